@@ -102,7 +102,7 @@ struct rb_vm {
   size_t memory_budget;
 
   /* The current event. */
-  double now;
+  double now, earliest_timer;
   uint64_t random[4];
   uint16_t current_rule;
   int depth; /* of raised events, over all plugins */

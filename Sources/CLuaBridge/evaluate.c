@@ -59,6 +59,7 @@ static void clear(rb_vm *vm, const rb_event *event) {
   vm->result.length = 0;
   vm->raised_message.length = 0;
   vm->now = event->now;
+  vm->earliest_timer = event->earliest_timer;
   vm->depth = event->depth;
   vm->level = 0;
   vm->current_rule = 0;

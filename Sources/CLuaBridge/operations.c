@@ -10,7 +10,8 @@
 #include "operations.h"
 #include "text.h"
 
-enum { NAME_LIMIT = 256, LABEL_LIMIT = 512, RAISE_DEPTH = 32 };
+/* TIMER_SECONDS: ten years. */
+enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, TIMER_SECONDS = 3653 * 86400 };
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -296,12 +297,13 @@ int rb_host_timer_set(lua_State *L) {
   if (lua_type(L, 2) != LUA_TNUMBER) return rb_raise(L, RB_KIND_VALUE, "a timer is due at epoch seconds, not at a %s", luaL_typename(L, 2));
   lua_Number when = lua_tonumber(L, 2);
   if (!(when > -1e11 && when < 1e12)) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g", when);
+  if (when - vm->now > TIMER_SECONDS) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g, more than 10 years from now", when);
   rb_slice type = check_name(L, 3, "an event's type");
   copy_to(vm, name, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 4, "timer's data", "{}", &noted.c, &noted.c_length);
   check_data(L, "timer.set", type, noted.c, noted.c_length);
-  noted.number = when;
+  noted.number = fmax(when, vm->earliest_timer);
   add_noted(vm, RB_OP_TIMER_SET, noted);
   return 0;
 }

@@ -26,7 +26,7 @@ import Testing
     let text = """
       {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops"],
       "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer","sites":"[::1]:8788"},
-      "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"state_kib":4,"cache_mib":0,"shadow_s":5},"dedup":{"window":"1h"},
+      "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"state_kib":4,"cache_mib":0,"shadow_s":5,"timer_step":0.5},"dedup":{"window":"1h"},
       "metrics":{"counters":["game."],"series":7},
       "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false}},
       "sinks":{"conversions":{"url":"https://x/y","secret_file":"/s"},"analytics":{"file":"/a"},"rejected":{"log":true}}}
@@ -43,7 +43,7 @@ import Testing
       listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer,
       sites: ListenAddress("[::1]:8788"))
     expected.limits = .init(
-      requestBytes: 1_000, connections: 2, inFlight: 3, stateKiB: 4, cacheMiB: 0, shadowSeconds: 5)
+      requestBytes: 1_000, connections: 2, inFlight: 3, stateKiB: 4, timerStep: 500_000, cacheMiB: 0, shadowSeconds: 5)
     expected.dedupWindow = 3_600_000_000
     expected.metrics = .init(counters: ["game."], series: 7)
     expected.plugins["attribution"] = .init(settings: ["pixel_id": "123", "reprompt_days": 14])
@@ -131,6 +131,7 @@ import Testing
 
   @Test(arguments: [
     (#"{"sokcet":"/x"}"#, #"sokcet: unknown key; did you mean "socket"?"#),
+    (#"{"limits":{"timer_step":0}}"#, "limits.timer_step: expected a number from 0.001 to 86400, not 0"),
     (#"{"limits":{"conections":1}}"#, #"limits.conections: unknown key; did you mean "connections"?"#),
     (#"{"dedup":{"xyz":1}}"#, "dedup.xyz: unknown key; known are window"),
     (#"{"sinks":{"a":{"uri":"x"}}}"#, #"sinks.a.uri: unknown key; did you mean "url"?"#),

@@ -180,6 +180,7 @@ typedef struct {
   size_t data;            /* tape index, 0 for none */
   size_t attributes;      /* tape index of the object whose further members are extensions, 0 for none */
   double now;
+  double earliest_timer; /* no timer that the plugin sets is due before it */
   uint64_t seed; /* of math.random */
   rb_slice state; /* JSON; empty when there is none yet; no address for a query without a subject */
   bool read_only; /* a query or handler: state is frozen, and functions that change something raise */
@@ -215,10 +216,10 @@ rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budg
 /* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);
 
-/* A finding about a source text, without running it. */
 /* Writes the name under which Prometheus has a label; returns its length, which is 6 more than the name's at most. */
 size_t rb_label_name(rb_slice name, char *into);
 
+/* A finding about a source text, without running it. */
 typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;
 typedef struct {
   rb_finding_kind kind;

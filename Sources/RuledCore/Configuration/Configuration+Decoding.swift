@@ -112,6 +112,7 @@ extension Configuration.Bounds {
     section.integer("in_flight", 1...100_000_000).map { inFlight = $0 }
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
     section.integer("counters", 1...100_000_000).map { counters = $0 }
+    section.number("timer_step", 0.001...86_400).map { timerStep = Int64($0 * 1e6) }
     section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
     section.integer("shadow_s", 1...86_400).map { shadowSeconds = $0 }
     section.finish()
@@ -123,14 +124,8 @@ extension Configuration.Journal {
     section.text("keep", expected: "a duration such as \"7d\", or \"0\" for no journal") {
       $0 == "0" ? 0 : DurationText.parse($0, allowsZero: true)
     }.map { keep = $0 }
-    section.read("max_gib", expected: "a number above 0, at most \(1 << 20)") { value -> Double? in
-      let number: Double? =
-        switch value {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
-      return number.flatMap { $0 > 0 && $0 <= Double(1 << 20) ? $0 : nil }
+    section.read("max_gib", expected: "a number above 0, at most \(1 << 20)") { value in
+      value.doubleValue.flatMap { $0 > 0 && $0 <= Double(1 << 20) ? $0 : nil }
     }.map { maxBytes = Int($0 * Double(1 << 30)) }
     section.text("snapshot", expected: "a duration such as \"1d\"", DurationText.parse).map { snapshot = $0 }
     section.read("redact", expected: "an array of paths in the data of events, such as \"profile.phone\"") { value in
@@ -211,6 +206,13 @@ final class ConfigurationSection {
     let converted = convert(value)
     if converted == nil { note([key], "expected \(expected), not \(value.shown)") }
     return converted
+  }
+
+  /// A number within a range.
+  func number(_ key: String, _ range: ClosedRange<Double>) -> Double? {
+    read(key, expected: "a number from \(range.lowerBound) to \(Int(range.upperBound))") { value in
+      value.doubleValue.flatMap { range.contains($0) ? $0 : nil }
+    }
   }
 
   /// An integer within a range; a float that is whole counts too.

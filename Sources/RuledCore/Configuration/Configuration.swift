@@ -62,6 +62,8 @@ package struct Configuration: Sendable, Equatable {
     package var stateKiB = Limits.stateKiB
     /// One plugin's series of counters.
     package var counters = Limits.counters
+    /// How long after a timer one is due at the earliest that its event sets, in microseconds.
+    package var timerStep = Limits.timerStep
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
     /// From how many seconds behind on a shadow skips subjects.

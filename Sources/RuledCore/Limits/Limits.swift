@@ -24,6 +24,8 @@ package enum Limits {
   package static let counters = 100_000
   /// How many counters of rules the metrics show, by default.
   package static let metricSeries = 1_000
+  /// How long after a timer one is due at the earliest that its event sets, by default.
+  package static let timerStep = second
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// From how many seconds behind on a shadow skips subjects, by default.

@@ -16,6 +16,8 @@ package final class EngineContext: Sendable {
   package let parkedCounts = ParkedCounts()
   /// How many timers wait, those in batches that are not durable left out.
   package let waitingTimers = Atomic<Int>(0)
+  /// The loops of timers.
+  package let timerLoops = TimerLoops()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
   /// Logs of changes for reuse.
@@ -38,6 +40,7 @@ package final class EngineContext: Sendable {
   private let window: Atomic<Int64>
   private let stateLimit: Atomic<Int>
   private let seriesLimit: Atomic<Int>
+  private let step: Atomic<Int64>
 
   /// A context over a store.
   package init(
@@ -53,6 +56,7 @@ package final class EngineContext: Sendable {
     window = Atomic(configuration.dedupWindow)
     stateLimit = Atomic(configuration.limits.stateKiB << 10)
     seriesLimit = Atomic(configuration.limits.counters)
+    step = Atomic(configuration.limits.timerStep)
   }
 
   /// How long an outcome is remembered, in microseconds.
@@ -64,11 +68,15 @@ package final class EngineContext: Sendable {
   /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }
 
-  /// Applies the limits on outcomes, states and counters of a changed configuration.
+  /// How long after a timer one is due at the earliest that its event sets, in microseconds.
+  package var timerStep: Int64 { step.load(ordering: .relaxed) }
+
+  /// Applies the limits on outcomes, states, counters and timers of a changed configuration.
   package func adopt(_ configuration: Configuration) {
     window.store(configuration.dedupWindow, ordering: .relaxed)
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
     seriesLimit.store(configuration.limits.counters, ordering: .relaxed)
+    step.store(configuration.limits.timerStep, ordering: .relaxed)
   }
 
   /// The next number of a message, an effect or a parked event.

@@ -228,7 +228,7 @@ extension EventInput {
     object["id"] = .string(String(decoding: id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
-      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by"]
+      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
     for name in instructions { object[name] = nil }
     JSONValue.object(object).write(to: buffer)
   }

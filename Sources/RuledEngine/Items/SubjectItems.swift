@@ -19,10 +19,10 @@ final class SubjectItems {
 
   /// Adds what a plugin's rules asked for to the batch.
   ///
-  /// `maySend` messages may follow from each that is sent.
+  /// `maySend` messages may follow from each that is sent. `timers` are the bounds of timers that are set.
   func write(
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, maySend: Int,
-    cascade: Cascade?
+    timers bounds: TimerTable.Bounds, cascade: Cascade?
   ) throws(RequestError) {
     let entry = plugin.entry
     var recorded = 0
@@ -36,7 +36,10 @@ final class SubjectItems {
       case .once(let key, let lifetime):
         onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
       case .setTimer(let name, let type, let data, let due):
-        try timers.set(name, type: type, data: data, due: due, of: entry, event, subject: subject)
+        let rule = operations.rule(at: index)
+        try timers.set(
+          name, type: type, data: data, due: due, of: entry, rule: rule, event, subject: subject, maySend: maySend,
+          bounds)
       case .cancelTimer(let name): try timers.cancel(name, of: entry.name, subject: subject)
       case .forget:
         try timers.removeAll(of: entry.name, subject: subject)

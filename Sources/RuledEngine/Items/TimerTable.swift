@@ -27,6 +27,14 @@ package struct DueTimer: Sendable, Hashable {
 ///
 /// A timer has two keys: one by its name, which holds its event, and one by its due time, by which it is found when it is due.
 final class TimerTable {
+  /// What holds for the timers that a plugin sets for an event.
+  struct Bounds {
+    /// The time before which none is due, in microseconds; nil for any.
+    let earliest: Int64?
+    /// How many timers in a row, each as early as may be, led to the event; nil if it is not of a timer of this plugin.
+    let run: Int64?
+  }
+
   /// How late a timer may fire and still be evaluated as of its due time, in microseconds.
   private static let grace: Int64 = 1_000_000
 
@@ -36,6 +44,8 @@ final class TimerTable {
   private let value = ByteBuffer(capacity: 1024)
   /// The timer that is firing; holds its event while that is evaluated.
   private let firing = TapeDocument()
+  /// How many timers in a row led to it, each as early as may be.
+  private(set) var firingRun: Int64 = 0
   /// A stored timer of which only the due time is read.
   private let stored = TapeDocument()
 
@@ -63,9 +73,11 @@ final class TimerTable {
   }
 
   /// Sets a timer, in place of one of the same name.
+  ///
+  /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `maySend` messages may follow from it.
   func set(
-    _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double,
-    of plugin: Catalog.Plugin, _ event: EventInput, subject: Subject
+    _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, of plugin: Catalog.Plugin, rule: Int,
+    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
@@ -81,6 +93,13 @@ final class TimerTable {
     json.string(plain: id.write(to:))
     json.member("source", string: event.source)
     json.member("data", raw: data)
+    if let run = bounds.run {
+      if bounds.earliest == due { json.member("run", run + 1) }
+      if bounds.earliest == due, run + 1 >= TimerLoops.least { noteLoop(of: plugin, rule, subject, due: due) }
+    } else if due < event.now + context.timerStep {
+      json.member("hops", event.hops + 1)
+      json.member("may_send", maySend)
+    }
     json.endObject()
     let batch = batches.current
     writeKey(name, of: plugin.name, subject)
@@ -90,6 +109,18 @@ final class TimerTable {
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
     batch.waitingTimers += 1
     subject.lastCommit = batch.number
+  }
+
+  private func noteLoop(of plugin: Catalog.Plugin, _ rule: Int, _ subject: Subject, due: Int64) {
+    let rules = plugin.manifest.rules
+    let rule = rules.indices.contains(rule) ? rules[rule].name : ""
+    guard
+      context.timerLoops.note(plugin.name, rule: rule, subject: subject.name, due: due, step: context.timerStep)
+    else { return }
+    context.log.write(
+      LogLine(
+        .warn, "a rule sets timers in a loop: one fires each \(context.timerStep / 1000) ms",
+        plugin: plugin.name, rule: rule, subjectHash: String(SHA256.hash(subject.name).hex.prefix(12))))
   }
 
   /// Removes a timer, if there is one of that name.
@@ -149,6 +180,9 @@ final class TimerTable {
     var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due, origin: .timer)
     event.time = due
     event.attributes = nil
+    event.hops = Int(stored.member("hops")?.integer ?? 0)
+    event.maySend = stored.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
+    firingRun = stored.member("run")?.integer ?? 0
     return event
   }
 

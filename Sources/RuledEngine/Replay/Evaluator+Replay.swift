@@ -51,13 +51,19 @@ extension Evaluator {
       event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
     case .timer:
       event.attributes = nil
+      event.hops = Int(object.member("hops")?.integer ?? 0)
+      event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
       event.time = object.member("due")?.integer ?? event.time
+      transaction.timer = DueTimer(
+        due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
+        name: Array(entry.timer.utf8))
     default:
       event.origin = replaying == .asSent ? .client : .recorded
       event.isExplained = object.member("explain")?.bool == true
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)
+    defer { transaction.timer = nil }
     try evaluate(event, into: reply)
     withExtendedLifetime(document) {}
     return reply

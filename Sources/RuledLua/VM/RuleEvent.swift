@@ -15,6 +15,7 @@ package struct RuleEvent {
   ///   - subject: the subject to whom it happened.
   ///   - time: when it happened, in microseconds since 1970.
   ///   - now: when it is evaluated, likewise.
+  ///   - earliestTimer: the time before which no timer is due that the plugin sets, likewise; nil for any.
   ///   - data: its data, nil for none.
   ///   - attributes: the object whose further members are extensions, nil for none; of the same text as the data.
   ///   - seed: of `math.random`.
@@ -24,8 +25,8 @@ package struct RuleEvent {
   ///   - chain: the types that led to it, its own last.
   package init(
     id: ByteView, source: ByteView, type: ByteView,
-    subject: ByteView, time: Int64, now: Int64, data: TapeValue?, attributes: TapeValue?,
-    seed: UInt64, state: ByteView?, isExplained: Bool, depth: Int, chain: ByteView
+    subject: ByteView, time: Int64, now: Int64, earliestTimer: Int64? = nil, data: TapeValue?,
+    attributes: TapeValue?, seed: UInt64, state: ByteView?, isExplained: Bool, depth: Int, chain: ByteView
   ) {
     native = rb_event()
     native.id = rb_slice(id)
@@ -34,6 +35,7 @@ package struct RuleEvent {
     native.subject = rb_slice(subject)
     native.time = Double(time) / 1e6
     native.now = Double(now) / 1e6
+    native.earliest_timer = earliestTimer.map { Double($0) / 1e6 } ?? -.infinity
     if let text = data ?? attributes { native.json = rb_json(text) }
     native.data = data?.index ?? 0
     native.attributes = attributes?.index ?? 0

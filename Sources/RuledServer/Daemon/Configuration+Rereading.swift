@@ -17,6 +17,7 @@ extension Configuration {
     dedupWindow = next.dedupWindow
     limits.stateKiB = next.limits.stateKiB
     limits.counters = next.limits.counters
+    limits.timerStep = next.limits.timerStep
   }
 
   /// The keys that differ in `next` and can't change while the daemon runs.

@@ -162,6 +162,11 @@ struct DaemonMetrics {
     let timers = services.timers
     text.counter("ruled_timers_fired_total", "Timers that have fired.", timers.fired.load(ordering: .relaxed))
     text.gauge("ruled_timers_held", "Timers that can't fire at present.", timers.held.load(ordering: .relaxed))
+    let step = services.context.timerStep
+    let loops = services.context.timerLoops.all(now: services.context.clock.now.microseconds, step: step)
+    text.gauge(
+      "ruled_timers_looping", "Timers that are set by the event of the timer before, again and again.",
+      loops.reduce(0) { $0 + $1.subjects })
     let (now, due) = (services.context.clock.now.microseconds, timers.earliest.load(ordering: .relaxed))
     text.gauge(
       "ruled_timer_lag_seconds", "How long the first timer that is due has been waiting; 0 while none is due.",

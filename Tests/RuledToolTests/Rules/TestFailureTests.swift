@@ -16,7 +16,6 @@ import Testing
     rule "timer" { on = "later", run = function() timer.set("t", now() + 60, "raise") end }
     rule "message" { on = "tell", run = function() send("user:2", "raise") end }
     rule "raised" { on = "outer", run = function() raise("raise") end }
-    rule "overdue" { on = "overdue", run = function() timer.set("t", 3600, "overdue") end }
     event "described" { name = "string" }
     rule "fine" { on = "fine", run = function(event) decide("n", event.data.n) end }
     """
@@ -100,10 +99,6 @@ import Testing
     ("t:event('user:1', 'fine', nil, { time = 'noon' })", "event.time: must be a time in RFC 3339"),
     ("t:event('user:1')", "t:event: argument 2 must be an event type"),
     ("t:event('user:1', 'described', { nme = 'a' })", "the daemon refuses 'described': params.data.name: is required"),
-    (
-      "t:event('user:1', 'overdue')",
-      "timers fire again and again while no time passes, at last 't' of user:1; set them to times after now()"
-    ),
   ])
   func `a test is refused what the daemon refuses`(call: String, message: String) {
     let run = run("test 'a' (function(t)\n\(call)\nend)")

@@ -40,7 +40,8 @@ extension EventTransaction {
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.write(
-      vm.operations, of: run.plugin, event, subject: subject, maySend: run.sends > 0 ? messageShare : 0,
+      vm.operations, of: run.plugin, event, subject: subject,
+      maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
       cascade: cascade)
     if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
   }
@@ -62,11 +63,22 @@ extension EventTransaction {
     consequences = hash | 1
   }
 
-  /// How many messages may follow from each that the event sends.
+  /// What holds for the timers that a plugin sets for the event.
+  private func timerBounds(of plugin: Catalog.Plugin) -> TimerTable.Bounds {
+    TimerTable.Bounds(
+      earliest: earliestTimer(of: plugin),
+      run: timer.flatMap { isOwn($0, of: plugin) ? items.timers.firingRun : nil })
+  }
+
+  /// How many messages may follow from each that the event sends, and from each timer that follows as they do.
   private var messageShare: Int {
-    var sends = 0
-    forEachTouched { run in if !run.hasFailed { sends += run.sends } }
-    return sends > 0 ? (event.maySend - sends) / sends : 0
+    var sends = 0, timers = 0
+    forEachTouched { run in
+      guard !run.hasFailed else { return }
+      sends += run.sends
+      timers += run.immediateTimers
+    }
+    return sends + timers > 0 ? (event.maySend - sends) / (sends + timers) : 0
   }
 
   // MARK: Record

@@ -271,10 +271,31 @@ final class EventTransaction {
     let isSent = queued.origin == .sent
     return RuleEvent(
       id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject, time: event.time,
-      now: event.now, data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
+      now: event.now, earliestTimer: earliestTimer(of: plugin),
+      data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
       attributes: isSent ? event.attributes : nil,
       seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: record?.state(of: plugin.nameBytes),
       isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
+  }
+
+  /// The time before which no timer is due that a plugin sets for the event, in microseconds; nil for any.
+  ///
+  /// So a loop of timers takes a step for each. A loop through other plugins or through messages takes one once as many events have followed
+  /// from each other, without a step between them, as messages may.
+  func earliestTimer(of plugin: Catalog.Plugin) -> Int64? {
+    if let timer, isOwn(timer, of: plugin) { return max(timer.due + context.timerStep, event.now) }
+    return event.hops < Limits.messageHops && event.maySend > 0 ? nil : event.now + context.timerStep
+  }
+
+  /// Whether a plugin has set the timer.
+  func isOwn(_ timer: DueTimer, of plugin: Catalog.Plugin) -> Bool {
+    timer.plugin.withView { ByteOrder.equal($0, plugin.nameBytes) }
+  }
+
+  /// Whether a timer that a plugin sets follows from the event as a message would: at once, and of another plugin's or of no timer.
+  func followsAtOnce(_ due: Double, of plugin: Catalog.Plugin) -> Bool {
+    guard ConsequenceID.due(due) < event.now + context.timerStep else { return false }
+    return timer.map { !isOwn($0, of: plugin) } ?? true
   }
 
   /// What a function of a plugin sees that changes nothing.

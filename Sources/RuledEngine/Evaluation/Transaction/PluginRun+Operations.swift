@@ -28,11 +28,14 @@ extension PluginRun {
       case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
+      case .setTimer(_, _, _, let due):
+        if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
       case .count(let name, let labels, let amount):
         counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
       default: break
       }
     }
+    let first = checked
     checked = operations.count
     if counts.count > counted {
       try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) { delta in
@@ -48,14 +51,14 @@ extension PluginRun {
     }
   }
 
-  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
-    let event = transaction.event
-    guard sends <= Limits.messagesPerEvent else {
   private func rule(at index: Int, in operations: Operations) -> String? {
     let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
     return rules.indices.contains(rule) ? rules[rule].name : nil
   }
 
+  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
+    let event = transaction.event
+    guard sends <= Limits.messagesPerEvent else {
       throw Failure(
         plugin: plugin.entry.name, kind: .value,
         message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")

@@ -21,6 +21,8 @@ final class PluginRun {
   var operations: Operation.Kinds = []
   /// How many messages it sends.
   var sends = 0
+  /// How many timers it sets that follow as messages do.
+  var immediateTimers = 0
   /// What it counts.
   var counts = CounterTable.Reservation()
   /// The events that it has seen, as indices in the queue.
@@ -56,6 +58,7 @@ final class PluginRun {
     }
     operations = []
     sends = 0
+    immediateTimers = 0
     seen.removeAll(keepingCapacity: true)
     state = 0..<0
     searched = 0
