@@ -43,6 +43,8 @@ package final class World {
   private var firstOwnMessage = 0
   /// The timers that only this world has.
   private var ownTimers = OwnTimers()
+  /// Those of them that are due, and whose plugin is not in force.
+  private var waitingTimers: [DueTimer] = []
   /// The subjects whose history differs from the record, by the hash of the name.
   private var diverged: Set<UInt64> = []
   /// The sequence of the last entry.
@@ -87,6 +89,8 @@ package final class World {
   package func adopt(_ rules: Catalog) {
     guard rules !== evaluator.catalog else { return }
     spare.adopt(rules, in: evaluator)
+    for timer in waitingTimers { ownTimers.add(timer) }
+    waitingTimers.removeAll()
   }
 
   /// Continues with another part of the record, whose messages and timers replace those of the part before.
@@ -253,6 +257,10 @@ package final class World {
   /// Fires the timers that only this world has and that are due by `time`, in order.
   private func fireOwnTimers(until time: Timestamp, _ played: inout [Played]) throws(RequestError) {
     while let timer = ownTimers.takeFirst(dueBy: time.microseconds) {
+      guard rules.has(plugin: timer.plugin) else {
+        waitingTimers.append(timer)
+        continue
+      }
       context.clock.set(Timestamp(microseconds: max(timer.due, context.clock.now.microseconds)))
       try perform(.ownTimer(timer), &played) { (world) throws(RequestError) in try world.evaluator.fire(timer) }
       try deliverOwnMessages(&played)

@@ -155,6 +155,45 @@ import Testing
     #expect(try !play(fired, in: world(rules(100), fired)).contains { $0.entry.origin == .timer })
   }
 
+  @Test func `a loop of timers replays as it was, late ones too`() throws {
+    let ticking = source(
+      """
+      rule 'tick' { on = { 'a', 'tick' }, run = function(e, s)
+        s.n = (s.n or 0) + 1
+        decide('n', s.n)
+        if s.n < 40 then timer.set('t', s.n % 7 == 0 and 0 or now(), 'tick', {}) end
+      end }
+      """)
+    let entries = try record(ticking, [event("a", 1), event("a", 2)], seconds: 30)
+    #expect(entries.count > 30)
+    let played = try play(entries, in: world(ticking, entries))
+    #expect(played.allSatisfy(\.isRecorded) && played.map(\.entry.now) == entries.map(\.now))
+    #expect(played.map(\.entry.decisions) == entries.map(\.decisions))
+  }
+
+  @Test func `a timer of a plugin that the candidate lacks waits in its world, and fires late once the plugin is back`()
+    throws
+  {
+    let setting =
+      "rule 'a' { on = 'a', run = function() timer.set('t', now() + 5, 'due', {}) end } rule 'b' { on = 'due', run = function() decide('at', now()) end }"
+    let both = RulesSource(plugins: source(setting).plugins + source("", name: "q").plugins)
+    let entries = try record(both, [event("a", 1), event("b", 2), event("b", 3)])
+    #expect(entries.map(\.origin) == [.client, .timer, .client, .client])
+    let world = try world(both, entries)
+    let away = try catalog(source("", name: "q")), back = try catalog(both)
+    #expect(try world.play(entries[0]).count == 1)
+    world.adopt(away)
+    for entry in entries[1...2] { #expect(try world.play(entry).count == (entry.origin == .timer ? 0 : 1)) }
+    world.adopt(back)
+    _ = try world.play(entries[3])
+    let fresh = try World(rules: try catalog(both), lua: lua, recorded: nil)
+    #expect(try fresh.play(entries[0]).count == 1)
+    fresh.adopt(away)
+    #expect(try fresh.play(entries[2]).map(\.entry.origin) == [.client])
+    fresh.adopt(back)
+    #expect(try fresh.play(entries[3]).map(\.entry.origin) == [.timer, .client])
+  }
+
   @Test func `a candidate without the failure has nothing to retry`() throws {
     let failing = source(
       "rule 'a' { on = 'a', run = function(_, s) if now() % 2 < 1 then error('no') end s.n = 1 end }")

@@ -151,9 +151,11 @@ package enum StoreListing {
   }
 
   /// The timers that are due from `from` up to `now`, in order, except those to be skipped; at most `limit`.
+  ///
+  /// Those that are `waiting` are left out as if they were not there: their plugin is not in force.
   package static func timers(
     _ context: EngineContext, from: Int64 = .min, now: Int64, limit: Int,
-    skipping: (DueTimer) -> Bool = { _ in false }
+    waiting: (DueTimer) -> Bool = { _ in false }, skipping: (DueTimer) -> Bool = { _ in false }
   ) throws(StoreError) -> Timers {
     var found = Timers()
     let lower = StoreKey.bytes { StoreKey.timerIndex(due: from, into: $0) }
@@ -169,11 +171,13 @@ package enum StoreListing {
         context.noteDamage(key, StoreError(error.code, error.message), malformed: true)
         return true
       }
-      found.first = found.first ?? due
       guard due <= now else {
+        found.first = found.first ?? due
         found.next = due
         return false
       }
+      guard !waiting(timer) else { return true }
+      found.first = found.first ?? due
       if !skipping(timer) { found.due.append(timer) }
       return found.due.count < limit
     }

@@ -105,11 +105,13 @@ package final class Evaluator {
 
   /// Evaluates the event of a timer that is due, and removes the timer.
   ///
-  /// A timer that was cancelled or set anew since it was found due does nothing.
+  /// A timer that was cancelled or set anew since it was found due does nothing. One of a plugin that the rules in force do not have stays: it fires
+  /// once the plugin is back.
   package func fire(_ timer: DueTimer, cascade: Cascade? = nil) throws(RequestError) {
     if let rollout, rollout.share.contains(timer.subject) {
       return try rollout.candidate.fire(timer, cascade: cascade)
     }
+    guard catalog.has(plugin: timer.plugin) else { return }
     let mark = batch.mark
     guard let event = try items.timers.take(timer, of: try subjects.load(timer.subject)) else { return }
     transaction.timer = timer
@@ -181,11 +183,11 @@ package final class Evaluator {
   /// How many events of clients repeated one whose outcome was remembered.
   package var duplicates: Int { ownDuplicates + (rollout?.candidate.ownDuplicates ?? 0) }
 
-  /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
-  ///
   /// How many of them had another type or other data than the first one.
   package var differences: Int { ownDifferences + (rollout?.candidate.ownDifferences ?? 0) }
 
+  /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
+  ///
   /// `hash` gives the hash of the subject of the event at an index.
   package func prefetch(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {
     for stage in SubjectCache.PrefetchStage.allCases {

@@ -61,7 +61,12 @@ package final class HandlerCalls {
     let all = plugins.catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
     // A name without a dot stands for a plugin's name, followed by a dot.
     guard name.hasSuffix(".") else {
-      return RequestError(.notFound, "there is no query '\(name)'\(NearestName.hint(name, in: all))")
+      let plugin = String(name.prefix { $0 != "." })
+      let reason =
+        plugins.catalog.disabled.contains(plugin)
+        ? ", as the configuration disables the plugin"
+        : plugins.catalog.index(of: plugin) == nil ? ", as no plugin '\(plugin)' is loaded" : ""
+      return RequestError(.notFound, "there is no query '\(name)'\(reason)\(NearestName.hint(name, in: all))")
     }
     let example = all.first { $0.hasSuffix(".\(name.dropLast())") } ?? "PLUGIN.QUERY"
     return RequestError(

@@ -193,7 +193,10 @@ package final class LocalEngine {
 
   /// The timer that comes due first.
   private func nextTimer() throws(RequestError) -> DueTimer? {
-    do throws(StoreError) { return try StoreListing.timers(context, now: .max, limit: 1).due.first } catch {
+    let rules = evaluator.catalog
+    do throws(StoreError) {
+      return try StoreListing.timers(context, now: .max, limit: 1, waiting: { !rules.has(plugin: $0.plugin) }).due.first
+    } catch {
       throw error.requestError
     }
   }
@@ -242,7 +245,6 @@ package final class LocalEngine {
     var sums: [CounterTable.Key: CounterValue] = [:]
     for delta in batch.counters {
       sums[delta.key] = (sums[delta.key] ?? counters.values[delta.key] ?? .integer(0)) + delta.amount
-      _ = counters.removeRenamed(counter, in: batch.writes)
     }
     let key = ByteBuffer(capacity: 128)
     let value = ByteBuffer(capacity: 32)
@@ -252,6 +254,7 @@ package final class LocalEngine {
       StoreKey.counter(counter.name, labels: counter.labels, into: key)
       sum.json.write(to: value)
       batch.writes.put(key.bytes, value.bytes)
+      _ = counters.removeRenamed(counter, in: batch.writes)
     }
   }
 

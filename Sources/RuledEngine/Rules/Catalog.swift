@@ -105,6 +105,11 @@ package final class Catalog: Sendable {
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 
+  /// Whether there is a plugin of that name, given as bytes.
+  package func has(plugin name: [UInt8]) -> Bool {
+    name.withView { name in plugins.contains { ByteOrder.equal($0.nameBytes, name) } }
+  }
+
   /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, their settings as the configuration
   /// has them, and the rollout that they are part of, if any.
   func journalEvent(_ rollout: JSONValue?) -> JSONValue {

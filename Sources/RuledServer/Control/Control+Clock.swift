@@ -9,18 +9,14 @@ extension Control {
     let clock = services.context.clock
     timers.retryHeld()
     switch params {
-    case .set(let time) where time < clock.now:
-      clock.set(time)
-      storeClock()
-      reply(now, to: caller)
-    case .set(let time): advance(to: time, caller)
+    case .set(let time): advance(to: max(time, clock.now), then: time, caller)
     case .advance(let microseconds):
       let (sum, overflow) = clock.now.microseconds.addingReportingOverflow(microseconds)
       let time = Timestamp(microseconds: sum)
       guard !overflow, time <= Timestamp.maximum else {
         return reply(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), to: caller)
       }
-      advance(to: time, caller)
+      advance(to: time, then: time, caller)
     }
   }
 
@@ -30,17 +26,21 @@ extension Control {
 
   /// Fires the next timer that is due by `time`, waits for its cascade, and continues with the next one.
   ///
-  /// In the end the clock shows `time`.
+  /// In the end the clock shows `end`, which is earlier if it was set back.
   ///
   /// A timer that can't fire is skipped and tried again the next time.
-  private func advance(to time: Timestamp, _ caller: ControlCaller) {
+  private func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
     let clock = services.context.clock
+    let rules = services.status.rulesInForce
     let due: [DueTimer]
     do throws(StoreError) {
-      due = try StoreListing.timers(services.context, now: time.microseconds, limit: 1) { timers.holds($0) }.due
+      due = try StoreListing.timers(
+        services.context, now: time.microseconds, limit: 1, waiting: { !rules.havePlugin(of: $0) },
+        skipping: { timers.holds($0) }
+      ).due
     } catch { return reply(.failure(error.requestError), to: caller) }
     guard let timer = due.first else {
-      clock.set(time)
+      clock.set(end)
       storeClock()
       return reply(now, to: caller)
     }
@@ -51,7 +51,7 @@ extension Control {
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
-    let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, caller) }) }
+    let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, then: end, caller) }) }
     _ = services.workers[services.worker(for: timer.subject)].send(.perform { $0.fire(timer, cascade) })
   }
 

@@ -119,6 +119,7 @@ final class Control {
     switch message {
     case .task(let task, let caller): execute(task, for: caller)
     case .timerSet(let due): timers.set(due)
+    case .rulesChanged: timers.set(.min)
     case .storeReopened:
       timers.retryHeld()
       timers.fireDue()
@@ -194,6 +195,8 @@ enum ControlMessage: Sendable {
   case task(ControlTask, ControlCaller)
   /// A timer was set that is due at this time, in microseconds.
   case timerSet(Int64)
+  /// Other rules decide, for all subjects or for some, whose timers may have waited for their plugin.
+  case rulesChanged
   /// The store takes commits again.
   case storeReopened
   /// Run a closure on the control thread.

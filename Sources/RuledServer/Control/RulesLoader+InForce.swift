@@ -76,6 +76,7 @@ extension RulesLoader {
         })
     }
     services.status.serve(next, as: origin)
+    _ = services.control.send(.rulesChanged)
     services.reloads.withStore {
       StoredRules.write(next.source, to: services.context)
       let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })

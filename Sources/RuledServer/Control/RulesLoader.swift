@@ -78,7 +78,7 @@ final class RulesLoader {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
       rolloutCheck = try LoopTimer(on: loop) { [unowned self] in checkRollout() }
     } catch { throw StartError("the daemon can't run: \(error)") }
-    services.status.rollout = rollout
+    services.status.noteRollout(rollout, nil)
     if let candidate, let rollout { begin(candidate, rollout, earlier: start.earlier) }
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Fires timers when they are due, in their order, up to 256 at a time.
 ///
-/// Pending timers are only in the store.
+/// Pending timers are only in the store. Those of a plugin that is not in force wait: all timers are looked at again when other rules are.
 ///
 /// A timer that can't fire because something of it can't be read does not delay the others: it is skipped and tried again, after 1 second at first and
 /// 5 minutes at most.
@@ -28,7 +28,7 @@ final class TimerService {
   private var alarm: LoopTimer?
   private var isFiring = false
   private var isStopped = false
-  /// No timer is due before this time, in microseconds.
+  /// No timer that can fire is due before this time, in microseconds.
   private var floor = Int64.min
   private var held: [DueTimer: Hold] = [:] {
     didSet { services.timers.held.store(held.count, ordering: .relaxed) }
@@ -69,16 +69,19 @@ final class TimerService {
     var found: Set<DueTimer> = []
     let timers: StoreListing.Timers
     do throws(StoreError) {
-      timers = try StoreListing.timers(services.context, from: floor, now: now, limit: Self.shareSize) { timer in
-        guard let hold = held[timer] else { return false }
-        found.insert(timer)
-        return hold.notBefore > moment
-      }
+      let rules = services.status.rulesInForce
+      timers = try StoreListing.timers(
+        services.context, from: floor, now: now, limit: Self.shareSize, waiting: { !rules.havePlugin(of: $0) },
+        skipping: { timer in
+          guard let hold = held[timer] else { return false }
+          found.insert(timer)
+          return hold.notBefore > moment
+        })
     } catch { return retry(after: error) }
     failures = 0
     services.timers.earliest.store(timers.first ?? .max, ordering: .relaxed)
     let isDamaged = !services.context.damage.isEmpty
-    if !isDamaged { floor = timers.first ?? floor }
+    if !isDamaged { floor = timers.first ?? max(floor, now) }
     guard timers.due.isEmpty else { return fire(timers.due) }
     held = held.filter { found.contains($0.key) }
     var wait = UInt64(3_600_000)

@@ -10,6 +10,7 @@ package final class DaemonStatus: Sendable {
     var reloadErrors: ReloadError?
     var origin = RulesOrigin.folder
     var rollout: RolloutState?
+    var candidate: Catalog?
     var configurationError: String?
     var storeError: String?
     var backgroundProblem: String?
@@ -42,9 +43,37 @@ package final class DaemonStatus: Sendable {
   }
 
   /// The last rollout.
-  var rollout: RolloutState? {
-    get { values.withLock { $0.rollout } }
-    set { values.withLock { $0.rollout = newValue } }
+  var rollout: RolloutState? { values.withLock { $0.rollout } }
+
+  /// Sets the last rollout, and the rules that it tries while it runs.
+  func noteRollout(_ state: RolloutState?, _ candidate: Catalog?) {
+    values.withLock {
+      $0.rollout = state
+      $0.candidate = candidate
+    }
+  }
+
+  /// The rules by which subjects are decided.
+  struct RulesInForce {
+    /// Those of all subjects; nil before they are loaded.
+    let live: Catalog?
+    /// Those of some, while a rollout tries them.
+    let candidate: (rules: Catalog, share: SubjectShare)?
+
+    /// Whether the plugin that set a timer is among the rules of the timer's subject.
+    func havePlugin(of timer: DueTimer) -> Bool {
+      let rules = candidate.flatMap { $0.share.contains(timer.subject) ? $0.rules : nil } ?? live
+      return rules?.has(plugin: timer.plugin) ?? true
+    }
+  }
+
+  /// The rules by which subjects are decided now.
+  var rulesInForce: RulesInForce {
+    values.withLock { values in
+      RulesInForce(
+        live: values.catalog,
+        candidate: values.candidate.flatMap { rules in values.rollout.map { (rules, $0.share) } })
+    }
   }
 
   /// The loads of rules and configuration since the start.
@@ -140,6 +169,10 @@ package final class DaemonStatus: Sendable {
     for name in services.context.counters.usage(limit: limit).full {
       found.note(["the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"])
     }
+    for loop in looping(services) { found.note([loop.problem]) }
+    for (plugin, count) in awayTimers(services) {
+      found.note(["the plugin \(plugin) is not loaded; due timers that wait for it: \(count.text)"])
+    }
     if services.effectsAreHeld.load(ordering: .relaxed) {
       found.note(["effects are held back since a backup was restored: 'rulectl effects release' has them delivered"])
     }
@@ -188,6 +221,9 @@ package final class DaemonStatus: Sendable {
       "effects_held": .bool(effectsAreHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(sinks)),
+      "timers": .object([
+        "looping": .array(looping(services).map(\.json)), "away": .object(JSONObject(awayTimers(services))),
+      ]),
       "counters": .object([
         "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
         "full": .array(counters.full.map { .string($0) }),
@@ -196,6 +232,42 @@ package final class DaemonStatus: Sendable {
       "unreadable": .array(unreadable),
     ])
   }
+
+  /// A rule whose timers set the next ones, each as early as may be.
+  private struct Looping {
+    let plugin: String
+    let rule: String
+    let subjects: Int
+
+    var json: JSONValue {
+      ["plugin": .string(plugin), "rule": .string(rule), "subjects": .integer(Int64(subjects))]
+    }
+
+    var problem: String {
+      "the rule '\(rule)' of the plugin \(plugin) sets timers in a loop; subjects with one: \(subjects)"
+    }
+  }
+
+  private func looping(_ services: Services) -> [Looping] {
+    let context = services.context
+    return context.timerLoops.all(now: context.clock.now.microseconds, step: context.timerStep).map {
+      Looping(plugin: $0.plugin, rule: $0.rule, subjects: $0.subjects)
+    }
+  }
+
+  /// How many timers are due and wait for each plugin that is not in force, of the first `mostDueTimers` that are due.
+  private func awayTimers(_ services: Services) -> [(String, JSONValue)] {
+    let (context, rules) = (services.context, rulesInForce)
+    let due = try? StoreListing.timers(context, now: context.clock.now.microseconds, limit: Self.mostDueTimers).due
+    var counts: [String: Int64] = [:]
+    for timer in due ?? [] where !rules.havePlugin(of: timer) {
+      counts[String(decoding: timer.plugin, as: UTF8.self), default: 0] += 1
+    }
+    return counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
+  }
+
+  /// How many due timers `health` looks at.
+  private static let mostDueTimers = 1_000
 
   /// How many unreadable entries of the store `health` lists one by one.
   private static let listedLimit = 20

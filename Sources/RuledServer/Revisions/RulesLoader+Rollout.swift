@@ -62,7 +62,7 @@ extension RulesLoader {
     rollout = state
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.setRollout(share) }) }
     if let candidate { journal(candidate, state) }
-    services.status.rollout = state
+    noteInStatus(state, candidate)
     services.context.log.write(
       LogLine(.info, "revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects"))
     return try rolloutStatus()
@@ -106,8 +106,8 @@ extension RulesLoader {
     state.reason = reason
     try commit { state.put(into: $0) }
     let others = candidate?.plugins ?? []
-    end(state)
     for worker in services.workers { _ = worker.send(.perform { $0.evaluator.endRollout(isPromoted: false) }) }
+    end(state)
     journal(catalog, state)
     noteUse(of: state.candidate, until: services.context.clock.now)
     forgetCounts()
@@ -162,7 +162,7 @@ extension RulesLoader {
     var state = state
     state.times = RunTimes(besides: catalog).of(next)
     rollout = state
-    services.status.rollout = state
+    noteInStatus(state, next)
     services.notifyStatus()
     if state.abortOn != nil { rolloutCheck?.start(after: Self.checkPeriod, every: Self.checkPeriod) }
   }
@@ -177,8 +177,14 @@ extension RulesLoader {
   private func end(_ state: RolloutState) {
     rollout = state
     candidate = nil
-    services.status.rollout = state
+    noteInStatus(state, nil)
     rolloutCheck?.stop()
+  }
+
+  /// Shows the rollout and the rules that it tries, once the workers have been told.
+  private func noteInStatus(_ state: RolloutState, _ candidate: Catalog?) {
+    services.status.noteRollout(state, candidate)
+    _ = services.control.send(.rulesChanged)
   }
 
   /// How often the candidate's failures are counted, in milliseconds.

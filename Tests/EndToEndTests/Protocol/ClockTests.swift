@@ -97,6 +97,58 @@ extension EndToEnd {
       #expect(try eventually { try client.reply("state", ["subject": "log"])["result"]?["version"] == 600 })
     }
 
+    @Test("a loop of timers makes one event a second, and health names its rule")
+    func namesLoops() throws {
+      let looping = """
+        plugin { name = "loop", version = "1" }
+        rule "again" { on = { "go", "again" }, run = function(event, state)
+          state.n = (state.n or 0) + 1
+          timer.set("t", now(), "again")
+        end }
+        """
+      let daemon = try RuledDaemon(rules: ["loop/plugin.lua": looping], manualClock: true)
+      let client = try daemon.client()
+      func count() throws -> JSONValue? { try client.call("state", ["subject": "s"])["plugins"]?["loop"]?["n"] }
+      try client.event("go", "s")
+      #expect(try count() == 1)
+      _ = try client.call("clock", ["advance": "0s"])
+      #expect(try count() == 2)
+      _ = try client.call("clock", ["advance": "58s"])
+      #expect(try count() == 60 && client.call("health")["timers"] == ["looping": [], "away": [:]])
+      _ = try client.call("clock", ["advance": "1s"])
+      let health = try client.call("health")
+      #expect(health["timers"]?["looping"] == [["plugin": "loop", "rule": "again", "subjects": 1]])
+      #expect(health["status"] == "ready" && health["problems"]?[0]?.stringValue?.contains("'again'") == true)
+    }
+
+    @Test("timers of a plugin that is away wait, are listed, and fire late, once, when it is back")
+    func keepsTimersOfAbsentPlugins() throws {
+      let daemon = try RuledDaemon(
+        rules: Self.rules.merging(["other/plugin.lua": "plugin { name = 'other', version = '1' }"]) { $1 },
+        manualClock: true)
+      var client = try daemon.client()
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00Z"])
+      try client.event("set", "s", ["name": "a", "after": 60])
+      let rules = try #require(Self.rules["alarm/plugin.lua"])
+      unlink("\(daemon.folder.path)/rules/alarm/plugin.lua")
+      rmdir("\(daemon.folder.path)/rules/alarm")
+      _ = try client.call("reload")
+      _ = try client.call("clock", ["advance": "1h"])
+      daemon.end(SIGKILL)
+      try daemon.start()
+      client = try daemon.client()
+      _ = try client.call("clock", ["advance": "1h"])
+      #expect(try client.call("export", ["subject": "s"])["timers"]?.arrayValue?.count == 1)
+      #expect(try client.call("health")["timers"]?["away"] == ["alarm": 1])
+      daemon.folder.replace("rules/alarm/plugin.lua", with: rules)
+      _ = try client.call("reload")
+      _ = try client.call("clock", ["set": "2039-12-31T00:00:00Z"])
+      #expect(try client.call("state", ["subject": "s"])["plugins"]?["alarm"]?["rings"] == ["a@2208996000"])
+      _ = try client.call("clock", ["set": "2040-01-03T00:00:00Z"])
+      #expect(try client.call("state", ["subject": "log"])["version"] == 1)
+      #expect(try client.call("health")["timers"]?["away"] == [:])
+    }
+
     @Test("an id is remembered for 48 hours: within one write, over restarts, and after many other ids")
     func remembers() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
