@@ -69,7 +69,6 @@ class Node:
         more = f', snapshots = "{options["snapshots"]}", snapshot_every = "1s"' if "snapshots" in options else ""
         if "s3" in options:
             more += f", s3 = {{ {options['s3']} }}"
-        further = ", ".join(f'"{database.url}"' for database in options.get("further", []))
         tunnel = ""
         if certificates:
             tls = f"{certificates}/{options.get('certificate_of', name)}"
@@ -77,7 +76,6 @@ class Node:
             tunnel += f', authority = "{certificates}/authority.pem"'
         (folder / "ruled.conf.lua").write_text(
             f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{database.url}"\ndurability = "{durability}"\nworkers = 2\n'
-            f'databases = {{ {further} }}\n'
             f'cluster = {{ node = "{name}", address = "{self.socket}", folder = "{folder}/store", lease = "2s"{tunnel}{more} }}\n'
             f'http = {{ listen = "127.0.0.1:{self.web_port}", token_file = "{folder}/token", role = "writer" }}\n'
         )

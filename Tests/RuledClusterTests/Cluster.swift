@@ -16,31 +16,20 @@ import Testing
     return PostgresServer()
   }()
   private static let databases = Atomic(0)
-  /// The number of databases that a log is in unless a test says otherwise: `RULED_DATABASES`.
-  private static let usual = getenv("RULED_DATABASES").flatMap { Int(String(cString: $0)) } ?? 1
 
-  /// Settings for a log in so many new databases of a server.
-  static func settings(
-    on server: PostgresServer = Cluster.server, socket: String? = nil, databases count: Int = usual
-  ) throws -> ClusterSettings {
-    var urls: [String] = []
-    for _ in 0..<count {
-      let name = "cluster\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
-      try PostgresConnection(server.url(), seconds: 5).run(script: "CREATE DATABASE \(name)", milliseconds: 60_000)
-      urls.append(server.url(name, socket: socket))
-    }
-    var settings = ClusterSettings(url: urls.removeFirst())
-    settings.further = urls
+  /// Settings for a log in a new database of a server.
+  static func settings(on server: PostgresServer = Cluster.server, socket: String? = nil) throws -> ClusterSettings {
+    let name = "cluster\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
+    try PostgresConnection(server.url(), seconds: 5).run(script: "CREATE DATABASE \(name)", milliseconds: 60_000)
+    var settings = ClusterSettings(url: server.url(name, socket: socket))
     settings.allowsPrimary = true
     return settings
   }
 
-  /// The same settings, with a proxy between the node and its databases.
+  /// The same settings, with a proxy between the node and its database.
   static func through(_ proxy: DatabaseProxy, _ settings: ClusterSettings) -> ClusterSettings {
     var proxied = settings
-    func url(_ url: String) -> String { url.replacing(server.folder.path, with: proxy.folder.path) }
-    proxied.url = url(settings.url)
-    proxied.further = settings.further.map(url)
+    proxied.url = settings.url.replacing(server.folder.path, with: proxy.folder.path)
     return proxied
   }
 

@@ -240,7 +240,7 @@ extension Cluster {
     }
 
     @Test func `a database that lost what a node has played back is refused`() throws {
-      let settings = try Cluster.settings(databases: 1)
+      let settings = try Cluster.settings()
       let node = try Node("a", settings)
       let store = try node.own()
       for number in 0..<5 { try store.commit(Cluster.writes("\(number)"), durable: true) }

@@ -402,8 +402,8 @@ extension Cluster {
       _ = try client.readHead()
       try PostgresConnection(settings.url, seconds: 5).run(
         script:
-          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads, ruled.databases; ALTER TABLE ruled.nodes DROP listen, "
-          + "DROP lent, DROP moves; UPDATE ruled.cluster SET format = 2",
+          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; ALTER TABLE ruled.nodes DROP listen; "
+          + "UPDATE ruled.cluster SET format = 2",
         milliseconds: 5000)
       let later = LogClient(settings)
       #expect(try later.snapshots().isEmpty)

@@ -83,6 +83,61 @@ extension Cluster {
       #expect(try Cluster.texts(later) == ["1", "2"])
     }
 
+    /// Settings of the version before, whose tables list further databases and what the owner has lent.
+    private static func before(_ settings: ClusterSettings) -> ClusterSettings {
+      var before = settings
+      before.schema = ClusterSchema(
+        upgrades: Array(ClusterSchema.current.upgrades.prefix(Int(ClusterSchema.firstWithOneDatabase) - 1)), oldest: 5)
+      return before
+    }
+
+    @Test func `tables of the version before lose the list of databases and the loans, and the log goes on`() throws {
+      let settings = try Cluster.settings()
+      try Cluster.append(["1"], by: try Cluster.owner(Self.before(settings)))
+      try Self.run("INSERT INTO ruled.nodes VALUES ('old', 'x', '', to_timestamp(0), 0)", settings)
+      let (node, client) = (Cluster.node("b"), LogClient(settings))
+      let writer = LogWriter(settings, node: node)
+      #expect(try writer.takeOver(from: client.readHead()))
+      #expect(try client.renewLease(of: node, at: 1) == false)
+      try Cluster.append(["2"], by: writer)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .upgraded)
+      try Cluster.append(["3"], by: writer)
+      #expect(try client.renewLease(of: node, at: 3) == false)
+      #expect(try Cluster.texts(settings) == ["1", "2", "3"])
+      let left = PostgresStatement(
+        """
+        SELECT to_regclass('ruled.databases') IS NOT NULL OR EXISTS (SELECT FROM pg_attribute \
+        WHERE attrelid = 'ruled.nodes'::regclass AND attname IN ('lent', 'moves'))
+        """)
+      #expect(try !PostgresConnection(settings.url, seconds: 5).execute(left, milliseconds: 5000).boolean(0, 0))
+    }
+
+    @Test func `a log with a part in other databases is refused, also where an owner of the version before made it so`()
+      throws
+    {
+      let settings = try Cluster.settings()
+      let writer = try Cluster.owner(Self.before(settings))
+      try Cluster.append(["1"], by: writer)
+      let (reader, successor) = (LogClient(settings), LogWriter(settings, node: Cluster.node("b")))
+      // Both have a connection from before the other databases were listed.
+      #expect(try successor.takeOver(from: reader.readHead()))
+      try Self.run("INSERT INTO ruled.databases VALUES ('1', 'spare at db4'), ('2', 'spare at db5')", settings)
+      let attempts = [
+        { _ = try LogClient(settings).readHead() }, { _ = try successor.takeOver(from: reader.readHead()) },
+        { _ = try reader.reviewFormat(for: Cluster.node("b"), isOwner: true) },
+      ]
+      for attempt in attempts {
+        let error = #expect(throws: StoreError.self) { try attempt() }
+        #expect(error?.code == .refused)
+        #expect("\(error, default: "")".contains("in other databases (spare at db4, spare at db5)"))
+        #expect("\(error, default: "")".contains("Upgrading"))
+      }
+      #expect(Cluster.code { try Cluster.append(["2"], by: successor) } == .fenced)
+      try Self.run("DELETE FROM ruled.databases", settings)
+      #expect(try successor.takeOver(from: reader.readHead()))
+      #expect(try Cluster.texts(settings) == ["1"])
+    }
+
     @Test func `a version that does not work with the tables' format names the nodes that hold it up`() throws {
       let settings = try Cluster.settings()
       _ = try LogClient(settings).readHead()

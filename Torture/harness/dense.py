@@ -30,20 +30,19 @@ def run(*words):
 class Place:
   """Three nodes over PostgreSQL with two standbys in a folder: as root in a network of namespaces, with disks that can be filled."""
 
-  def __init__(self, folder, programs, seed, other_programs=None, databases=1):
-    """The nodes run `programs`; with `other_programs`, of another version, they change between the two. The log is in so many databases."""
+  def __init__(self, folder, programs, seed, other_programs=None):
+    """The nodes run `programs`; with `other_programs`, of another version, they change between the two."""
     self.folder, self.programs, self.other_programs = folder, programs, other_programs
     self.network = Network(folder, NAMES) if is_allowed() else None
     if not self.network:
       say("nothing is cut or filled: that takes root")
     self.services = None
-    self.nodes, self.disks, self.calls, self.databases = [], [], {}, []
+    self.nodes, self.disks, self.calls, self.database = [], [], {}, None
     try:
-      for number in range(databases):
-        servers = folder / f"db{number}"
-        if self.network:
-          self.add_disk(servers / "primary", 3072 // databases)  # an event takes 750 bytes, and the log is cut late
-        self.databases.append(Servers(servers, self.network and self.network.addresses[""]))
+      servers = folder / "db"
+      if self.network:
+        self.add_disk(servers / "primary", 3072)  # an event takes 750 bytes, and the log is cut late
+      self.database = Servers(servers, self.network and self.network.addresses[""])
       self.services = Services(self.nodes, seconds=0.2)
       copy_rules(folder)
       (folder / "rules/stream").mkdir()
@@ -89,8 +88,8 @@ class Place:
       })
     self.calls[name] = Faults(place / "calls", seed, collections.Counter())
     prefix += self.preloaded(self.calls[name])
-    store, *further = [f"{database.store}&application_name={name}" for database in self.databases]
-    self.nodes.append(Node(name, self.folder, store, self.programs, prefix, lease=LEASE, further=further, **more))
+    store = f"{self.database.store}&application_name={name}"
+    self.nodes.append(Node(name, self.folder, store, self.programs, prefix, lease=LEASE, **more))
 
   def add_disk(self, folder, mib):
     folder.mkdir(parents=True)
@@ -102,13 +101,12 @@ class Place:
     node = self.nodes.pop()
     wait(lambda: node.status == "ready", 60, f"no node comes up; see {node.folder}/log")
     node.end(signal.SIGTERM)
-    for database in self.databases:
-      names = database.sql("SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass")
-      database.sql(
-        (f"DROP TABLE {names}; " if names else "") +
-        "UPDATE ruled.logs SET epoch = 0, owner = NULL, incarnation = NULL, sequence = 0, digest = ''"
-      )
-    self.sql(f"UPDATE ruled.cluster SET part = {PART}; DELETE FROM ruled.snapshots; DELETE FROM ruled.nodes")
+    names = self.sql("SELECT string_agg(inhrelid::regclass::text, ', ') FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass")
+    self.sql(
+      (f"DROP TABLE {names}; " if names else "") +
+      "UPDATE ruled.logs SET epoch = 0, owner = NULL, incarnation = NULL, sequence = 0, digest = ''; "
+      f"UPDATE ruled.cluster SET part = {PART}; DELETE FROM ruled.snapshots; DELETE FROM ruled.nodes"
+    )
     self.empty(node)
     shutil.rmtree(self.folder / "snapshots")
     (self.folder / "snapshots").mkdir()
@@ -123,8 +121,8 @@ class Place:
     new.rename(self.folder / "rules/stream/plugin.lua")
 
   def sql(self, statement):
-    """What a statement returns in the cluster's database, which is the first one."""
-    return self.databases[0].sql(statement)
+    """What a statement returns in the cluster's database."""
+    return self.database.sql(statement)
 
   @staticmethod
   def empty(node):
@@ -142,8 +140,8 @@ class Place:
     for node in self.nodes:
       node.signal(signal.SIGCONT)
       node.end(signal.SIGKILL)
-    for database in self.databases:
-      database.end()
+    if self.database:
+      self.database.end()
     for disk in self.disks:
       run("umount", "-l", disk)
     if self.network:
@@ -155,7 +153,7 @@ class DenseFaults:
 
   def __init__(self, place, choice):
     self.place, self.choice = place, choice
-    self.nodes, self.network = place.nodes, place.network
+    self.nodes, self.network, self.database = place.nodes, place.network, place.database
     # Held by who kills a primary, until it runs again.
     self.starting = threading.Lock()
     kinds = [self.kill_owner, self.kill_owner, self.stop_owner, self.stop_owner, self.expel_owner, self.expel_owner, self.end_owner]
@@ -271,70 +269,57 @@ class DenseFaults:
 
   # The database
 
-  def database(self):
-    """One of the databases, and words that tell it from others."""
-    number = self.choice.randrange(len(self.place.databases))
-    return self.place.databases[number], f" of database {number + 1}" if len(self.place.databases) > 1 else ""
-
   def end_sessions(self):
     if node := self.owner():
-      database, words = self.database()
       times = self.choice.randrange(1, 5)
       for _ in range(times):
-        database.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{node.name}'")
+        self.database.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{node.name}'")
         self.pause(0, 0.2)
-      return f"ended the sessions{words} of the owner {node.name}, {times} times"
+      return f"ended the sessions of the owner {node.name}, {times} times"
 
-  @staticmethod
-  def freeze(database, servers):
+  def freeze(self, servers):
     for server in servers:
-      database.signal(server, signal.SIGSTOP)
+      self.database.signal(server, signal.SIGSTOP)
 
-  @staticmethod
-  def thaw(database, servers):
+  def thaw(self, servers):
     for server in servers:
-      database.signal(server, signal.SIGCONT)
+      self.database.signal(server, signal.SIGCONT)
 
-  def stop_servers(self, database, servers, seconds):
-    self.freeze(database, servers)
+  def stop_servers(self, servers, seconds):
+    self.freeze(servers)
     time.sleep(seconds)
-    self.thaw(database, servers)
+    self.thaw(servers)
 
   def stop_standby(self):
-    database, words = self.database()
     server = self.choice.choice(STANDBYS)
-    self.stop_servers(database, [server], self.choice.uniform(0.2, 3))
-    return f"stopped the standby {server}{words}"
+    self.stop_servers([server], self.choice.uniform(0.2, 3))
+    return f"stopped the standby {server}"
 
   def stop_standbys(self):
-    database, words = self.database()
-    self.stop_servers(database, STANDBYS, self.choice.uniform(0.2, 3))
-    return f"stopped both standbys{words}"
+    self.stop_servers(STANDBYS, self.choice.uniform(0.2, 3))
+    return "stopped both standbys"
 
   def cancel_waits(self):
-    database, words = self.database()
-    self.freeze(database, STANDBYS)
+    self.freeze(STANDBYS)
     count = 0
     for _ in range(self.choice.randrange(1, 6)):
       self.pause(0, 0.3)
-      found = database.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      found = self.database.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
       count += int(found or 0)
-    self.thaw(database, STANDBYS)
-    return f"cancelled {count} waits for standbys{words}" if count else None
+    self.thaw(STANDBYS)
+    return f"cancelled {count} waits for standbys" if count else None
 
   def stop_database(self):
-    database, words = self.database()
     seconds = self.choice.uniform(0.2, 3)
-    self.stop_servers(database, ["primary"], seconds)
-    return f"stopped the primary{words} for {seconds:.1f} s"
+    self.stop_servers(["primary"], seconds)
+    return f"stopped the primary for {seconds:.1f} s"
 
   def kill_database(self):
-    database, words = self.database()
     with self.starting:
-      database.kill("primary")
+      self.database.kill("primary")
       self.pause(0, 2)
-      database.start("primary")
-    return f"killed the primary{words}, and started it again"
+      self.database.start("primary")
+    return "killed the primary, and started it again"
 
   # Ways
 
@@ -383,13 +368,12 @@ class DenseFaults:
 
   def fill_database(self):
     """The primary ends when it can't write its log."""
-    database, words = self.database()
     with self.starting:
-      self.fill(database.folder / "primary")
-      ended = not database.is_running("primary")
+      self.fill(self.database.folder / "primary")
+      ended = not self.database.is_running("primary")
       if ended:
-        database.start("primary")
-    return f"filled the disk of the primary{words}, which {'ended, and was started again' if ended else 'went on'}"
+        self.database.start("primary")
+    return f"filled the disk of the primary, which {'ended, and was started again' if ended else 'went on'}"
 
   def fail_calls(self):
     node = self.choice.choice(self.nodes)
@@ -421,8 +405,7 @@ class DenseFaults:
     page = node and self.place.calls[node.name]
     if not page or page.count:
       return None
-    database, words = self.database()
-    port = f"port:{database.servers['primary'].port}"
+    port = f"port:{self.database.servers['primary'].port}"
     step, calls, pattern = self.choice.choice([
       ("it sends a batch to the database", "send", port), ("it reads the database's answer", "receive", port),
       ("it writes a batch to its own log", ("pwrite", "write"), f"{node.folder}/store/*.log"),
@@ -441,7 +424,7 @@ class DenseFaults:
       for _ in range(2):  # it may have been hit just now
         node.signal(signal.SIGCONT)
         time.sleep(0.1)
-    return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}{words if calls in ('send', 'receive') else ''}"
+    return hits and f"{'killed' if verb == 'kill' else 'stopped'} the owner {node.name} {moment} {step}"
 
   def set_clock(self):
     """Sets the clock of a node's host hours off, until it is set again."""
@@ -489,8 +472,7 @@ class Hands:
     except Exception as error:
       text = str(error) if isinstance(error, Failure) else f"a fault can't be made: {error!r}"
       place = self.faults.place
-      for database in place.databases:
-        if not database.is_running("primary"):
-          free = shutil.disk_usage(database.folder / "primary").free >> 20
-          text += f"; the primary in {database.folder} has ended, and its disk has {free} MiB left"
+      if not place.database.is_running("primary"):
+        free = shutil.disk_usage(place.database.folder / "primary").free >> 20
+        text += f"; the primary in {place.database.folder} has ended, and its disk has {free} MiB left"
       self.failure = Failure(text)

@@ -99,15 +99,14 @@ class Hosts:
 class Node:
   """A node of ruled."""
 
-  def __init__(self, name, folder, store, programs, prefix=(), lease=LEASE, further=(), **more):
-    """A node that is started by the command `prefix`, if there is one; `further` has more databases, `more` more settings of `cluster`."""
+  def __init__(self, name, folder, store, programs, prefix=(), lease=LEASE, **more):
+    """A node that is started by the command `prefix`, if there is one; `more` has more settings of `cluster`."""
     self.name, self.folder, self.programs, self.prefix = name, folder / name, programs, prefix
     self.folder.mkdir(exist_ok=True)
     self.socket = str(self.folder / "ruled.sock")
     settings = {"node": name, "address": self.socket, "folder": f"{self.folder}/store", "lease": f"{lease}s", **more}
     (self.folder / "ruled.conf.lua").write_text(
       f'socket = "{self.socket}"\nrules = "{folder}/rules"\nstore = "{store}"\nworkers = 2\n'
-      f'databases = {{ {", ".join(map(json.dumps, further))} }}\n'
       f'cluster = {{ {", ".join(f"{key} = {json.dumps(str(value))}" for key, value in settings.items())} }}\n'
       f'sinks = {{ ledger = {{ file = "{self.folder}/ledger.ndjson" }} }}\n'
     )

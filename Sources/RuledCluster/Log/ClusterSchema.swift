@@ -4,13 +4,12 @@
 /// | --- | --- |
 /// | `cluster` | the cluster: its id, the format of its tables, the number of batches in a partition of the log |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained; of the owner: what it has lent |
+/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
 /// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
 /// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
 /// | `turns` | a task that one node at a time does: which node, and until when |
 /// | `revisions` | rules that a node has offered to the others, by revision |
 /// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered; with another name: a request for its folder |
-/// | `databases` | a further database with a part of the log: its id, and its name for people (`Memberships`) |
 /// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
 /// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.
@@ -34,13 +33,19 @@ struct ClusterSchema: Sendable {
   private static let scripts = [
     """
     CREATE TABLE ruled.cluster (format int8 NOT NULL, id text NOT NULL, part int8 NOT NULL CHECK (part > 0));
-    \(logs)
+    CREATE TABLE ruled.logs (
+      log int8 PRIMARY KEY, epoch int8 NOT NULL, owner text, incarnation text, sequence int8 NOT NULL, digest bytea NOT NULL
+    ) WITH (fillfactor = 10);
     CREATE TABLE ruled.nodes (
       node text PRIMARY KEY, incarnation text NOT NULL, address text NOT NULL, lease timestamptz NOT NULL, sequence int8 NOT NULL
     ) WITH (fillfactor = 10);
-    \(commits)
+    CREATE TABLE ruled.commits (
+      log int8 NOT NULL, sequence int8 NOT NULL, epoch int8 NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL,
+      batch bytea NOT NULL, PRIMARY KEY (log, sequence)
+    ) PARTITION BY RANGE (sequence);
+    ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
     INSERT INTO ruled.cluster VALUES (0, gen_random_uuid()::text, :part);
-    \(firstLog)
+    INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');
     """,
     """
     ALTER TABLE ruled.nodes ADD version text NOT NULL DEFAULT '', ADD behind int8 NOT NULL DEFAULT 0,
@@ -66,27 +71,24 @@ struct ClusterSchema: Sendable {
     "ALTER TABLE ruled.nodes ADD COLUMN listen text NOT NULL DEFAULT '';",
     "ALTER TABLE ruled.nodes ADD COLUMN lent jsonb, ADD COLUMN moves int8;",
     "CREATE TABLE ruled.databases (id text PRIMARY KEY, name text NOT NULL);",
+    """
+    \(refusal)
+    DROP TABLE ruled.databases;
+    ALTER TABLE ruled.nodes DROP COLUMN lent, DROP COLUMN moves;
+    """,
   ]
 
-  // The log's own tables, which each of its databases has.
-  static let logs = """
-    CREATE TABLE ruled.logs (
-      log int8 PRIMARY KEY, epoch int8 NOT NULL, owner text, incarnation text, sequence int8 NOT NULL, digest bytea NOT NULL
-    ) WITH (fillfactor = 10);
+  /// The first format without a list of further databases, each with a part of the log.
+  static let firstWithOneDatabase: Int64 = 8
+  /// Statements of PL/pgSQL that raise an error if tables of an earlier format list further databases.
+  private static let refusal = """
+    IF to_regclass('ruled.databases') IS NOT NULL THEN IF EXISTS (SELECT FROM ruled.databases) THEN RAISE EXCEPTION USING MESSAGE = \
+    'a part of the log is in other databases (' || (SELECT string_agg(name, ', ' ORDER BY name) FROM ruled.databases) || \
+    '), which this version does not read: bring the log into one database with the version before, as the section Upgrading of \
+    docs/cluster.md says'; END IF; END IF;
     """
-  static let commits = """
-    CREATE TABLE ruled.commits (
-      log int8 NOT NULL, sequence int8 NOT NULL, epoch int8 NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL,
-      batch bytea NOT NULL, PRIMARY KEY (log, sequence)
-    ) PARTITION BY RANGE (sequence);
-    ALTER TABLE ruled.commits ALTER batch SET STORAGE EXTERNAL;
-    """
-  static let firstLog = "INSERT INTO ruled.logs VALUES (0, 0, NULL, NULL, 0, '');"
-
-  /// The first format in which the owner's row of `nodes` says what it has lent.
-  static let firstWithLoans: Int64 = 6
-  /// The first format that lists further databases with a part of the log.
-  static let firstWithDatabases: Int64 = 7
+  /// A script that fails if tables of an earlier format list further databases.
+  static let refuseFurtherDatabases = "DO $do$ BEGIN \(refusal) END $do$"
 
   /// The cluster that the tables belong to.
   struct Cluster {
@@ -102,7 +104,12 @@ struct ClusterSchema: Sendable {
   func prepare(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) -> Cluster {
     if let cluster = try Self.read(connection) {
       guard cluster.format <= newest else { throw PostgresError(.refused(sqlstate: ""), later(cluster.format)) }
-      if cluster.format >= oldest { return cluster }
+      if cluster.format >= oldest {
+        if cluster.format < Self.firstWithOneDatabase {
+          try connection.run(script: Self.refuseFurtherDatabases, milliseconds: Self.timeout)
+        }
+        return cluster
+      }
     }
     do throws(PostgresError) { try upgrade(connection, partitionSize: partitionSize) } catch {
       throw PostgresError(error.kind, "the tables of the cluster can't be made: \(error.message)")

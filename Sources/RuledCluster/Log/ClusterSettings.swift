@@ -1,9 +1,7 @@
-/// How a node uses the databases of its cluster.
+/// How a node uses the database of its cluster.
 package struct ClusterSettings: Sendable {
-  /// The URL of the cluster's database, as libpq takes it: it has the nodes, the rules and the snapshots, and a part of the log.
+  /// The URL of the database, as libpq takes it.
   package var url: String
-  /// The URLs of further databases, each of which has a part of the log.
-  package var further: [String] = []
   /// How long a lease runs, in milliseconds.
   package var lease = 5_000
   /// How long a commit may take before its clients get `outcome_unknown`, in milliseconds.

@@ -18,14 +18,12 @@ extension LogClient {
   /// Returns whether the node is drained; nil while another process of its name has a lease. It waits for no standby. Nothing is lost with
   /// a lease: it only says when another node may try to take over.
   func renewLease(of node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool? {
-    _ = try connection()
-    let values: [PostgresValue] = [
-      .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
-      .integer(sequence), .text(settings.version), .integer(LogDatabase.log),
-      .text(node.listen),
-    ]
     let rows = try execute(
-      Self.renewStatement, values, "the lease can't be renewed", milliseconds: settings.lease)
+      Self.renewStatement,
+      [
+        .text(node.name), .text(node.incarnation), .text(node.address), .integer(Int64(settings.lease)),
+        .integer(sequence), .text(settings.version), .integer(Self.log), .text(node.listen),
+      ], "the lease can't be renewed", milliseconds: settings.lease)
     return rows.count == 1 ? rows.boolean(0, 0) : nil
   }
 

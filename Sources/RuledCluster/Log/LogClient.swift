@@ -1,70 +1,92 @@
 import RuledCore
 import RuledStore
 
-/// Reads and writes a log of commits in one database or several; one thread at a time uses it.
+/// Reads and writes a log of commits over a connection that is reopened after a failure; one thread at a time uses it.
 ///
-/// The first database is the cluster's: it also says who owns the log, and has the nodes, the rules and the list of snapshots. Each batch is
-/// in one of the databases. After an error of a write its outcome is unknown until `raiseEpoch` finds it out.
+/// Each write is one statement, fenced by the epoch in the log's row. After an error of a write its outcome is unknown until `raiseEpoch`
+/// finds it out.
 final class LogClient {
-  let settings: ClusterSettings
-  /// The databases of the log, the cluster's first.
-  private let databases: [LogDatabase]
-  private let memberships: Memberships
+  /// The number of the log; there is one so far, with all subjects.
+  static let log: Int64 = 0
+  /// How long connecting may take for each host, in seconds.
+  private static let connectionSeconds = 3
+  /// How long a statement waits for a row that another transaction has locked, in milliseconds.
+  private static let lockTimeout = 2_000
 
-  /// A client without connections, which are counted in `counts`.
+  let settings: ClusterSettings
+  private let counts: ClusterCounts?
+  private var open: PostgresConnection?
+  /// The cluster of the database; nil before the first connection.
+  private(set) var cluster: ClusterSchema.Cluster?
+  /// The first sequence for which there may be no partition of the table.
+  private var partitionsEnd: Int64 = 0
+
+  /// A client without a connection; each one that it opens is counted in `counts`.
   init(_ settings: ClusterSettings, counts: ClusterCounts? = nil) {
     self.settings = settings
-    let memberships = Memberships()
-    self.memberships = memberships
-    let first = LogDatabase(settings.url, settings, counts: counts) { (connection) throws(PostgresError) in
-      let found = try settings.schema.prepare(connection, partitionSize: settings.partitionSize)
-      try memberships.note(found, connection)
-    }
-    databases =
-      [first]
-      + settings.further.enumerated().map { index, url in
-        LogDatabase(url, settings, counts: counts) { (connection) throws(PostgresError) in
-          try memberships.prepare(index, connection)
-        }
-      }
+    self.counts = counts
   }
 
-  /// The cluster's database.
-  private var first: LogDatabase { databases[0] }
-
-  /// The cluster of the database; nil before the first connection.
-  var cluster: ClusterSchema.Cluster? { memberships.cluster }
-
   /// Notes the format of the tables that was read.
-  func noteFormat(_ format: Int64) { memberships.cluster?.format = format }
+  func noteFormat(_ format: Int64) { cluster?.format = format }
 
-  /// The connection to the cluster's database, opened if there is none.
-  func connection() throws(StoreError) -> PostgresConnection { try first.connection() }
+  // MARK: Connecting
 
-  /// Closes all connections.
-  func disconnect() { databases.forEach { $0.disconnect() } }
+  /// The connection, opened if there is none.
+  ///
+  /// Each new connection reviews the database, so that a failover to a server with other settings is noticed.
+  func connection() throws(StoreError) -> PostgresConnection {
+    if let open, open.isOpen { return open }
+    open = nil
+    do throws(PostgresError) {
+      let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
+      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
+      let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
+      if let problem = problem(of: review) { throw PostgresError(.unsafe, problem) }
+      let found = try settings.schema.prepare(made, partitionSize: settings.partitionSize)
+      if let cluster, cluster.id != found.id {
+        throw PostgresError(
+          .refused(sqlstate: ""), "the database now has another cluster: \(found.id) instead of \(cluster.id)")
+      }
+      cluster = found
+      open = made
+      counts?.countConnection()
+      return made
+    } catch { throw error.storeError("there is no connection to the log of commits") }
+  }
 
-  /// Executes a statement in the cluster's database; an error begins with what was attempted.
+  /// Closes the connection.
+  func disconnect() { open = nil }
+
+  /// Executes a statement; an error begins with what was attempted.
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
   ) throws(StoreError) -> PostgresRows {
-    try first.execute(statement, values, attempt, milliseconds: milliseconds)
+    let connection = try connection()
+    do throws(PostgresError) {
+      return try connection.execute(statement, values, milliseconds: milliseconds ?? settings.commitTimeout)
+    } catch { throw error.storeError(attempt) }
   }
 
-  /// Executes a command in the cluster's database, such as the end of a transaction, and checks that the standbys have its commit.
+  /// Executes commands without values; an error begins with what was attempted.
+  func run(_ script: String, _ attempt: String, milliseconds: Int? = nil) throws(StoreError) {
+    let connection = try connection()
+    do throws(PostgresError) {
+      try connection.run(script: script, milliseconds: milliseconds ?? settings.commitTimeout)
+    } catch { throw error.storeError(attempt) }
+  }
+
+  /// Throws if the server has warned, with its last answer, that it did not wait for its standbys.
+  func checkStandbys(have what: String) throws(StoreError) {
+    guard let warning = open?.warning else { return }
+    throw StoreError(
+      .unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
+  }
+
+  /// Executes a command, such as the end of a transaction, and checks that the standbys have its commit.
   func run(_ command: String) throws(StoreError) {
-    try first.run(command, "the database did not execute \(command)")
-    try first.checkStandbys(have: "it")
-  }
-
-  /// Opens the connections that are not open; returns all databases of the log, the cluster's first.
-  ///
-  /// Throws `refused` if the settings lack a database with a part of the log.
-  func allDatabases() throws(StoreError) -> [LogDatabase] {
-    guard databases.count > 1 || memberships.hasRegistered else { return databases }
-    for database in databases { _ = try database.connection() }
-    try memberships.check()
-    return databases
+    try run(command, "the database did not execute \(command)")
+    try checkStandbys(have: "it")
   }
 
   // MARK: Reading
@@ -79,16 +101,8 @@ final class LogClient {
 
   /// Reads the end of the log, and who owns it.
   func readHead() throws(StoreError) -> LogHead {
-    let head = try readFirstHead()
-    var ends = [head.position]
-    for database in try allDatabases().dropFirst() { ends.append(try database.end()) }
-    return head.ending(at: ends.latest)
-  }
-
-  /// As `readHead`, with the end of what the cluster's database has of the log.
-  func readFirstHead() throws(StoreError) -> LogHead {
-    let rows = try execute(Self.headStatement, [.integer(LogDatabase.log)], "the end of the log can't be read")
-    guard rows.count == 1 else { throw LogDatabase.noLog }
+    let rows = try execute(Self.headStatement, [.integer(Self.log)], "the end of the log can't be read")
+    guard rows.count == 1 else { throw Self.noLog }
     let owner = rows.text(0, 3)
     return LogHead(
       epoch: rows.integer(0, 0), position: rows.position(0, 1),
@@ -98,64 +112,56 @@ final class LogClient {
       isLeaseOver: rows.boolean(0, 6), isLeaseReleased: rows.boolean(0, 8))
   }
 
+  /// The error for a database whose tables have no row of the log.
+  private static let noLog = StoreError(.corrupt, "the database has no log of commits: restore it from a backup")
+
+  private static let batchesStatement = PostgresStatement(
+    kept: "read",
+    """
+    SELECT sequence, epoch, previous, digest, batch FROM ruled.commits \
+    WHERE log = $1::int8 AND sequence > $2::int8 ORDER BY sequence LIMIT $3::int8
+    """)
+
   /// Calls `body` with each batch after `position`, at most `limit`, and the position after it; checks that each follows the one before.
   ///
   /// Returns how many there were. The bytes are valid only during the call of `body`.
   func read(
     after position: LogPosition, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    var count = 0
-    func next(upTo end: Int64) throws(StoreError) -> Int64? {
-      try readOnce(after: position, upTo: end, limit: limit) { (batch, next) throws(StoreError) in
-        try body(batch, next)
-        count += 1
-      }
-    }
-    // With several databases each has a part of the next batches, and what one has far behind them is of no use yet.
-    let isOne = databases.count == 1
-    var later = try next(upTo: isOne ? .max : position.sequence + Int64(limit))
-    if count == 0, !isOne {
-      if later == nil { later = try next(upTo: .max) }
-      // One database may have been asked before the batch was there, and another one after its successor was: now both are.
-      if count == 0, later != nil { later = try next(upTo: .max) }
-    }
-    guard count == 0, let later else { return count }
-    try memberships.reload(first)
-    _ = try allDatabases()
-    let cause = databases.count > 1 ? ", or one of its databases was restored to an earlier moment" : ""
-    throw StoreError(
-      .behind,
-      "the log was cut\(cause): it goes on at \(later), this node has what comes before \(position.sequence + 1); start it again, so that it "
-        + "starts from a snapshot")
-  }
-
-  /// As `read`, from what all databases have now; returns the sequence of a batch that does not follow because one before it is missing.
-  private func readOnce(
-    after position: LogPosition, upTo end: Int64, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
-  ) throws(StoreError) -> Int64? {
-    var parts: [LogRows] = []
-    for database in try allDatabases() {
-      parts.append(try database.batches(after: position.sequence, upTo: end, limit: limit))
-    }
+    let rows = try execute(
+      Self.batchesStatement, [.integer(Self.log), .integer(position.sequence), .integer(Int64(limit))],
+      "the log can't be read")
     var last = position
-    while let index = parts.firstIndex(where: { $0.sequence == last.sequence + 1 }) {
-      guard let next = parts[index].position(following: last) else {
+    for row in 0..<rows.count {
+      guard rows.integer(row, 0) == last.sequence + 1 else {
+        throw StoreError(
+          .behind,
+          "the log was cut: it goes on at \(rows.integer(row, 0)), this node has what comes before \(last.sequence + 1); start it again, so "
+            + "that it starts from a snapshot")
+      }
+      let batch = rows.bytes(row, 4) ?? .empty
+      let next = last.following(batch, epoch: rows.integer(row, 1))
+      guard
+        rows.bytes(row, 2)?.elementsEqual(last.digest) == true, rows.bytes(row, 3)?.elementsEqual(next.digest) == true
+      else {
         throw StoreError(
           .diverged,
-          "batch \(last.sequence + 1) of the log does not follow what this node has played back: the database has lost commits, was "
+          "batch \(next.sequence) of the log does not follow what this node has played back: the database has lost commits, was "
             + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
       }
-      try body(parts[index].batch, next)
+      try body(batch, next)
       last = next
-      parts[index].advance()
     }
-    return parts.compactMap(\.sequence).min()
+    return rows.count
   }
+
+  private static let digestStatement = PostgresStatement(
+    "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8")
 
   /// The digest of a batch; nil if the log does not have it, or no longer.
   func digest(of sequence: Int64) throws(StoreError) -> [UInt8]? {
-    for database in try allDatabases() { if let digest = try database.digest(of: sequence).digest { return digest } }
-    return nil
+    let rows = try execute(Self.digestStatement, [.integer(Self.log), .integer(sequence)], "the log can't be read")
+    return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
 
   /// Whether the log has what follows a position, or ends there: false if that was cut.
@@ -164,123 +170,74 @@ final class LogClient {
     return try digest(of: position.sequence + 1) != nil
   }
 
-  // MARK: Owning
+  // MARK: Partitions
 
-  private static let takeOverStatement = PostgresStatement(
-    """
-    UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
-    WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
-    RETURNING epoch, sequence, digest
-    """)
-
-  /// Makes `node` the owner unless another node became it since `head` was read: then the result is nil.
-  ///
-  /// A drained node does not become the owner.
-  func takeOver(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
-    let values: [PostgresValue] = [
-      .integer(LogDatabase.log), .integer(head.epoch), .text(node.name), .text(node.incarnation),
-    ]
-    return try raise(for: node, Self.takeOverStatement, values)
-  }
-
-  private static let raiseStatement = PostgresStatement(
-    """
-    UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
-    RETURNING epoch, sequence, digest
-    """)
-
-  /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
-  ///
-  /// After a missing answer this settles the outcome: what the node sent earlier has the old epoch and can't take effect any more. What had
-  /// taken effect is as durable as this statement, for which the standbys have answered.
-  func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
-    try raise(
-      for: node, Self.raiseStatement, [.integer(LogDatabase.log), .text(node.name), .text(node.incarnation)])
-  }
-
-  /// Gives `node` a new epoch by a statement in the cluster's database, then in each further one; nil if another node owns the log.
-  ///
-  /// The cluster's database decides who owns the log. In a further one the epoch only rises to what that has given, so a node that was
-  /// replaced between the two can't take the further one back. The end of the log is known when the last database has the new epoch: from
-  /// then on no earlier owner can write anywhere.
-  private func raise(
-    for node: NodeIdentity, _ statement: PostgresStatement, _ values: [PostgresValue]
-  ) throws(StoreError) -> Ownership? {
-    guard let raised = try first.ownership(statement, values) else { return nil }
-    // An earlier owner may have listed a database that this node does not know. From now on none can.
-    try memberships.reload(first)
-    let all = try allDatabases()
-    guard all.count > 1, memberships.canRegister else { return Ownership(epoch: raised.epoch, ends: [raised.end]) }
-    var ends = [raised.end]
-    for database in all.dropFirst() {
-      guard let end = try database.follow(node, epoch: raised.epoch) else { return nil }
-      ends.append(end)
+  /// Creates the partition of the table for a sequence, and the next one.
+  func makePartitions(for sequence: Int64) throws(StoreError) {
+    guard sequence >= partitionsEnd else { return }
+    let size = try partitionSize()
+    let first = sequence / size
+    var script = ""
+    for partition in first...(first + 1) {
+      script +=
+        "CREATE TABLE IF NOT EXISTS ruled.commits_\(partition) PARTITION OF ruled.commits FOR VALUES FROM (\(partition * size)) "
+      script += "TO (\((partition + 1) * size));"
     }
-    guard try memberships.register(in: first, epoch: raised.epoch) else { return nil }
-    return Ownership(epoch: raised.epoch, ends: ends)
+    try run(script, "the log can't get another partition")
+    partitionsEnd = (first + 1) * size
   }
 
-  /// Whether the log has a batch that ends at `next`, which a node sent under `ownership` before another node took the log over.
-  ///
-  /// False if it never will; nil if that is still open.
-  func outcome(of next: LogPosition, sentBy ownership: Ownership) throws(StoreError) -> Bool? {
-    let found = try databases[ownership.database(of: next.sequence)].digest(of: next.sequence)
-    if found.digest == next.digest { return true }
-    // Until the new owner has been to that database, a statement that is on its way may still take effect there.
-    return found.epoch > ownership.epoch ? false : nil
-  }
-
-  // MARK: Appending
-
-  /// Appends a batch at the end that `ownership` states, in one statement; false if another node owns the log.
-  ///
-  /// After an error it is unknown what the database did or will do, until `raiseEpoch` finds it out.
-  func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
-    -> Bool
-  {
-    let index = ownership.database(of: next.sequence)
-    let database = databases[index]
-    try database.makePartitions(for: next.sequence, size: try partitionSize())
-    return try database.append(
-      batch, epoch: ownership.epoch, after: ownership.ends[index], previous: ownership.end, next: next,
-      milliseconds: milliseconds)
-  }
-
-  // MARK: Cutting
+  private static let partitionsStatement = PostgresStatement(
+    """
+    SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+    WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
+    """)
 
   /// Drops the partitions of the log whose batches all come before `sequence`; returns how many.
+  ///
+  /// Each drop delays commits by 0.2 s at most. It fails if it would have to wait longer for a reader.
   func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
     let size = try partitionSize()
-    var count = 0
-    for database in try allDatabases() { count += try database.dropPartitions(before: sequence, size: size) }
-    return count
+    let rows = try execute(Self.partitionsStatement, [], "the partitions of the log can't be listed")
+    let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
+    for partition in old {
+      // The drop holds a lock that commits need, so it does not wait for the standbys. A failover that undoes the drop does no harm.
+      let script = """
+        DO $do$ BEGIN PERFORM set_config('lock_timeout', '200', true), set_config('synchronous_commit', 'local', true); \
+        DROP TABLE IF EXISTS ruled.commits_\(partition); END $do$
+        """
+      try run(script, "old partitions of the log can't be dropped", milliseconds: Self.dropMilliseconds)
+    }
+    return old.count
   }
+
+  /// How long dropping a partition may take, in milliseconds.
+  private static let dropMilliseconds = 20_000
 
   /// The number of batches in a partition of the log.
   private func partitionSize() throws(StoreError) -> Int64 {
-    if cluster == nil { _ = try first.connection() }
-    guard let cluster else { throw LogDatabase.noLog }
+    if cluster == nil { _ = try connection() }
+    guard let cluster else { throw Self.noLog }
     return cluster.partitionSize
   }
 
-  // MARK: Looking
+  // MARK: Durability
 
-  /// The databases as they are now, the cluster's first; a further one that can't be asked has a problem that says why.
-  func overviewOfDatabases() throws(StoreError) -> [ClusterOverview.Database] {
-    var found = [try first.overview()]
-    for database in databases.dropFirst() {
-      do throws(StoreError) { found.append(try database.overview()) } catch {
-        found.append(ClusterOverview.Database(problem: "\(error)"))
-      }
-    }
-    return found
+  /// The current settings.
+  func durability() throws(StoreError) -> DurabilityReview {
+    let connection = try connection()
+    do throws(PostgresError) {
+      return try DurabilityReview.read(connection, milliseconds: settings.lease)
+    } catch { throw error.storeError("the settings of the database can't be read") }
   }
 
-  /// What a database could lose with its current settings; nil if none loses anything that was acknowledged.
-  func durabilityProblem() throws(StoreError) -> String? {
-    for database in try allDatabases() {
-      if let problem = database.problem(of: try database.durability()) { return problem }
-    }
-    return nil
+  /// What a database with these settings could lose although the configuration does not allow that.
+  func problem(of review: DurabilityReview) -> String? { review.problem(allowsPrimary: settings.allowsPrimary) }
+}
+
+extension PostgresRows {
+  /// The position in two columns of a row: sequence and digest.
+  func position(_ row: Int, _ column: Int) -> LogPosition {
+    LogPosition(sequence: integer(row, column), digest: bytes(row, column + 1).map { Array($0) } ?? [])
   }
 }

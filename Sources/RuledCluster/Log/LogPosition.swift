@@ -69,10 +69,4 @@ package struct LogHead: Sendable, Equatable {
   package let isLeaseOver: Bool
   /// Whether the owner has released its lease, or its process has made way for another one of its name.
   package let isLeaseReleased: Bool
-
-  /// The same head of a log that ends at another position.
-  func ending(at position: LogPosition) -> LogHead {
-    LogHead(
-      epoch: epoch, position: position, owner: owner, isLeaseOver: isLeaseOver, isLeaseReleased: isLeaseReleased)
-  }
 }

@@ -74,7 +74,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
           ownership = nil
           throw StoreError(.fenced, "another node has taken the log of commits over")
         }
-        ownership = current.appended(next)
+        ownership?.end = next
         return
       } catch { failure = error }
       if failure.code == .fenced { throw failure }
@@ -83,7 +83,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
       var resolved: Ownership?
       while resolved == nil {
         do throws(StoreError) {
-          resolved = try resolve(next, sentBy: current)
+          resolved = try resolve(next)
           break
         } catch {
           if error.code == .fenced || error.code == .diverged { throw error }
@@ -108,11 +108,11 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
   }
 
   /// Raises the epoch and finds the end of the log, after an attempt to write up to `next`.
-  private func resolve(_ next: LogPosition, sentBy ownership: Ownership) throws(StoreError) -> Ownership {
+  private func resolve(_ next: LogPosition) throws(StoreError) -> Ownership {
     if let resolved = try client.raiseEpoch(for: node) { return resolved }
     var error = StoreError(.fenced, "another node has taken the log of commits over")
     // If the batch is in the log, the new owner has played it back.
-    error.isOutcomeUnknown = try client.outcome(of: next, sentBy: ownership) != false
+    error.isOutcomeUnknown = try client.digest(of: next.sequence) == next.digest
     throw error
   }
 

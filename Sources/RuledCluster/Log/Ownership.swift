@@ -1,32 +1,106 @@
+import RuledCore
+import RuledStore
+
 /// The right to write a log.
 package struct Ownership: Sendable, Equatable {
   /// The epoch under which the owner writes.
   package let epoch: Int64
   /// The end of the log, which only the owner moves.
-  package private(set) var end: LogPosition
-  /// For each database of the log, the cluster's first, the position after its last batch.
-  private(set) var ends: [LogPosition]
-
-  /// The ownership in `epoch` of a log whose databases have these ends.
-  init(epoch: Int64, ends: [LogPosition]) {
-    self.epoch = epoch
-    self.ends = ends
-    end = ends.latest
-  }
-
-  /// The index of the database that a batch belongs into: they take turns.
-  func database(of sequence: Int64) -> Int { Int(sequence % Int64(ends.count)) }
-
-  /// The ownership after the owner has appended a batch that ends at `next`.
-  func appended(_ next: LogPosition) -> Ownership {
-    var moved = self
-    moved.ends[database(of: next.sequence)] = next
-    moved.end = next
-    return moved
-  }
+  package var end: LogPosition
 }
 
-extension [LogPosition] {
-  /// The position that comes last in the log.
-  var latest: LogPosition { self.max { $0.sequence < $1.sequence } ?? .start }
+/// Owning the log, and appending to it.
+extension LogClient {
+  private static let takeOverStatement = PostgresStatement(
+    """
+    UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
+    WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
+    RETURNING epoch, sequence, digest
+    """)
+
+  /// Makes `node` the owner unless another node became it since `head` was read: then the result is nil.
+  ///
+  /// A drained node does not become the owner.
+  func takeOver(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
+    try raise(
+      Self.takeOverStatement,
+      [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
+  }
+
+  private static let raiseStatement = PostgresStatement(
+    """
+    UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
+    RETURNING epoch, sequence, digest
+    """)
+
+  /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
+  ///
+  /// After a missing answer this settles the outcome: what the node sent earlier has the old epoch and can't take effect any more. What had
+  /// taken effect is as durable as this statement, for which the standbys have answered.
+  func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
+    try raise(Self.raiseStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
+  }
+
+  /// Executes a statement that returns the new epoch and the end of the log; nil if another node owns the log.
+  private func raise(_ statement: PostgresStatement, _ values: [PostgresValue]) throws(StoreError) -> Ownership? {
+    do throws(StoreError) {
+      let rows = try execute(statement, values, "the ownership of the log is not known")
+      try checkStandbys(have: "the new epoch")
+      guard rows.count == 1 else { return nil }
+      let ownership = Ownership(epoch: rows.integer(0, 0), end: rows.position(0, 1))
+      // An owner of an earlier version may have put a part of the log elsewhere. From now on none can.
+      if let format = cluster?.format, format < ClusterSchema.firstWithOneDatabase {
+        try run(ClusterSchema.refuseFurtherDatabases, "this node can't own the log")
+      }
+      return ownership
+    } catch {
+      // A node that was stopped in the middle of a statement holds the row. Its lease is over, so its transaction may be ended.
+      if error.underlying.hasPrefix(Self.lockNotAvailable) { try endStuckWriters() }
+      throw error
+    }
+  }
+
+  static let lockNotAvailable = "55P03"
+  private static let stuckStatement = PostgresStatement(
+    """
+    SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+    WHERE l.relation = 'ruled.logs'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted AND a.wait_event = 'ClientRead'
+    """)
+
+  /// Ends the transactions that hold the row of the log while they wait for more input from their node.
+  private func endStuckWriters() throws(StoreError) {
+    _ = try execute(Self.stuckStatement, [], "the transaction of a node that stopped can't be ended")
+  }
+
+  // MARK: Appending
+
+  private static let appendStatement = PostgresStatement(
+    kept: "append",
+    """
+    WITH held AS (UPDATE ruled.logs SET sequence = sequence + 1, digest = $5::bytea \
+    WHERE log = $1::int8 AND epoch = $2::int8 AND sequence = $3::int8 AND digest = $4::bytea RETURNING sequence) \
+    INSERT INTO ruled.commits (log, sequence, epoch, previous, digest, batch) \
+    SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held
+    """)
+
+  /// Appends a batch at the end that `ownership` states, in one statement; false if another node owns the log.
+  ///
+  /// After an error it is unknown what the database did or will do, until `raiseEpoch` finds it out.
+  func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
+    -> Bool
+  {
+    try makePartitions(for: next.sequence)
+    let rows = try ownership.end.digest.withView { (previous) throws(StoreError) in
+      try next.digest.withView { (digest) throws(StoreError) in
+        try execute(
+          Self.appendStatement,
+          [
+            .integer(Self.log), .integer(ownership.epoch), .integer(ownership.end.sequence), .bytes(previous),
+            .bytes(digest), .bytes(batch),
+          ], "a commit has no answer", milliseconds: milliseconds)
+      }
+    }
+    try checkStandbys(have: "a commit")
+    return rows.written == 1
+  }
 }

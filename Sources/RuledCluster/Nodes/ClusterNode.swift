@@ -125,8 +125,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
-        // A node that does not reach all databases of the log leaves it to another one.
-        let unsafe = try client.durabilityProblem()
+        let unsafe = client.problem(of: try client.durability())
         let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil

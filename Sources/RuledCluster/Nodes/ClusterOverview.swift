@@ -42,15 +42,13 @@ package struct ClusterOverview: Sendable, Equatable {
     package var sync: String
   }
 
-  /// A database of the log.
+  /// The database of the log.
   package struct Database: Sendable, Equatable {
-    /// The address and port of its primary; empty if it can't be asked.
+    /// The address and port of its primary.
     package var primary = ""
     /// The version of PostgreSQL.
     package var version = ""
-    /// The number of batches in the log when the last one came here.
-    package var sequence: Int64 = 0
-    /// The size of the log's tables here in bytes.
+    /// The size of the log's tables in bytes.
     package var bytes: Int64 = 0
     /// The standbys of the primary.
     package var standbys: [Standby] = []
@@ -60,7 +58,7 @@ package struct ClusterOverview: Sendable, Equatable {
     package var synchronousStandbys = ""
     /// What an acknowledged commit survives.
     package var promise = ""
-    /// Why it can't be asked, or what it could lose although the configuration of this node does not allow that; nil for nothing.
+    /// What it could lose although the configuration of this node does not allow that; nil for nothing.
     package var problem: String?
   }
 
@@ -70,13 +68,8 @@ package struct ClusterOverview: Sendable, Equatable {
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
-  /// The cluster's database, which has a part of the log.
+  /// The database.
   package var database = Database()
-  /// The further databases of the log that the configuration of this node names.
-  package var further: [Database] = []
-
-  /// The size of the log's tables in bytes.
-  package var bytes: Int64 { further.reduce(database.bytes) { $0 + $1.bytes } }
 
   /// The owner; nil while there is none.
   package var owner: Node? { nodes.first { $0.role == .owner } }
@@ -147,12 +140,10 @@ extension LogClient {
   /// Reads the cluster as it is now.
   func overview() throws(StoreError) -> ClusterOverview {
     var found = ClusterOverview()
-    let head = try readFirstHead()
+    let head = try readHead()
     found.epoch = head.epoch
-    let all = try overviewOfDatabases()
-    found.database = all[0]
-    found.further = Array(all.dropFirst())
-    found.sequence = all.reduce(head.position.sequence) { max($0, $1.sequence) }
+    found.sequence = head.position.sequence
+    found.database = try databaseOverview()
     let rows = try execute(Self.nodesStatement, [], Self.attempt)
     for row in 0..<rows.count {
       let (isAlive, isOwner) = (rows.boolean(row, 5), rows.boolean(row, 9))
@@ -175,9 +166,7 @@ extension LogClient {
   func mark(_ node: String, drained: Bool) throws(StoreError) -> Bool {
     try execute(Self.markStatement, [.text(node), .integer(drained ? 1 : 0)], Self.attempt).written == 1
   }
-}
 
-extension LogDatabase {
   private static let serverStatement = PostgresStatement(
     """
     SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket'), \
@@ -191,14 +180,13 @@ extension LogDatabase {
     """)
 
   /// Reads the database as it is now.
-  func overview() throws(StoreError) -> ClusterOverview.Database {
+  private func databaseOverview() throws(StoreError) -> ClusterOverview.Database {
     var found = ClusterOverview.Database()
-    found.sequence = try end().sequence
-    let server = try execute(Self.serverStatement, [], LogClient.attempt)
+    let server = try execute(Self.serverStatement, [], Self.attempt)
     found.primary = server.text(0, 0)
     found.version = server.text(0, 1)
     found.bytes = server.integer(0, 2)
-    let standbys = try execute(Self.standbysStatement, [], LogClient.attempt)
+    let standbys = try execute(Self.standbysStatement, [], Self.attempt)
     for row in 0..<standbys.count {
       found.standbys.append(
         .init(

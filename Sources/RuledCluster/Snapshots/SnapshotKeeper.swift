@@ -150,7 +150,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     var count = 0
     do throws(StoreError) { count = try client.cut() } catch {
       // A reader holds a lock on the table. The next snapshot tries again.
-      guard error.underlying.hasPrefix(LogDatabase.lockNotAvailable) else { throw error }
+      guard error.underlying.hasPrefix(LogClient.lockNotAvailable) else { throw error }
     }
     if count > 0 { report("the log of commits was cut: \(count) of its partitions were dropped", false) }
   }

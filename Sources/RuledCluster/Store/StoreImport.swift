@@ -66,15 +66,12 @@ package struct StoreImport {
 extension LogClient {
   /// Appends the batches that `body` gives to a log without any, in one transaction: all of them or none.
   ///
-  /// All are in the cluster's database; further ones join with the log's first owner. Throws `refused` if the log has a batch or an owner. After
-  /// an error that says that the outcome is unknown the log may have all of them.
+  /// Throws `refused` if the log has a batch or an owner. After an error that says that the outcome is unknown the log may have all of them.
   static func fillEmptyLog(
     _ settings: ClusterSettings, for node: NodeIdentity,
     _ body: (_ append: (LogBatch) throws(StoreError) -> Void) throws(StoreError) -> Void
   ) throws(StoreError) {
-    var alone = settings
-    alone.further = []
-    let client = LogClient(alone)
+    let client = LogClient(settings)
     // To close the connection rolls the transaction back.
     defer { client.disconnect() }
     try client.run("BEGIN")
@@ -90,7 +87,7 @@ extension LogClient {
       let isAppended = try client.append(
         batch.bytes, from: ownership, to: next, milliseconds: settings.commitTimeout)
       precondition(isAppended, "the transaction holds the row of the log")
-      ownership = ownership.appended(next)
+      ownership.end = next
     }
     do throws(StoreError) { try client.run("COMMIT") } catch {
       var unknown = error

@@ -14,8 +14,6 @@ extension Configuration {
     section.text("store", expected: "\"rocksdb:/path\", \"memory:\" or \"postgresql://…\"", StoreURL.init).map {
       store = $0
     }
-    let urls = "an array of URLs such as \"postgresql://…\", each one once"
-    section.read("databases", expected: urls, Self.databases).map { databases = $0 }
     section.text("durability", expected: "\"commit\", \"interval\" or \"primary\"", Durability.init).map {
       durability = $0
     }
@@ -39,12 +37,6 @@ extension Configuration {
     section.section("sinks") { table in
       for name in table.names { table.section(name) { sinks[name] = Sink($0) } }
     }
-  }
-
-  /// An array of URLs of databases; Lua's empty table reads as an object without members.
-  fileprivate static func databases(_ value: JSONValue) -> [String]? {
-    guard let urls = names(value), Set(urls).count == urls.count else { return nil }
-    return urls.allSatisfy { if case .postgresql = StoreURL($0) { true } else { false } } ? urls : nil
   }
 
   /// An array of names; Lua's empty table reads as an object without members.

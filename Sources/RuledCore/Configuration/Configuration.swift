@@ -6,8 +6,6 @@ package struct Configuration: Sendable, Equatable {
   package var rules = "/etc/ruled/rules"
   /// Where the state is stored.
   package var store = StoreURL.rocksdb(path: "/var/lib/ruled")
-  /// The URLs of further databases for a part of the log of commits each; for a store in PostgreSQL.
-  package var databases: [String] = []
   /// When a reply may leave.
   package var durability = Durability.commit
   /// The node of a cluster that the daemon is; for a store in PostgreSQL.
@@ -126,7 +124,6 @@ package struct Configuration: Sendable, Equatable {
     guard case .postgresql = store else {
       let belongs = "belongs to a store in PostgreSQL, as in \"postgresql://…\""
       if !cluster.node.isEmpty { return ("cluster", belongs) }
-      if !databases.isEmpty { return ("databases", belongs) }
       return durability == .primary ? ("durability", "\"primary\" belongs to a store in PostgreSQL") : nil
     }
     if cluster.node.isEmpty {

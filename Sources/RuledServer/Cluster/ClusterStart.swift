@@ -19,8 +19,6 @@ struct ClusterStart {
   init(_ url: String, _ configuration: Configuration, log: any EventLog) {
     self.log = log
     var settings = ClusterSettings(url: url)
-    // The list may name the store's own database too.
-    settings.further = configuration.databases.filter { $0 != url }
     settings.lease = Int(configuration.cluster.lease / 1000)
     settings.allowsPrimary = configuration.durability == .primary
     settings.version = Version.current

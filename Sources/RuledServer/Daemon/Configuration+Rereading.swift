@@ -26,7 +26,6 @@ extension Configuration {
     if socket != next.socket { keys.append("socket") }
     if rules != next.rules { keys.append("rules") }
     if store != next.store { keys.append("store") }
-    if databases != next.databases { keys.append("databases") }
     if cluster != next.cluster { keys.append("cluster") }
     if journal.isOn != next.journal.isOn { keys.append("journal.keep") }
     if durability != next.durability { keys.append("durability") }

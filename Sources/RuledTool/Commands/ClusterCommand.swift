@@ -111,15 +111,12 @@ package enum ClusterCommand: Command {
       text +=
         "\nlog       epoch \(log.count("epoch")), sequence \(log.count("sequence")), \(Figures.bytes(log.count("bytes")))\n"
     }
-    let databases = [result.member("database")].compactMap(\.self) + (result.member("databases")?.arrayValue ?? [])
-    return databases.reduce(text) { $0 + database($1, style) }
+    if let found = result.member("database") { text += database(found, style) }
+    return text
   }
 
   private static func database(_ database: JSONValue, _ style: Style) -> String {
     func word(_ name: String) -> String { database.member(name)?.brief.printable ?? "?" }
-    guard !word("primary").isEmpty else {
-      return "database  \(style.red(word("problem")))\n"
-    }
     var text = "database  primary at \(word("primary")), PostgreSQL \(word("version"))\n"
     for standby in database.member("standbys")?.arrayValue ?? [] {
       let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter {
