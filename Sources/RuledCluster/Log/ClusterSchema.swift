@@ -84,7 +84,7 @@ struct ClusterSchema: Sendable {
   private static let refusal = """
     IF to_regclass('ruled.databases') IS NOT NULL THEN IF EXISTS (SELECT FROM ruled.databases) THEN RAISE EXCEPTION USING MESSAGE = \
     'a part of the log is in other databases (' || (SELECT string_agg(name, ', ' ORDER BY name) FROM ruled.databases) || \
-    '), which this version does not read: bring the log into one database with the version before, as the section Upgrading of \
+    '), which this version does not read: bring it into one first, as the section Upgrading of \
     docs/cluster.md says'; END IF; END IF;
     """
   /// A script that fails if tables of an earlier format list further databases.
