@@ -106,9 +106,13 @@ long long ct_expiry(const ct_identity *identity) {
   return timegm(&moment);
 }
 
-bool ct_is_for(const ct_identity *identity, const char *name) {
-  X509 *certificate = ssl.SSL_CTX_get0_certificate((const SSL_CTX *)identity);
-  return certificate && ssl.X509_check_host(certificate, name, 0, nameFlags, NULL) == 1;
+/* OpenSSL ignores a NUL at the end of a name, and all behind one if it gets no length. */
+static bool names(X509 *certificate, const char *name, size_t length) {
+  return certificate && length > 0 && !memchr(name, 0, length) && ssl.X509_check_host(certificate, name, length, nameFlags, NULL) == 1;
+}
+
+bool ct_is_for(const ct_identity *identity, const char *name, size_t length) {
+  return names(ssl.SSL_CTX_get0_certificate((const SSL_CTX *)identity), name, length);
 }
 
 /* MARK: Sessions */
@@ -216,9 +220,8 @@ void ct_end(ct_session *session) {
   ssl.ERR_clear_error();
 }
 
-bool ct_peer_is(const ct_session *session, const char *name) {
-  X509 *certificate = ssl.SSL_get0_peer_certificate(session->ssl);
-  return certificate && ssl.X509_check_host(certificate, name, 0, nameFlags, NULL) == 1;
+bool ct_peer_is(const ct_session *session, const char *name, size_t length) {
+  return names(ssl.SSL_get0_peer_certificate(session->ssl), name, length);
 }
 
 const char *ct_why(const ct_session *session) { return session->why; }

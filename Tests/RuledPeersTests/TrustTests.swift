@@ -39,6 +39,11 @@ import Testing
       try PeerRig(a: "c"), link: "the certificate is not for node c", listener: "the certificate is not for node c")
   }
 
+  @Test func `a node is not let in by the part of its name before a NUL`() throws {
+    let refusal = "the certificate is not for node a\0"
+    expectRefusal(try PeerRig(a: "a\0"), link: refusal, listener: refusal)
+  }
+
   @Test func `an expired certificate is refused on both sides`() throws {
     let expired = Certificates(["a", "b"])
     let a = try PeerRig(
@@ -82,6 +87,7 @@ import Testing
   @Test func `an identity is for the names that its certificate lists, and not for its common name`() {
     let identity = certificates.identity("a")
     #expect(identity.isFor("a") && !identity.isFor("b") && !identity.isFor("ruled"))
+    #expect(!identity.isFor("a\0") && !identity.isFor("a\0b") && !identity.isFor(""))
   }
 
   @Test func `an address that is taken is refused`() throws {

@@ -23,8 +23,8 @@ void ct_release_identity(ct_identity *identity);
 /* When the identity's own certificate expires: seconds since 1970. */
 long long ct_expiry(const ct_identity *identity);
 
-/* Whether the identity's own certificate is for `name`. */
-bool ct_is_for(const ct_identity *identity, const char *name);
+/* Whether the identity's own certificate is for the name of `length` bytes; never if the name has a NUL. */
+bool ct_is_for(const ct_identity *identity, const char *name, size_t length);
 
 /* A session that begins the handshake, with a peer whose certificate must be for `peer`. NULL when memory has run out. */
 ct_session *ct_connect(ct_identity *identity, const char *peer);
@@ -62,8 +62,8 @@ enum ct_result ct_write(ct_session *session, const void *bytes, size_t count);
 /* Tells the peer that nothing more is written. */
 void ct_end(ct_session *session);
 
-/* Whether the peer's certificate is for `name`. */
-bool ct_peer_is(const ct_session *session, const char *name);
+/* Whether the peer's certificate is for the name of `length` bytes; never if the name has a NUL. */
+bool ct_peer_is(const ct_session *session, const char *name, size_t length);
 
 /* Why the last call failed, in words. */
 const char *ct_why(const ct_session *session);

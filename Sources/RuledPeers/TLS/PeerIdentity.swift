@@ -21,5 +21,5 @@ package final class PeerIdentity: @unchecked Sendable {  // the context does not
   package var expiry: Int64 { ct_expiry(raw) }
 
   /// Whether this is one of the alternative names in the node's own certificate.
-  package func isFor(_ name: String) -> Bool { ct_is_for(raw, name) }
+  package func isFor(_ name: String) -> Bool { ct_is_for(raw, name, name.utf8.count) }
 }

@@ -72,5 +72,5 @@ final class TLSSession {
   }
 
   /// Whether the peer's certificate is for this node.
-  func isPeer(_ name: String) -> Bool { ct_peer_is(raw, name) }
+  func isPeer(_ name: String) -> Bool { ct_peer_is(raw, name, name.utf8.count) }
 }
