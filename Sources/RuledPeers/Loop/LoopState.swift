@@ -15,6 +15,8 @@ protocol Watched: AnyObject {
 final class LoopState {
   /// How often timeouts are checked, in milliseconds.
   static let interval: UInt64 = 100
+  /// The most descriptors that libuv opens for its first loop: two pipes for signals, two of epoll, an eventfd.
+  private static let descriptors = 8
 
   let raw = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
   /// The memory that all streams read into, one at a time.
@@ -26,12 +28,32 @@ final class LoopState {
   private var watched: [ObjectIdentifier: any Watched] = [:]
   private var unflushed: [PeerConnection] = []
 
-  init(_ inbox: LoopInbox) {
+  /// Makes a loop that executes what is posted to `inbox`.
+  ///
+  /// - Throws: `.system` when memory or descriptors have run out.
+  init(_ inbox: LoopInbox) throws(PeerError) {
     self.inbox = inbox
-    let isMade =
-      uv_loop_init(raw) == 0 && uv_poll_init(raw, poll, inbox.counter) == 0 && uv_prepare_init(raw, prepare) == 0
-      && uv_timer_init(raw, timer) == 0
-    precondition(isMade, "a loop is made while memory and descriptors last")
+    try Self.checkDescriptors()
+    var status = uv_loop_init(raw)
+    guard status == 0 else { throw .system("uv_loop_init", number: -status) }
+    status = uv_poll_init(raw, poll, inbox.counter)
+    guard status == 0 else {
+      uv_loop_close(raw)
+      throw .system("uv_poll_init", number: -status)
+    }
+    uv_prepare_init(raw, prepare)
+    uv_timer_init(raw, timer)
+  }
+
+  /// Throws if the process can't open the few descriptors of a loop: libuv ends the process if it has none for its first one.
+  private static func checkDescriptors() throws(PeerError) {
+    var opened: [Int32] = []
+    defer { for descriptor in opened { close(descriptor) } }
+    for _ in 0..<descriptors {
+      let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+      guard descriptor >= 0 else { throw .system("eventfd", number: errno) }
+      opened.append(descriptor)
+    }
   }
 
   deinit {

@@ -14,14 +14,16 @@ package final class PeerLoop: Sendable {
   ///
   /// - Throws: `.system` if the process can have no more threads or descriptors.
   package init() throws(PeerError) {
-    let inbox = try LoopInbox()
-    self.inbox = inbox
+    inbox = try LoopInbox()
+    nonisolated(unsafe) let state = try LoopState(inbox)  // from here on the new thread's alone, if there is one
     do throws(ThreadError) {
       thread = try Thread(name: "ruled-peers") {
         Self.blockBrokenPipes()
-        LoopState(inbox).run()
+        state.run()
       }
     } catch {
+      inbox.post { $0.stop() }
+      state.run()
       throw .system("pthread_create", number: error.number)
     }
   }

@@ -84,6 +84,30 @@ extension EndToEnd {
       }
     }
 
+    @Test func `few descriptors are an error of the check of a node, not its process's end`() throws {
+      let folder = TemporaryFolder()
+      folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
+      let root = #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
+      try #require(Program.run("\(root)/examples/cluster/make-certificates", [folder("tls"), "a=127.0.0.1"]).code == 0)
+      var port = 0
+      try Self.withTakenPort { port = $0 }
+      folder.write(
+        "conf.lua",
+        """
+        rules = "\(folder("rules"))"
+        store = "postgresql:///none"
+        cluster = { node = "a", folder = "\(folder("store"))", listen = "127.0.0.1:\(port)", authority = "\(folder("tls"))/authority.pem",
+          certificate = "\(folder("tls"))/a/node.pem", key = "\(folder("tls"))/a/node.key" }
+
+        """)
+      let check = "exec \(RuledDaemon.programs)/ruled --socket \(folder("s")) --config \(folder("conf.lua")) --check"
+      let ends = (4...24).map { limit in Program.run("/bin/sh", ["-c", "ulimit -n \(limit); \(check)"]) }
+      for (code, output) in ends {
+        #expect(code == 0 || code == 1 && output.contains("too many open files"), "\(code): \(output)")
+      }
+      #expect(ends.first?.code == 1 && ends.last?.code == 0)
+    }
+
     @Test func `an address that the running daemon listens on is not found, and is free after a check`() throws {
       let folder = TemporaryFolder()
       var port = 0
