@@ -523,6 +523,19 @@ def test_a_node_that_the_owner_does_not_trust_says_so(cluster, tmp_path_factory)
     assert "was refused" in cluster.owners[0].log
 
 
+def test_strangers_at_the_listener_are_counted_and_fill_no_log(cluster):
+    node = cluster.owners[0]
+    for _ in range(200):
+        with socket.create_connection(("127.0.0.1", node.port)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            stranger.settimeout(30)
+            while stranger.recv(100):
+                pass
+    eventually(lambda: metrics(node)["ruled_cluster_connections_refused_total"] >= 200)
+    lines = node.log.count("which is to be a node, was refused")
+    assert 1 <= lines <= 3 and metrics(node)["ruled_log_lines_suppressed_total"] >= 200 - lines
+
+
 def test_a_certificate_of_another_node_is_refused_at_the_start(tmp_path_factory):
     database = Database()
     try:

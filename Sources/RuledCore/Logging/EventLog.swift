@@ -2,6 +2,15 @@
 package protocol EventLog: AnyObject, Sendable {
   /// Writes one line.
   func write(_ line: LogLine)
+  /// Writes one line that a stranger may cause as often as he likes, for this reason: a log that is limited leaves most of them out.
+  func write(_ line: LogLine, limitedBy reason: String)
+  /// How many lines were left out.
+  var suppressed: Int { get }
+}
+
+extension EventLog {
+  package func write(_ line: LogLine, limitedBy reason: String) { write(line) }
+  package var suppressed: Int { 0 }
 }
 
 /// A line of the log.

@@ -72,7 +72,8 @@ extension ClusterMembership {
       "owner": cluster.owner.map { .string($0.identity.name) } ?? .null,
       "nodes": .array(cluster.nodes.map { Self.json($0) }),
       "log": .object([
-        "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence), "bytes": .integer(cluster.database.bytes),
+        "epoch": .integer(cluster.epoch), "sequence": .integer(cluster.sequence),
+        "bytes": .integer(cluster.database.bytes),
       ]),
       "database": Self.json(cluster.database),
     ])

@@ -13,6 +13,7 @@ final class NodeLinks: Sendable {
   private let listener: PeerListener
   private let state: Mutex<State>
   private let receiver: Receiver
+  private let reports: LinkReports
 
   private struct State {
     var settings: PeerSettings
@@ -37,6 +38,7 @@ final class NodeLinks: Sendable {
     let receiver = Receiver()
     self.receiver = receiver
     let reports = LinkReports(log)
+    self.reports = reports
     do throws(PeerError) {
       let identity = try Self.identity(name, tunnel)
       var settings = PeerSettings(name: name, identity: identity) { reports.note($0) }
@@ -57,6 +59,9 @@ final class NodeLinks: Sendable {
       log.write(LogLine(.warn, warning))
     }
   }
+
+  /// How many connections were refused that did not prove to be a node's.
+  var refused: Int { reports.refused.load(ordering: .relaxed) }
 
   /// The most connections of other nodes that carry no client.
   private static let standing = 256
@@ -117,10 +122,12 @@ final class NodeLinks: Sendable {
   func stop() { loop.stop() }
 }
 
-/// Logs what happens to the connections between nodes; the same problem is logged once.
+/// Counts and logs what happens to the connections between nodes; the same problem is logged once.
 private final class LinkReports: Sendable {
   private let log: any EventLog
   private let trouble = Mutex<String?>(nil)
+  /// How many connections were refused that did not prove to be a node's.
+  let refused = Atomic(0)
 
   init(_ log: any EventLog) { self.log = log }
 
@@ -136,7 +143,10 @@ private final class LinkReports: Sendable {
       }
       if isNew { log.write(LogLine(.warn, "node \(node) can't be reached: \(reason)")) }
     case .refused(let address, let reason):
-      log.write(LogLine(.warn, "a connection from \(address), which is to be a node, was refused: \(reason)"))
+      refused.wrappingAdd(1, ordering: .relaxed)
+      log.write(
+        LogLine(.warn, "a connection from \(address), which is to be a node, was refused: \(reason)"),
+        limitedBy: "a node that is none: \(reason)")
     case .joined, .left: break
     }
   }

@@ -101,6 +101,8 @@ extension Services {
     notifyStatus()
     let consequence =
       error.isOutcomeUnknown ? "it is not known whether it will be found after a restart" : "nothing of it was applied"
-    context.log.write(LogLine(.error, "the store refused a commit, \(consequence): \(error)"))
+    context.log.write(
+      LogLine(.error, "the store refused a commit, \(consequence): \(error)"),
+      limitedBy: "\(error.code.rawValue) of a commit, \(consequence)")
   }
 }

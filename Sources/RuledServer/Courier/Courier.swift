@@ -186,7 +186,9 @@ final class Courier {
         sentResults.remove(lease)
       }
       if case .failure(let error) = result {
-        log.write(LogLine(.error, "the daemon does not take what came of effects, they are delivered again: \(error)"))
+        log.write(
+          LogLine(.error, "the daemon does not take what came of effects, they are delivered again: \(error)"),
+          limitedBy: "effects that the daemon does not take")
       }
     }
     if isSent { sentResults.formUnion(leases) }
@@ -288,7 +290,7 @@ package enum CourierCommand {
           "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it"
         )
       }
-      try Courier.run(configuration, log: JournalLog() ?? StandardErrorLog()) { () throws(StartError) in
+      try Courier.run(configuration, log: LimitedLog(JournalLog() ?? StandardErrorLog())) { () throws(StartError) in
         try self.configuration(arguments)
       }
       return 0

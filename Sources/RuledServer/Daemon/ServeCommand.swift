@@ -40,8 +40,8 @@ package enum ServeCommand {
     var code: Int32 = 0
     do throws(StartError) {
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: JournalLog() ?? StandardErrorLog(),
-        readConfiguration: options.configuration
+        configuration: configuration, manualClock: options.hasManualClock,
+        log: LimitedLog(JournalLog() ?? StandardErrorLog()), readConfiguration: options.configuration
       ).run()
     } catch {
       complain(error.description)

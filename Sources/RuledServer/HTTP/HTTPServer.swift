@@ -300,7 +300,8 @@ final class HTTPConnectionTable {
       let period = HTTPServer.timeoutCheckPeriod
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
-      server.services.context.log.write(LogLine(.warn, "a connection could not be accepted: \(error)"))
+      server.services.context.log.write(
+        LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
       SystemCalls.close(descriptor)
       server.countClosedConnection()
     }

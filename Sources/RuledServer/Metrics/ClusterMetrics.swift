@@ -6,11 +6,13 @@ import RuledEngine
 struct ClusterMetrics {
   private let node: ClusterNode
   private let snapshots: SnapshotFigures?
+  private let refused: Int?
 
   /// Those of `membership`.
   init(_ membership: ClusterMembership) {
     node = membership.node
     snapshots = membership.snapshotFigures
+    refused = membership.links?.refused
   }
 
   /// What a node that follows shows: it has no other metrics than these and those of its process.
@@ -25,7 +27,7 @@ struct ClusterMetrics {
         "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
         reachesOwner ? 1 : 0)
     }
-    ProcessMetrics.write(start: start, to: text)
+    ProcessMetrics.write(start: start, log: membership.log, to: text)
     return text.text
   }
 
@@ -68,6 +70,11 @@ struct ClusterMetrics {
       "ruled_cluster_connections_total",
       "Connections to the database that were opened: the first ones, and each after one broke.",
       counts.connections)
+    if let refused {
+      text.counter(
+        "ruled_cluster_connections_refused_total",
+        "Connections to cluster.listen that did not prove to be a node's.", refused)
+    }
     if let snapshots { write(snapshots, to: text) }
   }
 

@@ -26,7 +26,7 @@ struct DaemonMetrics {
     metrics.writeSinks()
     if let membership = services.membership { ClusterMetrics(membership).write(to: metrics.text) }
     CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
-    ProcessMetrics.write(start: services.status.start, to: metrics.text)
+    ProcessMetrics.write(start: services.status.start, log: services.context.log, to: metrics.text)
     return metrics.text.text
   }
 

@@ -4,8 +4,11 @@ import RuledEngine
 
 /// The figures of the process under the names that Prometheus's own libraries give them.
 enum ProcessMetrics {
-  /// Writes the figures of a process that was started at a time.
-  static func write(start: Timestamp, to text: MetricsWriter) {
+  /// Writes the figures of a process that was started at a time and writes to `log`.
+  static func write(start: Timestamp, log: any EventLog, to text: MetricsWriter) {
+    text.counter(
+      "ruled_log_lines_suppressed_total",
+      "Lines left out of the log since one like them was written less than a minute before.", log.suppressed)
     var processor = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &processor)
     text.counter(

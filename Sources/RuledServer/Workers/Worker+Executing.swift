@@ -187,11 +187,13 @@ extension Worker {
       }
       if let response = HTTPResponse(webHandler: results[0]) { return response }
       services.context.log.write(
-        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"))
+        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"),
+        limitedBy: "an answer of a web handler")
     } catch {
       services.context.log.write(
-        LogLine(.error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule)
-      )
+        LogLine(
+          .error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule),
+        limitedBy: "a failure of a web handler of \(error.plugin ?? "")")
     }
     return HTTPResponse(RequestError(.ruleFailed, "this page can't be shown"))
   }

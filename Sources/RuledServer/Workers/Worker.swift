@@ -180,7 +180,8 @@ final class Worker {
       if let client { connection.speakLines(for: client) }
     } catch {
       services.connections.wrappingSubtract(1, ordering: .relaxed)
-      services.context.log.write(LogLine(.warn, "a connection could not be taken: \(error)"))
+      services.context.log.write(
+        LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
     }
   }
 

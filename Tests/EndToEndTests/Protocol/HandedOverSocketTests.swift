@@ -9,7 +9,10 @@ extension EndToEnd {
     private static let rules = [
       "p/plugin.lua": """
       plugin { name = "p", version = "1" }
-      web "site.example" (function(request) return { status = 200, body = "the site" } end)
+      web "site.example" (function(request)
+        if request.path == "/fail" then error("broken") end
+        return { status = request.path == "/wrong" and "x" or 200, body = "the site" }
+      end)
       """
     ]
 
@@ -83,6 +86,20 @@ extension EndToEnd {
       for path in ["/healthz", "/metrics", "/v1/rules"] {
         #expect(socket.ask(path, host: "localhost").hasPrefix("HTTP/1.1 404"))
       }
+      daemon.end(SIGTERM)
+    }
+
+    @Test func `strangers who make a web handler fail write one line for each reason`() throws {
+      let socket = try Listening()
+      let configuration = "http = { sites = \"127.0.0.1:\(socket.port)\" }"
+      let daemon = try RuledDaemon(rules: Self.rules, configuration: configuration, preparation: socket.handOver)
+      for _ in 0..<20 {
+        for path in ["/fail", "/wrong"] {
+          #expect(socket.ask(path, host: "site.example").hasPrefix("HTTP/1.1 500"))
+        }
+      }
+      let lines = daemon.log.split(separator: "\n").filter { $0.contains("the web handler of") }
+      #expect(lines.count == 2, "\(lines)")
       daemon.end(SIGTERM)
     }
 

@@ -61,16 +61,17 @@ extension OutboxService {
       send(request, for: delivery)
     case .expired(let reason):
       delivery.sink.figures.countExpired()
-      log(.info, "an effect expired: \(reason)", delivery)
+      log(.info, "an effect expired", reason, delivery)
       remove(delivery.key, of: delivery.sink)
       complete(delivery)
     case .failed(let reason):
-      log(.warn, "a sink handler failed, the effect waits: \(reason)", delivery)
+      log(.warn, "a sink handler failed, the effect waits", reason, delivery)
       delivery.sink.figures.note(success: false)
       retry(delivery, DeliveryFailure(reason: "the plugin's sink handler failed: \(reason)"))
     case .absent:
-      if delivery.subject.tries == 0 { log(.warn, "the plugin of an effect is not loaded, the effect waits", delivery) }
-      retry(delivery, DeliveryFailure(reason: "the plugin is not loaded"))
+      let reason = "the plugin is not loaded"
+      if delivery.subject.tries == 0 { log(.warn, "an effect waits", reason, delivery) }
+      retry(delivery, DeliveryFailure(reason: reason))
     }
   }
 
@@ -92,7 +93,7 @@ extension OutboxService {
       remove(delivery.key, of: sink)
       complete(delivery)
     case .failed(let failure, let wait, let hold):
-      log(.warn, "an effect could not be delivered, it is tried again: \(failure.reason)", delivery)
+      log(.warn, "an effect could not be delivered, it is tried again", failure.reason, delivery)
       sink.figures.note(success: false)
       queue.recordFailure(now: loop.now, settings.backoff, atLeast: wait, pausesAtOnce: hold == .atOnce)
       retry(delivery, failure, atLeast: wait)
@@ -130,7 +131,7 @@ extension OutboxService {
     case .unreadable: return retry(delivery, failure)
     }
     delivery.sink.figures.countFailed()
-    log(.error, "an effect was given up, 'rulectl effects resend' tries it again: \(failure.reason)", delivery)
+    log(.error, "an effect was given up, 'rulectl effects resend' tries it again", failure.reason, delivery)
     let mark = StoredEffect.Mark(
       at: EngineClock.wall.rfc3339, tries: (delivery.effect.mark?.tries ?? 0) + delivery.subject.tries + 1,
       failure: failure, after: services.context.nextSequence())
@@ -169,7 +170,8 @@ extension OutboxService {
           if lines.count > 0 { try file.append(lines) }
         } catch {
           sink.figures.countRetried()
-          log(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
+          services.context.log.write(
+            LogLine(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)"))
           queue.recordFailure(now: now, settings.backoff, pausesAtOnce: true)
           queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
           sink.figures.note(success: false)

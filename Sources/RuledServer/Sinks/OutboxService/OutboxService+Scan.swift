@@ -191,7 +191,8 @@ extension OutboxService {
         return true
       }
     } catch {
-      log(.error, "the undelivered effects can't be read from the store, which is tried again: \(error)")
+      services.context.log.write(
+        LogLine(.error, "the undelivered effects can't be read from the store, which is tried again: \(error)"))
       scheduleRescan()
       return nil
     }

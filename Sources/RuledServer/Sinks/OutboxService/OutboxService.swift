@@ -304,13 +304,12 @@ final class OutboxService {
     services.reply(result, to: caller, with: replyBuffer)
   }
 
-  /// Writes a line to the log.
-  func log(_ level: LogLine.Level, _ message: String, _ delivery: Delivery? = nil) {
-    let fields = delivery.map { delivery in Self.logFields(delivery.effect) }
+  /// Writes a line on an effect to the log, at most one a minute for each sink and `message`; `reason` ends it.
+  func log(_ level: LogLine.Level, _ message: String, _ reason: String, _ delivery: Delivery) {
     services.context.log.write(
       LogLine(
-        level, message, plugin: delivery?.effect.plugin, subjectHash: delivery.map { Self.hash($0.key.subject) },
-        fields: fields ?? ""))
+        level, "\(message): \(reason)", plugin: delivery.effect.plugin, subjectHash: Self.hash(delivery.key.subject),
+        fields: Self.logFields(delivery.effect)), limitedBy: "\(message), sink \(delivery.sink.name)")
   }
 
   /// What the log shows of an effect.
