@@ -4,7 +4,7 @@
 /// | --- | --- |
 /// | `cluster` | the cluster: its id, the format of its tables, the number of batches in a partition of the log |
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
-/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained |
+/// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained, why its process could not go on |
 /// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
 /// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
 /// | `turns` | a task that one node at a time does: which node, and until when |
@@ -74,12 +74,14 @@ struct ClusterSchema: Sendable {
     """
     \(refusal)
     DROP TABLE ruled.databases;
-    ALTER TABLE ruled.nodes DROP COLUMN lent, DROP COLUMN moves;
+    ALTER TABLE ruled.nodes DROP COLUMN lent, DROP COLUMN moves, ADD COLUMN problem text NOT NULL DEFAULT '';
     """,
   ]
 
   /// The first format without a list of further databases, each with a part of the log.
   static let firstWithOneDatabase: Int64 = 8
+  /// The first format in which a node can say why its process could not go on.
+  static let firstWithProblems: Int64 = 8
   /// Statements of PL/pgSQL that raise an error if tables of an earlier format list further databases.
   private static let refusal = """
     IF to_regclass('ruled.databases') IS NOT NULL THEN IF EXISTS (SELECT FROM ruled.databases) THEN RAISE EXCEPTION USING MESSAGE = \

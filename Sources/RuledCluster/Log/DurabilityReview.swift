@@ -6,13 +6,16 @@ struct DurabilityReview {
   var standbys = ""
   /// Whether the server syncs its disk before it answers: `fsync`.
   var isSynced = true
+  /// The server's address if it is a standby, which takes no commits.
+  var standbyAddress: String?
   /// Whether it can repair pages that a power cut tore: `full_page_writes`.
   var hasFullPages = true
 
   static let statement = PostgresStatement(
     """
     SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')::bool, \
-    current_setting('full_page_writes')::bool
+    current_setting('full_page_writes')::bool, \
+    CASE WHEN pg_is_in_recovery() THEN coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket') END
     """)
 
   /// What the database could lose, and what to do about it; nil if it loses nothing that was acknowledged.
@@ -57,6 +60,6 @@ struct DurabilityReview {
     let rows = try connection.execute(statement, milliseconds: milliseconds)
     return DurabilityReview(
       synchronousCommit: rows.text(0, 0), standbys: rows.text(0, 1), isSynced: rows.boolean(0, 2),
-      hasFullPages: rows.boolean(0, 3))
+      standbyAddress: rows.bytes(0, 4).map { String(decoding: $0, as: UTF8.self) }, hasFullPages: rows.boolean(0, 3))
   }
 }

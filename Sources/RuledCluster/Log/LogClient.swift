@@ -43,6 +43,13 @@ final class LogClient {
       try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
       let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
       if let problem = problem(of: review) { throw PostgresError(.unsafe, problem) }
+      if let address = review.standbyAddress {
+        throw PostgresError(
+          .unreachable,
+          "the server at \(address) is a standby, which takes no commits: name all hosts in 'store', and target_session_attrs=read-write"
+        )
+      }
+      if let problem = problem(of: review) { throw PostgresError(.unsafe, problem) }
       let found = try settings.schema.prepare(made, partitionSize: settings.partitionSize)
       if let cluster, cluster.id != found.id {
         throw PostgresError(

@@ -54,22 +54,33 @@ extension LogClient {
       }
       return ownership
     } catch {
-      // A node that was stopped in the middle of a statement holds the row. Its lease is over, so its transaction may be ended.
-      if error.underlying.hasPrefix(Self.lockNotAvailable) { try endStuckWriters() }
+      // Perhaps a node that was stopped in the middle of a statement: its lease is over, so its transaction may be ended.
+      if error.underlying.hasPrefix(Self.lockNotAvailable) { try endHolders() }
       throw error
     }
   }
 
   static let lockNotAvailable = "55P03"
-  private static let stuckStatement = PostgresStatement(
+  private static let holdersStatement = PostgresStatement(
     """
-    SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-    WHERE l.relation = 'ruled.logs'::regclass AND l.mode = 'RowExclusiveLock' AND l.granted AND a.wait_event = 'ClientRead'
+    SELECT a.pid::int8, a.usename, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+    WHERE l.relation = 'ruled.logs'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.granted \
+    AND l.database = a.datid AND a.datname = current_database() AND (a.wait_event = 'ClientRead' OR a.state IS NULL)
     """)
+  private static let endStatement = PostgresStatement("SELECT pg_terminate_backend($1::int8::int4)")
 
-  /// Ends the transactions that hold the row of the log while they wait for more input from their node.
-  private func endStuckWriters() throws(StoreError) {
-    _ = try execute(Self.stuckStatement, [], "the transaction of a node that stopped can't be ended")
+  /// Ends the transactions that hold the row of the log while they wait for more input: of a node that stopped, or of a person.
+  ///
+  /// Throws an error that names the session if the database does not let this node end it.
+  private func endHolders() throws(StoreError) {
+    let rows = try execute(Self.holdersStatement, [], "it is not known which session holds the row of the log")
+    let holders = (0..<rows.count).map { (rows.integer($0, 0), rows.text($0, 1), rows.text($0, 2)) }
+    for (process, user, application) in holders {
+      _ = try execute(
+        Self.endStatement, [.integer(process)],
+        "an open transaction holds the row of the log, so nothing can be committed: end the session of \(user) (\(application), process "
+          + "\(process)) in the database")
+    }
   }
 
   // MARK: Appending

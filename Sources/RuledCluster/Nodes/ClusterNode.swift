@@ -122,11 +122,16 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// It also syncs the node's own store each time.
   package func keepLease() {
     let client = LogClient(settings, counts: counts)
+    var isWell = false
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
         let start = MonotonicClock.milliseconds
         let unsafe = client.problem(of: try client.durability())
         let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
+        if isDrained != nil, !isWell {
+          try client.removeProblem(of: identity.name)
+          isWell = true
+        }
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {

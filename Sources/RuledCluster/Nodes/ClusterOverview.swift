@@ -28,6 +28,8 @@ package struct ClusterOverview: Sendable, Equatable {
     package var sequence: Int64
     /// The number of batches that it lacked at that time.
     package var behind: Int64
+    /// Why its process could not go on; empty if it ended otherwise, or is alive.
+    package var problem: String
   }
 
   /// A standby of the database.
@@ -117,6 +119,9 @@ package struct ClusterAdministration: Sendable {
     return try client.overview()
   }
 
+  /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if that is not possible.
+  package func note(_ problem: String, of node: String) { try? LogClient(settings).note(problem, of: node) }
+
   /// Why no node could take over from `target`; nil if one can.
   private static func obstacle(to target: ClusterOverview.Node, in cluster: ClusterOverview) -> String? {
     let others = cluster.nodes.filter { $0.identity.name != target.identity.name && $0.role != .gone }
@@ -134,7 +139,7 @@ extension LogClient {
     """
     SELECT n.node, n.incarnation, n.address, n.version, n.drained, n.lease > clock_timestamp(), \
     greatest(0, extract(epoch FROM n.lease - clock_timestamp()) * 1000)::int8, n.sequence, n.behind, \
-    l.incarnation IS NOT DISTINCT FROM n.incarnation \
+    l.incarnation IS NOT DISTINCT FROM n.incarnation, coalesce(to_jsonb(n) ->> 'problem', '') \
     FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
     """)
   /// Reads the cluster as it is now.
@@ -153,7 +158,8 @@ extension LogClient {
           role: !isAlive ? .gone : isOwner ? .owner : .follower, version: rows.text(row, 3),
           isDrained: rows.boolean(row, 4), leaseLeft: rows.integer(row, 6),
           sequence: isAlive && isOwner ? found.sequence : rows.integer(row, 7),
-          behind: !isAlive ? found.sequence - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8)))
+          behind: !isAlive ? found.sequence - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8),
+          problem: isAlive ? "" : rows.text(row, 10)))
     }
     return found
   }
@@ -166,6 +172,27 @@ extension LogClient {
   func mark(_ node: String, drained: Bool) throws(StoreError) -> Bool {
     try execute(Self.markStatement, [.text(node), .integer(drained ? 1 : 0)], Self.attempt).written == 1
   }
+
+  private static let problemStatement = PostgresStatement(
+    "UPDATE ruled.nodes SET problem = $2::text WHERE node = $1::text AND problem <> $2::text AND lease < clock_timestamp()"
+  )
+  private static let wellStatement = PostgresStatement(
+    "UPDATE ruled.nodes SET problem = '' WHERE node = $1::text AND problem <> ''")
+
+  /// Stores why a node's process can't go on, unless one of its name is alive.
+  func note(_ problem: String, of node: String) throws(StoreError) {
+    _ = try connection()
+    guard hasProblems else { return }
+    _ = try execute(Self.problemStatement, [.text(node), .text(problem)], Self.attempt)
+  }
+
+  /// Removes what an earlier process of a node has said of its end.
+  func removeProblem(of node: String) throws(StoreError) {
+    guard hasProblems else { return }
+    _ = try execute(Self.wellStatement, [.text(node)], Self.attempt)
+  }
+
+  private var hasProblems: Bool { (cluster?.format ?? 0) >= ClusterSchema.firstWithProblems }
 
   private static let serverStatement = PostgresStatement(
     """

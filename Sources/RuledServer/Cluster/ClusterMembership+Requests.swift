@@ -102,7 +102,7 @@ extension ClusterMembership {
       "role": .string(node.role.rawValue), "drained": .bool(node.isDrained),
       "lease_left_ms": .integer(node.leaseLeft),
       "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
-      "process": .string(node.identity.incarnation),
+      "process": .string(node.identity.incarnation), "problem": node.problem.isEmpty ? .null : .string(node.problem),
     ])
   }
 }

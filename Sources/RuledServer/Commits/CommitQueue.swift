@@ -220,6 +220,8 @@ struct PendingReply: Sendable {
   let id: Range<Int>
   /// The cascade that it waits for too, and the key under which its worker holds it meanwhile.
   let cascade: (cascade: Cascade, key: UInt64)?
+  /// Whether it shows what is committed, and writes nothing itself.
+  let isRead: Bool
 }
 
 /// Where a reply goes.

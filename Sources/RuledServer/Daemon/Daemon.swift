@@ -44,6 +44,17 @@ package final class Daemon {
   ///
   /// Returns once every received request is answered and committed.
   package func run() throws(StartError) {
+    do throws(StartError) { try serve() } catch {
+      // The log of a node that ends again and again is on its own host alone.
+      if case .postgresql(let url) = configuration.store {
+        ClusterAdministration(ClusterStart(url, configuration, log: log).settings).note(
+          error.description, of: configuration.cluster.node)
+      }
+      throw error
+    }
+  }
+
+  private func serve() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
     let connections = try ProcessLimits.check(configuration, workers: count, log)

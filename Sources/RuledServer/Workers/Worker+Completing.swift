@@ -146,14 +146,15 @@ extension Worker {
 
   /// Replies that nothing was applied, or that it is not known whether it was.
   private func refuseReplies(of lost: Submission, _ result: CommitResult) {
-    let error =
-      result == .unknown
-      ? RequestError(
-        .outcomeUnknown,
-        "the disk failed while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
-      )
-      : RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
+    let cause = services.membership == nil ? "the disk failed" : "the database did not answer"
+    let unknown = RequestError(
+      .outcomeUnknown,
+      "\(cause) while the commit was on its way: it may have been applied or not; send it again with the same id, which applies it once"
+    )
+    let refused = RequestError(.unavailable, "the store refused the commit: nothing was applied, send it again")
+    let unread = RequestError(.unavailable, "a commit that this would have shown was not confirmed: ask again")
     for reply in lost.replies {
+      let error = reply.isRead ? unread : result == .unknown ? unknown : refused
       if reply.id.isEmpty {
         replies.sendNothing(to: reply.target)
       } else {

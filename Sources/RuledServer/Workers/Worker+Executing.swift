@@ -70,7 +70,9 @@ extension Worker {
     }
     guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
       submission.append(
-        PendingReply(target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade))
+        PendingReply(
+          target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade,
+          isRead: Self.showsState(request.method)))
       return
     }
     replies.send(bytes.bytes.extracting(start...), to: target)

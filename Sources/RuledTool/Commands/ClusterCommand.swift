@@ -106,6 +106,10 @@ package enum ClusterCommand: Command {
       ])
     }
     var text = table.text(style)
+    for node in nodes {
+      guard let problem = node.member("problem")?.stringValue else { continue }
+      text += style.red("\(node.member("name")?.brief ?? "?") ended: \(problem.printable)") + "\n"
+    }
     if owner(result) == nil { text += style.red("no node owns the log: nobody serves") + "\n" }
     if let log = result.member("log") {
       text +=
