@@ -8,8 +8,92 @@ import Testing
 @testable import RuledCluster
 
 extension Cluster {
+  /// A server whose commits wait for one standby, which keeps the write-ahead log alone.
+  final class ReplicatedServer {
+    let server = PostgresServer()
+    let settings: ClusterSettings
+    private let folder = TemporaryFolder()
+    private var standby: pid_t = 0
+
+    init() throws {
+      var settings = try Cluster.settings(on: server)
+      settings.allowsPrimary = false
+      settings.lease = 1_200
+      self.settings = settings
+      folder.makeFolder("log")
+      try startStandby()
+      try administer("ALTER SYSTEM SET synchronous_standby_names = 's1'")
+      try administer("SELECT pg_reload_conf()")
+      try Cluster.wait { try holds("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'") }
+    }
+
+    deinit { stopStandby() }
+
+    func startStandby() throws {
+      standby = Program.spawn(
+        "/usr/lib/postgresql/15/bin/pg_receivewal",
+        ["--synchronous", "--no-loop", "-D", folder("log"), "-d", "\(server.url())&application_name=s1"],
+        output: folder("out"))
+      try Cluster.wait { try holds("SELECT FROM pg_stat_replication WHERE state = 'streaming'") }
+    }
+
+    func stopStandby() {
+      kill(standby, SIGKILL)
+      _ = Program.wait(standby)
+    }
+
+    func administer(_ script: String) throws {
+      try PostgresConnection(server.url(), seconds: 5).run(script: script, milliseconds: 5000)
+    }
+
+    /// Whether a query has a row.
+    func holds(_ query: StaticString) throws -> Bool {
+      try PostgresConnection(server.url(), seconds: 5).execute(PostgresStatement(query), milliseconds: 5000).count > 0
+    }
+
+    /// Waits until a commit waits for the standby.
+    func awaitWaitingCommit() throws {
+      try Cluster.wait { try holds("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'") }
+    }
+  }
+
   /// What the standbys have, and what the primary alone has.
   @Suite struct StandbyTests {
+    @Test func `a commit that a crash of the primary shows is not played back before a standby has it`() throws {
+      let place = try ReplicatedServer()
+      var settings = place.settings
+      settings.commitTimeout = 2_000
+      let writer = try Cluster.owner(settings)
+      try Cluster.append(["1"], by: writer)
+      place.stopStandby()
+      let thread = try Thread(name: "writer") { try? Cluster.append(["2"], by: writer) }
+      try place.awaitWaitingCommit()
+      place.server.kill9()
+      place.server.start()
+      thread.join()
+      #expect(try LogClient(settings).readHead().position.sequence == 2)
+      let follower = try Node("b", settings)
+      #expect(try follower.node.review() == nil)
+      #expect(follower.texts == ["1"])
+      try place.startStandby()
+      let store = try follower.own()
+      #expect(follower.texts == ["1", "2"])
+      follower.end()
+      try store.close()
+    }
+
+    @Test func `a follower has the last commit too, once its owner says that it is confirmed`() throws {
+      let place = try ReplicatedServer()
+      let owner = try Node("a", place.settings)
+      let store = try owner.own()
+      try store.commit(Cluster.writes("1"), durable: true)
+      try store.commit(Cluster.writes("2"), durable: true)
+      let follower = try Node("b", place.settings)
+      try Cluster.wait { try follower.node.review() == nil && follower.texts == ["1", "2"] }
+      for node in [owner, follower] { node.end() }
+      try store.close()
+    }
+
     @Test func `an open transaction of a person that holds the row of the log is ended`() throws {
       let settings = try Cluster.settings()
       let writer = try Cluster.owner(settings)

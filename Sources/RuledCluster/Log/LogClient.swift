@@ -42,7 +42,6 @@ final class LogClient {
       let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
       try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
       let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
-      if let problem = problem(of: review) { throw PostgresError(.unsafe, problem) }
       if let address = review.standbyAddress {
         throw PostgresError(
           .unreachable,
@@ -102,7 +101,7 @@ final class LogClient {
     kept: "head",
     """
     SELECT l.epoch, l.sequence, l.digest, l.owner, l.incarnation, n.address, n.lease IS NULL OR n.lease < clock_timestamp(), \
-    n.listen, n.lease IS NULL OR n.lease = to_timestamp(0) \
+    n.listen, n.lease IS NULL OR n.lease = to_timestamp(0), least(l.sequence, greatest(l.sequence - 1, n.sequence)) \
     FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
@@ -116,7 +115,8 @@ final class LogClient {
       owner: owner.isEmpty
         ? nil
         : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5), listen: rows.text(0, 7)),
-      isLeaseOver: rows.boolean(0, 6), isLeaseReleased: rows.boolean(0, 8))
+      isLeaseOver: rows.boolean(0, 6), confirmed: settings.allowsPrimary ? rows.integer(0, 1) : rows.integer(0, 9),
+      isLeaseReleased: rows.boolean(0, 8))
   }
 
   /// The error for a database whose tables have no row of the log.
@@ -126,30 +126,33 @@ final class LogClient {
     kept: "read",
     """
     SELECT sequence, epoch, previous, digest, batch FROM ruled.commits \
-    WHERE log = $1::int8 AND sequence > $2::int8 ORDER BY sequence LIMIT $3::int8
+    WHERE log = $1::int8 AND sequence > $2::int8 AND sequence <= $3::int8 ORDER BY sequence LIMIT $4::int8
     """)
 
-  /// Calls `body` with each batch after `position`, at most `limit`, and the position after it; checks that each follows the one before.
+  /// Calls `body` with each batch after `position`, up to the batch `last` and at most `limit`, and the position after it; checks that each
+  /// follows the one before.
   ///
   /// Returns how many there were. The bytes are valid only during the call of `body`.
   func read(
-    after position: LogPosition, limit: Int, _ body: (ByteView, LogPosition) throws(StoreError) -> Void
+    after position: LogPosition, through last: Int64 = .max, limit: Int,
+    _ body: (ByteView, LogPosition) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
     let rows = try execute(
-      Self.batchesStatement, [.integer(Self.log), .integer(position.sequence), .integer(Int64(limit))],
+      Self.batchesStatement, [.integer(Self.log), .integer(position.sequence), .integer(last), .integer(Int64(limit))],
       "the log can't be read")
-    var last = position
+    var current = position
     for row in 0..<rows.count {
-      guard rows.integer(row, 0) == last.sequence + 1 else {
+      guard rows.integer(row, 0) == current.sequence + 1 else {
         throw StoreError(
           .behind,
-          "the log was cut: it goes on at \(rows.integer(row, 0)), this node has what comes before \(last.sequence + 1); start it again, so "
+          "the log was cut: it goes on at \(rows.integer(row, 0)), this node has what comes before \(current.sequence + 1); start it again, so "
             + "that it starts from a snapshot")
       }
       let batch = rows.bytes(row, 4) ?? .empty
-      let next = last.following(batch, epoch: rows.integer(row, 1))
+      let next = current.following(batch, epoch: rows.integer(row, 1))
       guard
-        rows.bytes(row, 2)?.elementsEqual(last.digest) == true, rows.bytes(row, 3)?.elementsEqual(next.digest) == true
+        rows.bytes(row, 2)?.elementsEqual(current.digest) == true,
+        rows.bytes(row, 3)?.elementsEqual(next.digest) == true
       else {
         throw StoreError(
           .diverged,
@@ -157,7 +160,7 @@ final class LogClient {
             + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
       }
       try body(batch, next)
-      last = next
+      current = next
     }
     return rows.count
   }

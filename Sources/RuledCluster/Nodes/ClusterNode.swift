@@ -226,8 +226,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       do throws(StoreError) {
         let head = try follow(client)
         if lock.locked({ mayOwn }), isFree(head), try writer.takeOver(from: head) {
+          // The standbys have all of the log, as they have the new epoch.
           while let end = writer.end, played.position.sequence < end.sequence, !lock.locked({ isStopping }) {
-            try follow(client)
+            try follow(client, through: end.sequence)
           }
           // If the node was stopped meanwhile, another one may have written what it has just played back.
           if let epoch = writer.epoch, writer.end == played.position {
@@ -259,9 +260,12 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     return head.isLeaseOver && MonotonicClock.milliseconds - lock.locked { leasedSince } >= settings.lease
   }
 
-  /// Plays the log back up to its end, with at most `reads` queries; returns that end.
+  /// Plays the log back to the batch `last`, or as far as its standbys have it, with at most `reads` queries; returns the log's end.
+  ///
+  /// What the primary alone has is lost if it fails: a crash of the primary shows commits that still waited for a standby.
   @discardableResult
-  private func follow(_ client: LogClient, reads: Int = .max) throws(StoreError) -> LogHead {
+  private func follow(_ client: LogClient, through last: Int64? = nil, reads: Int = .max) throws(StoreError) -> LogHead
+  {
     let head = try client.readHead()
     if let cluster = client.cluster { try played.join(cluster.id) }
     lock.locked {
@@ -277,9 +281,11 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           + "lost commits or was restored; to take what it has for the truth, remove this node's store")
     }
     var left = reads
-    while left > 0, played.position.sequence < head.position.sequence, !lock.locked({ isStopping }) {
+    let last = last ?? head.confirmed
+    while left > 0, played.position.sequence < last, !lock.locked({ isStopping }) {
       left -= 1
-      let count = try client.read(after: played.position, limit: Self.readLimit) { (batch, next) throws(StoreError) in
+      let count = try client.read(after: played.position, through: last, limit: Self.readLimit) {
+        (batch, next) throws(StoreError) in
         try played.apply(batch, to: next)
       }
       guard count > 0 else {
