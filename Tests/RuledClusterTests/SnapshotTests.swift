@@ -86,6 +86,31 @@ extension Cluster {
       try store.close()
     }
 
+    @Test(arguments: [true, false])
+    func `a node that has played back what a failover lost takes what the log has`(hasSnapshot: Bool) throws {
+      let (settings, node, store, place) = try Cluster.owner(5)
+      if hasSnapshot { try place.write(node, settings) }
+      for text in ["lost", "lost too"] { try store.commit(Cluster.writes(text), durable: true) }
+      node.end()
+      try store.close()
+      try PostgresConnection(settings.url, seconds: 5).run(
+        script: """
+          DELETE FROM ruled.commits WHERE sequence > 5;
+          UPDATE ruled.logs SET sequence = 5, digest = (SELECT digest FROM ruled.commits WHERE sequence = 5);
+          """, milliseconds: 5000)
+      for last in ["next", "after"] {
+        try Cluster.append([last], by: try Cluster.owner(settings, "b"))
+        let (need, problems) = try place.start("a", settings, in: node.folder)
+        #expect(need == (last == "next" ? .diverged : nil))
+        #expect(problems.first?.contains("a failover lost commits") == (last == "next" ? true : nil))
+        let again = try Node("a", settings, folder: node.folder)
+        #expect(try again.node.review() == nil)
+        #expect(try again.texts == Cluster.texts(settings).sorted())
+        again.end()
+        try again.played.store.close()
+      }
+    }
+
     @Test func `the log is not cut past what a live node has to play`() throws {
       let (settings, node, store, place) = try Cluster.owner(5)
       let behind = Cluster.node("b")

@@ -157,7 +157,7 @@ final class LogClient {
         throw StoreError(
           .diverged,
           "batch \(next.sequence) of the log does not follow what this node has played back: the database has lost commits, was "
-            + "restored, or was changed by hand; to take what it has for the truth, remove this node's store")
+            + "restored, or was changed by hand; start the node again, and it takes what the log has")
       }
       try body(batch, next)
       current = next
@@ -178,6 +178,14 @@ final class LogClient {
   func continues(after position: LogPosition) throws(StoreError) -> Bool {
     if try readHead().position.sequence <= position.sequence { return true }
     return try digest(of: position.sequence + 1) != nil
+  }
+
+  /// Whether the log ends before a position, or has something else than what leads there; false if that was cut.
+  func contradicts(_ position: LogPosition) throws(StoreError) -> Bool {
+    let end = try readHead().position
+    guard end.sequence > position.sequence else { return end != position }
+    guard position != .start, let digest = try digest(of: position.sequence) else { return false }
+    return digest != position.digest
   }
 
   // MARK: Partitions

@@ -278,7 +278,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       throw StoreError(
         .diverged,
         "the log ends at \(head.position.sequence), this node has played back \(position.sequence) batches, or others: the database has "
-          + "lost commits or was restored; to take what it has for the truth, remove this node's store")
+          + "lost commits or was restored; start the node again, and it takes what the log has")
     }
     var left = reads
     let last = last ?? head.confirmed

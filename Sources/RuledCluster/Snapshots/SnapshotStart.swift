@@ -2,7 +2,7 @@ import Glibc
 import RuledCore
 package import RuledStore
 
-/// Starts a node's store from a snapshot if the store is empty, or if the log no longer has what follows it.
+/// Starts a node's store from a snapshot if the store is empty, or if the log does not go on where it ends.
 ///
 /// Until all of a snapshot was copied, opened and checked, the store stays as it was.
 package struct SnapshotStart {
@@ -12,6 +12,8 @@ package struct SnapshotStart {
     case empty
     /// The log was cut, and no longer has the next batch.
     case behind
+    /// It has played back what the log does not have: a failover lost that, or the database was restored to an earlier moment.
+    case diverged
   }
 
   private let settings: ClusterSettings
@@ -39,14 +41,20 @@ package struct SnapshotStart {
     client = LogClient(settings)
   }
 
-  /// Why a store has to start from a snapshot; nil if it can play the log back, or if the database can't be reached.
+  /// Why a store has to start anew; nil if it can play the log back, or if the database can't be reached.
   package func need(of store: RocksStore) throws(StoreError) -> Need? {
     let played = try PlayedStore(store)
     do throws(StoreError) {
       _ = try client.connection()
       if let cluster = client.cluster { try played.join(cluster.id) }
       if played.position == .start, snapshots != nil, try !client.snapshots().isEmpty { return .empty }
-      return try client.continues(after: played.position) ? nil : .behind
+      guard try client.contradicts(played.position) else {
+        return try client.continues(after: played.position) ? nil : .behind
+      }
+      report(
+        "the log does not have what this node has played back, \(played.position.sequence) batches: a failover lost commits, or the database "
+          + "was restored to an earlier moment; the node drops its store, and takes what the log has", true)
+      return .diverged
     } catch {
       guard error.code == .unreachable else { throw error }
       return nil
@@ -55,47 +63,51 @@ package struct SnapshotStart {
 
   /// Replaces the closed store in the folder `path` with the latest snapshot that is not damaged.
   ///
-  /// If there is none, an empty store stays and plays back the whole log; for a store that is behind, this throws what to do. Throws
-  /// `interrupted` if `isInterrupted` returns true.
+  /// If there is none, an empty store plays back the whole log. If that was cut, this throws what to do. Throws `interrupted` if
+  /// `isInterrupted` returns true.
   package func run(_ need: Need, path: String) throws(StoreError) {
-    guard let snapshots else { throw Self.behind("set cluster.snapshots to the place of the others' snapshots") }
     _ = try client.connection()
     guard let cluster = client.cluster else { return }
-    let place = try snapshots.place(of: cluster.id)
+    var hint = "set cluster.snapshots to the place of the others' snapshots"
+    if let place = try snapshots?.place(of: cluster.id) {
+      var last: StoreError?
+      guard try !start(from: place, path: path, &last) else { return }
+      hint =
+        last.map { "no snapshot can be used, the last one as \($0)" }
+        ?? "there is no snapshot: begin with a copy of another node's folder, taken while that one does not run"
+    }
+    guard need != .behind, try client.continues(after: .start) else { throw Self.behind(hint) }
+    if need == .diverged { try StoreReplacement(of: path).commit() }
+    report("the node starts from the beginning of the log, as no snapshot can be used", true)
+  }
+
+  /// Replaces the store with the latest snapshot that can be used; false if there is none, with the error of the last one.
+  private func start(
+    from place: any SnapshotPlace, path: String, _ last: inout StoreError?
+  ) throws(StoreError) -> Bool {
+    var isStarted = false
+    defer { if !isStarted { try? client.releaseLease(of: identity) } }
     var tried: Set<String> = []
-    var last: StoreError?
-    do throws(StoreError) {
-      while let snapshot = try client.snapshots().first(where: { !tried.contains($0.name) }) {
-        tried.insert(snapshot.name)
-        try lease(at: snapshot.position)
-        // A lease at this position keeps the snapshot and the log after it, if both are still there now.
-        guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else {
-          continue
-        }
-        do throws(StoreError) {
-          try copy(snapshot, from: place, to: path)
-          return
-        } catch {
-          guard error.code != .interrupted, error.code != .inUse else { throw error }
-          report("the node can't start from the snapshot \(snapshot.name): \(error)", true)
-          last = error
-        }
+    while let snapshot = try client.snapshots().first(where: { !tried.contains($0.name) }) {
+      tried.insert(snapshot.name)
+      try lease(at: snapshot.position)
+      // A lease at this position keeps the snapshot and the log after it, if both are still there now.
+      guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else { continue }
+      do throws(StoreError) {
+        try copy(snapshot, from: place, to: path)
+        isStarted = true
+        return true
+      } catch {
+        guard error.code != .interrupted, error.code != .inUse else { throw error }
+        report("the node can't start from the snapshot \(snapshot.name): \(error)", true)
+        last = error
       }
-    } catch {
-      try? client.releaseLease(of: identity)
-      throw error
     }
-    try? client.releaseLease(of: identity)
-    if need == .empty, try client.continues(after: .start) {
-      return report("the node starts from the beginning of the log, as no snapshot can be used", true)
-    }
-    throw Self.behind(
-      last.map { "no snapshot can be used, the last one as \($0)" }
-        ?? "there is no snapshot: begin with a copy of another node's folder, taken while that one does not run")
+    return false
   }
 
   private static func behind(_ hint: String) -> StoreError {
-    StoreError(.behind, "the log was cut, and no longer has what comes behind this node's store: \(hint)")
+    StoreError(.behind, "the log was cut, and no longer has what this node's store needs: \(hint)")
   }
 
   private func copy(_ snapshot: Snapshot, from place: any SnapshotPlace, to path: String) throws(StoreError) {
