@@ -21,6 +21,9 @@ enum { PG_DIAG_SEVERITY_NONLOCALIZED = 'V', PG_DIAG_SQLSTATE = 'C', PG_DIAG_MESS
 #define FUNCTIONS(X) \
   X(PGconn *, PQconnectdbParams, (const char *const *, const char *const *, int)) \
   X(void, PQfinish, (PGconn *)) \
+  X(void *, PQgetCancel, (PGconn *)) \
+  X(int, PQcancel, (void *, char *, int)) \
+  X(void, PQfreeCancel, (void *)) \
   X(int, PQstatus, (const PGconn *)) \
   X(char *, PQerrorMessage, (const PGconn *)) \
   X(int, PQsocket, (const PGconn *)) \
@@ -121,6 +124,14 @@ pq_connection *pq_connect(const char *url, const char *application, int seconds)
 }
 
 bool pq_is_open(const pq_connection *c) { return c->is_open; }
+
+void pq_cancel(pq_connection *c) {
+  char message[256];
+  void *cancel = PQgetCancel(c->server);
+  if (!cancel) return;
+  PQcancel(cancel, message, sizeof message);
+  PQfreeCancel(cancel);
+}
 
 void pq_close(pq_connection *c) {
   if (c->answer) PQclear(c->answer);

@@ -94,6 +94,23 @@ extension Cluster {
       try store.close()
     }
 
+    @Test func `an owner whose renewals no standby confirms answers no reads after a lease`() throws {
+      let place = try ReplicatedServer()
+      let owner = try Node("a", place.settings)
+      let store = try owner.own()
+      owner.node.serve { _ in }
+      let confirming = try Thread(name: "confirm") { owner.node.keepConfirmed() }
+      try Cluster.wait { owner.node.hasLease }
+      place.stopStandby()
+      try Cluster.wait { !owner.node.hasLease }
+      #expect(owner.node.figures.leaseProblem == nil && owner.node.figures.leaseLeft > 0, "others see its lease")
+      try place.startStandby()
+      try Cluster.wait { owner.node.hasLease }
+      owner.end()
+      confirming.join()
+      try store.close()
+    }
+
     @Test func `an open transaction of a person that holds the row of the log is ended`() throws {
       let settings = try Cluster.settings()
       let writer = try Cluster.owner(settings)

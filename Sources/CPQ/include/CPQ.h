@@ -36,6 +36,9 @@ pq_connection *pq_connect(const char *url, const char *application, int seconds)
 /* Whether statements can be sent. */
 bool pq_is_open(const pq_connection *connection);
 
+/* Asks the server to stop what it executes, over a connection of its own; may block as long as connecting does. */
+void pq_cancel(pq_connection *connection);
+
 /* Closes the connection and frees what belongs to it. */
 void pq_close(pq_connection *connection);
 

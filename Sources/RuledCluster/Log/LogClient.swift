@@ -64,6 +64,9 @@ final class LogClient {
   /// Closes the connection.
   func disconnect() { open = nil }
 
+  /// Has the server drop a statement that was not answered in time; it would keep its connection as long as no standby is there.
+  func cancel() { open?.cancel() }
+
   /// Executes a statement; an error begins with what was attempted.
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil

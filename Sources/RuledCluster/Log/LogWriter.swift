@@ -15,6 +15,7 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
   private let isStopping = Atomic(false)
   private let problem = Mutex<StoreError?>(nil)
   private let counts: ClusterCounts
+  private let confirmed = Atomic(Int.min / 2)
 
   /// A writer for `node`, which owns nothing yet.
   package init(_ settings: ClusterSettings, node: NodeIdentity, counts: ClusterCounts = ClusterCounts()) {
@@ -30,6 +31,12 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
   /// The epoch under which the node writes; nil while it does not own the log.
   package var epoch: Int64? { ownership?.epoch }
 
+  /// When the last statement began that the standbys have confirmed, as `MonotonicClock.millisecondsWithSuspend`; from any thread.
+  var confirmedAt: Int { confirmed.load(ordering: .relaxed) }
+
+  /// Notes that the standbys have confirmed a statement that began at a time; from any thread.
+  func noteConfirmed(at start: Int) { confirmed.max(start, ordering: .relaxed) }
+
   /// Ends the attempts to find out what became of a commit, from any thread.
   package func stop() { isStopping.store(true, ordering: .relaxed) }
 
@@ -40,7 +47,9 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
   ///
   /// After an error the node may be the owner. The next `head` shows that, and the node takes over from itself.
   package func takeOver(from head: LogHead) throws(StoreError) -> Bool {
+    let start = MonotonicClock.millisecondsWithSuspend
     ownership = try client.takeOver(for: node, from: head)
+    if ownership != nil { noteConfirmed(at: start) }
     return ownership != nil
   }
 
@@ -69,12 +78,14 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
     while true {
       let next = current.end.following(batch.bytes, epoch: current.epoch)
       var failure: StoreError
+      let start = MonotonicClock.millisecondsWithSuspend
       do throws(StoreError) {
         guard try client.append(batch.bytes, from: current, to: next, milliseconds: Self.left(until: end)) else {
           ownership = nil
           throw StoreError(.fenced, "another node has taken the log of commits over")
         }
         ownership?.end = next
+        noteConfirmed(at: start)
         return
       } catch { failure = error }
       if failure.code == .fenced { throw failure }

@@ -28,7 +28,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     var leaseEnd = 0
 
     /// How long the lease still lasts, in milliseconds; 0 when it is over.
-    package var leaseLeft: Int { max(0, leaseEnd - MonotonicClock.milliseconds) }
+    package var leaseLeft: Int { max(0, leaseEnd - MonotonicClock.millisecondsWithSuspend) }
   }
 
   /// Why an owner has to stop serving.
@@ -77,8 +77,14 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// What the node knows of its cluster.
   package var figures: Figures { lock.locked { current } }
 
-  /// Whether the node has its lease, by its own steady clock: until it ends no other node takes the log over.
-  package var hasLease: Bool { lock.locked { current.leaseEnd > MonotonicClock.milliseconds } }
+  /// Whether the node has its lease, by its own steady clock, and the standbys have that: until it ends no other node takes the log over.
+  ///
+  /// Without the standbys, an owner beside a primary that was replaced would go on: its renewals reach that primary alone.
+  package var hasLease: Bool {
+    let now = MonotonicClock.millisecondsWithSuspend
+    let isConfirmed = settings.allowsPrimary || now < writer.confirmedAt + settings.lease
+    return isConfirmed && lock.locked { current.leaseEnd > now }
+  }
 
   /// Whether the node follows, and would take over if the owner died now.
   package var canTakeOver: Bool { lock.locked { mayOwn && !current.isOwner && current.problem == nil } }
@@ -125,7 +131,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     var isWell = false
     while !lock.locked({ isStopping }) {
       do throws(StoreError) {
-        let start = MonotonicClock.milliseconds
+        let start = MonotonicClock.millisecondsWithSuspend
         let unsafe = client.problem(of: try client.durability())
         let isDrained = try client.renewLease(of: identity, at: played.position.sequence)
         if isDrained != nil, !isWell {
@@ -135,7 +141,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
         writer.setProblem(unsafe.map { StoreError(.unsafeDatabase, $0) })
         let problem = isDrained == nil ? Self.nameInUse(identity.name) : nil
         lock.locked {
-          if !isLeased || start > current.leaseEnd { leasedSince = MonotonicClock.milliseconds }
+          if !isLeased || start > current.leaseEnd { leasedSince = MonotonicClock.millisecondsWithSuspend }
           isLeased = isDrained != nil
           current.leaseProblem = problem
           current.isDrained = isDrained ?? current.isDrained
@@ -154,6 +160,23 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
       let _: Void? = lock.wait(milliseconds: settings.lease / 3) { isStopping ? () : nil }
     }
     try? client.releaseLease(of: identity)
+  }
+
+  /// Has the standbys confirm the lease of the owner, while no commit does, until `stop`.
+  ///
+  /// It waits as long as a commit does, while `keepLease` goes on: the others see the lease although no standby has it.
+  package func keepConfirmed() {
+    guard !settings.allowsPrimary else { return }
+    let client = LogClient(settings)
+    while !lock.locked({ isStopping }) {
+      let start = MonotonicClock.millisecondsWithSuspend
+      if lock.locked({ current.isOwner }), start - writer.confirmedAt >= settings.lease / 3,
+        (try? client.confirmLease(of: identity, at: played.position.sequence)) == true
+      {
+        writer.noteConfirmed(at: start)
+      }
+      let _: Void? = lock.wait(milliseconds: settings.lease / 6) { isStopping ? () : nil }
+    }
   }
 
   /// Makes the lease's thread call `handler` when the owner has to stop serving, once for each event.
@@ -257,7 +280,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   /// After an outage of the database the leases of all are over. Who renews first leaves the owner the time of a lease to do so, too.
   private func isFree(_ head: LogHead) -> Bool {
     guard let owner = head.owner, owner.incarnation != identity.incarnation, !head.isLeaseReleased else { return true }
-    return head.isLeaseOver && MonotonicClock.milliseconds - lock.locked { leasedSince } >= settings.lease
+    return head.isLeaseOver && MonotonicClock.millisecondsWithSuspend - lock.locked { leasedSince } >= settings.lease
   }
 
   /// Plays the log back to the batch `last`, or as far as its standbys have it, with at most `reads` queries; returns the log's end.

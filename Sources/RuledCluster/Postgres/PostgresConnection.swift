@@ -55,6 +55,9 @@ final class PostgresConnection {
   /// Whether statements can be sent: false once an answer did not come.
   var isOpen: Bool { pq_is_open(connection) }
 
+  /// Asks the server to stop what it executes, and waits until it has got that.
+  func cancel() { pq_cancel(connection) }
+
   /// The warning that came with the last answer, as when the server stops waiting for its standbys; nil without one.
   var warning: String? { pq_warned(connection) ? String(cString: pq_message(connection)) : nil }
 

@@ -199,4 +199,11 @@ public enum MonotonicClock {
 
   /// In milliseconds.
   @inlinable public static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
+
+  /// In milliseconds, with the time in which the host was suspended.
+  public static var millisecondsWithSuspend: Int {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+  }
 }

@@ -59,6 +59,7 @@ final class ClusterMembership: Sendable {
     do throws(ThreadError) {
       let node = node
       lease = try Thread(name: "ruled-lease") { node.keepLease() }
+      _ = try Thread(name: "ruled-confirm") { node.keepConfirmed() }
       if let keeper {
         snapshots = try Thread(name: "ruled-snapshot", priority: .lowest) { keeper.run() }
       } else {
