@@ -100,7 +100,7 @@ import Testing
     #expect(says?["raised"] == ["z"])
     #expect(says?["sends"] == ["hello to user:2"])
     #expect(says?["timers"] == ["t: late at 1970-01-01T00:01:00.000Z"])
-    #expect(says?["counts"] == [#"p.c {"a":1}"#])
+    #expect(says?["counts"] == [#"p.c {"a":"1"}"#])
     #expect(says?["once"] == ["k"])
   }
 

@@ -90,7 +90,7 @@ import Testing
       rule 'first' { on = 'first', run = function() send('user:2', 'told', {}) end }
       """,
       "q": """
-      rule 'first' { on = 'first', run = function(e, s) timer.set('b', now() - 1, 'second') end }
+      rule 'first' { on = 'first', run = function(e, s) timer.set('b', now(), 'second') end }
       rule 'told' { on = 'told', run = function(e, s) timer.set('c', now() + 0.5, 'second') end }
       rule 'second' { on = 'second', run = function(e, s) s.at = now() - 1735689600 end }
       """,
