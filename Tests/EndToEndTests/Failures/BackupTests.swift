@@ -62,8 +62,12 @@ extension EndToEnd {
         tens += last / 10
       }
       #expect(try client.call("counters", ["prefix": "tally.hits"])[0]?["value"] == .integer(hits))
-      #expect(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
-      #expect(try client.call("counters", ["prefix": "tally.tens"])[0]?["value"] == .integer(tens))
+      #expect(
+        try eventually {
+          let waiting = try client.call("health")["messages"]?["waiting"]
+          let applied = try client.call("counters", ["prefix": "tally.tens"])[0]?["value"]
+          return waiting == 0 && applied == .integer(tens)
+        })
       #expect(daemon.end(SIGTERM) == 0)
     }
 

@@ -75,8 +75,8 @@ extension EndToEnd {
         try daemon.client().event("set", "s:\(subject)", ["name": "t", "after": 1])
       }
       daemon.end(SIGKILL)
-      let isDue = time(nil) + 2
-      #expect(eventually { time(nil) >= isDue })
+      let due = time(nil) + 2
+      #expect(eventually { time(nil) >= due })
       for _ in 0..<2 {
         try daemon.start()
         let client = try daemon.client()
