@@ -13,9 +13,10 @@ for _, name in ipairs(utm.names) do FIELDS[#FIELDS + 1] = name end
 local SHOWN = { "email", "installedAt" }
 for _, name in ipairs(FIELDS) do SHOWN[#SHOWN + 1] = name end
 
---- The non-empty attribution parameters of a link; none if the link can't be parsed.
+--- The non-empty attribution parameters of a link; none if the link is too long or can't be parsed.
 function deep_link.attribution(link)
-  local parsed = type(link) == "string" and url.parse(link)
+  local text = fields.text(link, settings.url_bytes)
+  local parsed = text and url.parse(text)
   local values = parsed and parsed.query or {}
   local found = {}
   for _, name in ipairs(FIELDS) do found[name] = fields.text(values[name], settings.value_bytes) end

@@ -13,6 +13,7 @@ plugin {
     expire_days = 7,           -- Meta refuses older events
     url = "",                  -- where conversions go; empty: the URL that the sink is configured with
     pixel_id = "",             -- replaces {pixel_id} in `url`
+    url_bytes = 65536,         -- a longer link has no attribution
     value_bytes = 16384,       -- a longer value in a link is dropped
     device_bytes = 1024,       -- a longer value of the device counts as unknown
   },

@@ -8,6 +8,7 @@ local touches = require "touches"
 
 local links = {}
 
+local SLASH = ("/"):byte()
 local SCHEMES = { http = true, https = true }
 
 local function is_ours(parsed)
@@ -16,11 +17,12 @@ local function is_ours(parsed)
   return host == settings.host
 end
 
---- The path without trailing slashes, "/" if empty; not decoded if the decoded bytes are not UTF-8.
-local function path_of(link, parsed)
-  local path = utf8.len(parsed.path or "") and parsed.path or link:match("^[^:]*://[^/?#]*([^?#]*)")
-  path = (path or ""):gsub("/+$", "")
-  return path == "" and "/" or path
+--- The path without trailing slashes, "/" if empty. A pattern would try each of many slashes as the first of the last.
+local function path_of(parsed)
+  local path = parsed.path
+  local last = #path
+  while last > 1 and path:byte(last) == SLASH do last = last - 1 end
+  return path == "" and "/" or path:sub(1, last)
 end
 
 --- The known parameters that are present: the campaign's and `dl_target`.
@@ -50,7 +52,7 @@ function links.opened(event, state)
   local parsed = link and url.parse(link)
   if not is_ours(parsed) then return ignore("host") end
 
-  local path = path_of(link, parsed)
+  local path = path_of(parsed)
   local parameters = parameters_of(parsed)
   local target = parameters.dl_target
   local by_target = target and destinations.of_target(target)

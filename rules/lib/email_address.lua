@@ -1,8 +1,11 @@
 -- Which strings are e-mail addresses, and the form in which an address may leave the daemon: hashed, never plain.
 
+local fields = require "fields"
+
 local email_address = {}
 
 local LONGEST = 254 -- bytes, RFC 5321
+local LONGEST_TEXT = 1024 -- bytes, with white space around the address
 
 local WIDE_SPACES = {
   "\u{85}", "\u{A0}", "\u{1680}", "\u{2000}", "\u{2001}", "\u{2002}", "\u{2003}", "\u{2004}", "\u{2005}", "\u{2006}",
@@ -20,7 +23,7 @@ end
 --- The address without white space around it; nil if it is none. An address has one `@`, something before it, a dot
 --- within the domain, no white space, and 254 bytes at most.
 function email_address.read(s)
-  if type(s) ~= "string" or not utf8.len(s) then return nil end
+  if not fields.text(s, LONGEST_TEXT) then return nil end
   local address = text.trim(s)
   if #address > LONGEST or has_space(address) then return nil end
   local domain = address:match("^[^@]+@([^@]+)$")

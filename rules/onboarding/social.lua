@@ -5,6 +5,8 @@ local people = require "people"
 
 local social = {}
 
+local LONGEST_KEY = 256 -- bytes
+
 -- `whom`: the field with the other user. `needs_post`: it is about a post. `each`: every one notifies, not only the
 -- first.
 local DEEDS = {
@@ -25,8 +27,14 @@ function social.tell(event, data)
   })
 end
 
+-- The once key of a deed; the digest of one that is too long for a key.
+local function key_of(news)
+  local key = json.encode(array { "social", news.kind, news.actor, news.post })
+  return #key <= LONGEST_KEY and key or "social:" .. hash.sha256(key)
+end
+
 function social.told(state, subject, news)
-  if not news.each and not once(json.encode(array { "social", news.kind, news.actor, news.post })) then return end
+  if not news.each and not once(key_of(news)) then return end
   inbox.add(state, subject, news.kind, { actor = news.actor, post = news.post })
 end
 

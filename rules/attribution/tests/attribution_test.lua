@@ -88,6 +88,18 @@ test "a value over the limit is dropped" (function(t)
   t:equal({ parsed.fbclid, parsed.utm_source }, { json.null, "12345678" })
 end)
 
+test "a link over the limit has no attribution, however its bytes are written" (function(t)
+  t:settings { url_bytes = #LINK + 20 }
+  t:equal(attribution(t, "fbclid=" .. ("x"):rep(13)).fbclid, ("x"):rep(13))
+  t:equal(t:event("device:e", "app.launched", { platform = "web", url = LINK .. "fbclid=" .. ("x"):rep(14) }).decisions
+    .attribution.fbclid, json.null)
+end)
+
+test "a megabyte of escapes costs nothing" (function(t)
+  t:equal(attribution(t, "fbclid=x&utm_term=" .. ("%F0%9F%98"):rep(110000)).fbclid, json.null)
+  t:equal(attribution(t, "email=" .. ("%F0%9F%98"):rep(7000)).email, nil)
+end)
+
 local function facebook(t, device, query)
   local data = { platform = "web", url = LINK .. query }
   return t:event("device:" .. device, "app.launched", data).decisions.facebook_attribution

@@ -61,6 +61,12 @@ test "an id of 128 bytes is the longest" (function(t)
   t:equal(kinds(t, longest), { "follow" })
 end)
 
+test "the longest ids notify once too" (function(t)
+  local actor, post = "user:" .. ("a"):rep(251), ("p"):rep(128)
+  for _ = 1, 2 do t:event(actor, "post.liked", { owner = "bob", post = post }) end
+  t:equal(kinds(t, "bob"), { "like" })
+end)
+
 test "everyone in an area is notified of a stamp published there, once" (function(t)
   t:event("user:ann", "area.entered", { area = "paris" })
   t:event("user:bob", "area.entered", { area = "paris" })
