@@ -5,7 +5,8 @@ local pii  = require "pii"
 
 local property = {}
 
-local function whole(value) return math.type(value) == "integer" or (math.type(value) == "float" and value % 1 == 0) end
+-- A number beyond 64 bits is not whole: it could not leave as an integer.
+local function whole(value) return type(value) == "number" and math.tointeger(value) ~= nil end
 
 local is_a = {
   string = function(value) return type(value) == "string" end,

@@ -1,7 +1,6 @@
 -- App Tracking Transparency: what the user answered, whether tracking is allowed, and when to ask again.
 
 local fields = require "fields"
-local subjects = require "subjects"
 local conversions = require "conversions"
 local linking = require "linking"
 local screens = require "screens"
@@ -56,7 +55,7 @@ function consent.answered(event, state)
     return
   end
   state.authenticated = fields.flag(data.authenticated, state.authenticated)
-  state.user = subjects.user_id(data.user) or state.user
+  state.user = linking.user_of(event) or state.user
   state.att_status = data.status
   state.prompted_at = now()
   state.denied_at = nil

@@ -26,9 +26,17 @@ function linking.link(event, state, user)
   state.attribution = nil
 end
 
+--- The user whom the event names, nil if it names none; decides `error` if what it names can't be a user.
+function linking.user_of(event)
+  local named = fields.data(event).user
+  local user = subjects.user_id(named)
+  if not user and named ~= nil and named ~= "" then decide("error", "invalid_user") end
+  return user
+end
+
 --- A launch or a return to the foreground links if it says that somebody is signed in, and who.
 function linking.link_if_authenticated(event, state)
-  local user = subjects.user_id(fields.data(event).user)
+  local user = linking.user_of(event)
   if user and state.authenticated then linking.link(event, state, user) end
 end
 

@@ -1,7 +1,6 @@
 -- Signing in: an email leads to its confirmation; a user who is signed in gets the device's attribution.
 
 local fields = require "fields"
-local subjects = require "subjects"
 local email_address = require "email_address"
 local consent = require "consent"
 local linking = require "linking"
@@ -20,7 +19,7 @@ end
 
 function sign_in.authenticated(event, state)
   state.authenticated = true
-  local user = subjects.user_id(fields.data(event).user)
+  local user = linking.user_of(event)
   if user then linking.link(event, state, user) end
   screens.show { screen = consent.check_reprompt(state) and screens.TRACKING or screens.TABS }
 end

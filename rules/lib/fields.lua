@@ -8,7 +8,8 @@ function fields.data(event)
   return type(event.data) == "table" and event.data or {}
 end
 
---- A non-empty UTF-8 string of at most `most` bytes, or nil.
+--- A non-empty UTF-8 string of at most `most` bytes, or nil. What clients send goes through it before it is parsed, so
+--- that a long text costs nothing.
 function fields.text(value, most)
   if type(value) ~= "string" or value == "" or #value > most or not utf8.len(value) then return nil end
   return value
@@ -20,11 +21,17 @@ function fields.flag(value, before)
   return before
 end
 
---- A string, or a number as a string (whole numbers without a fraction); nil for anything else.
+local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent
+
+--- A string, or a number as a string (whole numbers without a fraction); nil for anything else, and for a number that
+--- is not kept exactly.
 function fields.label(value, most)
-  if math.type(value) == "integer" then return tostring(value) end
-  if math.type(value) == "float" then return string.format("%.14g", value) end
-  return fields.text(value, most)
+  local whole = type(value) == "number" and math.tointeger(value)
+  if math.type(value) == "float" then
+    if math.abs(value) >= LARGEST then return nil end
+    return whole and tostring(whole) or string.format("%.14g", value)
+  end
+  return whole and tostring(whole) or fields.text(value, most)
 end
 
 --- The value, or null instead of nil: for decisions and answers whose members are always present.

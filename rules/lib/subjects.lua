@@ -12,7 +12,7 @@ function subjects.is_device(event) return begins(event, "device:") end
 
 function subjects.is_user(event) return begins(event, "user:") end
 
---- A user id that a client sent, as a string; nil if it can't be one.
+--- A user id that a client sent, as a string; nil if it can't be one, as a number with a fraction or beyond 64 bits.
 function subjects.user_id(value)
   if math.type(value) == "integer" then return tostring(value) end
   if type(value) ~= "string" or value == "" or #value > LONGEST - #"user:" then return nil end

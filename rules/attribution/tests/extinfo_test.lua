@@ -33,3 +33,9 @@ test "extinfo is of the device fields sent last" (function(t)
   local newer = launch(t, "ios", { device = { model = "iPhone18,1", cores = true, tz = {} } })[2].data.extinfo
   t:equal(newer, { "i2", "", "", "", "", "iPhone18,1", "", "", "", "", "", "", "", "", "", "" })
 end)
+
+test "a number that is not kept exactly is unknown" (function(t)
+  launch(t, "ios", { url = AD, device = { width = 1e300, height = 18446744073709551615.0, density = 1e15, cores = 8 } })
+  local told = answer(t, "denied")[2].data.extinfo
+  t:equal({ told[10], told[11], told[12], told[13] }, { "", "", "1000000000000000", "8" })
+end)

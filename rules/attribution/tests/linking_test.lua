@@ -149,3 +149,23 @@ end)
 test "the profile without a subject is empty" (function(t)
   t:equal(t:query(nil, "profile"), { attribution = json.null, att_status = json.null })
 end)
+
+test "what can't be a user is told, and not linked" (function(t)
+  for i, user in ipairs { 7.0, 18446744073709551615.0, 1e300, true, {}, ("u"):rep(252), "a\nb" } do
+    local device = "device:" .. i
+    t:event(device, "app.launched", { platform = "android" })
+    t:equal(t:event(device, "user.authenticated", { user = user }).decisions.error, "invalid_user")
+    t:equal(t:event(device, "app.launched", { platform = "android", authenticated = true, user = user }).decisions.error,
+      "invalid_user")
+    t:equal(t:event(device, "app.foregrounded", { user = user }).decisions.error, "invalid_user")
+    t:equal(t:event(device, "att.answered", { status = "denied", user = user }).decisions.error, "invalid_user")
+    t:equal(t:state(device).user, nil)
+  end
+end)
+
+test "no user is no error, and a whole number is one" (function(t)
+  t:event("device:d", "app.launched", { platform = "android", user = "" })
+  t:equal(t:event("device:d", "user.authenticated", {}).decisions.error, nil)
+  t:equal(t:event("device:d", "user.authenticated", { user = 7 }).decisions.error, nil)
+  t:equal(t:state("device:d").user, "7")
+end)
