@@ -154,11 +154,13 @@ test "what can't be a user is told, and not linked" (function(t)
   for i, user in ipairs { 7.0, 18446744073709551615.0, 1e300, true, {}, ("u"):rep(252), "a\nb" } do
     local device = "device:" .. i
     t:event(device, "app.launched", { platform = "android" })
-    t:equal(t:event(device, "user.authenticated", { user = user }).decisions.error, "invalid_user")
-    t:equal(t:event(device, "app.launched", { platform = "android", authenticated = true, user = user }).decisions.error,
-      "invalid_user")
-    t:equal(t:event(device, "app.foregrounded", { user = user }).decisions.error, "invalid_user")
-    t:equal(t:event(device, "att.answered", { status = "denied", user = user }).decisions.error, "invalid_user")
+    local named = {
+      ["user.authenticated"] = { user = user },
+      ["app.launched"] = { platform = "android", authenticated = true, user = user },
+      ["app.foregrounded"] = { user = user },
+      ["att.answered"] = { status = "denied", user = user },
+    }
+    for type, data in pairs(named) do t:equal(t:event(device, type, data).decisions.error, "invalid_user") end
     t:equal(t:state(device).user, nil)
   end
 end)
