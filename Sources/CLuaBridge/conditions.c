@@ -47,12 +47,12 @@ bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first, int *last) {
   return true;
 }
 
-/* Gives each upvalue of the function at `to` that of the same name of the function at `from`; false if one has none. */
-static bool join_upvalues(lua_State *L, int to, int from) {
+/* Gives each upvalue of the function at `to`, but for the recorder, that of the same name of the function at `from`; false if one has none. */
+static bool join_upvalues(lua_State *L, int to, int from, rb_slice recorder) {
   const char *name;
   for (int i = 1; (name = lua_getupvalue(L, to, i)) != NULL; i++) {
     lua_pop(L, 1);
-    if (strcmp(name, RB_PART_FUNCTION) == 0) continue;
+    if (strlen(name) == recorder.length && memcmp(name, recorder.bytes, recorder.length) == 0) continue;
     const char *other;
     int j = 1;
     while ((other = lua_getupvalue(L, from, j)) != NULL) {
@@ -75,7 +75,7 @@ static int parameters(lua_State *L, int function) {
 
 typedef struct {
   int rule, lines;
-  rb_slice text, path;
+  rb_slice text, path, recorder;
   bool replaced;
 } replacement;
 
@@ -105,7 +105,7 @@ static int replace_body(lua_State *L) {
   if (lua_load(L, next_piece, call, lua_tostring(L, 2), "t") != LUA_OK) return 0;
   lua_pushcfunction(L, note_part);
   lua_call(L, 1, 1);
-  if (!lua_isfunction(L, 3) || parameters(L, 3) != parameters(L, 1) || !join_upvalues(L, 3, 1)) return 0;
+  if (!lua_isfunction(L, 3) || parameters(L, 3) != parameters(L, 1) || !join_upvalues(L, 3, 1, call->recorder)) return 0;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_WHENS);
   lua_insert(L, 1);
   lua_settop(L, 4);
@@ -116,8 +116,8 @@ static int replace_body(lua_State *L) {
   return 0;
 }
 
-bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path) {
-  replacement call = {rule, lines, text, path, false};
+bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path, rb_slice recorder) {
+  replacement call = {rule, lines, text, path, recorder, false};
   return rb_protect(vm, replace_body, &call) == RB_OK && call.replaced;
 }
 

@@ -44,6 +44,26 @@ import Testing
     #expect(try plain.state("p") == explained.state("p"))
   }
 
+  @Test func `the function that records is out of reach of a 'when'`() throws {
+    let engine = try Engine([
+      "p": """
+      local __part0 = function() error('reached') end
+      rule 'local' { on = 'x', when = function(event)
+        local __part = function() error('reached') end
+        local __part1 = __part
+        return event.data.n == 2 and __part1 ~= __part0
+      end, run = function() end }
+      rule 'global' { on = 'x', when = function(event)
+        return pcall(function() return __part2 end) or event.data.n == 2
+      end, run = function() end }
+      """
+    ])
+    let outcome = try engine.send("x", ["n": 1], ["explain": true])
+    #expect(outcome["failures"] == [])
+    #expect(trace(outcome, "local")?["condition"]?["text"] == "event.data.n == 2", "\(outcome.text)")
+    #expect(trace(outcome, "global")?["fired"] == false, "\(outcome.text)")
+  }
+
   @Test func aDryRunMayExplainToo() throws {
     let engine = try Engine(["p": "rule 'r' { on = 'x', run = function(e, s) s.n = 1 end }"])
     let outcome = try engine.send("x", [:], ["explain": true, "dryrun": true])

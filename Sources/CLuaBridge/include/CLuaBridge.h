@@ -275,11 +275,11 @@ size_t rb_recorded(const rb_vm *vm);
 rb_status rb_run_rule(rb_vm *vm, int rule);
 /* Where the `when` of a rule is written; false if it has none, or one that is not written in Lua. */
 bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first_line, int *last_line);
-/* The name by which a text for rb_replace_when knows the function that takes the number and the value of a part and returns the value. */
-#define RB_PART_FUNCTION "__part"
-/* Puts the function that `text` returns in the place of the rule's `when`, until rb_restore_when. It gets the upvalues of the same names. So many
-   empty lines are before it. Called between rb_begin and the rule. False, and nothing is changed, if it has a name or as many parameters as the `when` does not have. */
-bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path);
+/* Puts the function that `text` returns in the place of the rule's `when`, until rb_restore_when. It gets the upvalues of the same names, and as
+   `recorder` a function that takes the number and the value of a part and returns the value. The `when` must not use that name. So many empty lines
+   are before it. Called between rb_begin and the rule. False, and nothing is changed, if it has a name or as many parameters as the `when` does not
+   have. */
+bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path, rb_slice recorder);
 void rb_restore_when(rb_vm *vm, int rule);
 /* Encodes the state to `rb_result`, which is empty when there is none. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);

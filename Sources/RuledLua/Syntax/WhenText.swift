@@ -18,6 +18,8 @@ struct WhenText: Sendable {
 
   /// How many empty lines stand before the rewritten text.
   let linesBefore: Int
+  /// The name of the function that takes the number and the value of a part, and returns the value; the text has no such name.
+  let recorder: String
   /// The parts, by their numbers.
   private(set) var parts: [Part] = []
   private let source: [UInt8]
@@ -33,6 +35,7 @@ struct WhenText: Sendable {
     self.names = names
     linesBefore = max(function.line - 1, 0)
     range = function.children[0].range.lowerBound..<function.range.upperBound
+    recorder = Self.unusedName(in: source[range], names)
     markReturns(in: function.children[1])
   }
 
@@ -44,10 +47,21 @@ struct WhenText: Sendable {
     String(decoding: source[part.range], as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
+  /// A name that is neither in a text nor one of some names, so that nothing there can call what has this name, or take its place.
+  private static func unusedName(in text: ArraySlice<UInt8>, _ names: [String]) -> String {
+    let stem = "__part"
+    let words = text.split { byte in
+      !(byte == UInt8(ascii: "_") || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+        || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")))
+    }
+    let used = Set(words.filter { $0.starts(with: stem.utf8) }.map { String(decoding: $0, as: UTF8.self) } + names)
+    var number = 0
+    while used.contains("\(stem)\(number)") { number += 1 }
+    return "\(stem)\(number)"
+  }
+
   /// A text that returns the function when it is called with the function that records.
-  ///
-  /// `recorder` names that function, which takes the number and the value of a part, and returns the value.
-  func rewritten(recordingBy recorder: String) -> [UInt8] {
+  var rewritten: [UInt8] {
     var insertions: [(offset: Int, order: Int, text: String)] = []
     for (number, part) in parts.enumerated() {
       insertions.append((part.range.lowerBound, number + 1, "\(recorder)(\(number), "))

@@ -27,8 +27,12 @@ extension PluginVM {
     guard let (when, file) = when(of: rule) else { return run(rule: rule) }
     explainedBytes += when.bytesToCompile
     guard explainedBytes <= Self.mostExplainedBytes else { return run(rule: rule) }
-    let isReplaced = when.rewritten(recordingBy: RB_PART_FUNCTION).withView { text in
-      file.withSlice { path in rb_replace_when(handle, Int32(rule), Int32(when.linesBefore), rb_slice(text), path) }
+    let isReplaced = when.rewritten.withView { text in
+      file.withSlice { path in
+        when.recorder.withSlice {
+          rb_replace_when(handle, Int32(rule), Int32(when.linesBefore), rb_slice(text), path, $0)
+        }
+      }
     }
     guard isReplaced else { return run(rule: rule) }
     defer { rb_restore_when(handle, Int32(rule)) }
