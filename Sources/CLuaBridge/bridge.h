@@ -30,7 +30,7 @@ typedef struct {
 } rb_zone;
 
 enum { RB_COSTS = 256 };
-enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100 };
+enum { RB_DEPTH = 64, RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100, RB_BYTES_CHARGED = 8 };
 
 struct rb_worker {
   timer_t timer;
@@ -89,6 +89,7 @@ struct rb_vm {
   volatile sig_atomic_t in_host;
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
+  uint32_t begun, end;        /* the ticks at which the budget began, and at which its processor time ends */
   bool dead;
   rb_status stopped; /* why it was stopped */
   bool uncounted;    /* instructions are not counted */
@@ -182,6 +183,14 @@ rb_status rb_protect(rb_vm *vm, lua_CFunction function, void *argument);
 void rb_start_budget(rb_vm *vm, const rb_budget *budget);
 void rb_start_without_hook(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
+/* Stops the rule at the line that runs. */
+_Noreturn void rb_stop(lua_State *L, rb_status status);
+/* Charges what a host function does with so many bytes, before it begins: an instruction for each RB_BYTES_CHARGED. */
+static inline void rb_charge(lua_State *L, size_t bytes) {
+  rb_vm *vm = rb_vm_of(L);
+  vm->instructions_left -= (int64_t)(bytes / RB_BYTES_CHARGED);
+  if (vm->instructions_left < 0) rb_stop(L, RB_INSTRUCTIONS);
+}
 /* uncounted.c */
 /* As rb_start_budget, but without counting instructions if time can show afterwards that they were within the budget. */
 void rb_start_budget_uncounted(rb_vm *vm, const rb_budget *budget);

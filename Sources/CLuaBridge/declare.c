@@ -53,6 +53,29 @@ rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budg
   return status;
 }
 
+typedef struct {
+  rb_slice name, text;
+} data_file;
+
+static int data_body(lua_State *L) {
+  const data_file *file = lua_touserdata(L, 1);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA_FILES);
+  lua_pushlstring(L, file->name.bytes, file->name.length);
+  rb_charge(L, file->text.length);
+  if (!rb_push_text(L, file->text.bytes, file->text.length, true)) return lua_error(L);
+  lua_rawset(L, -3);
+  return 0;
+}
+
+rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget) {
+  data_file file = {name, text};
+  if (budget) rb_start_budget(vm, budget);
+  vm->phase = RB_PHASE_LOAD;
+  rb_status status = rb_protect(vm, data_body, &file);
+  vm->phase = RB_PHASE_IDLE;
+  return status;
+}
+
 rb_status rb_seal(rb_vm *vm) {
   rb_status status = rb_protect(vm, rb_seal_body, NULL);
   if (status == RB_OK && !vm->covering) rb_set_hook(vm);

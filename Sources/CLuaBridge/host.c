@@ -49,13 +49,17 @@ int rb_ask_host(lua_State *L, rb_call call, const rb_value *arguments, int count
   rb_vm *vm = rb_vm_of(L);
   rb_value results[MAX_RESULTS] = {0};
   if (!vm->host.call) return luaL_error(L, "not offered here");
+  for (int i = 0; i < count; i++) rb_charge(L, arguments[i].text.length);
   rb_enter_host(vm);
   int answered = vm->host.call(vm->context, call, arguments, count, results);
   rb_exit_host(vm);
   if (answered < 0)
     return rb_raise(L, (rb_kind)results[0].integer, "%.*s", (int)results[0].text.length, results[0].text.bytes ? results[0].text.bytes : "");
   luaL_checkstack(L, MAX_RESULTS, NULL);
-  for (int i = 0; i < answered; i++) rb_push_value(L, &results[i]);
+  for (int i = 0; i < answered; i++) {
+    rb_charge(L, results[i].text.length);
+    rb_push_value(L, &results[i]);
+  }
   return answered;
 }
 
@@ -90,14 +94,7 @@ static int host_data(lua_State *L) {
   lua_pushlstring(L, name.bytes, name.length);
   if (lua_rawget(L, 2) != LUA_TNIL) return 1;
   lua_settop(L, 1);
-  rb_call_host(L, RB_CALL_DATA, 1);
-  lua_settop(L, 2);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_DATA_FILES);
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
-  lua_rawset(L, 3);
-  lua_settop(L, 2);
-  return 1;
+  return rb_call_host(L, RB_CALL_DATA, 1);
 }
 
 /* JSON and arrays -------------------------------------------------------------------------------------------------------------- */
@@ -108,6 +105,7 @@ static int json_encode(lua_State *L) {
   rb_buffer *into = &vm->result;
   into->length = 0;
   rb_encode(L, 1, into, RB_KIND_ERROR, "value");
+  rb_charge(L, into->length);
   lua_pushlstring(L, into->bytes, into->length);
   return 1;
 }
@@ -119,6 +117,7 @@ static int json_decode(lua_State *L) {
     lua_pushliteral(L, "the text is larger than 1 MiB");
     return 2;
   }
+  rb_charge(L, text.length);
   if (rb_push_text(L, text.bytes, text.length, false)) return 1;
   lua_pushnil(L);
   lua_insert(L, -2);
@@ -205,12 +204,12 @@ void rb_open_host(lua_State *L) {
   close_table(L, "calendar");
 
   lua_newtable(L);
-  set_ask(L, "parse", RB_CALL_URL_PARSE);
+  set(L, "parse", rb_host_url_parse);
   close_table(L, "url");
 
   lua_newtable(L);
-  set_ask(L, "lower", RB_CALL_TEXT_LOWER);
-  set_ask(L, "trim", RB_CALL_TEXT_TRIM);
+  set(L, "lower", rb_host_text_lower);
+  set(L, "trim", rb_host_text_trim);
   close_table(L, "text");
 
   lua_newtable(L);

@@ -88,6 +88,7 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
     rb_encode(L, index, &vm->op_bytes, RB_KIND_VALUE, root);
   }
   *length = (uint32_t)(vm->op_bytes.length - *at);
+  rb_charge(L, *length);
 }
 
 /* Operations ------------------------------------------------------------------------------------------------------------------- */
@@ -320,8 +321,9 @@ int rb_host_timer_cancel(lua_State *L) {
 
 int rb_host_timer_due(lua_State *L) {
   rb_evaluating(L, "due");
-  rb_check_text(L, 1);
+  rb_slice name = rb_check_text(L, 1);
   lua_settop(L, 1);
+  if (name.length > NAME_LIMIT) return 0;
   lua_Number when;
   switch (rb_known_timer(L, 1, &when)) {
     case RB_KNOWN_SET: lua_pushnumber(L, round(when * 1e6) / 1e6); return 1;

@@ -34,6 +34,13 @@ int rb_host_timer_due(lua_State *L);
 int rb_host_forget(lua_State *L);
 int rb_host_now(lua_State *L);
 int rb_host_log(lua_State *L);
+/* unicode.c */
+/* Pushes a text in Unicode lower case. */
+void rb_push_lower(lua_State *L, rb_slice text);
+int rb_host_text_lower(lua_State *L);
+int rb_host_text_trim(lua_State *L);
+/* url.c */
+int rb_host_url_parse(lua_State *L);
 /* calendar.c; the upvalue is the rb_call, one with an integer for a result. */
 int rb_host_calendar(lua_State *L);
 int rb_host_calendar_add(lua_State *L);

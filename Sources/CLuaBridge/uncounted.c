@@ -2,8 +2,9 @@
  * Running without counting instructions.
  *
  * A hook makes Lua check for it at every instruction, which doubles what a rule costs. A plugin's first run on an event is therefore tried
- * without one. If it took less time than the budget's instructions need at least, it was within the budget and is valid. Otherwise
- * nothing is known: it is discarded, and the event runs again with the hook, which alone decides.
+ * without one. If it took less time than the budget's instructions need at least, it was within the budget and is valid. If it took all the
+ * processor time that the budget allows, it is stopped for good: with the hook it would have taken more. Otherwise nothing is known: it is
+ * discarded, and the event runs again with the hook, which alone decides.
  */
 #include "bridge.h"
 
@@ -27,7 +28,7 @@ void rb_start_budget_uncounted(rb_vm *vm, const rb_budget *budget) {
   rb_start_without_hook(vm, budget);
   /* Stopped by the second tick after the bound: all processor time between two ticks was used by this event. */
   int64_t bound = budget->instructions / PER_NANOSECOND / 1000000;
-  if (bound < budget->milliseconds) vm->deadline = vm->worker->acting->ticks + (uint32_t)(bound / RB_TICK_MS) + 2;
+  if (bound < budget->milliseconds) vm->deadline = vm->begun + (uint32_t)(bound / RB_TICK_MS) + 2;
   vm->stopped = RB_OK;
   vm->uncounted = true;
   vm->uncounted_since = monotonic();
@@ -36,6 +37,7 @@ void rb_start_budget_uncounted(rb_vm *vm, const rb_budget *budget) {
 bool rb_end_uncounted(rb_vm *vm) {
   if (!vm->uncounted) return true;
   vm->uncounted = false;
-  if (vm->stopped == RB_TIME || vm->stopped == RB_INSTRUCTIONS) return false;
+  if (vm->stopped == RB_TIME) return (int32_t)(vm->worker->acting->ticks - vm->end) >= 0;
+  if (vm->stopped == RB_INSTRUCTIONS) return false;
   return (monotonic() - vm->uncounted_since) * PER_NANOSECOND < vm->instructions_left;
 }

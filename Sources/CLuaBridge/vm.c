@@ -102,6 +102,22 @@ static void *allocate(void *context, void *block, size_t old_size, size_t new_si
   return memory;
 }
 
+/* Notes the position at which the rule is stopped. The name is in the arena, which is freed only after the failure was reported. */
+static void note_stop(rb_vm *vm, const lua_Debug *frame) {
+  vm->stopped_source = frame->source + 1;
+  vm->stopped_line = frame->currentline > 0 ? frame->currentline : 0;
+}
+
+_Noreturn void rb_stop(lua_State *L, rb_status status) {
+  rb_vm *vm = rb_vm_of(L);
+  lua_Debug frame;
+  for (int level = 0; !vm->stopped_source && level < 200 && lua_getstack(L, level, &frame); level++) {
+    lua_getinfo(L, "Sl", &frame);
+    if (frame.source[0] == '@') note_stop(vm, &frame);
+  }
+  rb_leave(vm, status);
+}
+
 static void on_count(lua_State *L, lua_Debug *activation) {
   rb_vm *vm = rb_vm_of(L);
   if (activation->event == LUA_HOOKLINE) {
@@ -118,12 +134,8 @@ static void on_count(lua_State *L, lua_Debug *activation) {
   }
   rb_status status = vm->instructions_left < 0 ? RB_INSTRUCTIONS : vm->expired ? RB_TIME : RB_OK;
   if (status == RB_OK) return;
-  /* The position at which the rule was stopped. The name is in the arena, which is freed only after the failure was reported. */
   lua_getinfo(L, "Sl", activation);
-  if (activation->source[0] == '@') {
-    vm->stopped_source = activation->source + 1;
-    vm->stopped_line = activation->currentline > 0 ? activation->currentline : 0;
-  }
+  if (activation->source[0] == '@') note_stop(vm, activation);
   rb_leave(vm, status);
 }
 
@@ -141,7 +153,8 @@ static void grant(rb_vm *vm, const rb_budget *budget) {
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
   /* To record what runs takes several times as long as to run it. */
   int milliseconds = vm->covering ? budget->milliseconds * COVERING_FACTOR : budget->milliseconds;
-  vm->deadline = vm->worker->acting->ticks + (uint32_t)(milliseconds / RB_TICK_MS) + 1;
+  vm->begun = vm->worker->acting->ticks;
+  vm->deadline = vm->end = vm->begun + (uint32_t)(milliseconds / RB_TICK_MS) + 1;
   vm->expired = 0;
   vm->uncounted = false;
 }
@@ -448,6 +461,8 @@ void rb_vm_set_checking(rb_vm *vm, bool checking) { vm->checks_data = checking; 
 
 bool rb_vm_dead(const rb_vm *vm) { return vm->dead; }
 size_t rb_vm_memory(const rb_vm *vm) { return vm->arena.used; }
+bool rb_vm_expired(const rb_vm *vm) { return vm->expired; }
+int rb_vm_spent(const rb_vm *vm) { return (int)(vm->worker->acting->ticks - vm->begun) * RB_TICK_MS; }
 
 rb_slice rb_result(const rb_vm *vm) {
   rb_slice slice = {vm->result.bytes, vm->result.length};

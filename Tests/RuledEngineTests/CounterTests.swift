@@ -45,6 +45,14 @@ import Testing
     #expect(engine.local.context.counters.usage(limit: 5).full == ["o", "p"])
   }
 
+  @Test func `counters are given up when the time of the query is over`() throws {
+    let engine = try Engine(["p": Self.counting])
+    try engine.send("n", ["from": 1, "to": 5])
+    let counters = engine.local.context.counters
+    #expect(counters.select(prefix: "p.").count == 5)
+    #expect(counters.select(prefix: "p.", until: { true }).isEmpty)
+  }
+
   private static let other =
     "rule 'o' { on = 'o', run = function(e) for i = e.data.from, e.data.to do count('p.n', { o = i }) end end }"
 

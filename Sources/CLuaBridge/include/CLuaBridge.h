@@ -79,7 +79,7 @@ typedef enum {
   RB_CALL_PEEK,           /* plugin -> frozen json or nil */
   RB_CALL_UUID,           /* -> string */
   RB_CALL_EFFECT_ID,      /* key or nil -> string */
-  RB_CALL_DATA,           /* file -> frozen json */
+  RB_CALL_DATA,           /* the name of a file that the plugin does not have -> an error */
   RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it holds at least */
   RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
   RB_CALL_CALENDAR_START, /* day, zone -> number */
@@ -91,9 +91,8 @@ typedef enum {
   RB_CALL_CALENDAR_ADD,   /* t, json of an amount, zone -> number */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
-  RB_CALL_URL_PARSE,       /* text -> json, or nil, why */
-  RB_CALL_TEXT_LOWER,
-  RB_CALL_TEXT_TRIM,
+  RB_CALL_TEXT_LOWER,      /* text -> text in lower case */
+  RB_CALL_TEXT_REPAIR,     /* text that is not UTF-8 -> text that is */
   RB_CALL_SHA256,
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
@@ -207,11 +206,17 @@ void rb_vm_set_context(rb_vm *vm, void *context);
 void rb_vm_set_checking(rb_vm *vm, bool checking);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
+/* Whether the processor time of what runs is over: a host function that takes long asks this from time to time, and returns early then. */
+bool rb_vm_expired(const rb_vm *vm);
+/* How many milliseconds of processor time were taken since the budget began, to a tick of 5. */
+int rb_vm_spent(const rb_vm *vm);
 /* How many bytes of the arena are in use. */
 size_t rb_vm_memory(const rb_vm *vm);
 rb_failure rb_failure_of(const rb_vm *vm);
 
-/* Runs a file of the plugin under the budget; declarations reach `host.declare`. */
+/* Decodes a JSON file of the plugin, which `data` then gives to rules. With NULL for a budget, the one that was begun last goes on. */
+rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget);
+/* Runs a file of the plugin under the budget; declarations reach `host.declare`. NULL for a budget is as above. */
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
 /* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);

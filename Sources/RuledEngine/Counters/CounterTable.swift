@@ -218,11 +218,16 @@ package final class CounterTable: Sendable {
 
   /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added.
   ///
-  /// With `batches`, the answer must wait until they are durable.
-  package func select(prefix: String, with batches: [CommitBatch] = []) -> [(key: Key, value: CounterValue)] {
+  /// With `batches`, the answer must wait until they are durable. Once `isOver` is true the answer is wrong, and comes soon.
+  package func select(
+    prefix: String, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
+  ) -> [(key: Key, value: CounterValue)] {
     var chosen = contents.withLock { contents in
       var chosen: [Key: CounterValue] = [:]
-      for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) { chosen[key] = series.value }
+      for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) {
+        if isOver() { break }
+        chosen[key] = series.value
+      }
       for batch in batches where !batch.hasCounted {
         for delta in batch.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
           chosen[delta.key] = (chosen[delta.key] ?? .integer(0)) + delta.amount
@@ -230,7 +235,10 @@ package final class CounterTable: Sendable {
       }
       return chosen.map { (key: $0.key, value: $0.value) }
     }
-    chosen.sort { $0.key.name != $1.key.name ? $0.key.name < $1.key.name : $0.key.labels < $1.key.labels }
+    chosen.sort { left, right in
+      if isOver() { return false }
+      return left.key.name != right.key.name ? left.key.name < right.key.name : left.key.labels < right.key.labels
+    }
     return chosen
   }
 

@@ -12,11 +12,12 @@ extension PluginVM {
       drawIdentity(into: answers.buffer, label: "uuid")
       addUUID(&answers)
     case RB_CALL_EFFECT_ID: try answerEffectID(arguments, &answers)
-    case RB_CALL_DATA: try answerData(arguments, &answers)
-    case RB_CALL_URL_PARSE: try answerURL(arguments, &answers)
-    case RB_CALL_TEXT_LOWER: answers.add(UnicodeText.lower(try arguments.text(0, "text.lower's argument")))
-    case RB_CALL_TEXT_TRIM: answers.add(UnicodeText.trim(try arguments.text(0, "text.trim's argument")))
-    case RB_CALL_SHA256: answers.add(SHA256.hash(try arguments.bytes(0, "hash.sha256's argument")).hex)
+    case RB_CALL_DATA: throw noData(try arguments.bytes(0, "data's file"))
+    case RB_CALL_TEXT_LOWER:
+      UnicodeText.lower(try arguments.bytes(0, "the text"), to: answers.buffer)
+      answers.addBuffer(RB_STRING)
+    case RB_CALL_TEXT_REPAIR: answers.add(try arguments.text(0, "the text"))
+    case RB_CALL_SHA256: answers.add(digest(of: try arguments.bytes(0, "hash.sha256's argument")))
     case RB_CALL_GEO_DISTANCE: try answerDistance(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
     case RB_CALL_CHECK_DATA: try checkData(arguments)
@@ -38,7 +39,7 @@ extension PluginVM {
       answers.add(Double(due) / 1e6)
     case RB_CALL_COUNTERS:
       let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? ByteView.empty
-      host.counters(prefix: prefix, into: answers.buffer)
+      host.counters(prefix: prefix, into: answers.buffer) { rb_vm_expired(handle) }
       answers.addBuffer(RB_JSON)
     default:
       guard host.peek(plugin: try arguments.bytes(0, "peek's plugin"), into: answers.buffer) else {
@@ -101,40 +102,31 @@ extension PluginVM {
     addUUID(&answers)
   }
 
-  // MARK: Files, addresses, places
+  // MARK: Files, digests, places
 
-  private func answerData(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
-    let name = try arguments.text(0, "data's file")
-    guard let file = source.data.first(where: { $0.name == name }) else {
-      let hint = NearestName.hint(name, in: source.data.map(\.name))
-      throw HostRefusal("there is no '\(name)' in the plugin's folder\(hint)")
+  /// The longest name of a file, a time zone or a time that is looked at.
+  fileprivate static let nameBytes = 256
+
+  /// Why `data` has nothing under that name.
+  private func noData(_ name: ByteView) -> HostRefusal {
+    guard name.count <= Self.nameBytes else {
+      return HostRefusal("the name of data's file is longer than \(Self.nameBytes) bytes")
     }
-    let value: JSONValue
-    do throws(JSONError) {
-      value = try JSONValue(parsing: String(decoding: file.text, as: UTF8.self))
-    } catch {
-      throw HostRefusal("\(file.path):\(file.line(at: error.offset)): \(error.message)")
-    }
-    answers.add(json: value, frozen: true)
+    let name = String(decoding: name, as: UTF8.self)
+    let hint = NearestName.hint(name, in: source.data.map(\.name))
+    return HostRefusal("there is no '\(name)' in the plugin's folder\(hint)")
   }
 
-  private func answerURL(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
-    let text = try arguments.bytes(0, "url.parse's argument")
-    do throws(URLTextError) {
-      let url = try URLText.parse(text)
-      var query = JSONObject()
-      for parameter in url.query where query[parameter.name] == nil { query[parameter.name] = .string(parameter.value) }
-      var object: JSONObject = [
-        "scheme": .string(url.scheme), "path": .string(url.path), "query": .object(query),
-      ]
-      if let host = url.host { object["host"] = .string(host) }
-      if let port = url.port { object["port"] = .integer(Int64(port)) }
-      if let fragment = url.fragment { object["fragment"] = .string(fragment) }
-      answers.add(json: .object(object))
-    } catch {
-      answers.addNil()
-      answers.add(error.message)
+  /// The digest in hexadecimal digits; of a part of the text if the rule's time is over meanwhile.
+  private func digest(of text: ByteView) -> String {
+    let part = 64 << 10
+    var hash = SHA256()
+    var start = 0
+    while start < text.count, !rb_vm_expired(handle) {
+      hash.update(text.extracting(start..<min(start + part, text.count)))
+      start += part
     }
+    return hash.finish().hex
   }
 
   private func answerDistance(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
@@ -153,7 +145,9 @@ extension PluginVM {
     do throws(CalendarError) {
       switch call {
       case RB_CALL_CALENDAR_PARSE:
-        guard let time = ZoneDatabase.parse(try arguments.calendarText(0)) else { return answers.addNil() }
+        guard !arguments.isLonger(0, than: Self.nameBytes),
+          let time = ZoneDatabase.parse(try arguments.calendarText(0))
+        else { return answers.addNil() }
         answers.add(time)
       case RB_CALL_CALENDAR_FORMAT: answers.add(try ZoneDatabase.format(try arguments.calendarNumber(0)))
       case RB_CALL_CALENDAR_START:
@@ -214,9 +208,11 @@ extension HostAnswers {
 
 extension HostArguments {
   fileprivate func calendarText(_ index: Int, _ what: String? = nil) throws(CalendarError) -> String {
-    do throws(HostRefusal) { return try text(index, what ?? (index == 0 ? "the moment" : "the time zone")) } catch {
-      throw CalendarError(error.message)
+    let what = what ?? (index == 0 ? "the moment" : "the time zone")
+    guard !isLonger(index, than: PluginVM.nameBytes) else {
+      throw CalendarError("\(what) is longer than \(PluginVM.nameBytes) bytes")
     }
+    do throws(HostRefusal) { return try text(index, what) } catch { throw CalendarError(error.message) }
   }
 
   fileprivate func calendarDay(_ index: Int) throws(CalendarError) -> Int {
@@ -233,6 +229,14 @@ extension HostArguments {
 }
 
 extension SourceFile {
+  /// Why the file is not JSON, with the line; nil if it is.
+  package var jsonError: LoadError? {
+    do throws(JSONError) {
+      _ = try JSONValue(parsing: String(decoding: text, as: UTF8.self))
+      return nil
+    } catch { return LoadError(file: path, line: line(at: error.offset), error.message) }
+  }
+
   /// The line that holds the byte at `offset`, counted from 1.
   func line(at offset: Int) -> Int { 1 + text.prefix(offset).count { $0 == UInt8(ascii: "\n") } }
 }
@@ -245,8 +249,8 @@ package protocol RuleHost: AnyObject {
   func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool
   /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
-  /// Appends the counters whose name begins with `prefix` as a JSON array.
-  func counters(prefix: ByteView, into buffer: ByteBuffer)
+  /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
+  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
   /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
   /// Appends another plugin's state before the event as JSON; false when there is none.

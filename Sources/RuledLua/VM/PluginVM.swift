@@ -80,6 +80,9 @@ package final class PluginVM {
   /// Whether a rule was stopped, so that nothing can run in the VM any more.
   package var isDead: Bool { rb_vm_dead(handle) }
 
+  /// How many milliseconds of processor time the rules took since their budget began, to a tick of 5.
+  package var spentMilliseconds: Int { Int(rb_vm_spent(handle)) }
+
   /// How many bytes the plugin uses.
   package var memory: Int { rb_vm_memory(handle) }
 
@@ -103,7 +106,8 @@ package final class PluginVM {
       throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
     }
     try file.checkLevels()
-    try run(covered(file), budget: .loading)
+    try decodeData()
+    try run(covered(file), budget: source.data.isEmpty ? .loading : nil)
     guard !manifest.name.isEmpty else {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
@@ -124,10 +128,29 @@ package final class PluginVM {
     return SourceFile(path: file.path, text: coverage.text(of: file))
   }
 
-  private func run(_ file: SourceFile, budget: Budget) throws(LoadError) {
-    var native = budget.native
+  /// Decodes the JSON files of the folder, all of them: a file that is half saved must not come into force.
+  private func decodeData() throws(LoadError) {
+    var native = Budget.loading.native
+    for (index, file) in source.data.enumerated() {
+      let status = file.text.withView { text in
+        file.name.withSlice { name in
+          index == 0
+            ? rb_load_data(handle, name, rb_slice(text), &native)
+            : rb_load_data(handle, name, rb_slice(text), nil)
+        }
+      }
+      if status != RB_OK, !isDead, let error = file.jsonError { throw error }
+      try check(status, file.path)
+    }
+  }
+
+  /// Runs a file; without a budget the one that has begun goes on.
+  private func run(_ file: SourceFile, budget: Budget?) throws(LoadError) {
     let status = file.text.withView { text in
-      file.path.withSlice { path in rb_load(handle, rb_slice(text), path, &native) }
+      file.path.withSlice { path in
+        guard var native = budget?.native else { return rb_load(handle, rb_slice(text), path, nil) }
+        return rb_load(handle, rb_slice(text), path, &native)
+      }
     }
     try check(status, file.path)
   }

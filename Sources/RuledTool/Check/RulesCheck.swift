@@ -142,6 +142,7 @@ struct RulesCheck {
       add(notes, plugin)
       add(error)
     }
+    for file in plugin.data { if let error = file.jsonError { add(error) } }
     add(notes, plugin)
     if !notes.manifest.name.isEmpty { manifests.append(notes.manifest) }
     checkReach(notes.manifest)

@@ -23,7 +23,9 @@ final class ScriptedHost: RuleHost {
     timers[String(decoding: name, as: UTF8.self)]
   }
 
-  func counters(prefix: ByteView, into buffer: ByteBuffer) { buffer.append(contentsOf: counters) }
+  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
+    buffer.append(contentsOf: counters)
+  }
 
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {}
 

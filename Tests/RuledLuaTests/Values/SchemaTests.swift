@@ -89,6 +89,11 @@ import Testing
       (#"{"code":"a","code":1}"#, "data.code must be a string, not an integer"),
       (#"{"code":"a","amount":"5"}"#, "data.amount must be an integer, not a string"),
       (#"{"code":"a","amount":2.5}"#, "data.amount must be an integer, not a number"),
+      (#"{"code":"a","amount":1e300}"#, "data.amount must be an integer, not a number"),
+      (
+        #"{"code":"a","amount":18446744073709551615}"#,
+        "data.amount must be an integer, not a whole number beyond 64 bits"
+      ),
       (#"{"code":"a","items":{}}"#, "data.items must be an array of object, not an object"),
       (#"{"code":"a","items":[{"price":1},{"price":true}]}"#, "data.items[1].price must be a number, not a boolean"),
       (#"{"code":"a","items":[3]}"#, "data.items[0] must be an object, not an integer"),

@@ -47,6 +47,16 @@ import Testing
     }
   }
 
+  @Test func `all JSON files that are none are found, with their lines`() {
+    let run = check([
+      "rules/p/plugin.lua": "plugin { name = 'p' }", "rules/p/a.json": "{\n\"a\": 1,\n}", "rules/p/b.json": "",
+      "rules/p/c.json": "[]",
+    ])
+    #expect(run.exit == .no)
+    #expect(run.output.contains("p/a.json:3:") && run.output.contains("p/b.json:1:"), "\(run.output)")
+    #expect(!run.output.contains("c.json"), "\(run.output)")
+  }
+
   @Test func unknownSinksAreFoundWhereTheyAreNamed() {
     let found = findings(
       "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)"

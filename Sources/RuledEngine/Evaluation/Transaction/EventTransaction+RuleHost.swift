@@ -39,12 +39,13 @@ extension EventTransaction: RuleHost {
 
   func subject(into buffer: ByteBuffer) { buffer.append(event.subject) }
 
-  func counters(prefix: ByteView, into buffer: ByteBuffer) {
+  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
     let counters = context.counters.select(
-      prefix: String(decoding: prefix, as: UTF8.self), with: answerWaits ? batches.uncommitted : [])
+      prefix: String(decoding: prefix, as: UTF8.self), with: answerWaits ? batches.uncommitted : [], until: isOver)
     var json = JSONWriter(buffer)
     json.beginArray()
     for counter in counters {
+      if isOver() { break }
       json.beginObject()
       json.member("name", counter.key.name)
       json.member("labels")

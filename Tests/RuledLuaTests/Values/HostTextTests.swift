@@ -1,0 +1,150 @@
+import RuledCore
+import TestSupport
+import Testing
+
+@testable import RuledLua
+
+/// What the host's functions make of long and of strange texts, and what it costs.
+@Suite(.serialized) struct HostTextTests {
+  /// The decision `result` that a rule takes from `event.data.text`, as JSON.
+  private func result(_ text: String, in bench: Bench) throws -> JSONValue {
+    let outcome = try bench.handle(JSONValue.object(["data": ["text": .string(text)]]).text)
+    #expect(outcome.failure == nil, "\(text.debugDescription)")
+    return try JSONValue(parsing: outcome.decisions["result"] ?? "null")
+  }
+
+  // MARK: URLs
+
+  /// What rules see of a URL that Swift has parsed.
+  private static func shown(_ text: String) -> JSONValue {
+    do throws(URLTextError) {
+      let url = try URLText.parse(text)
+      var shown: JSONObject = ["scheme": .string(url.scheme), "path": .string(url.path)]
+      shown["host"] = url.host.map { .string($0) }
+      shown["port"] = url.port.map { .integer(Int64($0)) }
+      shown["fragment"] = url.fragment.map { .string($0) }
+      shown["query"] = .object(JSONObject(url.query.map { ($0.name, .string($0.value)) }))
+      return .object(shown)
+    } catch { return ["why": .string(error.message)] }
+  }
+
+  private static let pieces = [
+    "http", "https", "app", "HTTP", ":", "://", "/", "//", "?", "#", "&", "=", "@", "[", "]", ".", "+", " ", "a", "Ä",
+    "É.de",
+    "%41", "%2F", "%C3%A9", "%c3%9C", "%F0%9F%98%80", "%F0%9F%98", "%E2%82", "%FF", "%80", "%ED%A0%80", "%zz", "%",
+    "%4", "%00",
+    "80", "8443", "65536", "099", "x.com", "a=1", "a=2", "b", "\u{7F}", "😀",
+  ]
+
+  @Test func `url.parse gives rules what Swift makes of the same URL`() throws {
+    let bench = try Bench(
+      Bench.rule("local url, why = url.parse(event.data.text) decide('result', url or { why = why })"))
+    var random = SeededRandom(seed: 11)
+    for _ in 1...2_000 {
+      let start =
+        Int.random(in: 0..<4, using: &random) == 0 ? "" : ["https://", "app://", "x:"].randomElement(using: &random)
+      let rest = (0..<Int.random(in: 0...8, using: &random)).map { _ in Self.pieces.randomElement(using: &random) ?? ""
+      }
+      let text = (start ?? "") + rest.joined()
+      let found = try result(text, in: bench)
+      guard found == Self.shown(text) else {
+        Issue.record("\(text.debugDescription): \(found.text), not \(Self.shown(text).text)")
+        return
+      }
+    }
+  }
+
+  // MARK: Long texts
+
+  @Test func `Lower case of a long text is that of its parts, wherever these end`() throws {
+    let bench = try Bench(Bench.rule("decide('result', text.lower(event.data.text))"))
+    for letter in ["Ä", "ẞ", "𐐀", "İ"] {
+      for shift in 0...4 {
+        let text = String(repeating: "A", count: shift) + String(repeating: letter, count: 9_000)
+        #expect(try result(text, in: bench) == .string(text.lowercased()))
+      }
+    }
+  }
+
+  @Test func `White space goes from both ends, whatever is between`() throws {
+    let bench = try Bench(Bench.rule("decide('result', text.trim(event.data.text))"))
+    let long = String(repeating: " \u{3000}\u{A0}\t\u{2028}", count: 20_000)
+    for text in ["", " ", long, long + "a" + long, "a" + long + "b", "\u{3000}", "\u{FEFF}a", "é\u{85}"] {
+      #expect(try result(text, in: bench) == .string(UnicodeText.trim(text)))
+    }
+  }
+
+  @Test func `What is not UTF-8 is repaired`() throws {
+    let bench = try Bench(
+      Bench.rule(#"decide('lower', text.lower("\xE4A\xFF")) decide('trim', text.trim(" \x80 a \xF0\x9F "))"#))
+    let decisions = try bench.handle().decisions
+    #expect(decisions["lower"] == "\"\u{FFFD}a\u{FFFD}\"")
+    #expect(decisions["trim"] == "\"\u{FFFD} a \u{FFFD}\"")
+  }
+
+  // MARK: Budgets
+
+  /// Calls whose text of megabytes is charged, before any work, with more than a small budget has.
+  private static let charged = [
+    "text.lower(s)", "text.lower(w)", "text.trim(s)", "text.trim((' '):rep(4000000))", "url.parse('a:' .. s)",
+    "url.parse('a:?' .. ('%F0%9F%98'):rep(400000))", "hash.sha256(s)", "json.encode(s:sub(1, 1000000))",
+    "json.decode(s:sub(1, 1000000))",
+    "peek(s)", "calendar.day(0, s)", "calendar.parse(s)", "calendar.at(0, s, 'UTC')", "data(s)",
+    "decide('k', s:sub(1, 1000000))", "emit('client', 't', { s = s:sub(1, 1000000) })",
+    "log.info('x', { s = s:sub(1, 1000000) })", "send('user:2', 't', { s = s:sub(1, 1000000) })",
+    "raise('t', { s = s:sub(1, 1000000) })",
+  ]
+
+  @Test(arguments: charged)
+  func `a function charges the bytes that it reads`(_ call: String) throws {
+    let bench = try Bench(
+      Bench.rule("local s, w = ('a'):rep(4000000), ('Ä'):rep(2000000)\nlocal x = \(call)"))
+    let failure = try #require(
+      try bench.handle(budget: Budget(instructions: 100_000, memoryBytes: 64 << 20)).failure, "it was not stopped")
+    #expect(failure.kind == .instructions)
+    #expect(failure.file == "t/plugin.lua" && failure.line == 5, "\(failure)")
+  }
+
+  @Test(arguments: ["hash.sha256(s)", "text.lower(w)", "text.trim(s)", "url.parse('a:?' .. s)"])
+  func `a function is left when the time is over`(_ call: String) throws {
+    let bench = try Bench(
+      Bench.rule("local s, w = (' '):rep(4000000), ('Ä'):rep(2000000)\nwhile true do local x = \(call) end"))
+    let budget = Budget(instructions: .max / 4, memoryBytes: 64 << 20, processorTime: 20_000)
+    #expect(try bench.handle(budget: budget).failure?.kind == .time)
+  }
+
+  @Test func `a long name is no name`() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        local s = ("a"):rep(1000)
+        decide("due", timer.due(s) == nil)
+        decide("parse", calendar.parse(s) == nil)
+        decide("zone", select(2, pcall(calendar.day, 0, s)))
+        decide("data", select(2, pcall(data, s)))
+        """))
+    let decisions = try bench.handle().decisions
+    #expect(decisions["due"] == "true" && decisions["parse"] == "true")
+    #expect(decisions["zone"]?.contains("the time zone is longer than 256 bytes") == true)
+    #expect(decisions["data"]?.contains("the name of data's file is longer than 256 bytes") == true)
+  }
+
+  // MARK: Data
+
+  @Test func `all JSON files of the folder are checked at load, used or not`() throws {
+    do {
+      _ = try Bench(Bench.rule("if event.data.a then data('half.json') end"), data: ["half.json": "{\n\"a\": [1,\n"])
+      Issue.record("it loads")
+    } catch let error as LoadError {
+      #expect(error.file == "t/half.json" && error.line == 3, "\(error)")
+    }
+  }
+
+  @Test func `data within a function is what was decoded at load`() throws {
+    let large = "[" + (1...200_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
+    let bench = try Bench(
+      Bench.rule("decide('n', #data('large.json'))"),
+      data: ["large.json": large, "b.json": "{\"a\":12345678901234567890}"])
+    #expect(try bench.handle(budget: Budget(instructions: 1_000, memoryBytes: 1 << 16)).decisions["n"] == "200000")
+  }
+}
