@@ -125,6 +125,7 @@ extension Failure {
   /// Whether it depends on the machine or on other subjects, so that the same rules may not fail again on the same event.
   package var isOfMachine: Bool {
     kind == .time || kind == .memory || message.hasPrefix("the plugin is suspended")
+      || message.hasPrefix("the plugin is put off")
       || message.hasPrefix("there is no room for another counter") || message.hasPrefix("a counter would overflow")
   }
 }

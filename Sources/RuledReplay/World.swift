@@ -21,7 +21,8 @@ package final class World {
   /// The size in bytes from which on a batch of writes is committed.
   private static let batchBytes = 1 << 20
 
-  /// Whether recorded failures of a plugin that depend on the machine are imposed: time or memory ran out, or the plugin was suspended.
+  /// Whether recorded failures of a plugin that depend on the machine are imposed: time or memory ran out, or the plugin was
+  /// suspended, or put off for the subject.
   ///
   /// True for all plugins by default; set it to false for plugins whose rules differ from the recorded ones.
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
@@ -218,9 +219,9 @@ package final class World {
     played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs))
   }
 
-  /// Resumes plugins that this world has suspended: a suspension happens only where the record has one.
+  /// Lets plugins run again that this world has suspended or put off: this happens only where the record has it.
   private func resumePlugins() {
-    for plugin in evaluator.catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
+    for plugin in evaluator.catalog.plugins where plugin.runtime.hasStopped { plugin.runtime.resume() }
   }
 
   /// Notes a message that was sent: it waits for its recorded counterpart, or is delivered next.

@@ -154,7 +154,7 @@ import Testing
     let engine = try Engine([
       "a": "rule 'spin' { on = 'spin', run = function() while true do end end }", "p": Self.relay,
     ])
-    for _ in 1...Limits.stopsBeforeSuspension { try engine.send("spin") }
+    engine.local.evaluator.catalog.plugins[0].runtime.suspend()
     let store = WriteSet()
     let key = StoreKey.bytes { StoreKey.message("user:2", sequence: .max / 2, into: $0) }
     let text =

@@ -77,13 +77,42 @@ import Testing
     #expect(try engine.local.evaluator.drop(parked) == false)
   }
 
-  @Test func aPluginStoppedThreeTimesIsSuspendedAndItsEventsParked() throws {
-    let engine = try Engine(["a": "rule 'r' { on = 'x', run = function() while true do end end }", "b": Self.working])
-    for _ in 0..<3 { #expect(try engine.send("x").failureKinds == ["instructions"]) }
-    #expect(engine.local.evaluator.catalog.plugins[0].runtime.isSuspended)
-    let outcome = try engine.send("x")
-    #expect(outcome["failures"]?[0]?["message"]?.stringValue?.contains("suspended") == true)
-    #expect(try engine.parked().count == 4)
-    #expect(try engine.state("b")?["n"] == 4)
+  private static let looping =
+    "rule 'r' { on = '*', run = function(e, s) while e.data.loop do end s.n = (s.n or 0) + 1 end }"
+
+  /// What the failure of an event says, nil if it has none.
+  private func failure(_ outcome: JSONValue) -> String? { outcome["failures"]?[0]?["message"]?.stringValue }
+
+  @Test func `a subject whose events are stopped three times in a row is put off alone`() throws {
+    let engine = try Engine(["a": Self.looping, "b": Self.working])
+    let runtime = engine.local.evaluator.catalog.plugins[0].runtime
+    for turn in 1...3 {
+      if turn == 3 {
+        #expect(failure(try engine.send("x")) == nil)
+        for _ in 1...2 { #expect(try engine.send("x", ["loop": true]).failureKinds == ["instructions"]) }
+      }
+      #expect(runtime.putOff.isEmpty)
+      #expect(try engine.send("x", ["loop": true]).failureKinds == ["instructions"])
+    }
+    #expect(runtime.putOff.map(\.subject) == [Array("user:1".utf8)])
+    let explained = try engine.send("x", [:], ["explain": true])
+    #expect(failure(explained)?.contains("the plugin is put off for this subject") == true)
+    let reason = explained["trace"]?.arrayValue?.first { $0["plugin"] == "a" }?["reason"]?.stringValue
+    #expect(reason?.contains("is put off for this subject, for ") == true, "\(explained.text)")
+    #expect(!runtime.isSuspended)
+    #expect(failure(try engine.send("x", [:], ["subject": "user:2"])) == nil)
+    #expect(try engine.state("a", of: "user:2")?["n"] == 1)
+    #expect(try engine.parked().count == 6)
+  }
+
+  @Test(arguments: [false, true])
+  func `a retry that succeeds, or that of the whole plugin, ends that a subject is put off`(_ isWhole: Bool) throws {
+    let engine = try Engine(["a": Self.looping])
+    let runtime = engine.local.evaluator.catalog.plugins[0].runtime
+    for _ in 1...3 { try engine.send("x", ["loop": true]) }
+    #expect(failure(try engine.send("x"))?.contains("put off") == true)
+    if isWhole { runtime.resume() } else { _ = try engine.retry(try #require(try engine.parked().last)) }
+    #expect(runtime.putOff.isEmpty && !runtime.hasStopped)
+    #expect(failure(try engine.send("x")) == nil)
   }
 }

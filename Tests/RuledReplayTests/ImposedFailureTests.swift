@@ -24,6 +24,18 @@ import Testing
     try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
   }
 
+  /// What a backtest of recorded events says under the same rules, or others.
+  private func report(_ entries: [JournalEntry], _ baseline: RulesSource, candidate: RulesSource) throws -> JSONValue {
+    let rules = Sides.Rules(baseline: try catalog(baseline), candidate: try catalog(candidate))
+    let sides = try Sides(
+      rules, lua: lua, stores: (MemoryStore(), MemoryStore()), configuration: Configuration(),
+      recorded: RecordedHistory(entries), events: entries.count)
+    for entry in entries { try sides.play(entry, isCompared: true) }
+    let compared = Comparison()
+    for comparison in sides.comparisons { compared.merge(comparison) }
+    return compared.result.json(.init(baseline: "b", candidate: "c", folder: "next", conditions: []))
+  }
+
   /// What a backtest makes of an event on which both plugins ran out of time.
   private func report(candidate: RulesSource) throws -> JSONValue {
     let engine = try RecordingEngine(source("1", "1"))
@@ -37,14 +49,26 @@ import Testing
       sequence: first.sequence, at: first.at, now: first.now, subject: first.subject, version: first.version,
       revision: first.revision, origin: first.origin, event: first.event,
       failures: Array(failures.joined(separator: ",").utf8))
-    let rules = Sides.Rules(baseline: try catalog(source("1", "1")), candidate: try catalog(candidate))
-    let sides = try Sides(
-      rules, lua: lua, stores: (MemoryStore(), MemoryStore()), configuration: Configuration(),
-      recorded: RecordedHistory([entry]), events: 1)
-    try sides.play(entry, isCompared: true)
-    let compared = Comparison()
-    for comparison in sides.comparisons { compared.merge(comparison) }
-    return compared.result.json(.init(baseline: "b", candidate: "c", folder: "next", conditions: []))
+    return try report([entry], source("1", "1"), candidate: candidate)
+  }
+
+  @Test func `events of a subject that was put off are parked without a run in a replay too`() throws {
+    let rules = RulesSource(plugins: [
+      SeededTraffic.plugin(
+        "slow",
+        "plugin { name = 'slow' } rule 'a' { on = 'a', run = function(e) while e.data.loop do end decide('n', 1) end }")
+    ])
+    let engine = try RecordingEngine(rules)
+    for number in 1...4 {
+      try engine.send([
+        "type": "a", "subject": "user:1", "id": .string("e\(number)"), "data": ["loop": .bool(number < 4)],
+      ])
+    }
+    try engine.commit()
+    let last = try #require(engine.entries.last)
+    #expect(String(decoding: last.failures, as: UTF8.self).contains("the plugin is put off for this subject"))
+    let report = try report(engine.entries, rules, candidate: rules)
+    #expect(report["fidelity"]?["equal"] == 4 && report["outcomes"] == ["equal": 4, "changed": 0], "\(report.text)")
   }
 
   @Test func `they happen again on both sides under equal rules`() throws {

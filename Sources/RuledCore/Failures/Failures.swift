@@ -17,7 +17,7 @@ package struct Failure: Error, Sendable, Equatable {
     /// Events raised each other, or messages went on, beyond the limit.
     case cycle
 
-    /// Whether a budget stopped the plugin: several such stops running suspend it.
+    /// Whether a budget stopped the plugin: after several such stops running the subject is put off.
     package var isStop: Bool { self == .instructions || self == .memory || self == .time }
   }
 

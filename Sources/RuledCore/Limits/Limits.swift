@@ -62,8 +62,20 @@ package enum Limits {
   /// Decisions, effects, messages, timers, counts, `once` keys, raised events and log lines count together. Their texts take no more than the
   /// budget's memory.
   package static let operations = 10_000
-  /// A plugin is suspended once its budget has stopped it this many times running.
-  package static let stopsBeforeSuspension = 3
+  /// A subject is put off for a plugin once the plugin was stopped on so many of its events in a row.
+  package static let stopsBeforePuttingOff = 3
+  /// How long a subject is put off at first; each further stop doubles it.
+  package static let putOffTime: Int64 = 60 * second
+  /// How long a subject is put off at most.
+  package static let longestPutOffTime = hour
+  /// Of how many subjects on whose events it was stopped a plugin keeps a record.
+  package static let stoppedSubjects = 1_000
+  /// The time over which the cost of stopped events is added up.
+  package static let stopWindow: Int64 = 10 * second
+  /// A plugin is suspended only if events of more subjects than this were stopped in that time.
+  package static let subjectsBeforeSuspension = 20
+  /// A plugin is suspended only if stopped events took more of the workers' time than one part in so many.
+  package static let stoppedShare: Int64 = 10
   /// How many bytes of a receiver's answer are kept with an effect that it did not take.
   package static let answerBytes = 300
   /// How many events the candidate of a rollout must have decided before a share of failures aborts it.

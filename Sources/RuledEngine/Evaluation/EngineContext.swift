@@ -32,6 +32,8 @@ package final class EngineContext: Sendable {
   package let damage = DamageReport()
   /// Whether commits have records for the journal; set before anything is evaluated.
   package let journals = Atomic<Bool>(false)
+  /// How many threads evaluate; set before anything is evaluated.
+  package let workers = Atomic<Int>(1)
   /// A bound that is in the store: no number from it on is given before a higher one is stored.
   ///
   /// See `StoredTime`.

@@ -2,14 +2,15 @@ package import RuledCore
 package import RuledLua
 import Synchronization
 
-/// The measurements of a plugin over all workers, and whether it is suspended.
+/// The measurements of a plugin over all workers, whether it is suspended, and which subjects are put off.
 ///
 /// It lasts as long as the plugin's sources are the same; a reload that changes the plugin starts a new one.
 package final class PluginRuntime: Sendable {
   private let runCount = Atomic<Int>(0)
   private let failureCount = Atomic<Int>(0)
-  private let stopsInARow = Atomic<Int>(0)
-  private let suspended = Atomic<Bool>(false)
+  private let stopped = Mutex(StoppedSubjects())
+  /// The filter of `stopped`: an event whose bit is not set needs no look at it.
+  private let stoppedFilter = Atomic<UInt64>(0)
   private let times = Mutex(Times())
   private let failuresByCause = Mutex<[Cause: Int]>([:])
 
@@ -37,35 +38,96 @@ package final class PluginRuntime: Sendable {
   /// How many events it failed on.
   package var failures: Int { failureCount.load(ordering: .relaxed) }
   /// Whether its events are parked without running its rules.
-  package var isSuspended: Bool { suspended.load(ordering: .relaxed) }
+  package var isSuspended: Bool { stoppedFilter.load(ordering: .relaxed) == .max && stopped.withLock(\.isSuspended) }
 
-  /// Notes that it handled an event.
-  package func noteSuccess() {
-    runCount.wrappingAdd(1, ordering: .relaxed)
-    if stopsInARow.load(ordering: .relaxed) != 0 { stopsInARow.store(0, ordering: .relaxed) }
+  /// Whether it was stopped on the last event of some subject, or is suspended.
+  package var hasStopped: Bool { stoppedFilter.load(ordering: .relaxed) != 0 }
+
+  /// Why a subject's events are parked without running its rules.
+  enum Obstacle {
+    /// It is suspended.
+    case suspended
+    /// The subject is put off, for so many microseconds more.
+    case putOff(Int64)
+
+    /// What the failure says.
+    var message: String {
+      switch self {
+      case .suspended:
+        "the plugin is suspended, as events of many subjects were stopped and took much of the workers' time; "
+          + "reload it or retry its events"
+      case .putOff:
+        "the plugin is put off for this subject, as its events were stopped three times in a row; "
+          + "reload the plugin or retry its events"
+      }
+    }
+
+    /// Why a rule did not fire.
+    var reason: String {
+      switch self {
+      case .suspended: "the plugin is suspended; reload it or retry its events"
+      case .putOff(let wait):
+        "the plugin is put off for this subject, for \(wait / Limits.second) s more; reload it or retry its events"
+      }
+    }
   }
 
-  /// Notes that it failed.
-  ///
-  /// - Returns: whether this failure suspends it.
-  package func noteFailure(_ failure: Failure) -> Bool {
+  /// Why the plugin must not run on an event of the subject; nil if it may.
+  func obstacle(to subject: Subject) -> Obstacle? {
+    guard stoppedFilter.load(ordering: .relaxed) & StoppedSubjects.bit(subject.hash) != 0 else { return nil }
+    return stopped.withLock { stopped in
+      if stopped.isSuspended { return .suspended }
+      return stopped.wait(of: Array(subject.name), at: Self.now).map { .putOff($0) }
+    }
+  }
+
+  /// The subjects that are put off, with the microseconds that are left, in order of name.
+  package var putOff: [(subject: [UInt8], wait: Int64)] {
+    hasStopped ? stopped.withLock { $0.putOff(at: Self.now) } : []
+  }
+
+  private static var now: Int64 { Int64(EngineClock.monotonic / 1_000) }
+
+  /// Notes that it handled an event.
+  func noteSuccess() { runCount.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Forgets that it was stopped on events of the subject, as it was not on the last one.
+  func forgetStops(on subject: Subject) {
+    guard stoppedFilter.load(ordering: .relaxed) & StoppedSubjects.bit(subject.hash) != 0 else { return }
+    stopped.withLock { stopped in
+      if stopped.noteRun(of: Array(subject.name)) { stoppedFilter.store(stopped.filter, ordering: .relaxed) }
+    }
+  }
+
+  /// Notes that it failed on an event of the subject, which took so much processor time, in microseconds, on one of so many workers.
+  func noteFailure(
+    _ failure: Failure, on subject: Subject, after time: Int64, workers: Int
+  ) -> StoppedSubjects.Consequence? {
     runCount.wrappingAdd(1, ordering: .relaxed)
     failureCount.wrappingAdd(1, ordering: .relaxed)
     failuresByCause.withLock { $0[Cause(rule: failure.rule ?? "", kind: failure.kind), default: 0] += 1 }
     guard failure.kind.isStop else {
-      stopsInARow.store(0, ordering: .relaxed)
-      return false
+      forgetStops(on: subject)
+      return nil
     }
-    let stops = stopsInARow.wrappingAdd(1, ordering: .relaxed).newValue
-    guard stops >= Limits.stopsBeforeSuspension else { return false }
-    return !suspended.exchange(true, ordering: .relaxed)
+    return changeStopped {
+      $0.noteStop(of: Array(subject.name), hash: subject.hash, took: time, workers: workers, at: Self.now)
+    }
   }
 
-  /// Lets the plugin run again.
-  package func resume() {
-    stopsInARow.store(0, ordering: .relaxed)
-    suspended.store(false, ordering: .relaxed)
+  @discardableResult
+  private func changeStopped<Result>(_ body: (inout StoppedSubjects) -> Result) -> Result {
+    stopped.withLock { stopped in
+      defer { stoppedFilter.store(stopped.filter, ordering: .relaxed) }
+      return body(&stopped)
+    }
   }
+
+  /// Suspends it, as stopped events of many subjects do.
+  package func suspend() { changeStopped { $0.isSuspended = true } }
+
+  /// Lets the plugin run again, on the events of all subjects.
+  package func resume() { changeStopped { $0 = StoppedSubjects() } }
 
   /// How many events each rule failed on, in which way.
   package var causes: [Cause: Int] { failuresByCause.withLock { $0 } }

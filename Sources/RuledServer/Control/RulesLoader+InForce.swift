@@ -52,7 +52,7 @@ extension RulesLoader {
     let origin: RulesOrigin = promoted != nil ? .promoted : foreignFolder == nil ? .folder : .log
     guard next.revision != catalog.revision else {
       services.status.serve(catalog, as: origin)
-      for plugin in catalog.plugins where plugin.runtime.isSuspended { plugin.runtime.resume() }
+      for plugin in catalog.plugins where plugin.runtime.hasStopped { plugin.runtime.resume() }
       return false
     }
     keep(next, from: promoted == nil ? .folder : .promoted)

@@ -78,6 +78,7 @@ package final class Daemon {
       context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
       membership: membership)
     context.journals.store(journal != nil, ordering: .relaxed)
+    context.workers.store(count, ordering: .relaxed)
     let catalog = try startLoader(services)
     services.warnOfUnknownNames(catalog)
     do {

@@ -165,6 +165,11 @@ package final class DaemonStatus: Sendable {
     found.note(services.revisions.problems)
     let suspended = (now.catalog?.plugins ?? []).filter(\.runtime.isSuspended)
     found.degrade(suspended.map { "the plugin \($0.name) is suspended" })
+    for plugin in now.catalog?.plugins ?? [] {
+      let count = plugin.runtime.putOff.count
+      guard count > 0 else { continue }
+      found.note(["the plugin \(plugin.name) is put off for \(count == 1 ? "a subject" : "\(count) subjects")"])
+    }
     let limit = services.context.counterLimit
     for name in services.context.counters.usage(limit: limit).full {
       found.note(["the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"])
@@ -184,7 +189,11 @@ package final class DaemonStatus: Sendable {
   }
 
   /// The result of `health`; `monotonic` is the time by which failures are measured, in nanoseconds.
-  func health(_ services: Services, monotonic: UInt64 = EngineClock.monotonic) -> JSONValue {
+  ///
+  /// Subjects are named by their hash, or in clear if `namesSubjects`.
+  func health(
+    _ services: Services, namesSubjects: Bool = false, monotonic: UInt64 = EngineClock.monotonic
+  ) -> JSONValue {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let configured = services.configuration.sinks
@@ -192,6 +201,7 @@ package final class DaemonStatus: Sendable {
     let messages = services.messages
     let found = findings(services, now, messages.problems, monotonic: monotonic)
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
+    let putOff = plugins.flatMap { Self.putOff($0, namesSubjects: namesSubjects) }
     let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
     let clock = services.context.clock.now
     let sinks: [(String, JSONValue)] = services.outbox.figures.map {
@@ -216,6 +226,7 @@ package final class DaemonStatus: Sendable {
       "problems": .array(found.problems.map { .string($0) }),
       "journal": services.journal?.health ?? .null,
       "suspended": .array(suspended),
+      "put_off": .array(putOff),
       "messages": messages.json,
       "parked": .object(JSONObject(parked)),
       "effects_held": .bool(effectsAreHeld),
@@ -232,6 +243,21 @@ package final class DaemonStatus: Sendable {
       "unreadable": .array(unreadable),
     ])
   }
+
+  /// The subjects that are put off for a plugin.
+  private static func putOff(_ plugin: Catalog.Plugin, namesSubjects: Bool) -> [JSONValue] {
+    plugin.runtime.putOff.prefix(putOffLimit).map { subject, wait in
+      let hash = subject.withView { SHA256.hash($0) }.hex.prefix(12)
+      return [
+        "plugin": .string(plugin.name),
+        "subject": .string(namesSubjects ? String(decoding: subject, as: UTF8.self) : String(hash)),
+        "seconds": .integer((wait + Limits.second - 1) / Limits.second),
+      ]
+    }
+  }
+
+  /// How many subjects that are put off for a plugin `health` lists one by one.
+  private static let putOffLimit = 100
 
   /// A rule whose timers set the next ones, each as early as may be.
   private struct Looping {

@@ -138,6 +138,9 @@ struct DaemonMetrics {
       per: Self.nanoseconds, plugins.map { ([("plugin", $0.name)], $0.runtime.runTimes) })
     text.gauge(
       "ruled_plugin_suspended", "Whether a plugin is suspended.", byPlugin { $0.runtime.isSuspended ? 1 : 0 })
+    text.gauge(
+      "ruled_plugin_put_off_subjects", "Subjects whose events are parked for a plugin, as they were stopped in a row.",
+      byPlugin { $0.runtime.putOff.count })
     let storming = services.messages.storming
     text.gauge(
       "ruled_plugin_storming", "Whether a plugin's messages cause too many others.",

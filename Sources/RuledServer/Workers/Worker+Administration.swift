@@ -94,7 +94,7 @@ extension Worker {
   }
 
   /// Appends the result of a method that shows or erases.
-  func administrate(_ request: RequestView, into bytes: ByteBuffer) throws(RequestError) {
+  func administrate(_ request: RequestView, _ target: ReplyTarget, into bytes: ByteBuffer) throws(RequestError) {
     let context = services.context
     switch request.method {
     case .state:
@@ -126,7 +126,7 @@ extension Worker {
       services.status.rules().write(to: bytes)
     case .health:
       _ = try EmptyParams(request)
-      services.status.health(services).write(to: bytes)
+      services.status.health(services, namesSubjects: target.isAdmin).write(to: bytes)
     case .samples:
       _ = try EmptyParams(request)
       services.load.json.write(to: bytes)

@@ -54,7 +54,7 @@ extension Worker {
       switch request.method {
       case .event: cascade = try evaluate(request, for: target, into: bytes)
       case .query: try query(QueryParams(request), into: bytes)
-      default: try administrate(request, into: bytes)
+      default: try administrate(request, target, into: bytes)
       }
       if Self.showsState(request.method) { try services.checkRead() }
       ReplyWriter.endResult(to: bytes)

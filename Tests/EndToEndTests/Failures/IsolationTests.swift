@@ -90,33 +90,37 @@ extension EndToEnd {
       #expect(sum == total)
     }
 
-    @Test("after three stops in a row a plugin is suspended until a reload or retry", arguments: [false, true])
-    func suspends(_ byReload: Bool) throws {
+    @Test("after three stops in a row a subject is put off alone, until a reload or retry", arguments: [false, true])
+    func putsOff(_ byReload: Bool) throws {
       let daemon = try RuledDaemon(rules: Self.rules(""))
       let client = try daemon.client()
-      for number in 1...2 { try client.event("stop", "s", ["number": .integer(Int64(number))]) }
-      #expect(try client.event("tick", "s", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
-      for number in 1...3 {
-        let failure = try client.event("stop", "s:\(number)")["failures"]?[0]
+      for number in 1...2 { try client.event("stop", "t", ["number": .integer(Int64(number))]) }
+      #expect(try client.event("tick", "t", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
+      for _ in 1...3 {
+        let failure = try client.event("stop", "t")["failures"]?[0]
         #expect(failure?["kind"] == "instructions" || failure?["kind"] == "time")
       }
       let health = try client.call("health")
-      #expect(health["status"] == "degraded")
-      #expect(health.text.holds("wild"))
+      #expect(health["status"] == "ready" && health["suspended"] == [])
+      let putOff = try #require(health["put_off"]?.arrayValue?.first)
+      #expect(putOff["plugin"] == "wild" && putOff["subject"] == "t", "\(health.text)")
+      #expect(try #require(putOff["seconds"]?.intValue) <= 60)
+      #expect(try client.event("tick", "elsewhere", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
       let outcome = try client.event("tick", "t", ["n": 1])
       #expect(outcome["decisions"]?["wild"] == nil && outcome["decisions"]?["a"]?["n"] == 1)
       #expect(outcome["failures"]?[0]?["plugin"] == "wild")
       #expect(try client.call("parked", ["plugin": "wild"])["parked"]?.arrayValue?.count == 6)
       if byReload {
         #expect(try client.call("reload")["changed"] == false)
-        #expect(try client.event("tick", "u", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
-        #expect(try client.call("health")["status"] == "ready")
+        #expect(try client.call("health")["put_off"] == [])
+        #expect(try client.event("tick", "t", ["n": 1])["decisions"]?["wild"]?["n"] == 2)
       }
       let parked = try client.call("parked", ["plugin": "wild"])["parked"]?.arrayValue ?? []
       let tick = try #require(parked.first { $0["events"]?[0]?["type"] == "tick" })
       let retried = try client.call("retry", ["parked": tick["id"] ?? .null])
       #expect(retried["succeeded"] == 1, "\(retried.text)")
-      #expect(try client.call("state", ["subject": "t"])["plugins"]?["wild"]?["n"] == 1)
+      #expect(try client.call("state", ["subject": "t"])["plugins"]?["wild"]?["n"] == (byReload ? 3 : 2))
+      #expect(try client.call("health")["put_off"] == [])
       #expect(try client.failure("retry", ["parked": tick["id"] ?? .null])["code"] == -32002)
       #expect(try client.call("drop", ["plugin": "wild"]) == ["dropped": 5])
       #expect(try client.call("parked")["parked"] == [])

@@ -51,7 +51,7 @@ struct BorrowedWorkerTests {
       let isDone = Signal<Bool>()
       services.workers[0].send(
         .perform { worker in
-          // Only if it can be borrowed: three of its own stops in a row would suspend the plugin.
+          // Only if it can be borrowed: three of its own stops in a row would put the subject off.
           isDone.set(
             services.borrowable[1].borrow { owner in
               let bundle = RequestBundle()

@@ -38,6 +38,8 @@ final class PluginRun {
   var outcomeBytes = 0
   /// How much processor time, in microseconds, the events took that other plugins raised.
   private var raisedTime: Int64 = 0
+  /// How many milliseconds of processor time a run took that was discarded, as its instructions were not counted.
+  private var discardedMilliseconds = 0
 
   init(_ plugin: WorkerPlugin) { self.plugin = plugin }
 
@@ -65,6 +67,7 @@ final class PluginRun {
     checked = 0
     outcomeBytes = 0
     raisedTime = 0
+    discardedMilliseconds = 0
   }
 
   // MARK: Running
@@ -95,15 +98,14 @@ final class PluginRun {
     {
       return setFailure(failure)
     }
-    guard !entry.runtime.isSuspended || transaction.isRetrying(plugin) else {
-      setFailure(
-        Failure(
-          plugin: entry.name, kind: .error,
-          message: "the plugin is suspended, as it was stopped three times in a row; reload it or retry its events"))
+    if entry.runtime.hasStopped, let subject = transaction.subject,
+      let obstacle = entry.runtime.obstacle(to: subject), !transaction.isRetrying(plugin)
+    {
+      setFailure(Failure(plugin: entry.name, kind: .error, message: obstacle.message))
       if transaction.event.isExplained {
         transaction.trace.skip(
           entry.order[...], of: entry, listeners: rules, type: transaction.typeText(of: queued),
-          reason: "the plugin is suspended; reload it or retry its events")
+          reason: obstacle.reason)
       }
       return
     }
@@ -113,6 +115,7 @@ final class PluginRun {
     do throws(Failure) {
       try run(rules, on: queued, in: transaction)
       entry.runtime.noteSuccess()
+      if entry.runtime.hasStopped, let subject = transaction.subject { entry.runtime.forgetStops(on: subject) }
     } catch { fail(error, in: transaction) }
     if isMeasured { entry.runtime.took(EngineClock.monotonic - started) }
   }
@@ -129,15 +132,27 @@ final class PluginRun {
 
   private func fail(_ failure: Failure, in transaction: EventTransaction) {
     setFailure(failure)
+    let time = max(Int64(discardedMilliseconds + (plugin.vm?.spentMilliseconds ?? 0)) * 1_000, raisedTime)
     if let vm = plugin.vm, began || vm.isDead {
       transaction.writeLog(of: vm)
       plugin.dropDeadVM()
     }
-    guard transaction.storeFailure == nil else { return }
-    let isSuspended = plugin.entry.runtime.noteFailure(failure)
+    guard transaction.storeFailure == nil, let subject = transaction.subject else { return }
+    let consequence = plugin.entry.runtime.noteFailure(
+      failure, on: subject, after: time, workers: transaction.context.workers.load(ordering: .relaxed))
     transaction.log(.warn, "a rule failed: \(failure.message)", failure)
-    if isSuspended {
-      transaction.log(.error, "the plugin is suspended, as it was stopped three times in a row", failure)
+    switch consequence {
+    case .suspended:
+      transaction.log(
+        .error,
+        "the plugin is suspended: stopped events of more than \(Limits.subjectsBeforeSuspension) subjects took more "
+          + "than a tenth of the workers' time over 10 s", failure)
+    case .putOff(let time):
+      transaction.log(
+        .warn,
+        "the plugin is put off for this subject for \(time / Limits.second) s: its events were stopped "
+          + "\(Limits.stopsBeforePuttingOff) times in a row", failure)
+    case nil: break
     }
   }
 
@@ -178,6 +193,7 @@ final class PluginRun {
       return vm
     }
     plugin.uncounted.noteFailure()
+    discardedMilliseconds = vm.spentMilliseconds
     began = false
     transaction.storeFailure = storeFailure
     plugin.dropDeadVM()
