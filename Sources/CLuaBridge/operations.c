@@ -323,7 +323,10 @@ int rb_host_timer_due(lua_State *L) {
   rb_evaluating(L, "due");
   rb_slice name = rb_check_text(L, 1);
   lua_settop(L, 1);
-  if (name.length > NAME_LIMIT) return 0;
+  if (name.length > NAME_LIMIT) {
+    lua_pushnil(L);
+    return 1;
+  }
   lua_Number when;
   switch (rb_known_timer(L, 1, &when)) {
     case RB_KNOWN_SET: lua_pushnumber(L, round(when * 1e6) / 1e6); return 1;

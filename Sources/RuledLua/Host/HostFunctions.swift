@@ -232,7 +232,7 @@ extension SourceFile {
   /// Why the file is not JSON, with the line; nil if it is.
   package var jsonError: LoadError? {
     do throws(JSONError) {
-      _ = try JSONValue(parsing: String(decoding: text, as: UTF8.self))
+      _ = try text.withView { bytes throws(JSONError) in try JSONValue(parsing: bytes) }
       return nil
     } catch { return LoadError(file: path, line: line(at: error.offset), error.message) }
   }

@@ -246,7 +246,7 @@ package final class DaemonStatus: Sendable {
 
   /// The subjects that are put off for a plugin.
   private static func putOff(_ plugin: Catalog.Plugin, namesSubjects: Bool) -> [JSONValue] {
-    plugin.runtime.putOff.prefix(putOffLimit).map { subject, wait in
+    plugin.runtime.putOff.prefix(putOffLimit).map { (subject, wait) -> JSONValue in
       let hash = subject.withView { SHA256.hash($0) }.hex.prefix(12)
       return [
         "plugin": .string(plugin.name),
