@@ -8,7 +8,8 @@ local PLAYERS, TIERS, EARNED = "gamification.players", "gamification.tiers", "ga
 local function band_of(points)
   local band = 0
   for _, edge in ipairs(settings.standings.bands) do
-    if points >= edge then band = edge end
+    if points < edge then break end
+    band = edge
   end
   return band
 end

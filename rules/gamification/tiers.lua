@@ -8,6 +8,7 @@ local tiers = {}
 
 -- The index of a tier; nil for bronze, which everyone has.
 function tiers.place(name)
+  if not name then return nil end
   for place, tier in ipairs(settings.tiers) do
     if tier.name == name then return place end
   end

@@ -12,7 +12,8 @@ local function write_down(state, cause, earned, multiplier)
     history = array {}
     state.history = history
   end
-  history[#history + 1] = string.format("%d %s %s %s %s", now() // 1, cause, earned, multiplier, state.points)
+  local seconds = now() // 1 | 0
+  history[#history + 1] = seconds .. " " .. cause .. " " .. earned .. " " .. multiplier .. " " .. state.points
   while #history > settings.history do table.remove(history, 1) end
 end
 
