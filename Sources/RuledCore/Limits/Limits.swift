@@ -131,3 +131,5 @@ package enum Limits {
   /// An hour in microseconds.
   package static let hour: Int64 = 3_600 * second
 }
+  /// What the replies of one connection may take that wait for cascades.
+  package static let cascadeBytes = 1 << 20

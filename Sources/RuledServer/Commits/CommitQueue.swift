@@ -227,7 +227,7 @@ struct PendingReply: Sendable {
 /// Where a reply goes.
 struct ReplyTarget: Sendable {
   /// What sends a reply to the client.
-  enum Receiver: Sendable, Equatable {
+  enum Receiver: Sendable, Hashable {
     /// The worker that has the connection.
     case worker(Int)
     /// The HTTP server.

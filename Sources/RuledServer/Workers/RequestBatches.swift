@@ -18,6 +18,8 @@ final class PendingRequestBatch {
   private var elements: [Element] = []
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []
+  /// How many bytes they have.
+  fileprivate private(set) var replyBytes = 0
   /// The index of the next request.
   private var next = 0
   /// How many forwarded requests have no reply yet; all of them are for `owner`.
@@ -112,6 +114,7 @@ final class PendingRequestBatch {
   /// Stores a reply.
   fileprivate func add(_ reply: ByteView, at index: Int) {
     replies[index] = Array(reply)
+    replyBytes += reply.count
     pending -= 1
   }
 
@@ -138,13 +141,17 @@ final class RequestBatches {
   fileprivate static let shareTime: UInt64 = 2_000_000
 
   private let loop: EventLoop
+  private let table: ConnectionTable
   private var batches: [UInt64: PendingRequestBatch] = [:]
   private var lastKey: UInt64 = 0
   /// The batches that wait for a tick, in their order.
   private var queue: [UInt64] = []
 
-  /// No batches.
-  init(loop: EventLoop) { self.loop = loop }
+  /// No batches; `table` has their connections.
+  init(loop: EventLoop, _ table: ConnectionTable) {
+    self.loop = loop
+    self.table = table
+  }
 
   /// Whether there is none.
   var isEmpty: Bool { batches.isEmpty }
@@ -168,7 +175,12 @@ final class RequestBatches {
   func add(_ reply: ByteView, to target: ReplyTarget) {
     guard let batch = batches[target.batch] else { return }
     batch.add(reply, at: target.slot)
+    connection(of: batch)?.countWaiting(reply.count)
     if batch.hasNoPending, !batch.isScheduled { schedule(batch, key: target.batch) }
+  }
+
+  private func connection(of batch: PendingRequestBatch) -> Connection? {
+    table[ConnectionToken(raw: batch.target.connection)]
   }
 
   private func schedule(_ batch: PendingRequestBatch, key: UInt64) {
@@ -189,7 +201,7 @@ final class RequestBatches {
     }
     batch.isScheduled = false
     if batch.isForwarded {
-      if holdsLines { worker.table[ConnectionToken(raw: batch.target.connection)]?.resumeLines() }
+      if holdsLines { connection(of: batch)?.resumeLines() }
       if batch.isComplete { complete(batch, key: key, on: worker) }
     } else if next == .share || batch.hasNoPending {
       schedule(batch, key: key)
@@ -198,6 +210,7 @@ final class RequestBatches {
 
   private func complete(_ batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batches[key] = nil
+    connection(of: batch)?.countWaiting(-batch.replyBytes)
     batch.writeReply(to: worker.replies.buffer)
     worker.replies.send(worker.replies.buffer.bytes, to: batch.target)
     worker.watches.beginNotifying(batch: key)

@@ -107,7 +107,8 @@ extension Worker {
   private func sendReplies(of durable: Submission) {
     for reply in durable.replies {
       if let cascade = reply.cascade {
-        awaitingCascade[cascade.key] = (reply.target, Array(durable.bytes(of: reply)))
+        let waiting = (reply.target, Array(durable.bytes(of: reply)))
+        if !awaitingCascade.add(waiting, for: cascade.key) { send(waiting, isWhole: false) }
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
@@ -165,7 +166,10 @@ extension Worker {
 
   /// Sends a durable reply that waited for the cascade of its event, which has ended, or can't be waited for any longer.
   func sendReply(awaitingCascade key: UInt64, isWhole: Bool) {
-    guard let reply = awaitingCascade.removeValue(forKey: key) else { return }
+    if let reply = awaitingCascade.remove(key) { send(reply, isWhole: isWhole) }
+  }
+
+  private func send(_ reply: AwaitedReplies.Reply, isWhole: Bool) {
     let end = (reply.bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0) - 1
     guard !isWhole, end > 0, reply.bytes[end] == UInt8(ascii: "}") else {
       return reply.bytes.withView { replies.send($0, to: reply.target) }

@@ -46,8 +46,8 @@ final class Worker {
 
   /// Room for the id of an event that came without one.
   let generatedID = ByteBuffer(capacity: 40)
-  /// The replies that wait for a cascade, by its key.
-  var awaitingCascade: [UInt64: (target: ReplyTarget, bytes: [UInt8])] = [:]
+  /// The replies that wait for a cascade.
+  var awaitingCascade = AwaitedReplies()
   /// Its connections that have leased effects.
   var leasers: Set<UInt64> = []
   /// The key of the last cascade that a reply waits for.
@@ -72,7 +72,7 @@ final class Worker {
     limits.lineBytes = configuration.limits.requestBytes
     limits.lineMemory = services.lineMemory
     table = ConnectionTable(on: loop, limits: limits)
-    batches = RequestBatches(loop: loop)
+    batches = RequestBatches(loop: loop, table)
     replies = ReplySender(worker: index, services: services, table: table, batches: batches, pool: pool)
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),

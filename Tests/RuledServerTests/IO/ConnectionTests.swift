@@ -52,6 +52,22 @@ import Testing
     #expect(eventually { server.seen.closed == 1 })
   }
 
+  @Test func aConnectionWhoseRepliesWaitForOthersIsNotReadFrom() throws {
+    var limits = ConnectionLimits()
+    limits.unsentBytes = 1_000
+    let server = try EchoServer(limits: limits)
+    defer { server.end() }
+    let client = server.connect()
+    client.send("1\n")
+    #expect(client.receive(lines: 1) == "1\n")
+    server.withTable { $0.forEach { $0.countWaiting(1_001) } }
+    client.send("2\n")
+    #expect(eventually { server.withTable { table in table.contains { $0.isPaused } } })
+    #expect(server.seen.lines == 1)
+    server.withTable { $0.forEach { $0.countWaiting(-1_001) } }
+    #expect(client.receive(lines: 1) == "2\n")
+  }
+
   @Test func tooManyRequestsInFlightPauseReadingUntilHalfAreDone() throws {
     var limits = ConnectionLimits()
     limits.requestsInFlight = 10

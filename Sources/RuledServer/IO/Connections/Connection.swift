@@ -24,6 +24,8 @@ package final class Connection {
   private(set) var carried: CarriedClient?
   /// The number of requests whose replies are still to come.
   package private(set) var requestsInFlight = 0
+  /// How many bytes of replies wait for others of their request batches; the connection is read from as if they were unsent.
+  package private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
 
@@ -105,6 +107,12 @@ package final class Connection {
   /// Delivers lines again after `holdLines`.
   package func resumeLines() {
     guard isHeld else { return }
+  /// Counts bytes of replies that wait for others, or no longer do.
+  package func countWaiting(_ bytes: Int) {
+    waitingBytes += bytes
+    if isOpen, bytes < 0, isPaused { queueForTickEnd() }
+  }
+
     isHeld = false
     if isOpen { queueForTickEnd() }
   }
