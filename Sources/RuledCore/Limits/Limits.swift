@@ -118,6 +118,14 @@ package enum Limits {
   /// What lines that are not whole may take over all connections, unless four of the longest take more.
   package static let lineBytes = 64 << 20
   /// How many requests of a batch are carried out before others have their turn.
+  /// How many watches one connection may have.
+  package static let connectionWatches = 100
+  /// The memory that the filters of one connection's watches may take.
+  package static let connectionFilterBytes = 1 << 20
+  /// How many watches there may be on all connections.
+  package static let watches = 10_000
+  /// The memory that the filters of all watches may take.
+  package static let filterBytes = 64 << 20
   package static let batchShare = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second

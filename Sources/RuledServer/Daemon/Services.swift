@@ -39,6 +39,8 @@ package final class Services: Sendable {
   let load = LoadHistory()
   /// The last changes, for watchers.
   let hub: WatchHub
+  /// What was refused for want of room.
+  let refusals: Refusals
   /// The journal; nil when it is off.
   let journal: JournalService?
   /// The daemon's part in a cluster; nil without one.
@@ -83,6 +85,7 @@ package final class Services: Sendable {
     let configuration = context.configuration
     current = Mutex(
       (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
+    refusals = Refusals(log: context.log)
   }
 
   /// The present configuration: that of the start, except for what a reload may change.

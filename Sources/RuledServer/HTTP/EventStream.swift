@@ -1,58 +1,42 @@
 import RuledCore
 
-/// Server-sent events for one client that watches; confined to the server's thread.
-///
-/// The stream reads changes as fast as its client takes them.
+/// Server-sent events for one client that watches, on their way to its socket; confined to the server's thread.
 final class EventStream {
-  /// How many bytes are written at a time.
-  private static let chunkBytes = 64 << 10
+  /// How many bytes wait for the socket at most before the watch waits, too.
+  private static let limit = 64 << 10
 
-  private let hub: WatchHub
-  private var cursor: WatchCursor
-  private let notify: @Sendable () -> Void
-  private var hasBegun = false
-  /// The key of the stream among those that wait at the hub; the high bit sets it apart from the keys of the workers.
-  private let key: UInt64
-  /// Whether the next `write` begins with a comment.
-  var heartbeatIsDue = false
+  /// The events that were not taken yet.
+  private var events = ByteBuffer(capacity: 1024)
 
-  /// A stream from the cursor on; after a `write` that wrote nothing, `notify` is called on any thread once there is more.
-  init(_ cursor: WatchCursor, hub: WatchHub, connection: UInt64, notify: @escaping @Sendable () -> Void) {
-    self.cursor = cursor
-    self.hub = hub
-    self.notify = notify
-    key = connection | 1 << 63
-  }
+  /// A stream without events.
+  ///
+  /// It begins with a comment. No empty line follows a comment: common clients take one for the end of an event that has only the last id.
+  init() { events.append(": watching\n" as StaticString) }
 
-  /// Stops waiting for changes.
-  func close() { hub.cancel(key) }
+  /// Whether there is room for another event.
+  var hasRoom: Bool { events.count < Self.limit }
 
-  /// Appends the next events, about 64 KiB at most.
-  func write(to output: ByteBuffer) {
-    let start = output.count
-    // No empty line after a comment: common clients take one for the end of an event that has only the last id.
-    if !hasBegun { output.append(": watching\n" as StaticString) }
-    hasBegun = true
-    if heartbeatIsDue { output.append(":\n" as StaticString) }
-    heartbeatIsDue = false
-    repeat {
-      writeChanges(to: output)
-    } while output.count == start && !hub.wake(key, after: cursor.after, notify)
-  }
-
-  private func writeChanges(to output: ByteBuffer) {
-    let before = cursor
-    _ = cursor.read(hub, while: { output.count < Self.chunkBytes }) { news in
-      switch news {
-      case .lagged: output.append("event: lagged\n" as StaticString)
-      case .changed(let sequence, _):
-        output.append("event: changed\nid: " as StaticString)
-        output.append(decimal: Int64(truncatingIfNeeded: sequence))
-        output.append(UInt8(ascii: "\n"))
-      }
-      output.append("data: " as StaticString)
-      before.write(news, to: output)
-      output.append("\n\n" as StaticString)
+  /// Adds an event.
+  func add(_ news: WatchNews, of watch: Int64) {
+    switch news {
+    case .lagged: events.append("event: lagged\n" as StaticString)
+    case .changed(let sequence, _):
+      events.append("event: changed\nid: " as StaticString)
+      events.append(decimal: Int64(truncatingIfNeeded: sequence))
+      events.append(UInt8(ascii: "\n"))
     }
+    events.append("data: " as StaticString)
+    news.write(to: events, of: watch)
+    events.append("\n\n" as StaticString)
+  }
+
+  /// Adds a comment, which shows both sides that the connection works, unless events wait.
+  func addHeartbeat() { if events.count == 0 { events.append(":\n" as StaticString) } }
+
+  /// Returns the events so far, if there are any, and begins anew.
+  func take() -> ByteBuffer? {
+    guard events.count > 0 else { return nil }
+    defer { events = ByteBuffer(capacity: 1024) }
+    return events
   }
 }

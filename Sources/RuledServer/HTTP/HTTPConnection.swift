@@ -78,6 +78,7 @@ final class HTTPConnection {
 
   /// Does the next step of the phase, after bytes moved or a response came.
   private func advance() {
+      if phase == .streaming, unsentCount == 0 { table.watches.read() }
     switch phase {
     case .reading: parseInput()
     case .streaming: sendEvents()
@@ -106,8 +107,7 @@ final class HTTPConnection {
   func close() {
     guard phase != .closed else { return }
     phase = .closed
-    stream?.close()
-    stream = nil
+    closeStream()
     poll?.close()
     poll = nil
     SystemCalls.close(descriptor)
@@ -270,10 +270,9 @@ final class HTTPConnection {
   // MARK: Streaming
 
   /// Answers the current request with events as they come.
-  func stream(from cursor: WatchCursor) {
-    let server = table.server
-    let number = number
-    stream = EventStream(cursor, hub: server.services.hub, connection: number) { server.sendEvents(to: number) }
+  func stream(_ params: WatchParams) throws(RequestError) {
+    _ = try table.watches.begin(params, connection: number, self)
+    stream = EventStream()
     exchange = nil
     phase = .streaming
     options.closesConnection = true
@@ -282,15 +281,10 @@ final class HTTPConnection {
     if server.isDraining { endStream() } else { advance() }
   }
 
-  /// Sends the next events to a client that watches, as far as the socket takes them.
-  func sendEvents() {
-    while phase == .streaming, let stream {
-      if unsentCount == 0 {
-        let events = ByteBuffer(capacity: 1024)
-        stream.write(to: events)
-        guard events.count > 0 else { break }
-        writeChunk(events)
-      }
+  /// Sends the events of the stream, as far as the socket takes them.
+  private func sendEvents() {
+    while phase == .streaming, unsentCount == 0, let events = stream?.take() {
+      writeChunk(events)
       flush()
       if unsentCount > 0 { break }
     }
@@ -305,15 +299,14 @@ final class HTTPConnection {
 
   /// Sends a comment to a client that watches, so that both sides notice a broken connection.
   func sendHeartbeat() {
-    stream?.heartbeatIsDue = true
+    stream?.addHeartbeat()
     sendEvents()
   }
 
   /// Ends the stream, if there is one.
   func endStream() {
     guard phase == .streaming else { return }
-    stream?.close()
-    stream = nil
+    closeStream()
     if !options.isHTTP10 { output.append("0\r\n\r\n" as StaticString) }
     phase = .ending
     flush()
@@ -335,4 +328,19 @@ final class HTTPConnection {
     case .answering, .closed: break
     }
   }
+}
+  private func closeStream() {
+    if stream != nil { table.watches.endAll(connection: number) }
+    stream = nil
+  }
+
+
+extension HTTPConnection: WatchReceiver {
+  var hasRoom: Bool { stream?.hasRoom ?? false }
+
+  var isTaking: Bool { unsentCount == 0 }
+
+  func send(_ news: WatchNews, of watch: Int64) { stream?.add(news, of: watch) }
+
+  func endNews() { sendEvents() }
 }

@@ -152,16 +152,14 @@ final class HTTPRouter {
   }
 
   private func watch(_ exchange: HTTPExchange, on connection: HTTPConnection) throws(HTTPError) {
-    let cursor: WatchCursor
     do throws(RequestError) {
       var members = JSONRPCRequest.params(of: exchange.target, for: .watch)
       if let last = exchange.headers["last-event-id"], !last.isEmpty { members["after"] = JSONRPCRequest.number(last) }
       let text = JSONRPCRequest.text(.watch, members)
-      let params = text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }
-      cursor = WatchCursor(try params.get(), hub: services.hub)
+      let params = try text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }.get()
+      if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
+      try connection.stream(params)
     } catch { throw HTTPError(error) }
-    if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
-    connection.stream(from: cursor)
   }
 
   private func watchParams(_ text: ByteView) throws(RequestError) -> WatchParams {

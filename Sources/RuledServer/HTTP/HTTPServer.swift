@@ -14,8 +14,8 @@ final class HTTPServer: Sendable {
     case adopt(Int32, from: HTTPOrigin)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
-    /// Send new changes to a client that watches.
-    case sendEvents(connection: UInt64)
+    /// Read what has changed, for the clients that watch.
+    case readChanges
     /// Send a comment to each client that watches, so that both sides notice a broken connection.
     case sendHeartbeats
     /// End all streams.
@@ -77,7 +77,7 @@ final class HTTPServer: Sendable {
     switch message {
     case .adopt(let descriptor, let origin): table.adopt(descriptor, from: origin)
     case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
-    case .sendEvents(let connection): table[connection]?.sendEvents()
+    case .readChanges: table.watches.read()
     case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
     case .endStreams: table.forEach { $0.endStream() }
     case .stop: table.loop.stop()
@@ -96,8 +96,8 @@ final class HTTPServer: Sendable {
   /// Counts a connection as closed.
   func countClosedConnection() { services.connections.wrappingSubtract(1, ordering: .relaxed) }
 
-  /// Has new changes sent to the client of a connection, which watches.
-  func sendEvents(to connection: UInt64) { mailbox.send(.sendEvents(connection: connection)) }
+  /// Has the changes read, for the clients that watch.
+  func readChanges() { mailbox.send(.readChanges) }
 
   /// Has a comment sent to each client that watches.
   func sendHeartbeats() { mailbox.send(.sendHeartbeats) }
@@ -268,6 +268,8 @@ final class HTTPConnectionTable {
   let server: HTTPServer
   /// Answers the requests of the connections.
   let router: HTTPRouter
+  /// The watches of the connections.
+  let watches: WatchTable
   /// What a connection received last.
   let received = ByteBuffer(capacity: 16 << 10)
   private var connections: [UInt64: HTTPConnection] = [:]
@@ -279,6 +281,7 @@ final class HTTPConnectionTable {
     self.loop = loop
     self.server = server
     router = HTTPRouter(server)
+    watches = WatchTable(on: loop, server.services.hub, key: .max, server.services.refusals) { server.readChanges() }
     timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
   }
 

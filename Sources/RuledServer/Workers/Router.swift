@@ -71,7 +71,7 @@ final class Router: ConnectionHandler {
 
   func forget(_ connection: Connection) {
     services.connections.wrappingSubtract(1, ordering: .relaxed)
-    worker.watches.removeWatchers(of: connection.token.raw)
+    worker.watches.endAll(of: connection.token.raw)
     worker.endWaits(of: connection.token.raw)
   }
 

@@ -34,7 +34,7 @@ final class Worker {
   let parser = RequestParser()
   /// Takes the lines of its connections.
   private(set) lazy var router = Router(self, pool: pool)
-  /// The watchers on its connections.
+  /// The watches on its connections.
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
 
