@@ -128,7 +128,9 @@ final class StandbyServer: ConnectionHandler {
       } catch { holder.set(.failure(error)) }
       _ = ended.send(true)
     }
-    listeners = [try Listener(on: loop, try sockets.lines.copy()) { [unowned self] in adopt($0) }]
+    for descriptor in sockets.lines {
+      listeners.append(try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in adopt($0) })
+    }
     listeners += try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
       socket, kind in
       try socket.map { descriptor in

@@ -12,8 +12,7 @@ final class Control {
   let services: Services
   let loop: EventLoop
   let timers: TimerService
-  private var listener: Listener?
-  private var webListeners: [Listener] = []
+  private var listeners: [Listener] = []
   private var signals: DescriptorPoll?
   private var nextWorker = 0
   private var watchdog: Watchdog?
@@ -37,15 +36,14 @@ final class Control {
     timers = try TimerService(services: services, loop: loop)
   }
 
-  /// Begins to serve on the socket, and to answer signals.
-  func start(listening socket: consuming ListeningSocket, _ signals: ProcessSignals) throws(SystemError) {
+  /// Begins to fire timers and to answer signals.
+  func start(_ signals: ProcessSignals) throws(SystemError) {
     try services.control.attach(to: loop) { [unowned self] messages in
       for message in messages { receive(message) }
     }
     self.signals = try signals.attach(to: loop) { [unowned self] signal in
       signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
     }
-    listener = try Listener(on: loop, socket) { [unowned self] in assign($0) }
     timers.start()
     watchdog = try Watchdog(on: loop, services)
     sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
@@ -53,18 +51,21 @@ final class Control {
     }
   }
 
+  /// Begins to serve on a Unix socket.
+  func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
+    listeners.append(try Listener(on: loop, socket) { [unowned self] in assign($0) })
+  }
+
   /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
   func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
-    webListeners.append(
+    listeners.append(
       try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0, from: .client(isVisitor: forSites)) })
   }
 
   /// Accepts no more connections and fires no more timers.
   func stopAccepting() {
-    listener?.stop()
-    listener = nil
-    for listener in webListeners { listener.stop() }
-    webListeners = []
+    for listener in listeners { listener.stop() }
+    listeners = []
     timers.stop()
   }
 

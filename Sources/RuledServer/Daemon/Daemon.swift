@@ -211,13 +211,19 @@ package final class Daemon {
     }
     control = started
     try startHTTP(services, started)
-    guard let served = try sockets?.lines.copy() else { return }
-    let path = served.path ?? configuration.socket
-    try started.start(listening: served, signals)
+    guard let lines = sockets?.lines else { return }
+    var paths: [String] = []
+    for descriptor in lines {
+      let socket = try ListeningSocket(copying: descriptor)
+      paths.append(socket.path ?? configuration.socket)
+      try started.listen(socket)
+    }
+    try started.start(signals)
     notifier.ready(status: services.status.line)
     log.write(
       LogLine(
-        .info, "serving on \(path), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+        .info,
+        "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
     membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
     membership?.links?.serve { client, node, socket in

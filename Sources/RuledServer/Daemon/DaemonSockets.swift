@@ -3,18 +3,34 @@ import RuledEngine
 
 /// The sockets that new clients connect to: those that systemd has handed over, or new ones.
 final class DaemonSockets {
-  /// The Unix socket.
-  let lines: ListeningSocket
+  /// The Unix sockets: all that systemd has handed over, or the configured one.
+  let lines: [Int32]
   /// The loopback listener for HTTP.
   let api: Int32?
   /// The one for the plugins' sites.
   let sites: Int32?
   /// What clients of `api` send with each request.
   let token: BearerToken?
+  /// The configured Unix socket, if it was made here.
+  private let made: ListeningSocket?
 
-  /// Opens what the configuration names.
+  /// Opens what the configuration names; what systemd has handed over and nobody would serve is an error.
   init(_ configuration: Configuration, inherited: SocketActivation.Sockets) throws(StartError) {
-    lines = try Self.lines(configuration, inherited)
+    guard inherited.others.isEmpty else {
+      throw StartError(
+        "systemd hands over \(Self.list(inherited.others)), which is no stream socket that listens, Unix or TCP: remove it from its unit, "
+          + "or disable the unit")
+    }
+    if inherited.unix.isEmpty {
+      do throws(ListenError) {
+        let socket = try ListeningSocket(path: configuration.socket)
+        lines = [socket.descriptor]
+        made = consume socket
+      } catch { throw StartError(error.description) }
+    } else {
+      lines = inherited.unix.map(\.descriptor)
+      made = nil
+    }
     let needsToken = configuration.http.listen != nil
     token = try configuration.http.tokenFile.flatMap { (file) throws(StartError) in
       needsToken ? try BearerToken(file: file) : nil
@@ -24,35 +40,28 @@ final class DaemonSockets {
     sites = try Self.listen(configuration.http.sites, "http.sites", configuration, &handed)
     guard handed.isEmpty else {
       throw StartError(
-        "systemd hands over a TCP socket at neither http.listen nor http.sites: set the same loopback address and port in "
-          + "the configuration, or disable the socket's unit")
+        "systemd hands over \(Self.list(handed)), a TCP socket at neither http.listen nor http.sites: set the same loopback address and port "
+          + "in the configuration, or disable the socket's unit")
     }
+  }
+
+  private static func list(_ sockets: [SocketActivation.Inherited]) -> String {
+    sockets.map(\.description).joined(separator: ", ")
   }
 
   deinit {
     for descriptor in [api, sites].compactMap({ $0 }) { SystemCalls.close(descriptor) }
-  }
-
-  private static func lines(
-    _ configuration: Configuration, _ inherited: SocketActivation.Sockets
-  ) throws(StartError) -> ListeningSocket {
-    if let descriptor = inherited.unix {
-      do throws(SystemError) { return try ListeningSocket(inheriting: descriptor) } catch {
-        throw StartError("the socket that systemd handed over can't be used: \(error)")
-      }
-    }
-    do throws(ListenError) {
-      return try ListeningSocket(path: configuration.socket)
-    } catch { throw StartError(error.description) }
+    if made == nil { for descriptor in lines { SystemCalls.close(descriptor) } }
   }
 
   /// A socket at a configured address: one that systemd has handed over, or a new one.
   private static func listen(
-    _ address: ListenAddress?, _ key: String, _ configuration: Configuration, _ handed: inout [Int32]
+    _ address: ListenAddress?, _ key: String, _ configuration: Configuration,
+    _ handed: inout [SocketActivation.Inherited]
   ) throws(StartError) -> Int32? {
     guard let address else { return nil }
-    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0, to: address) }) {
-      return handed.remove(at: index)
+    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0.descriptor, to: address) }) {
+      return handed.remove(at: index).descriptor
     }
     guard configuration.delivery == .daemon else {
       let unit = key == "http.sites" ? "ruled-sites.socket" : "ruled-http.socket"

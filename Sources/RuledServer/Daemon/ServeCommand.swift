@@ -155,7 +155,8 @@ package enum ServeCommand {
       report(error.description)
       return 1
     }
-    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp).problems
+    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp.map(\.descriptor))
+      .problems
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,

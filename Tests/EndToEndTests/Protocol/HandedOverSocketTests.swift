@@ -112,6 +112,65 @@ extension EndToEnd {
       #expect(error?.description.holds("neither http.listen nor http.sites") == true, "\(error?.description ?? "")")
     }
 
+    /// A Unix socket of a kind, bound to a path; a program that is started gets it, too.
+    private static func unixSocket(_ path: String, _ kind: __socket_type) throws -> Int32 {
+      let descriptor = socket(AF_UNIX, Int32(kind.rawValue), 0)
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+      let isBound = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+      }
+      try #require(isBound)
+      if kind == SOCK_STREAM { try #require(listen(descriptor, 16) == 0) }
+      return descriptor
+    }
+
+    /// What a shell does before it becomes a program, to hand two sockets over; their numbers are above 9.
+    private static func handOver(_ first: Int32, _ second: Int32, names: String) -> String {
+      "exec 3<&\(first) 4<&\(second) \(first)<&- \(second)<&-; "
+        + "export LISTEN_FDS=2 LISTEN_PID=$$ LISTEN_FDNAMES=\(names)"
+    }
+
+    @Test("two Unix sockets that are handed over are both served")
+    func servesSeveral() throws {
+      let folder = TemporaryFolder()
+      for (name, text) in Self.rules { folder.replace("rules/\(name)", with: text) }
+      let sockets = try ["a", "b"].map { fcntl(try Self.unixSocket("\(folder.path)/\($0)", SOCK_STREAM), F_DUPFD, 10) }
+      let process = Program.spawn(
+        "bash",
+        [
+          "-c", "\(Self.handOver(sockets[0], sockets[1], names: "a:b")); exec \"$0\" \"$@\"",
+          "\(RuledDaemon.programs)/ruled", "--rules", "\(folder.path)/rules", "--store", "memory:",
+        ], output: "\(folder.path)/log")
+      defer {
+        kill(process, SIGKILL)
+        _ = Program.wait(process)
+        for socket in sockets { close(socket) }
+      }
+      for name in ["a", "b"] {
+        #expect(try Client("\(folder.path)/\(name)").call("health")["status"] == "ready", "\(folder.read("log"))")
+      }
+      #expect(folder.read("log").holds("serving on \(folder.path)/a, \(folder.path)/b"))
+    }
+
+    @Test("a descriptor that nobody would serve is refused by its name")
+    func refusesOthers() throws {
+      let folder = TemporaryFolder()
+      let first = fcntl(try Self.unixSocket("\(folder.path)/a", SOCK_STREAM), F_DUPFD, 10)
+      let second = fcntl(try Self.unixSocket("\(folder.path)/b", SOCK_DGRAM), F_DUPFD, 10)
+      defer { for socket in [first, second] { close(socket) } }
+      let end = Program.run(
+        "bash",
+        [
+          "-c", "\(Self.handOver(first, second, names: "lines:packets")); exec \"$0\" \"$@\"",
+          "\(RuledDaemon.programs)/ruled", "--rules", "\(folder.path)/rules", "--store", "memory:",
+        ])
+      #expect(end.code == 2 && end.output.holds("'packets' (descriptor 4)"), "\(end.output)")
+    }
+
     @Test("with a courier and no socket, the start names the unit that opens it", arguments: ["listen", "sites"])
     func namesTheUnit(key: String) {
       let folder = TemporaryFolder()

@@ -104,11 +104,12 @@ import Testing
   }
 
   @Test func inheritedDescriptorsAreUsedOnlyIfMeantForThisProcess() {
-    #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "2", pid: 7) == 3..<5)
-    #expect(SocketActivation.descriptors(listenPID: "8", listenCount: "2", pid: 7).isEmpty)
-    #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "x", pid: 7).isEmpty)
-    #expect(SocketActivation.descriptors(listenPID: nil, listenCount: "1", pid: 7).isEmpty)
-    #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "-1", pid: 7).isEmpty)
+    let two = SocketActivation.descriptors(listenPID: "7", listenCount: "2", names: "a", pid: 7)
+    #expect(two.map(\.description) == ["'a' (descriptor 3)", "descriptor 4"])
+    #expect(SocketActivation.descriptors(listenPID: "8", listenCount: "2", names: nil, pid: 7).isEmpty)
+    #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "x", names: nil, pid: 7).isEmpty)
+    #expect(SocketActivation.descriptors(listenPID: nil, listenCount: "1", names: nil, pid: 7).isEmpty)
+    #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "-1", names: nil, pid: 7).isEmpty)
   }
 
   @Test func acceptedClientsAreServedUntilItStops() throws {
