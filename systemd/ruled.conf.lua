@@ -19,6 +19,8 @@ limits = {
   request_bytes = 1048576,  -- one request, without its newline
   connections   = 1024,
   in_flight     = 65536,    -- requests received and not yet answered, in the whole daemon
+  reserved      = 16,       -- of both, for administrators and probes alone
+  idle_s        = 300,      -- after so long without a request a connection may be closed for another one
   state_kib     = 256,      -- one plugin's state of one subject
   cache_mib     = 256,      -- cache of hot subjects
 }

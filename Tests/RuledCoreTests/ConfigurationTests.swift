@@ -26,7 +26,8 @@ import Testing
     let text = """
       {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops"],
       "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer","sites":"[::1]:8788"},
-      "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"state_kib":4,"cache_mib":0,"shadow_s":5,"timer_step":0.5},"dedup":{"window":"1h"},
+      "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"reserved":1,"idle_s":6,"state_kib":4,"cache_mib":0,"shadow_s":5,"timer_step":0.5},
+      "dedup":{"window":"1h"},
       "metrics":{"counters":["game."],"series":7},
       "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false}},
       "sinks":{"conversions":{"url":"https://x/y","secret_file":"/s"},"analytics":{"file":"/a"},"rejected":{"log":true}}}
@@ -43,7 +44,8 @@ import Testing
       listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer,
       sites: ListenAddress("[::1]:8788"))
     expected.limits = .init(
-      requestBytes: 1_000, connections: 2, inFlight: 3, stateKiB: 4, timerStep: 500_000, cacheMiB: 0, shadowSeconds: 5)
+      requestBytes: 1_000, connections: 2, inFlight: 3, reserved: 1, idleSeconds: 6, stateKiB: 4, timerStep: 500_000,
+      cacheMiB: 0, shadowSeconds: 5)
     expected.dedupWindow = 3_600_000_000
     expected.metrics = .init(counters: ["game."], series: 7)
     expected.plugins["attribution"] = .init(settings: ["pixel_id": "123", "reprompt_days": 14])

@@ -102,6 +102,8 @@ extension Configuration.Bounds {
     section.integer("request_bytes", 1...(1 << 30)).map { requestBytes = $0 }
     section.integer("connections", 1...1_000_000).map { connections = $0 }
     section.integer("in_flight", 1...100_000_000).map { inFlight = $0 }
+    section.integer("reserved", 0...1_000_000).map { reserved = $0 }
+    section.integer("idle_s", 1...86_400).map { idleSeconds = $0 }
     section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
     section.integer("counters", 1...100_000_000).map { counters = $0 }
     section.number("timer_step", 0.001...86_400).map { timerStep = Int64($0 * 1e6) }

@@ -56,6 +56,10 @@ package struct Configuration: Sendable, Equatable {
     package var connections = Limits.connections
     /// Requests in flight in the whole daemon.
     package var inFlight = Limits.inFlight
+    /// How many of both are for administrators and probes alone; at most half of them.
+    package var reserved = Limits.reserved
+    /// After how many seconds without a request a connection may be closed for another one.
+    package var idleSeconds = Limits.idleSeconds
     /// One plugin's encoded state for one subject, in KiB.
     package var stateKiB = Limits.stateKiB
     /// One plugin's series of counters.
@@ -66,6 +70,9 @@ package struct Configuration: Sendable, Equatable {
     package var cacheMiB = Limits.cacheMiB
     /// From how many seconds behind on a shadow skips subjects.
     package var shadowSeconds = Limits.shadowSeconds
+
+    /// How many of `limit` connections or requests in flight are for everybody.
+    package func shared(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
   }
 
   /// What a node of a cluster has of its own.

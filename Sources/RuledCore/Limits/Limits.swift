@@ -18,6 +18,12 @@ package enum Limits {
   package static let connections = 1024
   /// Requests in flight in the whole daemon, by default.
   package static let inFlight = 65_536
+  /// How many of the connections, and of the requests in flight, are for administrators and probes alone, by default.
+  package static let reserved = 16
+  /// After how many seconds without a request a connection may be closed for another one, by default.
+  package static let idleSeconds = 300
+  /// The same before the first byte, over TCP.
+  package static let silentSeconds = 10
   /// One plugin's encoded state for one subject, in KiB, by default.
   package static let stateKiB = 256
   /// One plugin's series of counters, by default: names with their labels.
@@ -112,12 +118,6 @@ package enum Limits {
   package static let listMaximum = 1_000
   /// How many changes can be watched after the fact.
   package static let watchHistory = 10_000
-
-  /// What requests under way may take over all HTTP connections, unless four of the longest take more.
-  package static let httpBytes = 64 << 20
-  /// What lines that are not whole may take over all connections, unless four of the longest take more.
-  package static let lineBytes = 64 << 20
-  /// How many requests of a batch are carried out before others have their turn.
   /// How many watches one connection may have.
   package static let connectionWatches = 100
   /// The memory that the filters of one connection's watches may take.
@@ -126,6 +126,14 @@ package enum Limits {
   package static let watches = 10_000
   /// The memory that the filters of all watches may take.
   package static let filterBytes = 64 << 20
+
+  /// What requests under way may take over all HTTP connections, unless four of the longest take more.
+  package static let httpBytes = 64 << 20
+  /// What lines that are not whole may take over all connections, unless four of the longest take more.
+  package static let lineBytes = 64 << 20
+  /// What the replies of one connection may take that wait for cascades.
+  package static let cascadeBytes = 1 << 20
+  /// How many requests of a batch are carried out before others have their turn.
   package static let batchShare = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
@@ -139,5 +147,3 @@ package enum Limits {
   /// An hour in microseconds.
   package static let hour: Int64 = 3_600 * second
 }
-  /// What the replies of one connection may take that wait for cascades.
-  package static let cascadeBytes = 1 << 20

@@ -240,12 +240,19 @@ final class StandbyServer: ConnectionHandler {
 
   // MARK: Connections
 
-  var isFull: Bool {
-    table.count + webs.count + carried.count.load(ordering: .relaxed) >= connections
+  /// Whether there is no place for another connection: the last ones are for administrators.
+  func isFull(forAdmin isAdmin: Bool) -> Bool {
+    let limit = isAdmin ? connections : configuration.limits.shared(of: connections)
+    return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
+  }
+
+  /// Whether an administrator is at the other end of a Unix socket.
+  private func isAdmin(_ descriptor: Int32) -> Bool {
+    PeerCredentials(of: descriptor).map { admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
   }
 
   private func adopt(_ descriptor: Int32) {
-    guard !isFull else {
+    guard !isFull(forAdmin: isAdmin(descriptor)) else {
       ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: reply)
       _ = SystemCalls.send(descriptor, reply.bytes)
       return SystemCalls.close(descriptor)
@@ -253,11 +260,8 @@ final class StandbyServer: ConnectionHandler {
     _ = try? table.adopt(descriptor)
   }
 
-  func receiveOtherProtocol(on descriptor: Int32) {
-    let isAdmin = PeerCredentials(of: descriptor).map {
-      admins.include($0, groups: PeerCredentials.groups(of: descriptor))
-    }
-    adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin ?? false))
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+    adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin(descriptor)))
   }
 
   func forget(_ connection: Connection) {

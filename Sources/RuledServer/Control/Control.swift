@@ -99,16 +99,23 @@ final class Control {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
-    guard services.connections.load(ordering: .relaxed) < services.connectionLimit else { return reject(descriptor) }
-    services.connections.wrappingAdd(1, ordering: .relaxed)
-    if !services.workers[worker].send(.perform { $0.adopt(descriptor, for: client) }) {
-      services.connections.wrappingSubtract(1, ordering: .relaxed)
+    guard let place = place(descriptor, client) else { return turnAway(descriptor, client) }
+    if !services.workers[worker].send(.perform { $0.adopt(descriptor, at: place, for: client) }) {
+      place.release()
       SystemCalls.close(descriptor)
     }
   }
 
-  /// Writes an error to a connection beyond the limit and closes it.
-  private func reject(_ descriptor: Int32) {
+  private func place(_ descriptor: Int32, _ client: CarriedClient?) -> ConnectionPlace? {
+    if let client { return services.takePlace(services.places, for: .node(client.node), isAdmin: client.isAdmin) }
+    let peer = PeerCredentials(of: descriptor)
+    let isAdmin = peer.map { services.admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
+    return services.takePlace(services.places, for: .user(peer?.uid ?? .max), isAdmin: isAdmin)
+  }
+
+  /// Turns a connection away for which there is no place, unless it is a probe's.
+  private func turnAway(_ descriptor: Int32, _ client: CarriedClient?) {
+    if client == nil, let server = services.http.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
     ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: replyBuffer)
     _ = SystemCalls.send(descriptor, replyBuffer.bytes)
     SystemCalls.close(descriptor)

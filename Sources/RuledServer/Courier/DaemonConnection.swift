@@ -113,7 +113,7 @@ final class DaemonConnection: ConnectionHandler {
     connection.close()
   }
 
-  func receiveOtherProtocol(on descriptor: Int32) {
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
     log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
     SystemCalls.close(descriptor)
     reconnect()

@@ -163,6 +163,7 @@ package final class DaemonStatus: Sendable {
     if now.origin == .stored { found.isReady = false }
     if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }
     found.note(services.revisions.problems)
+    found.note(services.refusals.problems(now: monotonic))
     let suspended = (now.catalog?.plugins ?? []).filter(\.runtime.isSuspended)
     found.degrade(suspended.map { "the plugin \($0.name) is suspended" })
     for plugin in now.catalog?.plugins ?? [] {
@@ -234,6 +235,13 @@ package final class DaemonStatus: Sendable {
       "sinks": .object(JSONObject(sinks)),
       "timers": .object([
         "looping": .array(looping(services).map(\.json)), "away": .object(JSONObject(awayTimers(services))),
+      ]),
+      "connections": .object([
+        "open": .integer(Int64(services.places.count)), "limit": .integer(Int64(services.places.total)),
+        "sites": .integer(Int64(services.sitePlaces.count)),
+        "refused": .object(
+          JSONObject(
+            Refusals.Reason.allCases.map { ($0.rawValue, .integer(Int64(services.refusals.count($0)))) })),
       ]),
       "counters": .object([
         "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),

@@ -39,7 +39,7 @@ enum ProcessLimits {
 
   /// The number of descriptors beside connections and the store's files, with some in reserve.
   private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
-    48 + 4 * workers + 9 * configuration.sinks.count
+    48 + HTTPServer.probes + 4 * workers + 9 * configuration.sinks.count
   }
 
   /// The number of descriptors of a connection that a node carries to another one: its own, two to the tunnel, and the tunnel's.
@@ -50,7 +50,9 @@ enum ProcessLimits {
   ) throws(StartError) -> Int {
     let wanted = configuration.limits.connections
     let others = otherDescriptors(configuration, workers)
-    let each = configuration.cluster.tunnel == nil ? 1 : tunnelDescriptors
+    // The sites have as many connections of their own.
+    let pools = configuration.http.sites == nil ? 1 : 2
+    let each = pools * (configuration.cluster.tunnel == nil ? 1 : tunnelDescriptors)
     let limit = raise(RLIMIT_NOFILE, to: StoreDescriptors.most + others + wanted * each)
     let room = (limit - StoreDescriptors.count(within: limit) - others) / each
     guard room >= min(wanted, fewestConnections) else {

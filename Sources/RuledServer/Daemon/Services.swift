@@ -57,10 +57,13 @@ package final class Services: Sendable {
   let inFlight = Atomic<Int>(0)
   /// The memory of incomplete long lines of all workers.
   let lineMemory: LineMemory
-  /// The number of connections that are open, or accepted and on their way to a worker.
-  let connections = Atomic<Int>(0)
-  /// The limit of connections: the configured one, or fewer if the process may not open as many files.
-  let connectionLimit: Int
+  /// How many requests may be in flight that are neither an administrator's nor a probe's.
+  let sharedInFlight: Int
+  /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
+  /// may not open as many files.
+  let places: ConnectionPlaces
+  /// Those of the visitors of the plugins' sites.
+  let sitePlaces: ConnectionPlaces
   /// Reports the daemon's state to systemd.
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
@@ -72,20 +75,24 @@ package final class Services: Sendable {
   ) {
     self.journal = journal
     self.membership = membership
-    self.connectionLimit = connectionLimit ?? context.configuration.limits.connections
+    let limits = context.configuration.limits
+    let connections = connectionLimit ?? limits.connections
+    sharedInFlight = limits.shared(of: limits.inFlight)
+    places = ConnectionPlaces(connections, shared: limits.shared(of: connections), limits)
+    sitePlaces = ConnectionPlaces(connections, shared: connections, limits)
     self.context = context
     self.notifier = notifier
     revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     borrowable = (0..<count).map { _ in BorrowableWorker() }
     hub = WatchHub(spare: context.changeLogs)
+    refusals = Refusals(log: context.log)
     commits = CommitPipeline(context: context, hub: hub, workers: workers)
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
     current = Mutex(
       (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
-    refusals = Refusals(log: context.log)
   }
 
   /// The present configuration: that of the start, except for what a reload may change.
@@ -125,6 +132,20 @@ package final class Services: Sendable {
           LogLine(.warn, "the configuration's \(key) name a \(kind) '\(name)' that this host does not know"))
       }
     }
+  }
+
+  /// A place for a new connection; nil if there is none, which is noted.
+  func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
+    let place = places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
+    guard place == nil else { return place }
+    refusals.note(places === sitePlaces ? .sites : .connections) {
+      let most = places.largest.map { ", \($0.count) of them by \($0.owner)" } ?? ""
+      return places === sitePlaces
+        ? "connections to http.sites are refused: all \(places.total) are taken\(most)"
+        : "connections are refused, the last one of \(owner): \(places.count) of the \(places.total) that limits.connections "
+          + "or the open files allow are taken\(most)"
+    }
+    return nil
   }
 
   /// Reports the daemon's state to systemd.
@@ -224,5 +245,14 @@ struct MessageStatus {
       "waiting": .integer(Int64(waiting)), "storming": .array(storming.map { .string($0) }),
       "held_subjects": .integer(Int64(heldSubjects)), "damaged": .integer(Int64(damaged)),
     ])
+  }
+}
+
+extension ConnectionPlaces {
+  /// `total` places, of which `shared` are for everybody, with the configured times.
+  fileprivate convenience init(_ total: Int, shared: Int, _ limits: Configuration.Bounds) {
+    self.init(
+      total, shared: shared, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,
+      silentMilliseconds: UInt64(Limits.silentSeconds) * 1_000)
   }
 }

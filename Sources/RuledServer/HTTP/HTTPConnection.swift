@@ -26,6 +26,8 @@ final class HTTPConnection {
   let number: UInt64
   /// Who is at the other end.
   private(set) var peer: HTTPPeer
+  /// Its place among all connections; nil for one beyond the limit, where only a probe is answered.
+  let place: ConnectionPlace?
   private let descriptor: Int32
   private unowned let table: HTTPConnectionTable
   private var poll: DescriptorPoll?
@@ -48,19 +50,22 @@ final class HTTPConnection {
   private var heldBytes = 0
   /// When bytes last moved, and when the current request began, in the loop's milliseconds.
   private var lastProgress: UInt64
-  private var requestStart: UInt64 = 0
+  private var requestStart: UInt64
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(
-    _ descriptor: Int32, from origin: HTTPOrigin, number: UInt64, in table: HTTPConnectionTable
+    _ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?, number: UInt64,
+    in table: HTTPConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor
+    self.place = place
     self.number = number
     self.table = table
     peer = HTTPPeer(descriptor, from: origin, admins: table.server.services.admins)
     awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now
+    requestStart = lastProgress
     poll = try DescriptorPoll(on: table.loop, descriptor) { [unowned self] events in handle(events) }
     poll?.wait(for: .readable)
   }
@@ -73,12 +78,12 @@ final class HTTPConnection {
     if events.contains(.writable), phase != .closed {
       flush()
       advance()
+      if phase == .streaming, unsentCount == 0 { table.watches.read() }
     }
   }
 
   /// Does the next step of the phase, after bytes moved or a response came.
   private func advance() {
-      if phase == .streaming, unsentCount == 0 { table.watches.read() }
     switch phase {
     case .reading: parseInput()
     case .streaming: sendEvents()
@@ -101,6 +106,11 @@ final class HTTPConnection {
   private func hold(_ bytes: Int) {
     table.server.hold(bytes - heldBytes)
     heldBytes = bytes
+  }
+
+  /// Closes the connection for another one, which got its place, unless a request is under way.
+  func evict() {
+    if phase == .answering || phase == .reading && unsentCount > 0 { place?.restore() } else { close() }
   }
 
   /// Closes the connection at once.
@@ -127,11 +137,12 @@ final class HTTPConnection {
     switch (phase, outcome) {
     case (.reading, .moved(let count)):
       lastProgress = table.loop.now
+      place?.noteSpoken()
       if !reader.isWithinRequest { requestStart = lastProgress }
       let input = input ?? ByteBuffer(capacity: count)
       input.append(table.received)
       self.input = input
-      advance()
+      if speaksLines { turnAway() } else { advance() }
     case (.reading, .ended) where reader.isWithinRequest:
       refuse(HTTPError(400, "the request ended before it was complete"))
     case (_, .ended), (_, .failed): close()
@@ -205,7 +216,11 @@ final class HTTPConnection {
     table.server.beginRequest()
     options = HTTPResponse.Options(
       omitsBody: exchange.method == "HEAD", isHTTP10: exchange.head.minorVersion == 0,
-      closesConnection: !exchange.head.keepsAlive)
+      closesConnection: !exchange.head.keepsAlive || place == nil)
+    place?.note(isBusy: true, now: requestStart)
+    if place == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
+      return respond(HTTPResponse(ProcessLimits.tooManyConnections))
+    }
     table.router.route(exchange, on: self)
   }
 
@@ -217,6 +232,27 @@ final class HTTPConnection {
     options = HTTPResponse.Options()
     phase = .answering
     respond(HTTPResponse(error))
+  }
+
+  // MARK: Beyond the limit of connections
+
+  /// Tells a client for which there is no place to come back later.
+  func turnAway() {
+    guard phase == .reading else { return }
+    if peer.isAnonymous || input != nil && !speaksLines || reader.isWithinRequest {
+      return refuse(HTTPError(ProcessLimits.tooManyConnections))
+    }
+    ReplyWriter.error(ProcessLimits.tooManyConnections, id: nil, to: output)
+    ReplyWriter.endLine(to: output)
+    phase = .ending
+    flush()
+    advance()
+  }
+
+  /// Whether the client has no place and speaks JSON-RPC lines.
+  private var speaksLines: Bool {
+    guard place == nil, !peer.isAnonymous, !reader.isWithinRequest, let input else { return false }
+    return Connection.beginsLines(input.bytes[0])
   }
 
   // MARK: Answering
@@ -247,7 +283,10 @@ final class HTTPConnection {
       guard unsentCount == 0 else { return }
       output = ByteBuffer(capacity: 16)
       sentCount = 0
-      if phase == .reading || phase == .ending { endRequest() }
+      if phase == .reading || phase == .ending {
+        endRequest()
+        place?.note(isBusy: false, now: lastProgress)
+      }
     case .wouldBlock: break
     case .ended, .failed: close()
     }
@@ -272,13 +311,15 @@ final class HTTPConnection {
   /// Answers the current request with events as they come.
   func stream(_ params: WatchParams) throws(RequestError) {
     _ = try table.watches.begin(params, connection: number, self)
+    place?.note(hasWatch: true)
+    place?.note(isBusy: false, now: table.loop.now)
     stream = EventStream()
     exchange = nil
     phase = .streaming
     options.closesConnection = true
     HTTPResponse(200, type: "text/event-stream", []).writeHead(options, to: output)
     output.append((options.isHTTP10 ? "\r\n" : "transfer-encoding: chunked\r\n\r\n") as StaticString)
-    if server.isDraining { endStream() } else { advance() }
+    if table.server.isDraining { endStream() } else { advance() }
   }
 
   /// Sends the events of the stream, as far as the socket takes them.
@@ -286,7 +327,6 @@ final class HTTPConnection {
     while phase == .streaming, unsentCount == 0, let events = stream?.take() {
       writeChunk(events)
       flush()
-      if unsentCount > 0 { break }
     }
     update()
   }
@@ -313,12 +353,18 @@ final class HTTPConnection {
     advance()
   }
 
+  private func closeStream() {
+    if stream != nil { table.watches.endAll(connection: number) }
+    stream = nil
+  }
+
   // MARK: Timeouts
 
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
   func checkTimeouts(_ now: UInt64) {
     let isStuck = now >= lastProgress + HTTPServer.progressTimeout
     switch phase {
+    case .reading where place == nil: if now >= requestStart + HTTPServer.probeTimeout { turnAway() }
     case .reading where unsentCount == 0 && reader.isWithinRequest:
       guard isStuck || now >= requestStart + HTTPServer.requestTimeout else { return }
       refuse(HTTPError(408, "the request took too long to arrive"))
@@ -329,11 +375,6 @@ final class HTTPConnection {
     }
   }
 }
-  private func closeStream() {
-    if stream != nil { table.watches.endAll(connection: number) }
-    stream = nil
-  }
-
 
 extension HTTPConnection: WatchReceiver {
   var hasRoom: Bool { stream?.hasRoom ?? false }

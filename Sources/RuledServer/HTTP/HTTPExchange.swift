@@ -208,4 +208,23 @@ enum HTTPOrigin: Sendable {
   case node(String, isAdmin: Bool)
   /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
   case nodeWithoutCredentials(String, isVisitor: Bool)
+
+  /// Whether the client connected at a listener for sites.
+  var isVisitor: Bool {
+    switch self {
+    case .client(let isVisitor), .nodeWithoutCredentials(_, let isVisitor): isVisitor
+    case .node: false
+    }
+  }
+
+  /// Whether the client is an administrator whose place may be one of those that are reserved.
+  var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
+
+  /// Whose connections count together with this one.
+  var owner: ConnectionPlaces.Owner {
+    switch self {
+    case .client: .network
+    case .node(let node, _), .nodeWithoutCredentials(let node, _): .node(node)
+    }
+  }
 }

@@ -31,7 +31,7 @@ final class HTTPRouter {
       if exchange.isTooLarge { throw tooLarge }
       guard exchange.headers.isPlainBody else { throw Self.encodedBody }
       if isClaimed {
-        try checkInFlight()
+        try checkInFlight(exchange.peer)
         return server.callWebHandler(of: host, for: exchange, on: nextWorker())
       }
       guard let route = found else { throw Self.unknownPath }
@@ -90,7 +90,7 @@ final class HTTPRouter {
     } else if !endpoint.isOpen, !exchange.peer.isAdmin {
       throw Self.notAllowed
     }
-    if !endpoint.isForProbes, endpoint != .metrics { try checkInFlight() }
+    if !endpoint.isForProbes, endpoint != .metrics { try checkInFlight(exchange.peer) }
   }
 
   /// Refuses a query string with a name that the endpoint does not read.
@@ -102,11 +102,8 @@ final class HTTPRouter {
     throw HTTPError(unknown.withView { .unknownMember($0, of: "params", known: known) })
   }
 
-  private func checkInFlight() throws(HTTPError) {
-    guard services.inFlight.load(ordering: .relaxed) > services.context.configuration.limits.inFlight else { return }
-    throw HTTPError(
-      RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)]))
+  private func checkInFlight(_ peer: HTTPPeer) throws(HTTPError) {
+    if let error = services.overload(isReserved: peer.isAdmin) { throw HTTPError(error) }
   }
 
   private static let encodedBody = HTTPError(

@@ -10,8 +10,10 @@ import Synchronization
 /// durable as those of other clients.
 final class HTTPServer: Sendable {
   private enum Message: Sendable {
-    /// Take over a connected socket.
-    case adopt(Int32, from: HTTPOrigin)
+    /// Take over a connected socket; without a place it is one beyond the limit.
+    case adopt(Int32, from: HTTPOrigin, at: ConnectionPlace?)
+    /// Close a connection, whose place another one got.
+    case evict(connection: UInt64)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
     /// Read what has changed, for the clients that watch.
@@ -30,6 +32,10 @@ final class HTTPServer: Sendable {
   static let requestTimeout: UInt64 = 300_000
   /// How long a client may take to close its side of a connection that the server has ended, in milliseconds.
   static let lingerTimeout: UInt64 = 2_000
+  /// How many connections beyond the limit may wait for their first request, which is answered if it is a probe's.
+  static let probes = 16
+  /// How long a client beyond the limit of connections may take to send the request of a probe, in milliseconds.
+  static let probeTimeout: UInt64 = 2_000
   /// How often the timeouts are checked, in milliseconds.
   static let timeoutCheckPeriod: UInt64 = 1_000
   /// A request of at most so many bytes is accepted however much memory the others take.
@@ -75,7 +81,8 @@ final class HTTPServer: Sendable {
 
   private func receive(_ message: Message, _ table: HTTPConnectionTable) {
     switch message {
-    case .adopt(let descriptor, let origin): table.adopt(descriptor, from: origin)
+    case .adopt(let descriptor, let origin, let place): table.adopt(descriptor, from: origin, at: place)
+    case .evict(let connection): table[connection]?.evict()
     case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
     case .readChanges: table.watches.read()
     case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
@@ -86,15 +93,15 @@ final class HTTPServer: Sendable {
 
   // MARK: Connections
 
-  /// Takes over a connected socket, which `services.connections` counts already.
-  func adopt(_ descriptor: Int32, from origin: HTTPOrigin = .client()) {
-    guard !mailbox.send(.adopt(descriptor, from: origin)) else { return }
+  /// Takes over a connected socket; one without a place is beyond the limit, and only probes are answered there.
+  func adopt(_ descriptor: Int32, from origin: HTTPOrigin = .client(), at place: ConnectionPlace?) {
+    guard !mailbox.send(.adopt(descriptor, from: origin, at: place)) else { return }
     SystemCalls.close(descriptor)
-    countClosedConnection()
+    place?.release()
   }
 
-  /// Counts a connection as closed.
-  func countClosedConnection() { services.connections.wrappingSubtract(1, ordering: .relaxed) }
+  /// Has a connection closed, whose place another one got.
+  func evict(_ connection: UInt64) { mailbox.send(.evict(connection: connection)) }
 
   /// Has the changes read, for the clients that watch.
   func readChanges() { mailbox.send(.readChanges) }
@@ -218,22 +225,17 @@ extension Services {
     }
   }
 
-  /// Takes over a connection whose client speaks HTTP, or answers 429 when there are too many.
+  /// Takes over a connection whose client speaks HTTP; beyond the limit only probes are answered.
   func adoptHTTP(_ descriptor: Int32, from origin: HTTPOrigin = .client()) {
-    guard let server = http.withLock({ $0 }),
-      connections.load(ordering: .relaxed) < connectionLimit
-    else { return refuseHTTP(descriptor) }
-    connections.wrappingAdd(1, ordering: .relaxed)
-    server.adopt(descriptor, from: origin)
+    guard let server = http.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
+    let place = takePlace(origin.isVisitor ? sitePlaces : places, for: origin.owner, isAdmin: origin.isAdmin)
+    if place == nil, origin.isVisitor { return refuseVisitor(descriptor) }
+    server.adopt(descriptor, from: origin, at: place)
   }
 
-  private func refuseHTTP(_ descriptor: Int32) {
-    let response = HTTPResponse(
-      RequestError(
-        .overloaded, "more connections than limits.connections allows", details: [.init("retry_after_ms", 1000)]
-      ))
+  private func refuseVisitor(_ descriptor: Int32) {
     let buffer = ByteBuffer(capacity: 512)
-    response.write(to: buffer)
+    HTTPResponse(ProcessLimits.tooManyConnections).write(to: buffer)
     _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
@@ -273,6 +275,8 @@ final class HTTPConnectionTable {
   /// What a connection received last.
   let received = ByteBuffer(capacity: 16 << 10)
   private var connections: [UInt64: HTTPConnection] = [:]
+  /// The connections without a place, the oldest first.
+  private var placeless: [UInt64] = []
   private var lastNumber: UInt64 = 0
   private var timer: LoopTimer?
 
@@ -295,26 +299,37 @@ final class HTTPConnectionTable {
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
   /// Takes over a connected socket.
-  func adopt(_ descriptor: Int32, from origin: HTTPOrigin) {
+  func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, number: lastNumber, in: self)
-      let period = HTTPServer.timeoutCheckPeriod
+      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, at: place, number: lastNumber, in: self)
+      let (server, number, period) = (server, lastNumber, HTTPServer.timeoutCheckPeriod)
+      place?.onEviction { server.evict(number) }
+      if place == nil { limitPlaceless(adding: number) }
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
       server.services.context.log.write(
         LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
       SystemCalls.close(descriptor)
-      server.countClosedConnection()
+      place?.release()
     }
+  }
+
+  /// Closes the oldest connection without a place if there are too many with a new one.
+  private func limitPlaceless(adding number: UInt64) {
+    placeless.append(number)
+    guard placeless.count > HTTPServer.probes, let oldest = connections[placeless[0]] else { return }
+    oldest.turnAway()
+    oldest.close()
   }
 
   /// Removes a closed connection.
   func remove(_ connection: HTTPConnection) {
     guard connections.removeValue(forKey: connection.number) != nil else { return }
+    placeless.removeAll { $0 == connection.number }
     if connections.isEmpty { timer?.stop() }
-    server.countClosedConnection()
+    connection.place?.release()
   }
 
   /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.

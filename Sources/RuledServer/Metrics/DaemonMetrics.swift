@@ -230,7 +230,14 @@ struct DaemonMetrics {
   // MARK: Queues
 
   private func writeQueues() {
-    text.gauge("ruled_connections", "Open connections.", services.connections.load(ordering: .relaxed))
+    text.gauge("ruled_connections", "Open connections, without those of visitors.", services.places.count)
+    text.gauge(
+      "ruled_site_connections", "Open connections of visitors of the plugins' sites.", services.sitePlaces.count)
+    text.gauge("ruled_connections_limit", "How many connections there may be.", services.places.total)
+    text.gauge("ruled_watches", "Watches, streams of events included.", services.hub.watches)
+    text.counter(
+      "ruled_refused_total", "What was refused for want of room.",
+      Refusals.Reason.allCases.map { ([("reason", $0.rawValue)], Double(services.refusals.count($0))) })
     text.gauge(
       "ruled_requests_in_flight", "Requests that are accepted and not answered yet.",
       services.inFlight.load(ordering: .relaxed))

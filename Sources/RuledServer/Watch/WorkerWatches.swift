@@ -44,7 +44,9 @@ final class WorkerWatches {
     guard let connection = worker.table[ConnectionToken(raw: target.connection)] else {
       throw RequestError(.unavailable, "the connection has ended")
     }
-    return try table.begin(params, connection: target.connection, connection, heldBy: target.batch)
+    let number = try table.begin(params, connection: target.connection, connection, heldBy: target.batch)
+    connection.place?.note(hasWatch: true)
+    return number
   }
 
   private func end(_ request: RequestView, _ target: ReplyTarget) throws(RequestError) -> Int64 {
@@ -52,6 +54,8 @@ final class WorkerWatches {
     guard table.end(number, connection: target.connection) else {
       throw RequestError(.notFound, "this connection has no watch \(number)")
     }
+    let connection = worker.table[ConnectionToken(raw: target.connection)]
+    connection?.place?.note(hasWatch: table.count(connection: target.connection) > 0)
     return number
   }
 

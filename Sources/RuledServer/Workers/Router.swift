@@ -63,14 +63,14 @@ final class Router: ConnectionHandler {
     worker.replies.sendError(error, on: connection)
   }
 
-  func receiveOtherProtocol(on descriptor: Int32) {
-    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor) }
-    services.connections.wrappingSubtract(1, ordering: .relaxed)
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor, at: place) }
+    place?.release()
     SystemCalls.close(descriptor)
   }
 
   func forget(_ connection: Connection) {
-    services.connections.wrappingSubtract(1, ordering: .relaxed)
+    connection.place?.release()
     worker.watches.endAll(of: connection.token.raw)
     worker.endWaits(of: connection.token.raw)
   }
@@ -129,9 +129,8 @@ final class Router: ConnectionHandler {
   }
 
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if isOverloaded(adding: 0) {
-      return RequestError(
-        .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
+    if isOverloaded(adding: 0), let error = services.overload(isReserved: target.isAdmin || request.method == .health) {
+      return error
     }
     switch request.method {
     case .unknown: return request.unknownMethod
@@ -158,9 +157,9 @@ final class Router: ConnectionHandler {
     return services.isCourier(connection)
   }
 
-  /// Whether `count` more requests exceed the limit of requests in flight.
+  /// Whether `count` more requests exceed what everybody may have in flight.
   private func isOverloaded(adding count: Int) -> Bool {
-    services.inFlight.load(ordering: .relaxed) + count > services.context.configuration.limits.inFlight
+    services.inFlight.load(ordering: .relaxed) + count > services.sharedInFlight
   }
 
   // MARK: Bundles
@@ -204,6 +203,16 @@ extension LineFramer.SkipReason {
 }
 
 extension Services {
+  /// Why a request is refused at once; nil unless more are in flight than may be, or than everybody may have if it is not one for which some
+  /// are reserved.
+  func overload(isReserved: Bool) -> RequestError? {
+    let limit = context.configuration.limits.inFlight
+    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : sharedInFlight) else { return nil }
+    refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
+    return RequestError(
+      .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
+  }
+
   /// Throws if another node may own the log by now, so that a read here may miss its commits.
   func checkRead() throws(RequestError) { try membership?.checkRead() }
 

@@ -173,13 +173,15 @@ final class Worker {
 
   // MARK: Connections
 
-  /// Takes over an accepted connection, which `services.connections` counts already; with `client`, another node has carried it here.
-  func adopt(_ descriptor: Int32, for client: CarriedClient? = nil) {
+  /// Takes over an accepted connection, which has a place; with `client`, another node has carried it here.
+  func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: CarriedClient? = nil) {
     do throws(SystemError) {
-      let connection = try table.adopt(descriptor)
+      let connection = try table.adopt(descriptor, at: place)
       if let client { connection.speakLines(for: client) }
+      let (token, mailbox) = (connection.token, services.workers[index])
+      place.onEviction { _ = mailbox.send(.perform { $0.table[token]?.evict() }) }
     } catch {
-      services.connections.wrappingSubtract(1, ordering: .relaxed)
+      place.release()
       services.context.log.write(
         LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
     }

@@ -24,7 +24,7 @@ import Testing
       #expect(client.receive() == nil, "\(example)")
       #expect(client.client.receive().isEmpty, "\(example)")
     }
-    #expect(eventually { rig.services.connections.load(ordering: .relaxed) == 0 })
+    #expect(eventually { rig.services.places.count == 0 })
   }
 
   @Test func `a target is never cut at a NUL`() throws {
@@ -126,10 +126,13 @@ import Testing
     let (partial, first) = Client.pair()
     let (idle, second) = Client.pair()
     let confined = Confined<HTTPConnectionTable>()
+    let services = rig.services
     thread.post { loop in
       confined.value = try? HTTPConnectionTable(on: loop, server: server)
-      confined.value?.adopt(first, from: .client())
-      confined.value?.adopt(second, from: .client())
+      for socket in [first, second] {
+        let place = services.takePlace(services.places, for: .user(0), isAdmin: true)
+        confined.value?.adopt(socket, from: .client(), at: place)
+      }
     }
     partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")
     #expect(eventually { server.heldBytes > 0 })

@@ -195,7 +195,7 @@ import Testing
       client.send("POST", "/v1/events", #"{"type":"n","subject":"s\#(number)"}"#)
       client.client.close()
     }
-    #expect(eventually { rig.services.connections.load(ordering: .relaxed) == 0 })
+    #expect(eventually { rig.services.places.count == 0 })
     #expect(rig.services.inFlight.load(ordering: .relaxed) == 0)
   }
 }

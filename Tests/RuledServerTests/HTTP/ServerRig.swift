@@ -92,8 +92,7 @@ final class ServerRig {
   /// A client of the Unix socket.
   func client() -> Client {
     let (client, server) = Client.pair()
-    services.connections.wrappingAdd(1, ordering: .relaxed)
-    _ = services.workers[0].send(.perform { $0.adopt(server) })
+    services.adopt(server)
     return client
   }
 
@@ -122,6 +121,14 @@ final class ServerRig {
     services.commits.stop()
     for thread in threads { thread.join() }
     threads = []
+  }
+}
+
+extension Services {
+  /// Has the first worker take over a connected socket, as that of an administrator.
+  func adopt(_ descriptor: Int32) {
+    guard let place = takePlace(places, for: .user(0), isAdmin: true) else { fatalError("no place") }
+    _ = workers[0].send(.perform { $0.adopt(descriptor, at: place) })
   }
 }
 

@@ -114,7 +114,7 @@ final class EchoServer: Sendable {
       }
     }
 
-    func receiveOtherProtocol(on descriptor: Int32) {
+    func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
       server.account.withLock { $0.otherProtocol.append(descriptor) }
     }
 

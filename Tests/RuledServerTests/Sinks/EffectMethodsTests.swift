@@ -264,8 +264,7 @@ final class EffectClient {
   init(_ rig: DeliveryRig) {
     let (client, server) = Client.pair()
     self.client = client
-    rig.services.connections.wrappingAdd(1, ordering: .relaxed)
-    _ = rig.services.workers[0].send(.perform { $0.adopt(server) })
+    rig.services.adopt(server)
   }
 
   /// Sends a request; `receive` takes its reply.

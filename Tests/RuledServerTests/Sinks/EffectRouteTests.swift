@@ -17,8 +17,7 @@ import Testing
       rig.stop()
     }
     let (client, other) = Client.pair()
-    rig.services.connections.wrappingAdd(1, ordering: .relaxed)
-    _ = rig.services.workers[0].send(.perform { $0.adopt(other) })
+    rig.services.adopt(other)
     try body(rig, HTTPClient(client))
   }
 

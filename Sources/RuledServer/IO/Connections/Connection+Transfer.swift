@@ -58,6 +58,7 @@ extension Connection {
   private func updateLongLine() {
     let isLong = isOpen && framer?.isGrown == true
     if isLong { lastInput = table.loop.now }
+    if isLong, !hasLongLine { lineStart = table.loop.now }
     guard isLong != hasLongLine, isOpen else { return }
     hasLongLine = isLong
     table.countBlocked(isLong ? 1 : -1)
@@ -80,7 +81,15 @@ extension Connection {
   private func deliverLines() {
     guard !isDelivering, let framer, let handler = table.handler else { return }
     isDelivering = true
-    while phase == .lines, !isPaused, let item = framer.next() { deliver(item, to: handler) }
+    var isUsed = false
+    while phase == .lines, !isPaused, let item = framer.next() {
+      deliver(item, to: handler)
+      isUsed = true
+    }
+    if isUsed {
+      noteUse()
+      lineStart = table.loop.now
+    }
     if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.last() { deliver(item, to: handler) }
     isDelivering = false
     if isPaused, isOpen { return updateInterest() }

@@ -28,6 +28,8 @@ package final class Connection {
   package private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
+  /// Its place among all connections; nil if nobody counts them.
+  package let place: ConnectionPlace?
 
   let table: ConnectionTable
   let descriptor: Int32
@@ -52,8 +54,9 @@ package final class Connection {
   private(set) var isHeld = false
   /// Whether part of a line is buffered that takes more than the room of one read.
   var hasLongLine = false
-  /// When bytes of a long line last came, in the loop's milliseconds.
+  /// When bytes of a long line last came, and when the line began, in the loop's milliseconds.
   var lastInput: UInt64 = 0
+  var lineStart: UInt64 = 0
 
   // Output, used by Connection+Transfer.
   var output: ByteBuffer?
@@ -66,8 +69,11 @@ package final class Connection {
   /// When output last made progress, in the loop's milliseconds.
   var lastProgress: UInt64 = 0
 
-  init(_ descriptor: Int32, token: ConnectionToken, in table: ConnectionTable) throws(SystemError) {
+  init(
+    _ descriptor: Int32, at place: ConnectionPlace?, token: ConnectionToken, in table: ConnectionTable
+  ) throws(SystemError) {
     self.descriptor = descriptor
+    self.place = place
     self.token = token
     self.table = table
     peer = PeerCredentials(of: descriptor)
@@ -101,23 +107,32 @@ package final class Connection {
     if isOpen, isPaused || inputEnded { queueForTickEnd() }
   }
 
-  /// Delivers no further line until `resumeLines`.
-  package func holdLines() { isHeld = true }
-
-  /// Delivers lines again after `holdLines`.
-  package func resumeLines() {
-    guard isHeld else { return }
   /// Counts bytes of replies that wait for others, or no longer do.
   package func countWaiting(_ bytes: Int) {
     waitingBytes += bytes
     if isOpen, bytes < 0, isPaused { queueForTickEnd() }
   }
 
+  /// Delivers no further line until `resumeLines`.
+  package func holdLines() { isHeld = true }
+
+  /// Delivers lines again after `holdLines`.
+  package func resumeLines() {
+    guard isHeld else { return }
     isHeld = false
     if isOpen { queueForTickEnd() }
   }
 
+  /// Whether something of it is under way: a request, or output that the client has not taken.
+  private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isHeld }
+
+  /// Tells its place that it was used.
+  func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
+
   // MARK: Ending
+
+  /// Closes for another connection, which got its place, unless something of it is under way.
+  package func evict() { if isBusy { place?.restore() } else { close() } }
 
   /// Closes at once: unsent output and undelivered lines are dropped.
   package func close() {
@@ -165,6 +180,14 @@ package final class Connection {
     if phase == .lines, !isPaused, !inputEnded { read() }
   }
 
+  /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP.
+  static func beginsLines(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D: true
+    default: false
+    }
+  }
+
   /// Decides by the first byte, which remains unread.
   private func detectProtocol() {
     var first: UInt8 = 0
@@ -172,12 +195,11 @@ package final class Connection {
     case .wouldBlock: return
     case .ended, .failed: close()
     case .moved:
-      switch first {
-      case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D:
+      if Self.beginsLines(first) {
         phase = .lines
-      default:
+      } else {
         detach()
-        table.handler?.receiveOtherProtocol(on: descriptor)
+        table.handler?.receiveOtherProtocol(on: descriptor, at: place)
       }
     }
   }
@@ -192,7 +214,10 @@ package final class Connection {
   /// Writes, then resumes reading or closes where that is due.
   func endTick() {
     isQueued = false
-    if isOpen { write() }
+    if isOpen {
+      write()
+      noteUse()
+    }
     guard isOpen else {
       if owesClosed { table.handler?.forget(self) }
       owesClosed = false
@@ -228,10 +253,10 @@ package protocol ConnectionHandler: AnyObject {
   /// A line was skipped. Called once for each such line, in the order of the lines.
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
 
-  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read.
+  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read, and its place.
   ///
   /// The connection is gone, and `forget` is not called for it.
-  func receiveOtherProtocol(on descriptor: Int32)
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?)
 
   /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
   func noteInputEnd(on connection: Connection)

@@ -34,13 +34,13 @@ package final class ConnectionTable {
 
   /// Takes over an accepted descriptor, also when it throws.
   @discardableResult
-  package func adopt(_ descriptor: Int32) throws(SystemError) -> Connection {
+  package func adopt(_ descriptor: Int32, at place: ConnectionPlace? = nil) throws(SystemError) -> Connection {
     loop.assertOnLoop()
     let slot = freeSlots.popLast() ?? slots.count
     if slot == slots.count { slots.append(Slot()) }
     do throws(SystemError) {
       let token = ConnectionToken(slot: slot, generation: slots[slot].generation)
-      let connection = try Connection(descriptor, token: token, in: self)
+      let connection = try Connection(descriptor, at: place, token: token, in: self)
       slots[slot].connection = connection
       count += 1
       return connection
@@ -123,7 +123,9 @@ package final class ConnectionTable {
     forEach { connection in
       let isStalled =
         connection.isBlocked && loop.now - connection.lastProgress >= limits.stallMilliseconds
-        || connection.waitsForLine && loop.now - connection.lastInput >= limits.stallMilliseconds
+        || connection.waitsForLine
+          && (loop.now - connection.lastInput >= limits.stallMilliseconds
+            || loop.now - connection.lineStart >= limits.lineMilliseconds)
       if isStalled { connection.close() }
     }
   }
@@ -155,6 +157,8 @@ package struct ConnectionLimits: Sendable {
   package var lineMemory = LineMemory(64 << 20)
   /// How many milliseconds unsent output, or a long line, may make no progress before the connection is closed.
   package var stallMilliseconds: UInt64 = 60_000
+  /// How many milliseconds a long line may take to arrive.
+  package var lineMilliseconds: UInt64 = 300_000
 
   /// The defaults.
   package init() {}
