@@ -18,8 +18,10 @@ package struct NumberSummary: Sendable {
   private var buckets: [Int: Int] = [:]
   /// How many numbers were added.
   package private(set) var count = 0
-  /// All numbers, added up; the largest float where the sum would be larger.
-  package private(set) var sum = 0.0
+  /// All numbers, added up and scaled, so that the sum of large ones is finite.
+  private var scaledSum = 0.0
+  /// A power of two, by which scaling loses nothing.
+  private static let scale = 0x1p-64
 
   /// A summary of no numbers.
   package init() {}
@@ -27,7 +29,7 @@ package struct NumberSummary: Sendable {
   /// Adds a number, `times` times.
   package mutating func add(_ number: Double, times: Int = 1) {
     count += times
-    sum = Self.finite(sum + Self.finite(number * Double(times)))
+    scaledSum += number * Self.scale * Double(times)
     insert(number, times)
   }
 
@@ -43,7 +45,7 @@ package struct NumberSummary: Sendable {
   /// Adds all numbers of another summary.
   package mutating func merge(_ other: NumberSummary) {
     count += other.count
-    sum = Self.finite(sum + other.sum)
+    scaledSum += other.scaledSum
     if other.buckets.isEmpty {
       for (number, times) in other.exact { insert(number, times) }
       return
@@ -77,13 +79,11 @@ package struct NumberSummary: Sendable {
     ]
   }
 
-  /// The mean, from the numbers themselves where their sum is too large for a float; 0 when there is none.
-  private var mean: Double {
-    guard abs(sum) == .greatestFiniteMagnitude else { return count == 0 ? 0 : sum / Double(count) }
-    let share = { (times: Int) in Double(times) / Double(count) }
-    return exact.reduce(0) { $0 + $1.key * share($1.value) }
-      + buckets.reduce(0) { $0 + Self.middle(of: $1.key) * share($1.value) }
-  }
+  /// All numbers, added up; the largest float where the sum would be larger.
+  package var sum: Double { Self.finite(scaledSum / Self.scale) }
+
+  /// The mean; 0 when there is no number.
+  private var mean: Double { count == 0 ? 0 : Self.finite(scaledSum / Double(count) / Self.scale) }
 
   private static func finite(_ number: Double) -> Double {
     max(-.greatestFiniteMagnitude, min(.greatestFiniteMagnitude, number))

@@ -72,7 +72,7 @@ package final class DaemonStatus: Sendable {
     values.withLock { values in
       RulesInForce(
         live: values.catalog,
-        candidate: values.candidate.flatMap { rules in values.rollout.map { (rules, $0.share) } })
+        candidate: values.candidate.flatMap { rules in values.rollout.map { (rules: rules, share: $0.share) } })
     }
   }
 
@@ -233,9 +233,7 @@ package final class DaemonStatus: Sendable {
       "effects_held": .bool(effectsAreHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(sinks)),
-      "timers": .object([
-        "looping": .array(looping(services).map(\.json)), "away": .object(JSONObject(awayTimers(services))),
-      ]),
+      "timers": timers(services),
       "connections": .object([
         "open": .integer(Int64(services.places.count)), "limit": .integer(Int64(services.places.total)),
         "sites": .integer(Int64(services.sitePlaces.count)),
@@ -280,6 +278,13 @@ package final class DaemonStatus: Sendable {
     var problem: String {
       "the rule '\(rule)' of the plugin \(plugin) sets timers in a loop; subjects with one: \(subjects)"
     }
+  }
+
+  /// The member `timers` of `health`.
+  private func timers(_ services: Services) -> JSONValue {
+    [
+      "looping": .array(looping(services).map(\.json)), "away": .object(JSONObject(awayTimers(services))),
+    ]
   }
 
   private func looping(_ services: Services) -> [Looping] {
