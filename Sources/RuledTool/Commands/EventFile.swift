@@ -214,9 +214,9 @@ private struct EventFileSummary {
   private(set) var sent = 0
   /// Those of them that it had accepted before.
   private(set) var duplicates = 0
-  /// Those of them whose type or data differ from what it had accepted.
+  /// Those duplicates whose type or data differ from what it had accepted.
   private(set) var differences = 0
-  /// Those of them that a plugin failed on.
+  /// Accepted events that a plugin failed on.
   private(set) var failed = 0
   /// Lines that are no event, and events that the daemon refused.
   private(set) var refused = 0
