@@ -125,7 +125,7 @@ import Testing
     let later = LaterNode(Certificates.shared.identity("a"), limits: PeerRig.limits)
     later.open(on: rig.a, at: try #require(NodeAddress("127.0.0.1:\(rig.relay.port)")), kind: 200)
     #expect(
-      eventually { later.ends.items == ["the peer says: the peer has sent what is no frame that may come now"] })
+      eventually { later.ends.items == ["the peer says: node b has no use for a connection of this kind"] })
     client.send("still there")
     #expect(daemon.receive(11) == "still there")
     #expect(rig.link.isUp && rig.linkings == 1 && rig.clients.items.count == 1)

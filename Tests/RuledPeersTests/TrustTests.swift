@@ -99,31 +99,4 @@ import Testing
     }
     #expect(error?.description == "listen: address already in use")
   }
-
-  /// A node of another version, which opens a connection of a kind that this one does not know.
-  private final class Stranger: ConnectionOwner, Sendable {
-    let reasons = Journal<String>()
-
-    func ready(_ connection: PeerConnection, peer: String) {
-      connection.send { buffer in [0, 0, 0, 3, 2, 4, 0].withView { buffer.append($0) } }
-    }
-
-    func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { false }
-
-    func ended(_ connection: PeerConnection, reason: String) { reasons.add(reason) }
-  }
-
-  @Test func `a connection of an unknown kind is refused, and the peer is told`() throws {
-    let rig = try PeerRig()
-    let stranger = Stranger()
-    let settings = PeerSettings(name: "a", identity: certificates.identity("a"))
-    let address = try #require(NodeAddress("127.0.0.1:\(rig.listener.port)"))
-    rig.a.post { loop in
-      address.resolve(on: loop) { addresses, _ in
-        try? PeerConnection.open(on: loop, settings, to: "b", at: addresses[0], owner: stranger) { _ in }
-      }
-    }
-    let reason = "the peer says: node b has no use for a connection of this kind"
-    #expect(eventually { stranger.reasons.items == [reason] }, "\(stranger.reasons.items)")
-  }
 }
