@@ -90,6 +90,7 @@ struct rb_vm {
   volatile sig_atomic_t expired;
   volatile uint32_t deadline; /* in ticks of the worker */
   uint32_t begun, end;        /* the ticks at which the budget began, and at which its processor time ends */
+  uint32_t ticks_left;        /* until the deadline, while the clock is stopped */
   bool dead;
   rb_status stopped; /* why it was stopped */
   bool uncounted;    /* instructions are not counted */

@@ -170,6 +170,14 @@ void rb_start_budget(rb_vm *vm, const rb_budget *budget) {
   rb_set_hook(vm);
 }
 
+void rb_pause_time(rb_vm *vm) {
+  uint32_t now = vm->worker->acting->ticks;
+  vm->ticks_left = vm->deadline - now;
+  vm->deadline = now + INT32_MAX;
+}
+
+void rb_resume_time(rb_vm *vm) { vm->deadline = vm->worker->acting->ticks + vm->ticks_left; }
+
 /* Failures --------------------------------------------------------------------------------------------------------------------- */
 
 static void set_position(rb_vm *vm, const char *file, size_t length, int line) {

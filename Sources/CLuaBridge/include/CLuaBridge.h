@@ -274,6 +274,9 @@ typedef struct {
 } rb_cost;
 /* The rules that ran since rb_begin, the one that failed last included; of more than 256 the first. */
 const rb_cost *rb_costs(rb_vm *vm, size_t *count);
+/* Stops the clock of the event's budget while the host explains, and lets it run again. */
+void rb_pause_time(rb_vm *vm);
+void rb_resume_time(rb_vm *vm);
 /* How many operations of the event only an explanation records. */
 size_t rb_recorded(const rb_vm *vm);
 /* Runs one rule on the current event. */

@@ -19,14 +19,31 @@ package struct FalseCondition: Sendable, Equatable {
 }
 
 extension PluginVM {
-  /// How much text may be compiled to explain an event: some milliseconds of its budget.
-  private static let mostExplainedBytes = 1 << 20
+  /// How much is read to explain an event, states and texts to compile: some tens of milliseconds.
+  private static let mostExplainedBytes = 32 << 20
 
-  /// As `run(rule:)`, and records what the rule's `when` looks at.
+  /// Begins to explain a rule, and stops the clock of the event's budget until `endExplanation`.
+  ///
+  /// - Parameter stateBytes: the length of the state that is read for it.
+  /// - Returns: false, and nothing has begun, if the explanation of the event is too long already.
+  package func beginExplanation(of rule: Int, stateBytes: Int) -> Bool {
+    explainedBytes += stateBytes + (when(of: rule)?.text.bytesToCompile ?? 0)
+    guard explainedBytes <= Self.mostExplainedBytes else { return false }
+    rb_pause_time(handle)
+    return true
+  }
+
+  /// Lets the clock run again.
+  package func endExplanation() { rb_resume_time(handle) }
+
+  /// As `run(rule:)`, and records what the rule's `when` looks at; between `beginExplanation` and `endExplanation`.
   package func explain(rule: Int) -> CallResult {
-    guard let (when, file) = when(of: rule) else { return run(rule: rule) }
-    explainedBytes += when.bytesToCompile
-    guard explainedBytes <= Self.mostExplainedBytes else { return run(rule: rule) }
+    func runOnTime() -> CallResult {
+      rb_resume_time(handle)
+      defer { rb_pause_time(handle) }
+      return run(rule: rule)
+    }
+    guard let (when, file) = when(of: rule) else { return runOnTime() }
     let isReplaced = when.rewritten.withView { text in
       file.withSlice { path in
         when.recorder.withSlice {
@@ -34,9 +51,9 @@ extension PluginVM {
         }
       }
     }
-    guard isReplaced else { return run(rule: rule) }
+    guard isReplaced else { return runOnTime() }
     defer { rb_restore_when(handle, Int32(rule)) }
-    return run(rule: rule)
+    return runOnTime()
   }
 
   /// How many of the event's operations only an explanation records.

@@ -28,7 +28,7 @@ package final class PluginVM {
   let coverage: Coverage?
   let notes: LoadNotes?
   private var isFindingCause = false
-  /// How much text was compiled to explain the current event, in bytes.
+  /// How much was read to explain the current event, in bytes.
   var explainedBytes = 0
   var handle: OpaquePointer
   var builder: ManifestBuilder

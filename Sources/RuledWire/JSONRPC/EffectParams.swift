@@ -102,7 +102,8 @@ package struct LeaseParams: Sendable, Equatable {
     let reader = try ParamsReader(request)
     if reader.has("sinks") {
       guard !reader.has("sink") else { throw reader.error("sink", "excludes sinks") }
-      sinks = try reader.strings("sinks") ?? []
+      var known: Set<String> = []
+      sinks = (try reader.strings("sinks") ?? []).filter { known.insert($0).inserted }
       guard !sinks.isEmpty else { throw reader.error("sinks", "must not be empty") }
     } else {
       sinks = [try reader.required("sink")]

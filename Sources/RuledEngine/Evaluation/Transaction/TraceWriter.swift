@@ -62,6 +62,10 @@ final class TraceWriter {
 
   /// Runs a rule and writes an entry for what it did.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
+    guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
+      return runUnexplained(rule, of: plugin, on: vm)
+    }
+    defer { vm.endExplanation() }
     let before = state(of: vm)
     let first = vm.operations.count
     let recorded = vm.recordedCount
@@ -86,6 +90,21 @@ final class TraceWriter {
     writeOperations(vm.operations[first...], of: plugin, to: &json)
     writeConsequences(vm.operations[first...], after: recorded, of: plugin, to: &json)
     endEntry(&json, microseconds: microseconds)
+    return result
+  }
+
+  /// Runs a rule for which the explanation has no room any more.
+  private func runUnexplained(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
+    let result = vm.run(rule: rule)
+    let reason =
+      switch result {
+      case .done: "its event came"
+      case .skipped: "'when' was false"
+      case .failed: "failed: \(vm.failure(rule: nil).message)"
+      }
+    var json = beginEntry(
+      plugin, rule, fired: result != .skipped, reason + "; more is not told, as the explanation is too long")
+    endEmptyEntry(&json, microseconds: 0)
     return result
   }
 
