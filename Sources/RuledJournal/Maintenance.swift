@@ -34,8 +34,12 @@ extension Journal {
 
   // MARK: Forgetting
 
-  /// Erases forgotten subjects from all files and snapshots; stops once `shouldContinue` returns false, and starts over at the next call.
-  package func erase(while shouldContinue: () -> Bool) throws(StoreError) {
+  /// Erases forgotten subjects from all files of the journal, its store and its snapshots.
+  ///
+  /// It stops once `shouldContinue` returns false, and starts over at the next call. A snapshot shares files with the store, so one that is taken after a
+  /// `forget` has the subject's bytes as long as the store's files do.
+  package func erase(from store: RocksStore, while shouldContinue: () -> Bool) throws(StoreError) {
+    try store.flushAll()
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }
     completeCurrent()
@@ -43,7 +47,9 @@ extension Journal {
       guard shouldContinue() else { return }
       try rewrite(summary, without: forgotten)
     }
-    for snapshot in snapshots where snapshot.sequence <= forgotten.last {
+    guard shouldContinue() else { return }
+    try store.compact()
+    for snapshot in snapshots {
       guard shouldContinue() else { return }
       try erase(forgotten, from: snapshot)
     }

@@ -68,20 +68,18 @@ extension Journal {
     }
   }
 
-  /// Erases subjects from a snapshot, so that no file of it has their keys.
+  /// Erases subjects from a snapshot, so that no file of it has anything of what they were before.
   func erase(_ forgotten: ForgottenSubjects, from snapshot: JournalSnapshot) throws(StoreError) {
     let store = try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20)
     let deletes = WriteSet()
     try store.scan(from: [], to: nil) { key, _ in
-      if let subject = (try? ParsedKey(key))?.subject, forgotten.contains(subject) { deletes.delete(key) }
+      if let subject = (try? ParsedKey(key))?.subject, forgotten.isErased(subject, after: snapshot.sequence) {
+        deletes.delete(key)
+      }
       return true
     }
-    if !deletes.isEmpty {
-      try store.commit(deletes, durable: true)
-      try store.compact()
-    }
+    try store.commit(deletes, durable: true)
+    if !deletes.isEmpty || forgotten.first <= snapshot.sequence { try store.compact() }
     try store.close()
-    // RocksDB's manifest contains keys too, until the next opening writes a new one.
-    if !deletes.isEmpty { try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20).close() }
   }
 }

@@ -14,15 +14,19 @@ final class JournalRig {
   private(set) var sequence: UInt64 = 0
   private var versions: [String: UInt64] = [:]
   private var settings = Configuration.Journal()
+  private let flushes: Bool
 
-  init(_ files: InterruptedFiles = InterruptedFiles(), _ change: (inout Configuration.Journal) -> Void = { _ in })
-    throws
-  {
+  /// A new store; with `flushes` it has a thread that flushes.
+  init(
+    _ files: InterruptedFiles = InterruptedFiles(), flushes: Bool = false,
+    _ change: (inout Configuration.Journal) -> Void = { _ in }
+  ) throws {
     folder = TemporaryFolder()
     self.files = files
+    self.flushes = flushes
     change(&settings)
     journal = Journal(folder: folder.path + "/store/journal", settings: settings, files: files)
-    opened = try Self.open(folder, journal)
+    opened = try Self.open(folder, journal, flushes)
   }
 
   var store: RocksStore {
@@ -30,18 +34,21 @@ final class JournalRig {
     return opened
   }
 
-  private static func open(_ folder: TemporaryFolder, _ journal: Journal) throws -> RocksStore {
+  private static func open(_ folder: TemporaryFolder, _ journal: Journal, _ flushes: Bool) throws -> RocksStore {
     try RocksStore(
-      path: folder.path + "/store", blockCacheBytes: 1 << 20, flushes: false,
+      path: folder.path + "/store", blockCacheBytes: 1 << 20, flushes: flushes,
       settings: LogSettings(segmentBytes: 1 << 16, longestBacklog: 100), journal: journal)
   }
 
   /// Ends the process without closing anything, and starts it again.
   func restart() throws {
-    opened = nil
+    end()
     journal = Journal(folder: journal.folder, settings: settings, files: files)
-    opened = try Self.open(folder, journal)
+    opened = try Self.open(folder, journal, flushes)
   }
+
+  /// Ends the process without closing anything.
+  func end() { opened = nil }
 
   var source: LiveJournal { LiveJournal(journal, of: store) }
 
@@ -121,6 +128,7 @@ final class JournalRig {
 
   /// Seals and flushes what is committed.
   func flush() throws {
+    guard !flushes else { return try store.flushAll() }
     try store.seal()
     while store.disk?.sealedSegments ?? 0 > 0 { try store.flushOnce() }
   }
@@ -140,12 +148,13 @@ final class JournalRig {
   /// Whether a text is in any file below the journal's folder, blocks decompressed.
   func isAnywhere(_ text: String) throws -> Bool { try !files(with: text).isEmpty }
 
-  /// The files below the journal's folder that have a text, blocks decompressed.
-  func files(with text: String) throws -> [String] {
+  /// The files below a folder, that of the journal without one, that have a text, blocks decompressed.
+  func files(with text: String, in folder: String? = nil) throws -> [String] {
+    let folder = folder ?? journal.folder
     let needle = Array(text.utf8)
     var found: [String] = []
-    for entry in try BackupFiles.list(journal.folder) {
-      let path = "\(journal.folder)/\(entry.name)"
+    for entry in try BackupFiles.list(folder) {
+      let path = "\(folder)/\(entry.name)"
       if entry.name.hasSuffix(".rj") {
         let file = try JournalFile(path, SystemFiles())
         for block in file.blocks {

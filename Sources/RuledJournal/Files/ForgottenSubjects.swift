@@ -61,8 +61,11 @@ struct ForgottenSubjects: Sendable, Equatable {
     bounds.contains { key, bound in first <= bound && filter.mayHold(key.filter) }
   }
 
-  /// Whether a subject is among them.
-  func contains(_ subject: ByteView) -> Bool { bounds[Key(subject)] != nil }
+  /// Whether a subject was forgotten after a sequence.
+  func isErased(_ subject: ByteView, after sequence: UInt64) -> Bool { bounds[Key(subject), default: 0] > sequence }
+
+  /// The first sequence of a `forget`; the greatest number if there is none.
+  var first: UInt64 { bounds.values.min() ?? .max }
 
   /// The last sequence that is hidden; 0 when there is none.
   var last: UInt64 { bounds.values.max() ?? 0 }

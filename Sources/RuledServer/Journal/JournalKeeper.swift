@@ -10,8 +10,10 @@ final class JournalKeeper: Sendable {
   private let log: any EventLog
   private let now: @Sendable () -> Timestamp
   private let condition = Condition()
-  private nonisolated(unsafe) var isEnding = false  // guarded by `condition`, as the next
+  private nonisolated(unsafe) var isEnding = false  // guarded by `condition`, as the next two
   private nonisolated(unsafe) var isRunning = false
+  /// Whether a file was completed since files were removed last.
+  private nonisolated(unsafe) var hasNewFile = false
 
   /// How long the daemon's end waits for the thread's end, in milliseconds.
   private static let longestEnd = 2_000
@@ -21,6 +23,8 @@ final class JournalKeeper: Sendable {
   /// How often a journal that could not be written is tried again, in milliseconds.
   private static let retrying = 2_000
   /// How often forgotten subjects are erased, in periods: twice a day, and ten minutes after a start.
+  ///
+  /// What fails is tried again in the next period.
   private static let erasing = 720
   private static let firstErasing = 10
   /// The longest time until commits are flushed to the files, in periods.
@@ -37,6 +41,7 @@ final class JournalKeeper: Sendable {
   func start() throws(SystemError) {
     do throws(StoreError) { try service.takeFirstSnapshot(now: now()) } catch { note(error) }
     condition.locked { isRunning = true }
+    service.journal.notify { [weak self] in self?.condition.signal { self?.hasNewFile = true } }
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
 
@@ -50,35 +55,57 @@ final class JournalKeeper: Sendable {
 
   private func run() {
     var periods = 0
+    var mustErase = false
     while shouldContinue {
-      work(periods)
+      mustErase = mustErase || periods % Self.erasing == Self.firstErasing
+      let isDone = attempt { () throws(StoreError) in
+        if periods % Self.flushing == Self.flushing - 1 { try service.store.flushAll() }
+        try keepInBounds()
+        if mustErase { try service.journal.erase(from: service.store) { shouldContinue } }
+      }
+      if isDone { mustErase = false }
       periods += 1
       pause()
     }
     condition.signal { isRunning = false }
   }
 
-  /// Waits for the next period; a journal that could not be written is tried again meanwhile: perhaps its disk has space again, and nothing is flushed.
+  /// Waits for the next period.
+  ///
+  /// Meanwhile files are removed as others are completed, and a journal that could not be written is tried again: perhaps its disk has space
+  /// again, and nothing is flushed.
   private func pause() {
-    for _ in 0..<Self.period / Self.retrying where shouldContinue {
-      let _: Void? = condition.wait(milliseconds: Self.retrying) { isEnding ? () : nil }
+    let end = EngineClock.monotonic + UInt64(Self.period) * 1_000_000
+    while shouldContinue, EngineClock.monotonic < end {
+      let _: Void? = condition.wait(milliseconds: Self.retrying) { isEnding || hasNewFile ? () : nil }
       if service.journal.failure != nil { service.journal.retry() }
+      if condition.locked({ hasNewFile }) { attempt(keepInBounds) }
     }
   }
 
-  private func work(_ periods: Int) {
-    let journal = service.journal
+  /// Takes a snapshot if one is due, and then removes what is not kept any more, also if there is no room for a snapshot.
+  private func keepInBounds() throws(StoreError) {
+    condition.locked { hasNewFile = false }
     let now = now()
+    var problem: StoreError?
+    if service.journal.needsSnapshot(now: now) {
+      do throws(StoreError) { try service.journal.takeSnapshot(of: service.store, now: now) } catch { problem = error }
+    }
+    try service.journal.retain(now: now)
+    if let problem { throw problem }
+  }
+
+  /// Runs `body`, and notes whether the journal is in order; returns whether it is.
+  @discardableResult
+  private func attempt(_ body: () throws(StoreError) -> Void) -> Bool {
     do throws(StoreError) {
-      if periods % Self.flushing == Self.flushing - 1 { try service.store.flushAll() }
-      if journal.needsSnapshot(now: now) { try journal.takeSnapshot(of: service.store, now: now) }
-      try journal.retain(now: now)
-      if periods % Self.erasing == Self.firstErasing {
-        try service.store.flushAll()
-        try journal.erase { shouldContinue }
-      }
+      try body()
       service.keeperError = nil
-    } catch { note(error) }
+      return true
+    } catch {
+      note(error)
+      return false
+    }
   }
 
   private func note(_ error: StoreError) {

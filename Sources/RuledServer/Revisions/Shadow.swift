@@ -44,6 +44,8 @@ final class Shadow: Sendable {
   private static let period: UInt32 = 250_000
   /// How often it adds up what it found while events keep coming, in nanoseconds.
   private static let reportPeriod: UInt64 = 1_000_000_000
+  /// How long the bytes of a forgotten subject may stay in the world's store, in nanoseconds.
+  private static let erasingPeriod: UInt64 = 12 * 3_600 * 1_000_000_000
   /// How long the thread may be without a processor before that counts as being behind, in nanoseconds.
   private static let longestPause: UInt64 = 1_000_000_000
 
@@ -162,6 +164,11 @@ final class Shadow: Sendable {
           state.found = found ?? state.found
           state.behind = behind ?? state.behind
         }
+      }
+      mustErase = mustErase || ready.contains { $0.origin == .forget }
+      if mustErase, EngineClock.monotonic >= erased + Self.erasingPeriod {
+        try base.compact()
+        (mustErase, erased) = (false, EngineClock.monotonic)
       }
       waiting.removeFirst(ready.count)
       if waiting.count < Self.mostEntries { usleep(Self.period) }

@@ -157,6 +157,14 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Seals the active segment, unless it is empty, so that it is flushed.
   func seal() throws(StoreError) { try advance(for: 0) { !segments.active.isEmpty } }
 
+  /// Brings all that the log holds into the database, and goes on in files that are new, not recycled: none has the bytes of commits before.
+  func renewFiles() throws(StoreError) {
+    defer { maker.resumeRecycling() }
+    let last = try maker.stopRecycling()
+    try advance(for: 0) { segments.active.number <= last }
+    try waitForFlush()
+  }
+
   /// Returns once no sealed segment is left; throws why they can't be flushed.
   func waitForFlush() throws(StoreError) {
     if let problem = segments.waitForFlush(below: 1) { throw problem }

@@ -38,6 +38,8 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
   private var nextNumber: UInt64
   /// Files of segments that were flushed, and whether all of each was written to.
   private var unused: [(path: String, hasZeros: Bool)] = []
+  /// Whether files of segments that were flushed are kept.
+  private var recycles = true
   /// A segment made ahead of time.
   private var spare: Made?
   /// Files that were given up; they are removed once the manifest names a later one.
@@ -196,7 +198,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     let path = RedoLog.path(segment.number, in: folder)
     lock.locked {
       let kept = path + ".unused"
-      if segment.fileBytes == settings.segmentBytes, unused.count < Self.mostUnused,
+      if recycles, segment.fileBytes == settings.segmentBytes, unused.count < Self.mostUnused,
         (try? files.rename(path, to: kept)) != nil
       {
         unused.append((kept, segment.hasZeros))
@@ -205,6 +207,20 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
       }
     }
   }
+
+  /// Removes the files that are kept and the torn ends of logs, and keeps no others until `resumeRecycling`; gives the number of the last file that was made.
+  func stopRecycling() throws(StoreError) -> UInt64 {
+    try lock.locked { () throws(StoreError) in
+      recycles = false
+      let torn = try files.names(in: folder).filter { $0.hasSuffix(".torn") }.map { "\(folder)/\($0)" }
+      for path in torn + unused.map(\.path) { try files.remove(path) }
+      unused.removeAll()
+      return nextNumber - 1
+    }
+  }
+
+  /// Keeps files of segments that are flushed from now on.
+  func resumeRecycling() { lock.locked { recycles = true } }
 
   /// Removes the active segment's file, those of segments that were not begun, and those that are kept.
   func removeFiles(and active: String) {

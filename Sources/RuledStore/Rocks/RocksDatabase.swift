@@ -120,11 +120,17 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   }
 
   /// Rewrites all files, so that everything removed or expired is gone from them.
-  func compact() {
+  func compact() throws(StoreError) {
     let compacting = rocksdb_compactoptions_create()
     defer { rocksdb_compactoptions_destroy(compacting) }
     rocksdb_compactoptions_set_bottommost_level_compaction(compacting, 2)
+    rocksdb_compactoptions_set_exclusive_manual_compaction(compacting, 0)
+    // RocksDB does not return the error of a compaction, but it counts it.
+    let errors = property("rocksdb.background-errors")
     rocksdb_compact_range_opt(handle, compacting, nil, 0, nil, 0)
+    guard property("rocksdb.background-errors") == errors else {
+      throw StoreError(.inputOutput, "the files of the store at \(path) can't be rewritten")
+    }
   }
 
   /// Writes a copy into the new folder `target`.

@@ -216,10 +216,15 @@ package final class RocksStore: StateStore {
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
 
-  /// Brings the log into the database and rewrites all of its files, so that everything removed or expired is gone from them.
+  /// Brings the log into the database and rewrites all files, so that nothing that was removed or has expired before is in a file of the store.
+  ///
+  /// It reads and writes as much as the store has. Reads and commits go on meanwhile, but for the moment in which the database is opened anew: its MANIFEST
+  /// has the first and last keys of the files that are gone.
   package func compact() throws(StoreError) {
-    try flushAll()
-    try access.reading { (database) throws(StoreError) in database.compact() }
+    try log.renewFiles()
+    // Without the lock, which a flush needs that opens the database anew.
+    try access.reading({ (database) throws(StoreError) in database }).compact()
+    try flusher.paused { () throws(StoreError) in try access.reopen() }
   }
 
   /// Seals what the log holds and waits until all of it is in the journal and in the database.

@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledJSON
 import RuledJournal
+import RuledStore
 import TestSupport
 import Testing
 
@@ -123,8 +124,9 @@ extension EndToEnd {
       #expect(hidden.entries.filter { $0.subject == "user:told" }.count == 2)
       #expect(try hidden.difference() == nil)
       let journal = Journal(of: daemon.store, settings: Configuration.Journal())
-      journal.start()
-      try journal.erase { true }
+      let opened = try RocksStore(path: daemon.store, journal: journal)
+      try journal.erase(from: opened) { true }
+      try opened.close()
       let erased = try RecordedPast(store: daemon.store)
       #expect(erased.entries.contains { $0.origin == .forget && $0.subject.isEmpty })
       #expect(erased.entries.count == hidden.entries.count)
