@@ -49,8 +49,14 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     package var blockBytes = 0
   }
 
-  /// The size in bytes from which on a file is complete.
-  private static let fileBytes = 64 << 20
+  /// Called whenever a file is complete.
+  private let completed = Mutex<(@Sendable () -> Void)?>(nil)
+
+  /// From now on `body` is called whenever a file is complete, so that the journal is kept within its room.
+  package func notify(_ body: @escaping @Sendable () -> Void) { completed.withLock { $0 = body } }
+
+  /// The size in bytes from which on a file is complete: files are removed whole, so each is a small part of what may be kept.
+  func fileBytes(_ settings: Configuration.Journal) -> Int { min(64 << 20, max(settings.maxBytes / 8, 256 << 10)) }
 
   /// The journal in `folder`; its files are opened at the first use.
   package init(
@@ -253,7 +259,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     try writer.append(block.bytes, header)
     current?.add(header)
     current?.bytes = writer.end
-    if writer.end >= Self.fileBytes || current.map(isOld) ?? false { try complete(writer) }
+    if writer.end >= fileBytes(settings) || current.map(isOld) ?? false { try complete(writer) }
   }
 
   /// Whether a file spans so much time that its oldest entries would be kept much longer than configured.
@@ -269,6 +275,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     current = nil
     self.writer = nil
     publish(summary)
+    completed.withLock { $0 }?()
   }
 
   /// Shows readers a file, all of which is durable.

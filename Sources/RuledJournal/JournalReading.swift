@@ -55,6 +55,17 @@ package struct LiveJournal: JournalSource {
     }
   }
 
+  package var first: UInt64 {
+    let logged = store.loggedCommits
+    var first = journal.state.contents.first
+    guard first == 0 else { return first }
+    forEach(in: logged, from: 0) { view in
+      first = view.sequence
+      return view.flags.contains(.isSilent)
+    }
+    return first
+  }
+
   package var gaps: [JournalGap] {
     // Read before the log and the files, so that what was committed by now is in one of these.
     let committed = (try? store.lastSequence()) ?? 0
@@ -102,6 +113,8 @@ package struct FolderJournal: JournalSource {
   package func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
     _ = try contents.forEach(in: range, files, hides: { forgotten.hides($0) }, { body($0.entry) })
   }
+
+  package var first: UInt64 { contents.first }
 
   package var gaps: [JournalGap] { contents.gaps }
 

@@ -26,12 +26,26 @@ package struct JournalGap: Sendable, Equatable {
   package var last: UInt64
   /// Why it is missing.
   package var reason: String
+  /// Whether the entries are there, and only a snapshot is missing to replay them from.
+  package var isListed: Bool
 
   /// A gap.
-  package init(first: UInt64, last: UInt64, reason: String) {
+  package init(first: UInt64, last: UInt64, reason: String, isListed: Bool = false) {
     self.first = first
     self.last = last
     self.reason = reason
+    self.isListed = isListed
+  }
+}
+
+extension JournalGap {
+  /// The gap as `log`, `journal` and reports show it.
+  package var json: JSONValue {
+    var json: JSONObject = [
+      "first": .integer(Int64(clamping: first)), "last": .integer(Int64(clamping: last)), "reason": .string(reason),
+    ]
+    if isListed { json["listed"] = true }
+    return .object(json)
   }
 }
 
@@ -57,9 +71,31 @@ package protocol JournalSource: Sendable {
   /// Calls `body` with each entry in the range, in ascending order of sequence, until it returns false.
   func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError)
 
+  /// The first sequence that it covers, 0 if it is empty.
+  var first: UInt64 { get }
+
   /// What is missing between the first and the last entry.
   var gaps: [JournalGap] { get }
 
   /// The snapshots, the oldest first.
   var snapshots: [JournalSnapshot] { get }
+}
+
+extension JournalSource {
+  /// The snapshots that entries can be replayed from: none of the entries that follow them was removed.
+  package var bases: [JournalSnapshot] {
+    let first = first
+    return snapshots.filter { $0.sequence + 1 >= first }
+  }
+
+  /// The entries up to `last` that can't be replayed, because what came before them was removed; nil if there are none.
+  package func withoutBase(through last: UInt64) -> JournalGap? {
+    let first = first
+    let end = min(last, bases.first?.sequence ?? last)
+    guard first > 1, end >= first else { return nil }
+    return JournalGap(
+      first: first, last: end,
+      reason: "what came before was removed, and there is no snapshot of the store from then to replay them from",
+      isListed: true)
+  }
 }

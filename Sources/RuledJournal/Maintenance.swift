@@ -5,9 +5,10 @@ package import RuledStore
 extension Journal {
   // MARK: Retention
 
-  /// Removes files, the oldest first, that are older than `keep`, or until the rest is smaller than `max_gib`.
+  /// Removes files, the oldest first, that are older than `keep`, or until the rest and the file that comes next are smaller than `max_gib`.
   package func retain(now: Timestamp) throws(StoreError) {
     let settings = writing.locked { self.settings }
+    let room = settings.maxBytes - min(settings.maxBytes / 8, fileBytes(settings))
     let cutoff = now.microseconds - settings.keep
     if let last = state.contents.summaries.last, !last.isComplete, last.entries > 0, last.latest < cutoff {
       completeCurrent()
@@ -15,7 +16,7 @@ extension Journal {
     while let oldest = state.contents.summaries.first {
       let bytes = state.contents.summaries.reduce(0) { $0 + $1.bytes }
       guard oldest.isComplete || state.contents.summaries.count > 1,
-        bytes > settings.maxBytes || (oldest.entries > 0 && oldest.latest < cutoff)
+        bytes > room || (oldest.entries > 0 && oldest.latest < cutoff)
       else { break }
       published.withLock { state in
         state.contents.summaries.removeFirst()

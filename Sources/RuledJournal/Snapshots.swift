@@ -33,12 +33,18 @@ extension Journal {
   /// The snapshots, the earliest first.
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
 
-  /// Whether a snapshot is due: there is none, the last one is old, entries after it are missing, or the clock was set to before it.
+  /// Whether a snapshot is due: there is none, the last one is old, entries after it are missing or will soon be removed, or the clock was set to
+  /// before it.
+  ///
+  /// So a file that is removed since all take too much room leaves others without a snapshot only while less than a quarter of the room is new.
   package func needsSnapshot(now: Timestamp) -> Bool {
     guard let last = snapshots.last else { return true }
     let age = now.microseconds - last.at.microseconds
-    let every = writing.locked { settings.snapshot }
-    return age >= every || age < 0 || state.contents.gaps.contains { $0.last > last.sequence }
+    let settings = writing.locked { self.settings }
+    let contents = state.contents
+    let newBytes = contents.summaries.reduce(0) { $1.first > last.sequence ? $0 + $1.bytes : $0 }
+    return age >= settings.snapshot || age < 0 || newBytes >= settings.maxBytes / 4
+      || last.sequence + 1 < contents.first || contents.gaps.contains { $0.last > last.sequence }
   }
 
   /// Takes a snapshot of a store on the same file system; commits go on meanwhile.

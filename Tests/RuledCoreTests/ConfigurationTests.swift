@@ -202,6 +202,14 @@ import Testing
     #expect(try errors(text) == [message])
   }
 
+  @Test func `A journal is not kept for a shorter time than there is between its snapshots`() throws {
+    let journal = try Configuration.decode(JSONValue(parsing: #"{"journal":{"keep":"1h"}}"#)).get().journal
+    #expect(journal.snapshot == 3_600_000_000)
+    let refused = try errors(#"{"journal":{"keep":"1h","snapshot":"1d"}}"#)
+    #expect(refused.count == 1 && refused[0].hasPrefix("journal.keep: shorter than journal.snapshot"), "\(refused)")
+    #expect(try errors(#"{"journal":{"keep":"0","snapshot":"1d"}}"#).isEmpty)
+  }
+
   @Test func `All errors are told at once and an empty Lua table is an empty list`() throws {
     #expect(try errors(#"{"workers":true,"limits":{"x":1,"in_flight":0}}"#).count == 3)
     #expect(try errors(#"{"admins":{},"plugins":{},"sinks":{"a":{}}}"#).isEmpty)

@@ -77,6 +77,102 @@ import Testing
     try copy.close()
   }
 
+  @Test
+  func `no file of the store has a forgotten subject's bytes, also in a snapshot that was taken after the forget`()
+    throws
+  {
+    let rig = try JournalRig(flushes: true)
+    let store = rig.folder.path + "/store"
+    try rig.send("secret:person", #"{"x":"hidden 8d1f40c2b7"}"#, decisions: #""p":{"x":"hidden 8d1f40c2b7"}"#)
+    try rig.send("secret:again", #"{"x":"hidden 8d1f40c2b7"}"#)
+    try rig.send("other")
+    try rig.flush()
+    try rig.forget("secret:person")
+    try rig.forget("secret:again")
+    try rig.flush()
+    try rig.send("secret:again", #"{"x":"new"}"#)
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 5))
+    try rig.send("late:person", #"{"x":"hidden 8d1f40c2b7"}"#)
+    try rig.forget("late:person")
+    let before = try rig.files(with: "hidden 8d1f40c2b7", in: store)
+    #expect(before.contains { $0.hasPrefix("log/") } && before.contains { $0.hasPrefix("journal/snapshots/") })
+    try rig.journal.erase(from: rig.store) { true }
+    for name in ["hidden 8d1f40c2b7", "secret:person", "late:person"] {
+      #expect(try rig.files(with: name, in: store).isEmpty, "\(name)")
+    }
+    // A subject that came back before the snapshot is still in it, although another one was forgotten since.
+    let copy = try RocksStore(path: try #require(rig.journal.snapshots.first).path)
+    var subjects: [String] = []
+    try copy.scan(from: [], to: nil) { key, _ in
+      if case .record(let subject)? = try? ParsedKey(key) { subjects.append(String(decoding: subject, as: UTF8.self)) }
+      return true
+    }
+    #expect(subjects == ["other", "secret:again"])
+    try copy.close()
+    try rig.send("other")
+    try rig.restart()
+    rig.journal.start()
+    #expect(try rig.entries().map(\.subject) == ["other", "", "", "secret:again", "", "other"])
+  }
+
+  @Test func `a snapshot is taken before files go for which there is no room, and what has none before it is said`()
+    throws
+  {
+    let rig = try JournalRig { $0.maxBytes = 6_000 }
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 0))
+    for _ in 1...60 {
+      try rig.send("a")
+      try rig.flush()
+      rig.journal.completeCurrent()
+      if rig.journal.needsSnapshot(now: Timestamp(microseconds: 60_000_000)) {
+        try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 60_000_000))
+      }
+      try rig.journal.retain(now: Timestamp(microseconds: 60_000_000))
+      let entries = try rig.entries().map(\.sequence)
+      let base = try #require(rig.source.bases.first)
+      #expect(entries.isEmpty || base.sequence + 1 >= entries[0])
+      #expect(base.sequence < UInt64(entries.count) / 2 + (entries.first ?? 1))
+      #expect(rig.journal.figures.bytes <= 6_000)
+    }
+    let first = try #require(try rig.entries().first).sequence
+    let base = try #require(rig.source.bases.first)
+    #expect(first > 1)
+    let gap = rig.source.withoutBase(through: .max)
+    #expect(gap.map { [$0.first, $0.last] } ?? [] == (base.sequence < first ? [] : [first, base.sequence]))
+    #expect(try rig.tools.withoutBase(through: .max) == gap && rig.tools.bases == rig.source.bases)
+    #expect(rig.journal.snapshots == rig.source.bases)
+  }
+
+  @Test func `entries whose snapshot was too old are said to have none, and a snapshot is due`() throws {
+    let rig = try JournalRig { $0.maxBytes = 2_500 }
+    try rig.journal.takeSnapshot(of: rig.store, now: Timestamp(microseconds: 0))
+    for _ in 1...20 {
+      try rig.send("a")
+      try rig.flush()
+      rig.journal.completeCurrent()
+    }
+    #expect(rig.source.withoutBase(through: .max) == nil)
+    try rig.journal.retain(now: Timestamp(microseconds: 0))
+    let first = try #require(try rig.entries().first).sequence
+    #expect(first > 1 && rig.source.bases.isEmpty)
+    #expect(rig.source.withoutBase(through: 20).map { [$0.first, $0.last] } == [first, 20])
+    #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: 0)))
+  }
+
+  @Test func `a file has at most an eighth of the room, so that little room is kept too`() throws {
+    let rig = try JournalRig { $0.maxBytes = 4 << 20 }
+    var random = SeededRandom(seed: 3)
+    for _ in 1...60 {
+      let text = (0..<16_000).map { _ in String(random.next(), radix: 36) }.joined()
+      try rig.send("a", "{\"x\":\"\(text)\"}")
+      try rig.flush()
+      try rig.journal.retain(now: Timestamp(microseconds: 0))
+      #expect(rig.journal.figures.bytes <= 4 << 20)
+    }
+    #expect(try #require(try rig.entries().first).sequence > 1)
+    #expect(rig.journal.figures.files > 4)
+  }
+
   @Test func `a snapshot has all up to its sequence, and goes with the files behind it`() throws {
     let rig = try JournalRig { $0.keep = 8 * Self.day }
     #expect(rig.journal.needsSnapshot(now: Timestamp(microseconds: Self.day)))

@@ -14,6 +14,7 @@ import Testing
     let entries: [JournalEntry]
     var gaps: [JournalGap] = []
     let snapshots: [JournalSnapshot] = []
+    var first: UInt64 { entries.first?.sequence ?? 0 }
 
     func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
       for entry in entries where entry.sequence >= range.first && range.until.map({ entry.at <= $0 }) ?? true {

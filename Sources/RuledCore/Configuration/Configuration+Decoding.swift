@@ -121,7 +121,14 @@ extension Configuration.Journal {
     section.read("max_gib", expected: "a number above 0, at most \(1 << 20)") { value in
       value.doubleValue.flatMap { $0 > 0 && $0 <= Double(1 << 20) ? $0 : nil }
     }.map { maxBytes = Int($0 * Double(1 << 30)) }
+    if isOn { snapshot = min(snapshot, keep) }
     section.text("snapshot", expected: "a duration such as \"1d\"", DurationText.parse).map { snapshot = $0 }
+    if isOn, snapshot > keep {
+      section.note(
+        ["keep"],
+        "shorter than journal.snapshot, so entries would be removed before there is a snapshot to replay them from; "
+          + "raise keep, or lower snapshot")
+    }
     section.read("redact", expected: "an array of paths in the data of events, such as \"profile.phone\"") { value in
       Configuration.names(value).flatMap { names in
         names.allSatisfy { !$0.hasPrefix(".") && !$0.hasSuffix(".") && !$0.contains("..") } ? names : nil

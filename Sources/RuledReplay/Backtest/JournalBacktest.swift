@@ -32,8 +32,10 @@ package final class JournalBacktest {
     package var isWhole: Bool
   }
 
-  /// The parts of the history that are missing between the states to begin from and the end.
+  /// The parts of the history that are missing between the beginning of the range and its end, or can't be replayed.
   package let gaps: [JournalGap]
+  /// Why nothing can be played of a range that has events, and what to do about it; nil if something can be.
+  package let problem: String?
   /// How many entries there are to play.
   package let count: Int
   private let source: any JournalSource
@@ -60,15 +62,10 @@ package final class JournalBacktest {
     self.source = source
     self.selection = selection
     self.temporary = temporary
-    var first: UInt64?
-    try source.forEach(in: JournalRange()) { entry in
-      first = entry.sequence
-      return false
-    }
-    let base = Self.base(of: source, first: first ?? 0, since: selection.since)
+    let base = Self.base(of: source, since: selection.since)
     snapshot = base
     var range = JournalRange()
-    range.first = base.map { $0.sequence + 1 } ?? 0
+    range.first = base.map { $0.sequence + 1 } ?? (source.first > 1 ? .max : 0)
     range.until = selection.until
     self.range = range
     var (count, last, isRead) = (0, UInt64(0), true)
@@ -79,14 +76,42 @@ package final class JournalBacktest {
       return isRead
     }
     (self.count, self.isRead) = (count, isRead)
-    gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
+    let gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
+    let before = try Self.withoutBase(in: source, selection, before: range.first)
+    self.gaps = (before.map { [$0] } ?? []) + gaps
+    problem = count > 0 || !isRead ? nil : before.map { Self.problem($0, base) }
   }
 
   /// The snapshot to begin from; nil to begin with the journal, from empty states.
-  private static func base(of source: any JournalSource, first: UInt64, since: Timestamp?) -> JournalSnapshot? {
-    let snapshots = source.snapshots
-    if let since, let before = snapshots.last(where: { $0.at <= since }) { return before }
-    return first <= 1 ? nil : snapshots.first
+  private static func base(of source: any JournalSource, since: Timestamp?) -> JournalSnapshot? {
+    let bases = source.bases
+    if let since, let before = bases.last(where: { $0.at <= since }) { return before }
+    return source.first <= 1 ? nil : bases.first
+  }
+
+  /// The entries of the range before the sequence `first`, which can't be replayed.
+  private static func withoutBase(
+    in source: any JournalSource, _ selection: Selection, before first: UInt64
+  ) throws(StoreError) -> JournalGap? {
+    guard first > 0, var gap = source.withoutBase(through: first - 1) else { return nil }
+    var range = JournalRange()
+    range.last = gap.last
+    (range.since, range.until) = (selection.since, selection.until)
+    var found: UInt64?
+    try source.forEach(in: range) { entry in
+      found = entry.sequence
+      return false
+    }
+    guard let found else { return nil }
+    gap.first = found
+    return gap
+  }
+
+  private static func problem(_ gap: JournalGap, _ base: JournalSnapshot?) -> String {
+    let begin =
+      base.map { "the earliest snapshot is of \($0.at.rfc3339)" } ?? "the journal has no snapshot to begin from"
+    return "nothing can be replayed of this range: \(gap.reason); \(begin), and what happens later can be replayed. "
+      + "To look back further, raise journal.max_gib or journal.keep, or lower journal.snapshot"
   }
 
   /// Plays the range on both sides.
@@ -168,7 +193,7 @@ package final class JournalBacktest {
   ) throws(RequestError) -> (isWhole: Bool, end: Timestamp?) {
     guard isRead else { return (false, nil) }
     var failure: RequestError?
-    var missing = gaps[...]
+    var missing = gaps.filter { !$0.isListed }[...]
     var (played, isWhole) = (0, true)
     var end = selection.until
     do throws(StoreError) {

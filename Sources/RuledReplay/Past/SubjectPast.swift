@@ -185,25 +185,41 @@ package final class SubjectPast {
     guard let last = entries.last else { return (MemoryStore(), 0) }
     let start = (entries.dropLast().lastIndex { $0.origin == .forget }).map { $0 + 1 } ?? 0
     if entries[start].version == 1, try isWhole(entries[start...]) { return (MemoryStore(), start) }
-    guard let snapshot = sources.journal.snapshots.last(where: { $0.sequence < last.sequence }) else {
+    guard let snapshot = sources.journal.bases.last(where: { $0.sequence < last.sequence }) else {
+      let gap = sources.journal.withoutBase(through: last.sequence)
+      let reason = gap.map { "sequences \($0.first) to \($0.last) can't be replayed: \($0.reason)" }
       throw RequestError(
         .notFound,
-        "the journal has the events of '\(subject)' from version \(entries[start].version) on, and no snapshot before the "
-          + "one that is asked for: there is nothing to replay from; raise journal.keep to look back further")
+        "the journal has the events of '\(subject)' from version \(entries[start].version) on, and nothing to replay them "
+          + "from up to the one that is asked for" + (reason.map { "; \($0)" } ?? "")
+          + "; to look back further, raise journal.keep or journal.max_gib, or lower journal.snapshot")
     }
     let first = entries.firstIndex { $0.sequence > snapshot.sequence } ?? entries.count
-    guard try isWhole(entries[first...]) else {
+    let base: MemoryStore
+    do throws(StoreError) { base = try sources.base(snapshot, subject) } catch { throw error.requestError }
+    guard try isWhole(entries[first...], after: Self.version(of: subject, in: base)) else {
       let gaps = sources.journal.gaps.filter { $0.first > snapshot.sequence && $0.first < last.sequence }
       let bounds = gaps.map { "\($0.first) to \($0.last) (\($0.reason))" }.joined(separator: ", ")
       throw RequestError(
         .notFound, "events of '\(subject)' are missing in the journal, so its state can't be told: sequences \(bounds)")
     }
-    do throws(StoreError) { return (try sources.base(snapshot, subject), first) } catch { throw error.requestError }
+    return (base, first)
   }
 
-  /// Whether no event is missing between the entries.
-  private func isWhole(_ entries: ArraySlice<JournalEntry>) throws(RequestError) -> Bool {
-    var version: UInt64?
+  /// The version that a store has of a subject; 0 if it has none.
+  private static func version(of subject: String, in store: MemoryStore) throws(RequestError) -> UInt64 {
+    let record = ByteBuffer(capacity: 1024)
+    defer { withExtendedLifetime(record) {} }
+    do throws(StoreError) {
+      let key = StoreKey.bytes { StoreKey.record(subject, into: $0) }
+      guard try key.withView({ (key) throws(StoreError) in try store.get(key, into: record) }) else { return 0 }
+      return try SubjectRecordView(record.bytes).version
+    } catch { throw error.requestError }
+  }
+
+  /// Whether no event is missing between the entries, the first of which follows version `known`, any if that is nil.
+  private func isWhole(_ entries: ArraySlice<JournalEntry>, after known: UInt64? = nil) throws(RequestError) -> Bool {
+    var version = known
     for entry in entries {
       defer { version = entry.version }
       guard let previous = version else { continue }

@@ -58,12 +58,6 @@ package struct ComparisonResult {
 
   /// The report as `backtest --json` prints it.
   package func json(_ frame: Frame) -> JSONValue {
-    let gaps = frame.gaps.map { gap -> JSONValue in
-      [
-        "first": .integer(Int64(clamping: gap.first)), "last": .integer(Int64(clamping: gap.last)),
-        "reason": .string(gap.reason),
-      ]
-    }
     func explain(_ subject: String, _ event: String) -> JSONValue {
       .string(
         "rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(frame.folder.quotedForShell)")
@@ -86,7 +80,7 @@ package struct ComparisonResult {
         "since": Self.time(range.since), "until": Self.time(range.until),
         "first": .integer(Int64(clamping: range.first)), "last": .integer(Int64(clamping: range.last)),
       ],
-      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(gaps),
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(frame.gaps.map(\.json)),
       "baseline": .string(frame.baseline), "candidate": .string(frame.candidate), "fidelity": fidelity,
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
       "messages": messages.json, "timers": timers.json, "failures": failures,

@@ -70,9 +70,10 @@ package struct BacktestPage {
     }
     page.element("p", "about") { $0.text(about) }
     for gap in report.elements("gaps") {
+      let what = gap["listed"] == true ? "not replayed" : "no entries"
       page.element("p", "bad") { page in
         page.text(
-          "no entries \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): \(gap["reason"]?.brief ?? "?")")
+          "\(what) \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): \(gap["reason"]?.brief ?? "?")")
       }
     }
     for exceeded in report.elements("exceeded") { page.element("p", "bad") { $0.text("exceeded: \(exceeded.brief)") } }

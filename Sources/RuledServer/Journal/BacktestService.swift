@@ -121,10 +121,13 @@ final class BacktestService: Sendable {
     let selection = JournalBacktest.Selection(
       since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now)
     ) { subjects.contains($0) }
+    let backtest: JournalBacktest
     do throws(StoreError) {
-      return try JournalBacktest(
+      backtest = try JournalBacktest(
         journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in shouldContinue() })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
+    if let problem = backtest.problem { throw RequestError(.unavailable, problem) }
+    return backtest
   }
 
   // MARK: The client

@@ -117,7 +117,7 @@ final class JournalService: Sendable {
     text.append("{\"entries\":[")
     let start = text.count
     var count = 0
-    var last: UInt64?
+    var (first, last): (UInt64?, UInt64?) = (nil, nil)
     var isCut = false
     let source = source
     var committed: UInt64 = 0
@@ -131,13 +131,17 @@ final class JournalService: Sendable {
         }
         if text.count > start { text.append(UInt8(ascii: ",")) }
         entry.write(to: text)
+        first = first ?? entry.sequence
         last = entry.sequence
         count += 1
         return true
       }
     } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
     text.append("],\"gaps\":")
-    JSONValue.array(source.gaps.map(\.json)).write(to: text)
+    let listed = source.withoutBase(through: committed).flatMap { gap in
+      gap.last >= first ?? .max && gap.first <= last ?? 0 ? gap : nil
+    }
+    JSONValue.array((source.gaps + [listed].compactMap { $0 }).map(\.json)).write(to: text)
     if isCut, let last {
       text.append(",\"next\":")
       text.append(decimal: Int64(clamping: last))

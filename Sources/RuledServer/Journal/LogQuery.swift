@@ -88,12 +88,3 @@ extension JournalEntry {
     json.endObject()
   }
 }
-
-extension JournalGap {
-  /// The gap as `log` and `journal` show it.
-  var json: JSONValue {
-    .object([
-      "first": .integer(Int64(clamping: first)), "last": .integer(Int64(clamping: last)), "reason": .string(reason),
-    ])
-  }
-}

@@ -51,11 +51,14 @@ struct BacktestSource {
     _ selection: SubjectSelection, shouldContinue: (_ read: Int) -> Bool
   ) throws(ToolError) -> BacktestRun.Events {
     if let file { return .file(file) }
+    let backtest: JournalBacktest
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")
       let range = JournalBacktest.Selection(since: since, until: until) { selection.contains($0) }
-      return .journal(try JournalBacktest(source, range, temporary: Self.temporary, shouldContinue: shouldContinue))
+      backtest = try JournalBacktest(source, range, temporary: Self.temporary, shouldContinue: shouldContinue)
     } catch { throw ToolError("the journal can't be read: \(error)") }
+    if let problem = backtest.problem { throw ToolError(problem) }
+    return .journal(backtest)
   }
 
   /// The folder for what does not fit into memory.

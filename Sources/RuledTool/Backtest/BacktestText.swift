@@ -43,7 +43,8 @@ struct BacktestText {
     text += "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject")), "
     text += "\(since) – \(until)\n"
     for gap in report.elements("gaps") {
-      text += style.yellow("no entries \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): ")
+      let what = gap["listed"] == true ? "not replayed" : "no entries"
+      text += style.yellow("\(what) \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): ")
       text += "\(gap["reason"]?.brief ?? "?")\n"
     }
     return text + fidelity

@@ -69,7 +69,9 @@ package enum LogCommand: Command {
 
   private static func text(gap: JSONValue) -> String? {
     guard let reason = gap.member("reason")?.stringValue else { return nil }
-    return "the journal lacks the sequences \(gap.count("first")) to \(gap.count("last")): \(reason.printable)\n"
+    let isListed = gap.member("listed")?.boolValue == true
+    return "the journal \(isListed ? "can't replay" : "lacks") the sequences \(gap.count("first")) to "
+      + "\(gap.count("last")): \(reason.printable)\n"
   }
 
   private static func print(_ entry: JSONValue, asJSON: Bool, _ environment: ToolEnvironment) {
