@@ -73,7 +73,7 @@ package struct RecordedHistory: Sendable {
       if !senders.contains(sent) { absent.insert(sent) }
       return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
-    case .forget: erasures[Array(entry.subject.utf8).hash64(seed: 0)] = entry.at.microseconds
+    case .forget: erasures[entry.subject.nameHash] = entry.at.microseconds
     case .client, .retry, .rules: break
     }
     return nil
@@ -90,12 +90,12 @@ package struct RecordedHistory: Sendable {
   /// Whether the event is played with which the subject sent something at that time, in microseconds.
   func hasSender(_ subject: String, at time: Int64) -> Bool {
     guard isPlayed(subject), absent.isEmpty || !absent.contains(Self.moment(of: subject, time)) else { return false }
-    return erasures.isEmpty || erasures[Array(subject.utf8).hash64(seed: 0)].map { time > $0 } ?? true
+    return erasures.isEmpty || erasures[subject.nameHash].map { time > $0 } ?? true
   }
 
   /// Whether the range erases the subject.
   func isErased(_ subject: String) -> Bool {
-    !erasures.isEmpty && erasures[Array(subject.utf8).hash64(seed: 0)] != nil
+    !erasures.isEmpty && erasures[subject.nameHash] != nil
   }
 
   // MARK: Keys
@@ -133,6 +133,11 @@ extension Failure {
 extension [UInt8] {
   /// The hash of the bytes, the same in every process.
   func hash64(seed: UInt64) -> UInt64 { withView { RuledCore.hash64($0, seed: seed) } }
+}
+
+extension String {
+  /// The hash of a subject's name, the same in every process.
+  var nameHash: UInt64 { withView { RuledCore.hash64($0, seed: 0) } }
 }
 
 extension [UInt64] {

@@ -6,12 +6,20 @@ import RuledJSON
 struct MessageText {
   /// The key that a recorded message and its counterpart in a world share, whatever their data.
   let key: UInt64
+  /// The hashes of the sender and the receiver, whose messages are applied in the order in which they were sent.
+  let pair: Pair
   /// Its id.
   let id: String
   /// The subject whose event sent it.
   let from: String
   /// When it was sent, in microseconds.
   let time: Int64
+
+  /// Who sends a message to whom.
+  struct Pair: Hashable {
+    let sender: UInt64
+    let receiver: UInt64
+  }
 }
 
 /// Reads the events in journal entries.
@@ -37,7 +45,8 @@ final class EntryReader {
       let type = object.member("type")?.text, let time = object.member("time")?.text
     else { return nil }
     let key = RecordedHistory.key(ofMessageTo: target, from: from, type: type, time: time)
-    return MessageText(key: key, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
+    let pair = MessageText.Pair(sender: from.nameHash, receiver: target.nameHash)
+    return MessageText(key: key, pair: pair, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
   }
 
   /// When a stored timer is due, in microseconds; nil if the text is no timer.
@@ -60,7 +69,7 @@ extension [UInt8] {
   }
 }
 
-/// The messages of a world that wait until their recorded counterpart is played.
+/// The messages of a world that wait until their recorded counterpart is played, and those that only this world has and that wait behind these.
 struct WaitingMessages {
   private struct Entry {
     let id: String
@@ -69,13 +78,25 @@ struct WaitingMessages {
   }
 
   private var entries: [UInt64: [Entry]] = [:]
+  /// The sequences of the messages that wait for their counterpart, in order, by sender and receiver.
+  private var pairs: [MessageText.Pair: [UInt64]] = [:]
+  /// The messages that only this world has and that wait behind these, in order, likewise.
+  private var held: [MessageText.Pair: [CommitBatch.Message]] = [:]
 
   /// How many messages with that key wait.
   func count(of key: UInt64) -> Int { entries[key]?.count ?? 0 }
 
-  /// Adds a message; one that is parked must be retried before it can be delivered.
+  /// Adds a message; one that is parked must be retried before it can be delivered, and holds none back.
   mutating func add(_ message: CommitBatch.Message, _ text: MessageText, isParked: Bool = false) {
     entries[text.key, default: []].append(Entry(id: text.id, message: message, isParked: isParked))
+    if !isParked { pairs[text.pair, default: []].append(message.sequence) }
+  }
+
+  /// Holds a message that only this world has if one waits that was sent before it by the same sender to the same subject; false if none does.
+  mutating func hold(_ message: CommitBatch.Message, _ text: MessageText) -> Bool {
+    guard pairs[text.pair] != nil else { return false }
+    held[text.pair, default: []].append(message)
+    return true
   }
 
   /// Removes the counterpart of a recorded message; nil if there is none.
@@ -90,6 +111,29 @@ struct WaitingMessages {
     let entry = found.remove(at: index)
     entries[recorded.key] = found.isEmpty ? nil : found
     return (entry.message, entry.id, entry.isParked)
+  }
+
+  /// Removes and returns the messages that only this world has and that wait for none any more, now that `message` has been delivered.
+  mutating func release(behind message: CommitBatch.Message, _ text: MessageText) -> [CommitBatch.Message] {
+    guard let left = pairs[text.pair]?.filter({ $0 > message.sequence }) else { return [] }
+    pairs[text.pair] = left.isEmpty ? nil : left
+    guard let behind = held[text.pair] else { return [] }
+    let free = behind.prefix { $0.sequence < left.first ?? .max }
+    held[text.pair] = free.count == behind.count ? nil : Array(behind.dropFirst(free.count))
+    return Array(free)
+  }
+
+  /// Removes what waits for a subject that is erased, but for the counterparts of recorded messages, which then are not delivered.
+  mutating func erase(_ subject: String) {
+    let receiver = subject.nameHash
+    pairs = pairs.filter { $0.key.receiver != receiver }
+    held = held.filter { $0.key.receiver != receiver }
+  }
+
+  /// Forgets the messages that wait for their counterpart, and tells which messages still wait behind some of them.
+  mutating func removeExpected() -> Set<UInt64> {
+    (entries, pairs) = ([:], [:])
+    return Set(held.values.joined().map(\.sequence))
   }
 }
 

@@ -10,8 +10,8 @@ package import RuledStore
 ///
 /// **With a recorded history**, entries are replayed in the recorded order. A message or a timer of this world that the record also has
 /// happens when the record says. A recorded one that this world does not have does not happen. One that only this world has happens when
-/// the daemon would do it: a message right after its sender's event, a timer when it is due. docs/decisions/33 says what an entry contains,
-/// and what is imposed.
+/// the daemon would do it: a message right after its sender's event and after all that the sender sent to the same subject before, a timer when it
+/// is due. docs/decisions/33 says what an entry contains, and what is imposed.
 ///
 /// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
 /// follow their sender's event, and timers fire when they are due.
@@ -98,7 +98,6 @@ package final class World {
   func expect(_ history: RecordedHistory) throws(RequestError) {
     try commit()
     recorded = history
-    waiting = WaitingMessages()
     do throws(StoreError) { try findMessages() } catch { throw error.requestError }
   }
 
@@ -116,7 +115,8 @@ package final class World {
     case .rules: return played
     case .forget:
       try evaluator.forget(entry.subject)
-      diverged.remove(hash(entry.subject))
+      waiting.erase(entry.subject)
+      diverged.remove(entry.subject.nameHash)
       return played
     case .client, .message, .timer, .retry: break
     }
@@ -174,6 +174,7 @@ package final class World {
       if id != text.id, let own = try evaluator.text(of: message) {
         try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
       }
+      defer { if !isParked { ownMessages += waiting.release(behind: message, text) } }
       if try evaluator.deliver(message) { return }
       // An erasure does not see a message whose batch is committed between its evaluation and its own commit.
       if id == text.id, recorded?.isErased(entry.subject) == true {
@@ -211,7 +212,7 @@ package final class World {
     let result = cause.entry(of: made, sequence: sequence)
     let isAsRecorded = recorded != nil && entry.map { $0.consequences == result.consequences } ?? false
     for message in batch.messages[sent...] { try note(message, isRecorded: isAsRecorded) }
-    if recorded == nil || diverged.contains(hash(result.subject)) {
+    if recorded == nil || diverged.contains(result.subject.nameHash) {
       if batch.earliestTimer != nil { for timer in evaluator.timers(setSince: mark) { note(timer) } }
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
@@ -235,7 +236,8 @@ package final class World {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
       guard recorded.isPlayed(receiver) else { return }
     }
-    if isHere(receiver) { ownMessages.append(message) } else { hasMissed = true }
+    guard isHere(receiver) else { return hasMissed = true }
+    if !waiting.hold(message, text) { ownMessages.append(message) }
   }
 
   /// Delivers the messages that only this world has, in the order in which they were sent.
@@ -283,14 +285,13 @@ package final class World {
     if (recorded?.count(of: key) ?? 0) == 0 { ownTimers.add(timer) }
   }
 
-  private func hash(_ subject: String) -> UInt64 { Array(subject.utf8).hash64(seed: 0) }
-
   // MARK: The base
 
   private func findMessages() throws(StoreError) {
     var found: [(message: CommitBatch.Message, text: [UInt8])] = []
+    let held = waiting.removeExpected()
     try context.store.scan(prefix: StoreKey.prefix(.message)) { key, value in
-      if case .message(let subject, let sequence)? = try? ParsedKey(key) {
+      if case .message(let subject, let sequence)? = try? ParsedKey(key), !held.contains(sequence) {
         found.append((CommitBatch.Message(subject: Array(subject), sequence: sequence), Array(value)))
       }
       return true

@@ -138,6 +138,45 @@ import Testing
     #expect(try play(loud, in: world(silent, loud)).map(\.entry.origin) == [.client, .client])
   }
 
+  @Test
+  func `a message of this world alone does not overtake one that the same sender sent to the same subject before`()
+    throws
+  {
+    func rules(_ more: String) -> RulesSource {
+      source(
+        "rule 'a' { on = 'a', run = function(e) send('user:2', 'got', { id = e.id }) \(more) end } "
+          + "rule 'g' { on = 'got', run = function(e, s) s.got = (s.got or 0) + 1 decide('got', s.got) end } "
+          + "rule 'b' { on = 'bonus', run = function(e, s) assert(s.got) decide('bonus', s.got) end }"
+      )
+    }
+    func recorded(_ rules: RulesSource) throws -> [JournalEntry] {
+      var random = SeededRandom(seed: 1)
+      let engine = try RecordingEngine(rules)
+      for round in 0..<3 {
+        for number in 0..<2 { try engine.send(event("a", 10 * round + number)) }
+        try engine.commit()
+        // What is sent now waits while the next event happens.
+        if round == 2 { break }
+        try engine.send(event("a", 10 * round + 5))
+        while engine.waitingCount > 0 { try engine.deliver(&random) }
+        try engine.commit()
+      }
+      while engine.waitingCount > 0 { try engine.deliver(&random) }
+      try engine.commit()
+      return engine.entries
+    }
+    let entries = try recorded(rules(""))
+    let next = rules("send('user:2', 'bonus', {})")
+    func messages(_ entries: [JournalEntry]) -> [String] {
+      entries.filter { $0.origin == .message }.map { text($0.decisions) }
+    }
+    let played = try play(entries, in: world(next, entries)).map(\.entry)
+    #expect(messages(entries).count == 8)
+    #expect(messages(played) == messages(try recorded(next)))
+    #expect(played.allSatisfy { $0.failures.isEmpty })
+    #expect(try play(entries, in: world(rules(""), entries)).allSatisfy { $0.isRecorded })
+  }
+
   @Test func `a timer of this world alone fires when it is due, and not after the range`() throws {
     func rules(_ seconds: Int) -> RulesSource {
       source(
