@@ -30,7 +30,7 @@ import Testing
     try world.skip(first)
     #expect(world.skipped.count == 3)
     // Events of subjects that were skipped are not played, others are.
-    try world.play(try entries(2..<5), before: [], maybeCopied: false)
+    try world.play(try entries(2..<5), before: [])
     #expect(world.events == 2)
     let error = #expect(throws: RequestError.self) { try world.skip(try entries(3..<4)) }
     #expect(error?.message.contains("skipped 3 subjects") == true)

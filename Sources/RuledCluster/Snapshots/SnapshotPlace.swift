@@ -76,7 +76,7 @@ extension SnapshotPlace {
   ) throws(StoreError) -> Snapshot {
     try check()
     do throws(StoreError) {
-      let copy = try StoreCopy(checkpointOf: played.store, in: played.store.path, name: "snapshot")
+      let copy = try StoreCopy.snapshot(of: played.store, in: played.store.path, name: "snapshot").copy
       var random = SystemRandomNumberGenerator()
       let name = UUIDText.random(random.next(), random.next()).text
       let files = try add(copy.folder, to: name, progress: progress)

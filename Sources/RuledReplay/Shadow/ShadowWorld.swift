@@ -44,47 +44,43 @@ package final class ShadowWorld {
 
   /// Plays entries of the journal; `upcoming` are the known entries that follow them.
   ///
-  /// A message of this world waits for its live counterpart if that is among these. `maybeCopied` says that the copy of the store may
-  /// already contain some of the entries.
-  package func play(
-    _ entries: [JournalEntry], before upcoming: [JournalEntry], maybeCopied: Bool
-  ) throws(RequestError) {
+  /// A message of this world waits for its live counterpart if that is among these.
+  package func play(_ entries: [JournalEntry], before upcoming: [JournalEntry]) throws(RequestError) {
     var history = RecordedHistory((entries + upcoming).filter(sees), continuing: true)
     history.isPlayed = { [share, skipped] subject in
-      share.contains(Array(subject.utf8)) && !skipped.contains(Self.hash(subject))
+      share.contains(Array(subject.utf8)) && !skipped.contains(subject.nameHash)
     }
     try world.expect(history)
-    for entry in entries where entry.origin != .rules && sees(entry) {
-      if maybeCopied, entry.version > 0, isCopied(entry) { continue }
-      try play(entry)
+    for entry in entries where entry.origin != .rules {
+      if sees(entry) { try play(entry) } else { try erase(entry) }
     }
+  }
+
+  /// Erases a subject whose other events are not seen, if an entry says so.
+  private func erase(_ entry: JournalEntry) throws(RequestError) {
+    if entry.origin == .forget { _ = try world.play(entry) }
   }
 
   /// Skips entries, and all later ones of the same subjects.
   ///
   /// Throws `overloaded` when it has skipped as many subjects as it can keep in mind: it must not go on then.
   package func skip(_ entries: [JournalEntry]) throws(RequestError) {
-    for entry in entries where entry.origin != .rules && sees(entry) {
+    for entry in entries where entry.origin != .rules {
+      try erase(entry)
+      guard sees(entry) else { continue }
       guard skipped.count < mostSkipped else {
         throw RequestError(
           .overloaded,
           "it could not keep up, and skipped \(mostSkipped) subjects, the most that it can keep in mind; "
             + "start one with a smaller 'percent'")
       }
-      skipped.insert(Self.hash(entry.subject))
+      skipped.insert(entry.subject.nameHash)
     }
   }
 
   /// Whether an entry's subject is in the share, and was not skipped.
   private func sees(_ entry: JournalEntry) -> Bool {
-    share.contains(Array(entry.subject.utf8)) && (skipped.isEmpty || !skipped.contains(Self.hash(entry.subject)))
-  }
-
-  private static func hash(_ subject: String) -> UInt64 { Array(subject.utf8).hash64(seed: 0) }
-
-  private func isCopied(_ entry: JournalEntry) -> Bool {
-    guard let version = (try? world.state(of: entry.subject))?["version"]?.intValue else { return false }
-    return Int64(clamping: entry.version) <= version
+    share.contains(Array(entry.subject.utf8)) && (skipped.isEmpty || !skipped.contains(entry.subject.nameHash))
   }
 
   private func play(_ entry: JournalEntry) throws(RequestError) {

@@ -62,8 +62,8 @@ final class Shadow: Sendable {
     since = services.context.clock.now
     mostLag = Int64(services.context.configuration.limits.shadowSeconds) * 1_000_000
     state.times = RunTimes(besides: services.status.catalog)
-    let last = try Self.lastSequence(of: journal)
-    copy = try StoreCopy(checkpointOf: services.context.store, in: journal.journal.folder, name: "shadow")
+    let (copy, last) = try StoreCopy.snapshot(of: journal.store, in: journal.journal.folder, name: "shadow")
+    self.copy = copy
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-shadow") { [self] in run(after: last) }
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
@@ -137,9 +137,9 @@ final class Shadow: Sendable {
     let world = try ShadowWorld(
       rules: catalog, on: share, lua: lua, base: base, configuration: services.context.configuration)
     condition.signal { state.times = state.times.of(catalog) }
-    var (waiting, copied) = (try entries(after: last), UInt64(0))
-    copied = waiting.last?.sequence ?? last
+    var waiting: [JournalEntry] = []
     var (earlier, reported) = (0, UInt64(0))
+    var (mustErase, erased) = (false, EngineClock.monotonic)
     let clock = services.context.clock
     while !isStopping {
       condition.locked { state.looked = EngineClock.monotonic }
@@ -151,9 +151,7 @@ final class Shadow: Sendable {
         defer { condition.signal { state.skipped = world.skipped.count } }
         try world.skip(Array(ready))
       } else {
-        let (early, late) = (ready.prefix { $0.sequence <= copied }, ready.drop { $0.sequence <= copied })
-        try world.play(Array(early), before: Array(late) + waiting.dropFirst(ready.count), maybeCopied: true)
-        try world.play(Array(late), before: Array(waiting.dropFirst(ready.count)), maybeCopied: false)
+        try world.play(Array(ready), before: Array(waiting.dropFirst(ready.count)))
         let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
         // To add up what was found takes longer the more subjects there are.
         let now = EngineClock.monotonic
@@ -173,17 +171,6 @@ final class Shadow: Sendable {
       waiting.removeFirst(ready.count)
       if waiting.count < Self.mostEntries { usleep(Self.period) }
     }
-  }
-
-  private static func lastSequence(of journal: JournalService) throws(StoreError) -> UInt64 {
-    var range = JournalRange()
-    range.first = journal.journal.summary.last
-    var last = range.first
-    try journal.source.forEach(in: range) { entry in
-      last = max(last, entry.sequence)
-      return true
-    }
-    return last
   }
 
   private func entries(after last: UInt64) throws(StoreError) -> [JournalEntry] {

@@ -88,17 +88,22 @@ package final class StoreCopy: Sendable {
     }
   }
 
-  /// Makes a checkpoint of an open store in a new folder in `parent`, which is on the same file system.
-  package init(checkpointOf store: any StateStore, in parent: String, name: String) throws(StoreError) {
-    folder = "\(parent)/\(Self.prefix)\(name)"
+  /// A copy of an open store in a new folder in `parent`, which is on the same file system, and the sequence of the last change that it has.
+  package static func snapshot(
+    of store: RocksStore, in parent: String, name: String
+  ) throws(StoreError) -> (copy: StoreCopy, sequence: UInt64) {
+    let folder = "\(parent)/\(Self.prefix)\(name)"
     do throws(StoreError) {
       try BackupFiles.remove(folder)
-      try store.checkpoint(to: folder)
+      let sequence = try store.snapshot(to: folder)
+      return (StoreCopy(folder), sequence)
     } catch {
       try? BackupFiles.remove(folder)
       throw error
     }
   }
+
+  private init(_ folder: String) { self.folder = folder }
 
   deinit { try? BackupFiles.remove(folder) }
 

@@ -68,5 +68,27 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
       #expect(daemon.log.contains("ends with the daemon"))
     }
+
+    @Test func `a shadow misses no event that comes right after its start, though its own messages raise versions`()
+      throws
+    {
+      func rules(_ more: String) -> String {
+        """
+        plugin { name = "numbered" }
+        rule "ask" { on = "ask", run = function(event, state) state.n = (state.n or 0) + 1 decide("n", state.n) \(more) end }
+        rule "own" { on = "own", run = function(event, state) state.own = true end }
+
+        """
+      }
+      let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": rules("")], manualClock: true)
+      let client = try daemon.client()
+      for number in 0..<10 { _ = try client.event("ask", "user:\(number % 2)") }
+      _ = try client.call("shadow_start", ["rules": Self.sent(rules("send(event.subject, 'own', {})"))])
+      for number in 0..<80 { _ = try client.event("ask", "user:\(number % 2)") }
+      let status = try status(client, events: 80)
+      #expect(status["events"] == 80 && status["skipped"] == 0, "\(status.text)")
+      let decision = status["decisions"]?.arrayValue?.first { $0["key"] == "n" }
+      #expect(decision?["equal"] == 80 && decision?["changed"] == 0, "\(status.text)")
+    }
   }
 }
