@@ -25,6 +25,8 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   private(set) var redaction: Redaction?
   /// The last sequence that was consumed, whether its entry is kept or not.
   private var last: UInt64 = 0
+  /// Whether it is to have all that comes after `last`, so that what is missing is a gap; an empty journal is not, as it may have been off before.
+  private var isWhole = false
   /// Why entries are being lost; nil if they are not.
   private var writeError: StoreError?
   let published = Mutex(State())
@@ -138,6 +140,27 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
+  package func consume(salvaged commits: LoggedCommits, after last: UInt64) {
+    writing.locked {
+      open()
+      self.last = max(self.last, last)
+      isWhole = true
+    }
+    consume(commits)
+  }
+
+  /// Notes that the change with that sequence, and any before it that the journal does not have, were lost when a damaged log was salvaged.
+  package func noteSalvage(losing sequence: UInt64) {
+    writing.locked {
+      open()
+      guard sequence > last else { return }
+      noteGap(JournalGap(first: last + 1, last: sequence, reason: JournalFiles.salvageReason))
+      last = sequence
+      attempt { () throws(StoreError) in try writer?.sync() }
+      publish(state.forgotten)
+    }
+  }
+
   /// Opens the folder; under `writing`.
   private func open() {
     guard !isOpen else { return }
@@ -194,9 +217,10 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
   /// Adds an entry; under `writing`.
   private func take(_ view: EntryView) {
-    if last > 0, view.sequence > last + 1 {
+    if isWhole || last > 0, view.sequence > last + 1 {
       writeBlock()
-      noteGap(JournalGap(first: last + 1, last: view.sequence - 1, reason: JournalFiles.unknownReason))
+      let reason = isWhole ? JournalFiles.salvageReason : JournalFiles.unknownReason
+      noteGap(JournalGap(first: last + 1, last: view.sequence - 1, reason: reason))
     }
     last = view.sequence
     guard writeError == nil else { return }

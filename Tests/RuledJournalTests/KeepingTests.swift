@@ -1,9 +1,9 @@
 import RuledCore
-import RuledStore
 import TestSupport
 import Testing
 
 @testable import RuledJournal
+@testable import RuledStore
 
 /// What goes from the journal: old files, forgotten subjects, redacted values.
 @Suite struct KeepingTests {
@@ -212,6 +212,64 @@ import Testing
     #expect(text.components(of: "sha256:") == 3)
     #expect(try !rig.isAnywhere("eve@example.org"))
     #expect(try !rig.isAnywhere("1234567"))
+  }
+
+  @Test func `redacted values are also replaced in texts, as numbers, and within objects and arrays`() throws {
+    let rig = try JournalRig { $0.redact = ["email", "card", "pin", "people.name", "home", "count"] }
+    try rig.send(
+      "a",
+      #"{"email":"Eve@Example.org","card":4111111111111111,"pin":"12345","people":[{"name":"Bo"},{"name":"Ann"}],"#
+        + #""home":{"street":"Main Street 5","lines":["second floor"]},"count":7}"#,
+      decisions:
+        #""email":{"Ann":"Ann, Annual","to":"mail eve@example.org!","eve@example.org":1,"n":7,"b":"Bo","#
+        + #""deep":["a 4111111111111111",4111111111111111,4.111111111111111e15,12345,123456,"x12345"]}"#,
+      effects: #"{"id":"pin","plugin":"Ann","sink":"Ann","type":"Ann","data":"#
+        + #"{"at":"main street 5, SECOND floor","Ann":"\nAnn"}}"#)
+    try rig.flush()
+    let entry = try #require(try rig.entries().first)
+    #expect(entry.redacted == ["email", "card", "pin", "people.name", "home", "count"])
+    func digest(_ value: JSONValue) -> String { RedactedValues.digest(of: value) }
+    let (ann, mail, card) = (digest("Ann"), digest("Eve@Example.org"), digest(4_111_111_111_111_111))
+    #expect(
+      String(decoding: entry.decisions, as: UTF8.self)
+        == #""email":{"Ann":"\#(ann), Annual","to":"mail \#(mail)!","eve@example.org":1,"n":7,"b":"Bo","#
+        + #""deep":["a \#(card)","\#(card)","\#(card)","\#(digest("12345"))",123456,"x12345"]}"#)
+    #expect(
+      String(decoding: entry.effects, as: UTF8.self)
+        == #"{"id":"pin","plugin":"Ann","sink":"Ann","type":"Ann","data":{"at":"\#(digest("Main Street 5")), "#
+        + #"\#(digest("second floor"))","\#(ann)":"\n\#(ann)"}}"#)
+    let data = try JSONValue(parsing: String(decoding: entry.event, as: UTF8.self))["data"]
+    #expect(data?["people"] == [["name": .string(digest("Bo"))], ["name": .string(ann)]])
+    #expect(data?["home"]?.stringValue?.hasPrefix("sha256:") == true)
+  }
+
+  @Test func `what a damaged log has lost is a gap after it was salvaged, and what could be read is in the journal`()
+    throws
+  {
+    for lost in [1, 3, 5] {
+      let rig = try JournalRig()
+      var ends: [Int] = []
+      for number in 1...5 {
+        try rig.send("user:\(number)", #"{"x":"marker \#(number)"}"#)
+        ends.append(rig.store.logBytes)
+      }
+      try rig.store.sync()
+      rig.end()
+      let path = rig.folder.path + "/store"
+      let log = try #require(try Folder.names(path + "/log").first { $0.hasSuffix(".log") })
+      let file = try SystemFiles().open("\(path)/log/\(log)", .update)
+      try [UInt8(ascii: "?")].withView { (byte) throws(StoreError) in try file.write(byte, at: ends[lost - 1] - 1) }
+      var salvage = LogSalvage(path: path)
+      let report = try salvage.run(now: Timestamp(microseconds: 0), journal: rig.journal)
+      #expect(report.subjects == ["user:\(lost)"])
+      if let end = report.lost { rig.journal.noteSalvage(losing: end) }
+      try rig.restart()
+      rig.journal.start()
+      #expect(rig.source.gaps.map(\.first) == [UInt64(lost)] && rig.source.gaps.map(\.last) == [UInt64(lost)])
+      #expect(rig.source.gaps.allSatisfy { $0.reason.contains("--salvage") })
+      #expect(try rig.entries().map(\.sequence) == [1, 2, 3, 4, 5].filter { $0 != lost })
+      #expect(try rig.store.lastSequence() == 5)
+    }
   }
 
   @Test func `a journal that is turned off is removed`() throws {

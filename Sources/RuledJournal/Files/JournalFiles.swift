@@ -18,6 +18,8 @@ struct JournalFiles: Sendable {
   static let unknownReason =
     "no reason is known: the journal was off, or the daemon ended while the journal could not be written"
 
+  static let salvageReason = "the log was damaged, and --salvage left out what could not be read"
+
   /// No files.
   init() {}
 

@@ -53,14 +53,17 @@ package enum ServeCommand {
 
   /// Saves what can be read of a damaged store, and prints what is lost.
   private static func salvage(_ options: ServeOptions) throws(StartError) -> Int32 {
-    guard case .rocksdb(let path) = try options.configuration().store else {
+    let configuration = try options.configuration()
+    guard case .rocksdb(let path) = configuration.store else {
       throw StartError("--salvage is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
     }
     guard access(path, F_OK) == 0 else { throw StartError("there is no store at \(path)") }
     let report: LogSalvage.Report
     do throws(StoreError) {
       var salvage = LogSalvage(path: path)
-      report = try salvage.run(now: EngineClock.wall)
+      let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      report = try salvage.run(now: EngineClock.wall, journal: journal)
+      if let lost = report.lost { journal?.noteSalvage(losing: lost) }
     } catch { throw StartError("the store can't be salvaged: \(error)") }
     guard let copy = report.copy else {
       print("\(path) opens: there is nothing to salvage, and nothing was changed")

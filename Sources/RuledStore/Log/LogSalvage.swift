@@ -15,6 +15,8 @@ package struct LogSalvage {
     package fileprivate(set) var subjects: [String] = []
     /// How many batches of commits were saved from the log.
     package fileprivate(set) var saved = 0
+    /// The sequence that stands for the changes that were lost behind the last one that was saved; nil if none was lost there.
+    package fileprivate(set) var lost: UInt64?
   }
 
   private let path: String
@@ -22,6 +24,8 @@ package struct LogSalvage {
   private let settings: LogSettings
   private var report = Report()
   private var names: Set<String> = []
+  /// Whether something was lost behind the last commit that was saved.
+  private var hasLostEnd = false
 
   private var folder: String { path + "/log" }
 
@@ -36,10 +40,10 @@ package struct LogSalvage {
 
   /// Salvages the store, unless it opens as it is; `now` names the copy.
   ///
-  /// Throws `corrupt` when the database itself can't be opened; then only a backup helps.
-  package mutating func run(now: Timestamp) throws(StoreError) -> Report {
+  /// `journal` gets what the log holds for it. Throws `corrupt` when the database itself can't be opened; then only a backup helps.
+  package mutating func run(now: Timestamp, journal: (any SegmentConsumer)? = nil) throws(StoreError) -> Report {
     do throws(StoreError) {
-      try RocksStore(path: path, blockCacheBytes: 1 << 20, files: files, settings: settings).close()
+      try RocksStore(path: path, blockCacheBytes: 1 << 20, files: files, settings: settings, journal: journal).close()
       return Report()
     } catch {
       guard error.code == .corrupt else { throw error }
@@ -57,15 +61,40 @@ package struct LogSalvage {
     var last = taken
     for file in try logFiles() where file.number > taken {
       guard let segment = try save(file) else { continue }
+      journal?.consume(salvaged: LoggedCommits(segment, end: segment.end), after: try Self.sequence(in: database))
       try ingestion.ingest(segment, into: database)
       last = file.number
     }
+    if hasLostEnd { report.lost = try skipSequence(in: database) }
     let manifest = LogManifest.Contents(
       flushed: last, last: last, next: max(last, try logFiles().last?.number ?? 0) + 1)
     try LogManifest.write(manifest, to: path, files)
     for file in try logFiles() { try files.remove(file.path) }
     report.subjects = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     return report
+  }
+
+  // MARK: Sequences
+
+  private static let sequenceKey = StoreKey.bytes { StoreKey.daemon(StoreKey.sequenceName, into: $0) }
+
+  /// The sequence of the last change that the database has; 0 if it has none.
+  private static func sequence(in database: RocksDatabase) throws(StoreError) -> UInt64 {
+    let value = ByteBuffer(capacity: 8)
+    defer { withExtendedLifetime(value) {} }
+    let isFound = try sequenceKey.withView { (key) throws(StoreError) in try database.get(key, into: value) }
+    guard isFound, value.count == 8 else { return 0 }
+    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
+  }
+
+  /// Takes the next sequence for what was lost, so that no later change has it.
+  private func skipSequence(in database: RocksDatabase) throws(StoreError) -> UInt64 {
+    let next = try Self.sequence(in: database) + 1
+    let value = ByteBuffer(capacity: 8)
+    value.append(bigEndian: next)
+    defer { withExtendedLifetime(value) {} }
+    try Self.sequenceKey.withView { (key) throws(StoreError) in try database.put(key, value.bytes) }
+    return next
   }
 
   // MARK: The copy
@@ -154,6 +183,7 @@ package struct LogSalvage {
       if frame.kind == .commit {
         body(bytes.extracting((frame.offset + LogFrame.header)..<frame.end))
         report.saved += 1
+        hasLostEnd = false
       }
       offset = frame.end
     }
@@ -167,6 +197,7 @@ package struct LogSalvage {
   private mutating func noteLost(_ gap: ByteView, at offset: Int, of file: LogFile) {
     report.damages.append(
       "\(file.path): the \(gap.count) bytes from \(offset) on are no whole commits and are left out")
+    hasLostEnd = true
     guard gap.count > LogFrame.header else { return }
     WriteRecords.forEachKey(inDamaged: gap.extracting(LogFrame.header...)) { key in
       if let subject = KeyScope.subjectName(of: key) { names.insert(subject) }
