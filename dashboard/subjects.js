@@ -87,11 +87,14 @@ function explained(subject, event) {
     details.append(box);
     try {
       const past = await api.past(subject, event.id);
-      box.replaceChildren(
+      box.replaceChildren(...[
         el("p", { class: "dim small" }, time(past.at), ` from a ${past.origin}, by revision ${past.revision}`),
+        past.differs && el("p", { class: "bad small" }, `This is not what was recorded: ${past.differs}`),
         explanation(past.outcome, { type: past.event.type, subject }),
+        past.recorded && el("details", {}, el("summary", { class: "small" }, "What was recorded"), json(past.recorded)),
         el("details", {}, el("summary", { class: "small" }, "State before"), json(past.state)),
-        el("details", {}, el("summary", { class: "small" }, "The event"), json(past.event)));
+        el("details", {}, el("summary", { class: "small" }, "The event"), json(past.event)),
+      ].filter(Boolean));
     } catch (error) {
       box.replaceChildren(el("p", { class: "small" }, error.message));
     }

@@ -91,6 +91,31 @@ package final class TemporaryFolder: Sendable {
     return names.filter { $0 != "." && $0 != ".." }
   }
 
+  /// The files below a folder that hold a text, by their paths.
+  package static func files(below folder: String, holding text: String) -> [String] {
+    names(folder).flatMap { name -> [String] in
+      let path = "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else { return [] }
+      if status.st_mode & S_IFMT == S_IFDIR { return files(below: path, holding: text) }
+      guard let file = fopen(path, "r") else { return [] }
+      defer { fclose(file) }
+      var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+      let count = fread(&bytes, 1, bytes.count, file)
+      return bytes.withUnsafeBytes { holds(UnsafeRawBufferPointer(rebasing: $0[..<count]), text) } ? [path] : []
+    }
+  }
+
+  private static func holds(_ bytes: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    guard var next = bytes.baseAddress, let first = text.utf8.first else { return false }
+    let (end, count) = (next + bytes.count, text.utf8.count)
+    while end - next >= count, let found = memchr(next, Int32(first), end - next - count + 1) {
+      if memcmp(found, text, count) == 0 { return true }
+      next = UnsafeRawPointer(found) + 1
+    }
+    return false
+  }
+
   /// Removes a file, or a folder with its contents.
   package static func remove(_ path: String) {
     guard unlink(path) != 0 else { return }

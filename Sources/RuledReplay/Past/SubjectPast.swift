@@ -80,8 +80,9 @@ package final class SubjectPast {
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, state?, outcome, other?}`; `state` is the one before the event, both outcomes have a
-  ///   `trace`, and `other` is `{revision, outcome}`. Where it `omitsValues`, the state and the values that rules read are left out.
+  /// - Returns: `{sequence, at, subject, origin, event, revision, state?, outcome, recorded?, differs?, other?}`; `state` is the one before the
+  ///   event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome again,
+  ///   `recorded` has that one, and `differs` says why. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
     event id: String, other: Catalog? = nil, omitsValues: Bool = false
   ) throws(RequestError) -> JSONValue {
@@ -96,7 +97,12 @@ package final class SubjectPast {
     ]
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))
-    past["outcome"] = try world.playExplained(target, omitsValues: omitsValues) ?? .null
+    let outcome = try world.playExplained(target, omitsValues: omitsValues)
+    past["outcome"] = outcome ?? .null
+    if target.outcome.contains(where: { outcome?[$0.name] != $0.value }) {
+      past["recorded"] = .object(target.outcome)
+      past["differs"] = .string(Self.difference(from: target))
+    }
     if let other {
       let beside = try replay(entries, before: target)
       beside.isImposed = { [recorded = try catalog(target.revision)] plugin in
@@ -232,11 +238,15 @@ package final class SubjectPast {
     return true
   }
 
+  /// Why the replay of an entry may not give what was recorded.
+  private static func difference(from entry: JournalEntry) -> String {
+    entry.redacted.isEmpty
+      ? "its replay does not give what was recorded"
+      : "\(entry.redacted.joined(separator: ", ")) was redacted in the journal, so its replay has a digest in place of the value"
+  }
+
   private func differs(_ entry: JournalEntry) -> RequestError {
-    let reason =
-      entry.redacted.isEmpty
-      ? "its replay gives another state than was recorded"
-      : "\(entry.redacted.joined(separator: ", ")) was redacted in the journal, and its replay gives another state"
+    let reason = Self.difference(from: entry)
     return RequestError(
       .unavailable,
       "the past of '\(subject)' can't be shown from event \(entry.sequence) at \(entry.at.rfc3339) on: \(reason)")

@@ -97,6 +97,10 @@ package enum ExplainCommand: Command {
     text += style.bold("revision \(member("revision")), as it was") + "\n"
     let outcome = past.member("outcome") ?? .null
     text += tree(outcome, type: type, style, all: all)
+    if let reason = past.member("differs")?.stringValue {
+      text += "\n" + style.yellow("this is not what was recorded: \(reason.printable)") + "\n"
+      text += differences(past.member("recorded") ?? .null, outcome, style)
+    }
     guard let other = past.member("other") else { return text }
     let revision = (other.member("revision")?.brief ?? "?").printable
     text += "\n" + style.bold("revision \(revision), as it would have been") + "\n"

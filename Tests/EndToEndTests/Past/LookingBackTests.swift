@@ -179,6 +179,36 @@ extension EndToEnd {
       #expect(since.contains("t:given(\"user:anna\", ") && !since.contains("id = \"e2\""), "\(since)")
     }
 
+    @Test func `an anonymized test has no source, no context of a trace, and no number of a telephone or a card`()
+      throws
+    {
+      let rules = """
+        plugin { name = "calls" }
+        rule "call" { on = "called", run = function(event, state) state.phone = event.data.phone decide("card", event.data.card) end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["calls/plugin.lua": rules])
+      let client = try daemon.client()
+      let data: JSONValue = [
+        "phone": 4_915_112_345_678, "other": "030/1234567", "card": "4111111111111111", "at": 1_764_000_000,
+        "day": "2025-11-24", "points": 1_250,
+      ]
+      let trace: JSONValue = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      _ = try client.event(
+        "called", "user:anna", data, with: ["source": "/phones/of-anna", "traceparent": trace, "tracestate": "a=anna"])
+      let captured = tool(daemon, "capture", "user:anna", "--anonymize")
+      #expect(captured.code == 0)
+      for personal in ["anna", "4915112345678", "1234567", "4111111111111111", "4bf92f3577b34da6", "00f067aa0ba902b7"] {
+        #expect(!captured.output.contains(personal), "\(personal) in \(captured.output)")
+      }
+      for kept in ["1764000000", "2025-11-24", "1250"] {
+        #expect(captured.output.contains(kept), "\(kept) in \(captured.output)")
+      }
+      daemon.folder.write("rules/calls/tests/anna.lua", captured.output)
+      let passed = tool(daemon, "test", daemon.folder("rules"))
+      #expect(passed.code == 0 && passed.output.contains("1 test passed"), "\(passed.output)")
+    }
+
     @Test(arguments: [[], ["--anonymize"]])
     func `a captured test plays what was parked and retried, on events and on messages`(options: [String]) throws {
       let broken = Self.mate.replacing(

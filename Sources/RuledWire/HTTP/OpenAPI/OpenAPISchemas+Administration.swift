@@ -214,7 +214,11 @@ extension OpenAPISchemas {
         [
           "sequence": number, "at": string, "now": string, "subject": string, "origin": string,
           "event": ["type": "object"], "revision": string, "outcome": outcome,
-        ], optional: ["state": ["type": "object"], "other": object(["revision": string, "outcome": outcome])]),
+        ],
+        optional: [
+          "state": ["type": "object"], "recorded": ["type": "object"], "differs": string,
+          "other": object(["revision": string, "outcome": outcome]),
+        ]),
     ]
   }
 }

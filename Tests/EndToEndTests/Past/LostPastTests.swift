@@ -1,0 +1,145 @@
+import Glibc
+import RuledCore
+import RuledJSON
+import RuledJournal
+import RuledStore
+import TestSupport
+import Testing
+
+extension EndToEnd {
+  /// Parts of the past that a journal does not have any more, or not as they were: what is removed, redacted, forgotten.
+  @Suite struct LostPastTests {
+    private static let counting = """
+      plugin { name = "counting" }
+      rule "count" { on = "counted", run = function(event, state) state.n = (state.n or 0) + 1 decide("n", state.n) end }
+
+      """
+
+    /// How many bytes the files of a journal of 0.002 GiB have once the oldest are removed.
+    private static let room: Int64 = 1_879_048
+
+    private func tool(_ daemon: RuledDaemon, _ words: String...) -> (code: Int32, output: String) {
+      Program.run("\(RuledDaemon.programs)/rulectl", ["--socket", daemon.socket] + words)
+    }
+
+    /// Sends events that take much room until the journal has removed the first ones.
+    private func overfill(_ client: Client) throws -> JSONValue {
+      var random = SeededRandom(seed: 7)
+      for number in 0..<1_500 {
+        _ = try client.call("clock", ["advance": "1s"])
+        let text = (0..<900).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 36) }.joined()
+        _ = try client.event("counted", "user:\(number % 7)", ["text": .string(text)])
+        guard number % 20 == 19 else { continue }
+        let journal = try client.call("journal")
+        let bytes = try client.call("health")["journal"]?["bytes"]?.intValue ?? .max
+        if journal["first"]?.intValue ?? 0 > 100, bytes <= Self.room { return journal }
+      }
+      return try client.call("journal")
+    }
+
+    @Test func `an event is explained as it was recorded, or it is said why not, though max_gib has removed others`()
+      throws
+    {
+      let daemon = try RuledDaemon(
+        rules: ["counting/plugin.lua": Self.counting], manualClock: true,
+        configuration: "journal = { keep = '7d', max_gib = 0.002, snapshot = '1d' }")
+      let client = try daemon.client()
+      let first = try overfill(client)["first"]?.intValue ?? 0
+      #expect(first > 100, "the journal has kept its beginning")
+      let log = try client.call("log", ["limit": 10_000])
+      let entries = log["entries"]?.arrayValue?.filter { $0["origin"] == "client" } ?? []
+      let gap = log["gaps"]?.arrayValue?.first { $0["listed"] == true }
+      var explained = 0
+      for entry in entries.enumerated().filter({ $0.offset % 15 == 0 }).map(\.element) + entries.suffix(1) {
+        let sequence = entry["sequence"]?.intValue ?? 0
+        let params: JSONValue = ["subject": entry["subject"] ?? .null, "id": entry["event"]?["id"] ?? .null]
+        if sequence <= gap?["last"]?.intValue ?? 0 {
+          let failure = try client.failure("explain_past", params)
+          #expect(failure["message"]?.stringValue?.contains("can't be replayed") == true, "\(failure.text)")
+        } else {
+          let past = try client.call("explain_past", params)
+          #expect(past["outcome"]?["decisions"] == entry["decisions"] && past["differs"] == nil, "\(past.text)")
+          explained += 1
+        }
+      }
+      #expect(explained > 0)
+      let last = try #require(entries.last)
+      let version = last["version"]?.intValue ?? 0
+      let (subject, words) = (last["subject"]?.stringValue ?? "", ["\(version - 1)", "\(version)"])
+      let diff = tool(daemon, "diff", subject, words[0], words[1])
+      #expect(diff.code == 0 && diff.output.contains("counting.n"), "\(diff.output)")
+
+      daemon.folder.write("next/counting/plugin.lua", Self.counting)
+      let all = tool(daemon, "backtest", daemon.folder("next"), "--json", "--fail-on", "changed > 0")
+      let report = try JSONValue(parsing: all.output.split(separator: "\n").first.map(String.init) ?? "")
+      #expect(all.code == 0 && report["events"]?.intValue ?? 0 > 0, "\(all.output)")
+      #expect(report["fidelity"]?["equal"] == report["fidelity"]?["replayed"])
+      #expect(report["gaps"]?.arrayValue?.first { $0["listed"] == true }?["last"] == gap?["last"])
+      let begin = try #require(entries.first?["at"]?.stringValue)
+      let none = tool(daemon, "backtest", daemon.folder("next"), "--until", begin, "--fail-on", "changed > 0")
+      #expect(gap == nil || none.code == 2 && none.output.contains("nothing can be replayed"), "\(none.output)")
+      #expect(gap == nil || tool(daemon, "log", "--json", "--limit", "1").output.contains("can't replay"))
+    }
+
+    @Test func `a redacted event is explained with what was recorded beside what its replay decides`() throws {
+      let rules = """
+        plugin { name = "mail" }
+        rule "length" { on = "joined", run = function(event) decide("length", #event.data.mail) decide("to", "to " .. event.data.mail) end }
+
+        """
+      let daemon = try RuledDaemon(
+        rules: ["mail/plugin.lua": rules], configuration: "journal = { redact = { 'mail' } }")
+      let client = try daemon.client()
+      _ = try client.event("joined", "user:1", ["mail": "eve@example.org"], with: ["id": "e1"])
+      let entry = try client.call("log")["entries"]?.arrayValue?.last
+      #expect(entry?["decisions"]?["mail"]?["length"] == 15)
+      #expect(entry?.text.contains("eve@") == false, "\(entry?.text ?? "")")
+      let past = try client.call("explain_past", ["subject": "user:1", "id": "e1"])
+      #expect(past["outcome"]?["decisions"]?["mail"]?["length"] == 39)
+      #expect(past["recorded"]?["decisions"] == entry?["decisions"])
+      #expect(past["differs"]?.stringValue?.contains("mail was redacted") == true)
+      let shown = tool(daemon, "explain", "user:1", "e1")
+      #expect(shown.output.contains("this is not what was recorded: mail was redacted"), "\(shown.output)")
+      #expect(shown.output.contains("- mail.length = 15") && shown.output.contains("+ mail.length = 39"))
+    }
+
+    @Test func `nothing of a forgotten subject is in any file of the store once it was erased`() throws {
+      let marker = "marker-5f0c94e1d7a2"
+      let rules = """
+        plugin { name = "keeps", sinks = { "push" } }
+        rule "keep" { on = "joined", run = function(event, state)
+          state.name = event.data.name
+          decide("name", "hello " .. event.data.name)
+          emit("push", "hello", { name = event.data.name })
+          once(event.data.name)
+          timer.set("later", now() + 86400, "later", { name = event.data.name })
+        end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["keeps/plugin.lua": rules], manualClock: true)
+      var client = try daemon.client()
+      _ = try client.event("joined", "user:\(marker)", ["name": .string(marker)])
+      _ = try client.event("joined", "user:other", ["name": "other"])
+      _ = try client.call("journal")
+      #expect(daemon.end(SIGTERM) == 0)
+      try daemon.start()
+      client = try daemon.client()
+      _ = try client.call("forget", ["subject": .string("user:\(marker)")])
+      // The start after a day takes a snapshot, which shares the store's files.
+      _ = try client.call("clock", ["advance": "2d"])
+      _ = try client.event("joined", "user:other", ["name": "other"])
+      #expect(daemon.end(SIGTERM) == 0)
+      try daemon.start()
+      #expect(try daemon.client().call("journal")["snapshots"]?.arrayValue?.count == 2)
+      #expect(daemon.end(SIGTERM) == 0)
+      #expect(!TemporaryFolder.files(below: daemon.store, holding: marker).isEmpty)
+      let journal = Journal(of: daemon.store, settings: Configuration.Journal())
+      let store = try RocksStore(path: daemon.store, journal: journal)
+      try journal.erase(from: store) { true }
+      #expect(TemporaryFolder.files(below: daemon.store, holding: marker) == [])
+      try store.close()
+      try daemon.start()
+      #expect(try daemon.client().call("state", ["subject": "user:other"])["plugins"]?["keeps"]?["name"] == "other")
+    }
+  }
+}
