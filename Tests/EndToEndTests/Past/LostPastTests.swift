@@ -74,7 +74,8 @@ extension EndToEnd {
       let report = try JSONValue(parsing: all.output.split(separator: "\n").first.map(String.init) ?? "")
       #expect(all.code == 0 && report["events"]?.intValue ?? 0 > 0, "\(all.output)")
       #expect(report["fidelity"]?["equal"] == report["fidelity"]?["replayed"])
-      #expect(report["gaps"]?.arrayValue?.first { $0["listed"] == true }?["last"] == gap?["last"])
+      let shown = report["gaps"]?.arrayValue?.first { $0["listed"] == true }
+      #expect(shown?["last"] == gap?["last"])
       let begin = try #require(entries.first?["at"]?.stringValue)
       let none = tool(daemon, "backtest", daemon.folder("next"), "--until", begin, "--fail-on", "changed > 0")
       #expect(gap == nil || none.code == 2 && none.output.contains("nothing can be replayed"), "\(none.output)")
