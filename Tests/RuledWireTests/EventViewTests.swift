@@ -101,7 +101,7 @@ struct EventViewTests {
       (#""wait":"all""#, "params.wait"), (#""wait":true"#, "params.wait"),
       (#""myExt":1"#, "params.myExt"), (#""a_b":1"#, "params.a_b"), (#""":1"#, "params[\"\"]"),
       (#""a.b":1"#, "params[\"a.b\"]"),
-      ("\"\(Self.name(65))\":1", "params[\"\(Self.name(64))…\"]"),
+      ("\"\(EventViewTests.name(65))\":1", "params[\"\(EventViewTests.name(64))…\"]"),
       (#""ext":{}"#, "params.ext"), (#""ext":[1]"#, "params.ext"),
     ])
   func faults(members: String, path: String) throws {
@@ -112,8 +112,8 @@ struct EventViewTests {
     "What the rules allow is accepted",
     arguments: [
       #""data":null,"data_base64":"AAA=""#, #""data_base64":null,"data":1"#, #""data_base64":"""#, #""source":"""#,
-      #""knativekafkapartition":"x""#, "\"\(Self.name(64))\":1", #""0":1.5"#, #""specversion":"1.0""#, #""wait":null"#,
-      #""dryrun":null"#,
+      #""knativekafkapartition":"x""#, "\"\(EventViewTests.name(64))\":1", #""0":1.5"#, #""specversion":"1.0""#,
+      #""wait":null"#, #""dryrun":null"#,
       #""id":"\u00a0""#, #""time":"2025-11-10T12:34:60+01:00""#, "\"subject\":\"é\u{A0}\"",
     ])
   func allowed(members: String) throws {

@@ -24,7 +24,8 @@ extension PluginVM {
 
   /// Begins to explain a rule, and stops the clock of the event's budget until `endExplanation`.
   ///
-  /// - Parameter stateBytes: the length of the state that is read for it.
+  /// The state that is read for it has `stateBytes`.
+  ///
   /// - Returns: false, and nothing has begun, if the explanation of the event is too long already.
   package func beginExplanation(of rule: Int, stateBytes: Int) -> Bool {
     explainedBytes += stateBytes + (when(of: rule)?.text.bytesToCompile ?? 0)

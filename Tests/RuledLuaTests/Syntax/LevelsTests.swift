@@ -38,8 +38,8 @@ import Testing
         text: { count in
           String(repeating: "if t then\n", count: count) + String(repeating: " end", count: count)
         }),
-      Nesting(testDescription: "functions", text: around("function() return\n", " end")),
-      Nesting(testDescription: "a sum", text: chain("1 ", "+ 1")),
+      Nesting(testDescription: "functions", text: around("function() return", " end")),
+      Nesting(testDescription: "a sum", text: chain("1 + 1", "+ 1")),
       Nesting(testDescription: "keys", text: chain("t[1]", "[1]")),
       Nesting(testDescription: "members", text: chain("t.a", ".a")),
       Nesting(testDescription: "calls of results", text: chain("t()", "()")),
@@ -52,7 +52,13 @@ import Testing
   private func load(_ text: String) throws(LoadError) {
     let declaration = "plugin { name = 'p', version = '1.0.0' }; "
     let file = SourceFile(path: "p/plugin.lua", text: Array((declaration + text).utf8))
-    _ = try PluginVM(source: PluginSource(name: "p", modules: [file]), worker: worker)
+    try load(PluginSource(name: "p", modules: [file]))
+  }
+
+  private func load(
+    _ source: PluginSource, tests: Bool = false, covering coverage: Coverage? = nil
+  ) throws(LoadError) {
+    _ = try PluginVM(source: source, worker: worker, tests: tests, covering: coverage)
   }
 
   @Test(arguments: Nesting.all)
@@ -78,13 +84,13 @@ import Testing
     let entry = SourceFile(path: "p/plugin.lua", text: Array(requiring.utf8))
     let module = SourceFile(path: "lib/m.lua", text: Array(deep.utf8))
     let refusal = #expect(throws: LoadError.self) {
-      try PluginVM(source: PluginSource(name: "p", modules: [entry], library: [module]), worker: worker)
+      try load(PluginSource(name: "p", modules: [entry], library: [module]))
     }
     #expect(refusal?.file == "lib/m.lua" && refusal?.line == 2)
     let plain = SourceFile(path: "p/plugin.lua", text: Array("plugin { name = 'p', version = '1.0.0' }".utf8))
     let test = SourceFile(path: "p/tests/a.lua", text: Array(deep.utf8))
     let refused = #expect(throws: LoadError.self) {
-      try PluginVM(source: PluginSource(name: "p", modules: [plain], tests: [test]), worker: worker, tests: true)
+      try load(PluginSource(name: "p", modules: [plain], tests: [test]), tests: true)
     }
     #expect(refused?.file == "p/tests/a.lua" && refused?.line == 2)
     let errors = #expect(throws: ConfigurationFileError.self) {
@@ -98,13 +104,14 @@ import Testing
     let text = "plugin { name = 'p', version = '1.0.0' } local t = true return \(condition)"
     let file = SourceFile(path: "p/plugin.lua", text: Array(text.utf8))
     #expect(throws: Never.self) {
-      try PluginVM(source: PluginSource(name: "p", modules: [file]), worker: worker, covering: Coverage())
+      try load(PluginSource(name: "p", modules: [file]), covering: Coverage())
     }
   }
 
   @Test func `many jumps, labels, variables and functions are read`() throws {
     let jumps = (0..<8000).map { "goto a\($0) ::a\($0)::\n" }.joined()
-    let waiting = (0..<8000).map { "goto a\($0) ::b\($0)::\n" }.joined() + (0..<8000).map { "::a\($0)::\n" }.joined()
+    let labels = (0..<8000).map { "::a\($0):: f()\n" }.joined()
+    let waiting = (0..<8000).map { "goto a\($0) ::b\($0)::\n" }.joined() + labels
     let loops = String(repeating: "while t do break end ", count: 8000)
     let functions = String(repeating: "f(function() end) ", count: 8000)
     for text in [jumps, waiting, loops, functions] {

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledJSON
 import RuledReports
 import RuledTool
 import TestSupport
