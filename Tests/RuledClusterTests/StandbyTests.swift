@@ -38,8 +38,10 @@ extension Cluster {
     }
 
     func stopStandby() {
+      guard standby > 0 else { return }
       kill(standby, SIGKILL)
       _ = Program.wait(standby)
+      standby = 0
     }
 
     func administer(_ script: String) throws {
@@ -103,7 +105,8 @@ extension Cluster {
       try Cluster.wait { owner.node.hasLease }
       place.stopStandby()
       try Cluster.wait { !owner.node.hasLease }
-      #expect(owner.node.figures.leaseProblem == nil && owner.node.figures.leaseLeft > 0, "others see its lease")
+      #expect("\(owner.node.figures.leaseProblem, default: "")".contains("no standby has confirmed"))
+      #expect(owner.node.figures.leaseLeft > 0, "others see its lease")
       try place.startStandby()
       try Cluster.wait { owner.node.hasLease }
       owner.end()

@@ -75,15 +75,23 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   }
 
   /// What the node knows of its cluster.
-  package var figures: Figures { lock.locked { current } }
+  package var figures: Figures {
+    var figures = lock.locked { current }
+    if figures.isOwner, figures.leaseProblem == nil, !isConfirmed { figures.leaseProblem = Self.unconfirmed }
+    return figures
+  }
+
+  private static let unconfirmed = StoreError(
+    .unreachable, "no standby has confirmed the lease of this node: it answers no reads, as another one may own the log"
+  )
 
   /// Whether the node has its lease, by its own steady clock, and the standbys have that: until it ends no other node takes the log over.
   ///
   /// Without the standbys, an owner beside a primary that was replaced would go on: its renewals reach that primary alone.
-  package var hasLease: Bool {
-    let now = MonotonicClock.millisecondsWithSuspend
-    let isConfirmed = settings.allowsPrimary || now < writer.confirmedAt + settings.lease
-    return isConfirmed && lock.locked { current.leaseEnd > now }
+  package var hasLease: Bool { isConfirmed && lock.locked { current.leaseLeft > 0 } }
+
+  private var isConfirmed: Bool {
+    settings.allowsPrimary || MonotonicClock.millisecondsWithSuspend < writer.confirmedAt + settings.lease
   }
 
   /// Whether the node follows, and would take over if the owner died now.
