@@ -24,7 +24,7 @@ extension Cluster {
       try startStandby()
       try administer("ALTER SYSTEM SET synchronous_standby_names = 's1'")
       try administer("SELECT pg_reload_conf()")
-      try Cluster.wait { try holds("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'") }
+      #expect(try eventually { try holds("SELECT FROM pg_stat_replication WHERE sync_state = 'sync'") })
     }
 
     deinit { stopStandby() }
@@ -34,7 +34,7 @@ extension Cluster {
         "/usr/lib/postgresql/15/bin/pg_receivewal",
         ["--synchronous", "--no-loop", "-D", folder("log"), "-d", "\(server.url())&application_name=s1"],
         output: folder("out"))
-      try Cluster.wait { try holds("SELECT FROM pg_stat_replication WHERE state = 'streaming'") }
+      #expect(try eventually { try holds("SELECT FROM pg_stat_replication WHERE state = 'streaming'") })
     }
 
     func stopStandby() {
@@ -55,7 +55,7 @@ extension Cluster {
 
     /// Waits until a commit waits for the standby.
     func awaitWaitingCommit() throws {
-      try Cluster.wait { try holds("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'") }
+      #expect(try eventually { try holds("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'") })
     }
   }
 
@@ -91,7 +91,7 @@ extension Cluster {
       try store.commit(Cluster.writes("1"), durable: true)
       try store.commit(Cluster.writes("2"), durable: true)
       let follower = try Node("b", place.settings)
-      try Cluster.wait { try follower.node.review() == nil && follower.texts == ["1", "2"] }
+      #expect(try eventually { try follower.node.review() == nil && follower.texts == ["1", "2"] })
       for node in [owner, follower] { node.end() }
       try store.close()
     }
@@ -102,13 +102,13 @@ extension Cluster {
       let store = try owner.own()
       owner.node.serve { _ in }
       let confirming = try Thread(name: "confirm") { owner.node.keepConfirmed() }
-      try Cluster.wait { owner.node.hasLease }
+      #expect(eventually { owner.node.hasLease })
       place.stopStandby()
-      try Cluster.wait { !owner.node.hasLease }
+      #expect(eventually { !owner.node.hasLease })
       #expect("\(owner.node.figures.leaseProblem, default: "")".contains("no standby has confirmed"))
       #expect(owner.node.figures.leaseLeft > 0, "others see its lease")
       try place.startStandby()
-      try Cluster.wait { owner.node.hasLease }
+      #expect(eventually { owner.node.hasLease })
       owner.end()
       confirming.join()
       try store.close()
@@ -160,14 +160,14 @@ extension Cluster {
       let administration = ClusterAdministration(settings)
       func problem() throws -> String? { try administration.overview().nodes.first?.problem }
       let first = try Node("a", settings)
-      try Cluster.wait { try !administration.overview().nodes.isEmpty }
+      #expect(try eventually { try !administration.overview().nodes.isEmpty })
       administration.note("a process of that name is alive", of: "a")
       first.end()
       #expect(try problem() == "")
       administration.note("the store is torn", of: "a")
       #expect(try problem() == "the store is torn")
       let second = try Node("a", settings)
-      try Cluster.wait { try problem() == "" }
+      #expect(try eventually { try problem() == "" })
       second.end()
       #expect(try problem() == "")
     }

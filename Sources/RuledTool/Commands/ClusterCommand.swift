@@ -95,7 +95,8 @@ package enum ClusterCommand: Command {
       "node": .left, "role": .left, "lease": .right, "sequence": .right, "behind": .right, "version": .left,
       "process": .left, "address": .left,
     ])
-    for node in result.member("nodes")?.arrayValue ?? [] {
+    let nodes = result.member("nodes")?.arrayValue ?? []
+    for node in nodes {
       let isGone = node.member("role")?.stringValue == "gone"
       let role = (node.member("role")?.brief ?? "?") + (node.member("drained")?.boolValue == true ? ", drained" : "")
       table.add([
