@@ -6,6 +6,8 @@
 #include "operations.h"
 
 enum { DAY = 86400, OFFSET_RESULTS = 3 };
+/* The days of the years 0 to 9999, counted from 1970-01-01. */
+enum { FIRST_DAY = -719528, LAST_DAY = 2932896 };
 
 /* The cached zone whose name is at `index`, if its offset at `time` is known; else NULL. */
 static const rb_zone *known_zone(lua_State *L, lua_Number time, int index) {
@@ -42,10 +44,29 @@ static lua_Integer answer(rb_call call, const rb_zone *zone, lua_Number time) {
   lua_Integer local = (lua_Integer)floor(time) + zone->offset;
   lua_Integer day = local / DAY - (local % DAY < 0);
   switch (call) {
-    case RB_CALL_CALENDAR_DAY: return day;
+    case RB_CALL_CALENDAR_DAY:
+    case RB_CALL_CALENDAR_DATE: return day;
     case RB_CALL_CALENDAR_HOUR: return (local - day * DAY) / 3600;
     default: return (day % 7 + 10) % 7 + 1;
   }
+}
+
+static void write_digits(char *at, int count, lua_Integer value) {
+  for (int i = count - 1; i >= 0; i--, value /= 10) at[i] = (char)('0' + value % 10);
+}
+
+/* Pushes the date of a day of the years 0 to 9999 as YYYY-MM-DD: years of 365.2425 days that begin on 1 March, by Howard Hinnant's
+   chrono-Compatible Low-Level Date Algorithms. */
+static void push_date(lua_State *L, lua_Integer day) {
+  lua_Integer since = day + 719468, era = (since >= 0 ? since : since - 146096) / 146097, of_era = since - era * 146097;
+  lua_Integer year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+  lua_Integer of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100), from_march = (5 * of_year + 2) / 153;
+  lua_Integer month = from_march < 10 ? from_march + 3 : from_march - 9;
+  char text[] = "0000-00-00";
+  write_digits(text, 4, era * 400 + year_of_era + (month <= 2));
+  write_digits(text + 5, 2, month);
+  write_digits(text + 8, 2, of_year - (153 * from_march + 2) / 5 + 1);
+  lua_pushlstring(L, text, sizeof text - 1);
 }
 
 int rb_host_calendar(lua_State *L) {
@@ -53,8 +74,13 @@ int rb_host_calendar(lua_State *L) {
   if (lua_type(L, 1) == LUA_TNUMBER && lua_type(L, 2) == LUA_TSTRING) {
     lua_Number time = lua_tonumber(L, 1);
     const rb_zone *zone = known_zone(L, time, 2);
-    if (zone) {
-      lua_pushinteger(L, answer(call, zone, time));
+    lua_Integer found = zone ? answer(call, zone, time) : 0;
+    if (zone && call != RB_CALL_CALENDAR_DATE) {
+      lua_pushinteger(L, found);
+      return 1;
+    }
+    if (zone && found >= FIRST_DAY && found <= LAST_DAY) {
+      push_date(L, found);
       return 1;
     }
   }

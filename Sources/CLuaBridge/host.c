@@ -191,7 +191,7 @@ void rb_open_host(lua_State *L) {
 
   lua_newtable(L);
   set_calendar(L, "day", RB_CALL_CALENDAR_DAY);
-  set_ask(L, "date", RB_CALL_CALENDAR_DATE);
+  set_calendar(L, "date", RB_CALL_CALENDAR_DATE);
   set_ask(L, "start", RB_CALL_CALENDAR_START);
   set_calendar(L, "hour", RB_CALL_CALENDAR_HOUR);
   set_calendar(L, "weekday", RB_CALL_CALENDAR_WEEKDAY);

@@ -41,7 +41,7 @@ int rb_host_text_lower(lua_State *L);
 int rb_host_text_trim(lua_State *L);
 /* url.c */
 int rb_host_url_parse(lua_State *L);
-/* calendar.c; the upvalue is the rb_call, one with an integer for a result. */
+/* calendar.c; the upvalue is the rb_call, one that asks for the day, the date, the hour or the weekday. */
 int rb_host_calendar(lua_State *L);
 int rb_host_calendar_add(lua_State *L);
 

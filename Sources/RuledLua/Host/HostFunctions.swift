@@ -170,7 +170,7 @@ extension PluginVM {
         case RB_CALL_CALENDAR_HOUR: answers.add(try zones.hour(time, zone: zone))
         default: answers.add(try zones.weekday(time, zone: zone))
         }
-        if call != RB_CALL_CALENDAR_DATE { try answers.add(zones.offset(time, zone: zone)) }
+        try answers.add(zones.offset(time, zone: zone))
       }
     } catch {
       throw HostRefusal(error.message)
