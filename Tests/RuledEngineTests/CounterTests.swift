@@ -318,7 +318,7 @@ import Testing
 
   private func delta(_ name: String, _ amount: CounterValue) -> CounterTable.Delta {
     Array(name.utf8).withView { name in
-      Array("{}".utf8).withView { CounterTable.Delta(name: name, labels: $0, amount: amount) }
+      Array("{}".utf8).withView { CounterTable.Delta(CounterTable.Key(name: name, labels: $0), amount) }
     }
   }
 

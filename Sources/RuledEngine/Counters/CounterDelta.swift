@@ -4,8 +4,8 @@ import RuledLua
 extension CounterTable {
   /// A counter's name and its labels, JSON text with the members in order.
   ///
-  /// It is looked up several times for each amount, so it keeps its hash.
-  package struct Key: Hashable, Sendable {
+  /// It is copied and looked up several times for each amount, so it is one reference, and keeps its hash.
+  package final class Key: Hashable, Sendable {
     /// The counter's name.
     package let name: String
     /// Its labels.
@@ -22,8 +22,8 @@ extension CounterTable {
     }
 
     /// A counter in the store, whose labels may be as an older build wrote them.
-    init(name: ByteView, stored labels: ByteView) {
-      self = CounterLabels.normalized(labels).withView { Key(name: name, labels: $0) }
+    static func stored(name: ByteView, labels: ByteView) -> Key {
+      CounterLabels.normalized(labels).withView { Key(name: name, labels: $0) }
     }
 
     /// The hash of a text's bytes, which differ from those that it was decoded from if they were not UTF-8.
@@ -31,11 +31,36 @@ extension CounterTable {
       text.withUTF8 { hash64(ByteView(UnsafeRawBufferPointer($0))) }
     }
 
+    /// Whether the key was made of these bytes; never if they are not UTF-8.
+    fileprivate func has(name: ByteView, labels: ByteView) -> Bool {
+      Self.equal(self.labels, labels) && Self.equal(self.name, name)
+    }
+
+    private static func equal(_ text: String, _ bytes: ByteView) -> Bool {
+      var text = text
+      return text.withUTF8 { ByteOrder.equal(ByteView(UnsafeRawBufferPointer($0)), bytes) }
+    }
+
     package static func == (left: Key, right: Key) -> Bool {
-      left.hash == right.hash && left.labels == right.labels && left.name == right.name
+      left === right || left.hash == right.hash && left.labels == right.labels && left.name == right.name
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+  }
+
+  /// The keys of the counters that a plugin counted lately, so that counting one again makes no new text.
+  struct KeyCache {
+    private static let size = 64
+    private var keys = [Key?](repeating: nil, count: size)
+
+    /// The key of a counter.
+    mutating func key(name: ByteView, labels: ByteView) -> Key {
+      let slot = Int(truncatingIfNeeded: hash64(labels) &+ hash64(name)) & (Self.size - 1)
+      if let key = keys[slot], key.has(name: name, labels: labels) { return key }
+      let key = Key(name: name, labels: labels)
+      keys[slot] = key
+      return key
+    }
   }
 
   /// What events add to a counter.
@@ -50,8 +75,8 @@ extension CounterTable {
     package var isFirst = false
 
     /// What an operation adds.
-    package init(name: ByteView, labels: ByteView, amount: CounterValue) {
-      key = Key(name: name, labels: labels)
+    package init(_ key: Key, _ amount: CounterValue) {
+      self.key = key
       self.amount = amount
     }
 

@@ -99,7 +99,7 @@ package final class CounterTable: Sendable {
 
     /// Adds a stored value to its counter's.
     fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {
-      let key = Key(name: name, stored: labels)
+      let key = Key.stored(name: name, labels: labels)
       values[key] = values[key].map { $0 + value } ?? value
       if !labels.elementsEqual(key.labels.utf8) { renamed[key, default: []].append(Array(stored)) }
     }
@@ -158,7 +158,7 @@ package final class CounterTable: Sendable {
     try context.scan(prefix: StoreKey.counterOwners, of: .counter, passing: { _ in }) { key, value in
       let counter = key.extracting(StoreKey.counterOwners.count...)
       if let end = counter.firstIndex(of: 0) {
-        let owned = Key(name: counter.extracting(..<end), stored: counter.extracting((end + 1)...))
+        let owned = Key.stored(name: counter.extracting(..<end), labels: counter.extracting((end + 1)...))
         owners[owned] = String(decoding: value, as: UTF8.self)
       }
       return true
@@ -264,7 +264,7 @@ extension CounterTable {
     var count: Int { deltas.count }
 
     /// Adds an amount, for which room must then be reserved.
-    mutating func append(_ delta: Delta) { deltas.append(delta) }
+    mutating func append(_ key: Key, _ amount: CounterValue) { deltas.append(Delta(key, amount)) }
 
     /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of one by its index.
     mutating func reserve(

@@ -178,9 +178,9 @@ public struct Operations: RandomAccessCollection {
     }
   }
 
-  @usableFromInline
+  @inlinable
   @inline(__always)
-  func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
+  package func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
     guard length > 0, let bytes else { return Operation.Bytes(start: nil, count: 0) }
     return Operation.Bytes(start: bytes + Int(offset), count: Int(length))
   }

@@ -5,7 +5,7 @@ import RuledLua
 extension PluginRun {
   /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
   func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    for index in searched..<operations.count {
+    for index in searched..<operations.count where operations.kind(at: index) == .raise {
       guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
       guard transaction.queue.count < EventQueue.limit else {
         throw Failure(
@@ -31,7 +31,7 @@ extension PluginRun {
       case .setTimer(_, _, _, let due):
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
       case .count(let name, let labels, let amount):
-        counts.append(CounterTable.Delta(name: name, labels: labels, amount: CounterValue(amount)))
+        counts.append(counterKeys.key(name: name, labels: labels), CounterValue(amount))
       default: break
       }
     }

@@ -25,6 +25,8 @@ final class PluginRun {
   var immediateTimers = 0
   /// What it counts.
   var counts = CounterTable.Reservation()
+  /// The counters that it counted lately.
+  var counterKeys = CounterTable.KeyCache()
   /// The events that it has seen, as indices in the queue.
   private(set) var seen: [Int] = []
 
