@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import RuledCluster
 package import RuledCore
 import RuledEngine
 import RuledJournal

@@ -195,7 +195,7 @@ extension Worker {
       services.context.log.write(
         LogLine(
           .error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule),
-        limitedBy: "a failure of a web handler of \(error.plugin ?? "")")
+        limitedBy: "a failure of a web handler of \(error.plugin)")
     }
     return HTTPResponse(RequestError(.ruleFailed, "this page can't be shown"))
   }

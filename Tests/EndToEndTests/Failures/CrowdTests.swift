@@ -93,7 +93,7 @@ extension EndToEnd {
         }
       }
       #expect(
-        try eventually("the watchers are connected") { try first.call("health")["connections"]?["open"] == 5 })
+        try eventually { try first.call("health")["connections"]?["open"] == 5 })
       let refused = Program.run("setpriv", words(["event", "count", "a"]))
       #expect(refused.code != 0 && refused.output.holds("limits.connections"), "\(refused)")
       #expect(try daemon.client().event("count", "a")["version"] == 1)
@@ -106,7 +106,7 @@ extension EndToEnd {
       let counts = scrape.remainingLines().filter { $0.hasPrefix("ruled_refused_total{reason=\"connections\"}") }
       #expect(counts.count == 1 && !counts[0].hasSuffix(" 0"), "\(counts)")
       var others: [Client] = []
-      let areTaken = try eventually("the administrator's places are taken, too") {
+      let areTaken = try eventually {
         let client = try daemon.client()
         others.append(client)
         return try client.reply("health")["error"] != nil
@@ -122,12 +122,12 @@ extension EndToEnd {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "limits = { connections = 3, idle_s = 1 }")
       let watcher = try daemon.client()
       #expect(
-        try eventually("the client of the start is gone") { try watcher.call("health")["connections"]?["open"] == 1 })
+        try eventually { try watcher.call("health")["connections"]?["open"] == 1 })
       let (idle, other) = (try daemon.client(), try daemon.client())
       _ = try watcher.call("watch", ["subject": "a"])
       _ = try idle.call("health")
       #expect(
-        try eventually("there is a place") {
+        try eventually {
           _ = try other.call("health")
           let client = try daemon.client()
           client.send(Load.event("1", "count", "a", "{}").line)
@@ -153,7 +153,7 @@ extension EndToEnd {
       defer { for descriptor in slow { close(descriptor) } }
       let token = "Authorization: Bearer \(String(repeating: "t", count: 40))\r\n"
       #expect(
-        try eventually("all places for everybody are taken") {
+        eventually {
           Self.ask(Self.connection(port), Self.get("/v1/rules", more: token)).hasPrefix("HTTP/1.1 429")
         })
       for path in ["/livez", "/readyz", "/healthz"] {
@@ -175,7 +175,7 @@ extension EndToEnd {
       let visitors = (0..<2).map { _ in Self.connection(port, sending: "GET") }
       defer { for descriptor in visitors { close(descriptor) } }
       #expect(
-        try eventually("both places for visitors are taken") {
+        eventually {
           Self.ask(Self.connection(port), Self.get("/", host: "site.example")).hasPrefix("HTTP/1.1 429")
         })
       #expect(try daemon.client().event("count", "a")["version"] == 1)
@@ -202,14 +202,4 @@ extension EndToEnd {
       #expect(changes == 100)
     }
   }
-}
-
-/// Polls until `condition` holds, for 60 s at most; fails with what it waited for.
-private func eventually(_ what: Comment, _ condition: () throws -> Bool) rethrows -> Bool {
-  for _ in 0..<6_000 {
-    if try condition() { return true }
-    usleep(10_000)
-  }
-  Issue.record(what)
-  return false
 }

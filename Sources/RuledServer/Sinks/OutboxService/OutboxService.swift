@@ -276,9 +276,10 @@ final class OutboxService {
     do throws(StoreError) {
       try services.context.store.commit(writes, durable: false)
     } catch {
-      log(
-        .error,
-        "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)")
+      services.context.log.write(
+        LogLine(
+          .error, "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"
+        ))
       nextRemoval = now < .max - settings.backoff.longest ? now + settings.backoff.first : now
       return
     }
