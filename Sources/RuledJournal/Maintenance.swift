@@ -40,6 +40,7 @@ extension Journal {
   /// It stops once `shouldContinue` returns false, and starts over at the next call. A snapshot shares files with the store, so one that is taken after a
   /// `forget` has the subject's bytes as long as the store's files do.
   package func erase(from store: RocksStore, while shouldContinue: () -> Bool) throws(StoreError) {
+    start()
     try store.flushAll()
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }

@@ -427,7 +427,7 @@ extension Cluster {
       _ = try client.readHead()
       try PostgresConnection(settings.url, seconds: 5).run(
         script:
-          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; ALTER TABLE ruled.nodes DROP listen; "
+          "DROP TABLE ruled.snapshots, ruled.turns, ruled.revisions, ruled.loads; ALTER TABLE ruled.nodes DROP listen, DROP problem; "
           + "UPDATE ruled.cluster SET format = 2",
         milliseconds: 5000)
       let later = LogClient(settings)

@@ -6,7 +6,8 @@ import Testing
 /// The digest of a value: the same for the same meaning, another one for another meaning.
 @Suite struct DigestTests {
   private func digest(_ text: String) throws -> UInt64 {
-    try Array(text.utf8).withView { try TapeDocument().parse(copyOf: $0).digest }
+    let document = TapeDocument()
+    return try withExtendedLifetime(document) { try Array(text.utf8).withView { try document.parse(copyOf: $0).digest } }
   }
 
   @Test(

@@ -108,7 +108,7 @@ extension EndToEnd {
       #expect(seconds > 0 && seconds <= 60)
       #expect(try client.event("tick", "elsewhere", ["n": 1])["decisions"]?["wild"]?["n"] == 1)
       let outcome = try client.event("tick", "t", ["n": 1])
-      #expect(outcome["decisions"]?["wild"] == nil && outcome["decisions"]?["a"]?["n"] == 1)
+      #expect(outcome["decisions"]?["wild"] == nil && outcome["decisions"]?["a"]?["n"] == 2)
       #expect(outcome["failures"]?[0]?["plugin"] == "wild")
       #expect(try client.call("parked", ["plugin": "wild"])["parked"]?.arrayValue?.count == 6)
       if byReload {

@@ -36,7 +36,7 @@ import Testing
       Nesting(
         testDescription: "branches",
         text: { count in
-          String(repeating: "if t then\n", count: count) + String(repeating: " end", count: count)
+          String(repeating: "if true then\n", count: count) + String(repeating: " end", count: count)
         }),
       Nesting(testDescription: "functions", text: around("function() return", " end")),
       Nesting(testDescription: "a sum", text: chain("1 + 1", "+ 1")),

@@ -58,14 +58,14 @@ import Testing
     let server = try EchoServer(limits: limits)
     defer { server.end() }
     let client = server.connect()
-    client.send("1\n")
-    #expect(client.receive(lines: 1) == "1\n")
+    client.send("[1]\n")
+    #expect(client.receive(lines: 1) == "[1]\n")
     server.withTable { $0.forEach { $0.countWaiting(1_001) } }
-    client.send("2\n")
+    client.send("[2]\n")
     #expect(eventually { server.withTable { table in table.contains { $0.isPaused } } })
     #expect(server.seen.lines == 1)
     server.withTable { $0.forEach { $0.countWaiting(-1_001) } }
-    #expect(client.receive(lines: 1) == "2\n")
+    #expect(client.receive(lines: 1) == "[2]\n")
   }
 
   @Test func tooManyRequestsInFlightPauseReadingUntilHalfAreDone() throws {
