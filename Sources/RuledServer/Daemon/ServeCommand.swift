@@ -62,8 +62,11 @@ package enum ServeCommand {
     do throws(StoreError) {
       var salvage = LogSalvage(path: path)
       let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
-      report = try salvage.run(now: EngineClock.wall, journal: journal)
-      if let lost = report.lost { journal?.noteSalvage(losing: lost) }
+      report = try FolderOwner.kept(of: path) { () throws(StoreError) in
+        let report = try salvage.run(now: EngineClock.wall, journal: journal)
+        if let lost = report.lost { journal?.noteSalvage(losing: lost) }
+        return report
+      }
     } catch { throw StartError("the store can't be salvaged: \(error)") }
     guard let copy = report.copy else {
       print("\(path) opens: there is nothing to salvage, and nothing was changed")
@@ -111,11 +114,14 @@ package enum ServeCommand {
     do throws(StoreError) {
       // What the log holds for the journal stays with the old store.
       let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
-      let store = try RocksStore(path: path, journal: journal)
-      report = try StoreImport(start.settings, node: start.identity).run(from: store) {
-        print("copied \($0.entries) entries, \($0.bytes >> 20) MiB")
+      report = try FolderOwner.kept(of: path) { () throws(StoreError) in
+        let store = try RocksStore(path: path, journal: journal)
+        let report = try StoreImport(start.settings, node: start.identity).run(from: store) {
+          print("copied \($0.entries) entries, \($0.bytes >> 20) MiB")
+        }
+        try store.close()
+        return report
       }
-      try store.close()
     } catch {
       let doubt = error.isOutcomeUnknown ? "; it may be there all the same: run this again, which says so" : ""
       throw StartError("the store can't be copied into the log of the cluster: \(error)\(doubt)")

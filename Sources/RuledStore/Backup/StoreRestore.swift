@@ -40,9 +40,10 @@ package struct StoreRestore {
     }
     do throws(StoreError) {
       var report = Report(backup: source, files: files.count, bytes: files.reduce(0) { $0 + $1.bytes })
-      try copy(files, from: source)
-      try verify(&report, finish)
-      try giveToOwner()
+      try FolderOwner.kept(of: path) { () throws(StoreError) in
+        try copy(files, from: source)
+        try verify(&report, finish)
+      }
       return report
     } catch {
       for name in (try? Folder.names(path)) ?? [] where name != "." && name != ".." {
@@ -85,15 +86,5 @@ package struct StoreRestore {
     report.subjects = subjects
     try finish(store)
     try store.close()
-  }
-
-  private func giveToOwner() throws(StoreError) {
-    guard geteuid() == 0 else { return }
-    let owner = try BackupFiles.status(of: path)
-    let files = try BackupFiles.list(path).map(\.name)
-    let names = files + BackupFiles.folders(of: files)
-    for name in names where lchown("\(path)/\(name)", owner.st_uid, owner.st_gid) != 0 {
-      throw StoreError.system("the owner of \(path)/\(name) can't be changed", errno)
-    }
   }
 }
