@@ -122,14 +122,15 @@ final class Deliverer {
             DeliveryFailure(reason: "the secret in \(secret.path) can't be read"), atLeast: 0, .atOnce))
       }
     }
-    if origin == receiver.origin {
+    let isSecretSent = origin == receiver.origin
+    if isSecretSent {
       if let authorization = receiver.secret?.authorization { request.headers.append(("Authorization", authorization)) }
       request.certificate = receiver.certificate
       request.authorities = receiver.authorities
     }
     request.keptBytes = Limits.answerBytes + (receiver.secret?.count ?? 0)
     client.send(request, timeout: timeout) { [weak self] result in
-      self?.finish(result, asked, id: id, receiver, completion)
+      self?.finish(result, asked, id: id, receiver, isSecretSent: isSecretSent, completion)
     }
   }
 
@@ -151,7 +152,7 @@ final class Deliverer {
   // MARK: Results
 
   private func finish(
-    _ result: HTTPResult, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver,
+    _ result: HTTPResult, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver, isSecretSent: Bool,
     _ completion: @escaping (DeliveryResult) -> Void
   ) {
     switch result {
@@ -163,7 +164,7 @@ final class Deliverer {
       let wait = UInt64(min(max(seconds, 0), 3_600)) * 1_000
       switch status {
       case 401, 403:
-        guard let secret = receiver.secret else { return completion(.givenUp(failure)) }
+        guard isSecretSent, let secret = receiver.secret else { return completion(.givenUp(failure)) }
         refused(failure, secret, asked, id: id, receiver, completion)
       case 429, 503: completion(.failed(failure, atLeast: wait, .atOnce))
       case 408, 425, 500...599: completion(.failed(failure, atLeast: wait, .afterSeveral))

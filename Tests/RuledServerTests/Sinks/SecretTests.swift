@@ -79,6 +79,21 @@ import Testing
     rig.stop()
   }
 
+  @Test func `a host that was not sent the secret has not refused it, and gives the effect up`() throws {
+    folder.write("token", "TopSecret42")
+    let other = try Receiver { _, _ in .init(status: 403) }
+    defer { other.close() }
+    let rig = try DeliveryRig(
+      sinks: ["out": .posting("https://configured.invalid/", secret: folder("token"))],
+      plugin: """
+        sink "out" (function(effect) return { url = effect.data.url, body = "" } end)
+        """)
+    try rig.emit("a", subject: "s", data: #"{"url":"\#(other.url())"}"#)
+    #expect(eventually { rig.figures().failed == 1 })
+    rig.stop()
+    #expect(!rig.undelivered.joined().contains(folder("token")))
+  }
+
   @Test func `nothing is sent while the secret can't be read`() throws {
     let receiver = try Receiver()
     defer { receiver.close() }
