@@ -23,7 +23,7 @@ local function begin(state, data)
   state.facebook = deep_link.is_facebook(attribution)
   sources.count_install(attribution, state.facebook)
   if state.facebook and REPORTED[state.platform] then conversions.owe_install(state) end
-  if not state.facebook then log.info("No Facebook attribution detected") end
+  if not state.facebook then log.debug("No Facebook attribution detected") end
   decide("attribution", deep_link.shown(attribution))
 end
 
