@@ -105,7 +105,8 @@ final class RulesLoader {
         "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
     }
     guard let stored = last else {
-      throw StartError("the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)")
+      throw StartError(
+        "the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)", isLasting: true)
     }
     do throws(ReloadError) {
       let catalog = try build(stored, services, lua)
@@ -115,7 +116,7 @@ final class RulesLoader {
         LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
       return catalog
     } catch {
-      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)")
+      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true)
     }
   }
 

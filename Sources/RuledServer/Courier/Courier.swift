@@ -265,7 +265,8 @@ package enum CourierCommand {
     ],
     details: """
       It delivers to the sinks with a URL, under delivery = "courier" in the configuration. SIGHUP reads the configuration
-      and the files of the sinks again. The exit code is 0 after a shutdown that was asked for, 2 when it cannot start.
+      and the files of the sinks again. The exit code is 0 after a shutdown that was asked for, 2 when it cannot start; 78
+      instead of 2 as a service of systemd, if a restart would meet the same.
       """,
     examples: [.init("ruled-courier --config /etc/ruled/ruled.conf.lua", "beside a daemon with the same file")])
 
@@ -274,6 +275,7 @@ package enum CourierCommand {
 
   /// Runs the program and returns its exit code.
   package static func run(_ words: [String]) -> Int32 {
+    let isService = SystemdNotifier.isService
     do throws(StartError) {
       let arguments = try parse(words)
       if arguments.has("help") {
@@ -287,8 +289,8 @@ package enum CourierCommand {
       let configuration = try configuration(arguments)
       guard configuration.delivery == .courier else {
         throw StartError(
-          "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it"
-        )
+          "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it",
+          isLasting: true)
       }
       try Courier.run(configuration, log: LimitedLog(JournalLog() ?? StandardErrorLog())) { () throws(StartError) in
         try self.configuration(arguments)
@@ -296,21 +298,21 @@ package enum CourierCommand {
       return 0
     } catch {
       ServeCommand.complain(error.description, as: "ruled-courier")
-      return 2
+      return error.exitCode(isService: isService)
     }
   }
 
   private static func parse(_ words: [String]) throws(StartError) -> Arguments {
     do throws(UsageError) {
       return try ArgumentParser.parse(words[...], options: spec.options + shared, takesOperands: false)
-    } catch { throw StartError(error.message) }
+    } catch { throw StartError(error.message, isLasting: true) }
   }
 
   private static func configuration(_ arguments: Arguments) throws(StartError) -> Configuration {
     var configuration = Configuration()
     if let path = arguments.value("config") {
       do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
-        throw StartError(error.description)
+        throw StartError(error.description, isLasting: access(path, R_OK) == 0)
       }
     }
     if let socket = arguments.value("socket") { configuration.socket = socket }

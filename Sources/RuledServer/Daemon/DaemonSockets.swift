@@ -41,7 +41,7 @@ final class DaemonSockets {
     guard handed.isEmpty else {
       throw StartError(
         "systemd hands over \(Self.list(handed)), a TCP socket at neither http.listen nor http.sites: set the same loopback address and port "
-          + "in the configuration, or disable the socket's unit")
+          + "in the configuration, or disable the socket's unit", isLasting: true)
     }
   }
 
@@ -67,7 +67,7 @@ final class DaemonSockets {
       let unit = key == "http.sites" ? "ruled-sites.socket" : "ruled-http.socket"
       throw StartError(
         "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the one "
-          + "for \(key), or remove \(key); the Unix socket speaks HTTP too")
+          + "for \(key), or remove \(key); the Unix socket speaks HTTP too", isLasting: true)
     }
     do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
       throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")

@@ -10,6 +10,7 @@ import RuledStore
 package enum ServeCommand {
   /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
+    let isService = SystemdNotifier.isService
     do throws(StartError) {
       let options = try ServeOptions(arguments)
       if options.showsHelp {
@@ -28,7 +29,7 @@ package enum ServeCommand {
       serve(try options.configuration(), options)
     } catch {
       complain(error.description)
-      return 2
+      return error.exitCode(isService: isService)
     }
   }
 
@@ -37,6 +38,7 @@ package enum ServeCommand {
   /// A thread may still load a plugin, or wait for the database of a cluster. It must not meet what the libraries' destructors leave, so they
   /// don't run.
   private static func serve(_ configuration: Configuration, _ options: ServeOptions) -> Never {
+    let isService = SystemdNotifier.isService
     var code: Int32 = 0
     do throws(StartError) {
       try Daemon(
@@ -45,7 +47,7 @@ package enum ServeCommand {
       ).run()
     } catch {
       complain(error.description)
-      code = 2
+      code = error.exitCode(isService: isService)
     }
     fflush(nil)
     _exit(code)
@@ -220,7 +222,8 @@ struct ServeOptions {
     ],
     details: """
       Options override the configuration. The exit code is 0 after a shutdown that was asked for, 1 when --check found
-      something wrong, 2 when the daemon cannot start.
+      something wrong, 2 when the daemon cannot start; 78 instead of 2 as a service of systemd, if a restart would meet
+      the same.
       """,
     examples: [
       .init("ruled --rules rules --store rocksdb:var/store --socket var/ruled.sock", "serves from this folder"),
@@ -248,7 +251,7 @@ struct ServeOptions {
     do throws(UsageError) {
       arguments = try ArgumentParser.parse(words[...], options: Self.spec.options + Self.shared, takesOperands: false)
       if !arguments.has("help") { try Self.spec.checkOperands(of: arguments, program: nil) }
-    } catch { throw StartError(error.message) }
+    } catch { throw StartError(error.message, isLasting: true) }
     if let clock = arguments.value("clock"), clock != "manual" {
       throw StartError("--clock takes only 'manual', not '\(clock)'; leave it out to use the host's clock")
     }
@@ -259,19 +262,20 @@ struct ServeOptions {
     var configuration = Configuration()
     if let config {
       do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(config) } catch {
-        throw StartError(error.description, isFinding: access(config, R_OK) == 0)
+        let isThere = access(config, R_OK) == 0
+        throw StartError(error.description, isFinding: isThere, isLasting: isThere)
       }
     }
     if let rules = arguments.value("rules") { configuration.rules = rules }
     if let socket = arguments.value("socket") { configuration.socket = socket }
     if let store = arguments.value("store") {
       guard let url = StoreURL(store) else {
-        throw StartError("--store '\(store)' is no store; use rocksdb:PATH, memory: or postgresql://…")
+        throw StartError("--store '\(store)' is no store; use rocksdb:PATH, memory: or postgresql://…", isLasting: true)
       }
       configuration.store = url
     }
     if let problem = configuration.storeProblem {
-      throw StartError("\(problem.key): \(problem.message)", isFinding: true)
+      throw StartError("\(problem.key): \(problem.message)", isFinding: true, isLasting: true)
     }
     return configuration
   }

@@ -71,7 +71,7 @@ struct BearerToken: Sendable {
   /// The token in the first line of a file.
   init(file path: String) throws(StartError) {
     do throws(RegularFile.Refusal) { self.init(try SecretFile.token(path)) } catch {
-      throw StartError("http.token_file '\(path)' \(error)")
+      throw StartError("http.token_file '\(path)' \(error)", isLasting: true)
     }
   }
 

@@ -37,6 +37,20 @@ extension EndToEnd {
       #expect(start == 2 && !refusal.isEmpty, "\(start): \(refusal)")
     }
 
+    @Test(arguments: ["ruled", "ruled-courier"])
+    func `systemd does not restart a program whose configuration is refused`(_ program: String) {
+      let folder = TemporaryFolder()
+      folder.write("conf.lua", "colour = \"red\"\n")
+      let words = ["\(RuledDaemon.programs)/\(program)", "--config", folder("conf.lua")]
+      #expect(Program.run("/usr/bin/env", words).code == 2)
+      let service = Program.run("/usr/bin/env", ["NOTIFY_SOCKET=\(folder("notify"))"] + words)
+      let root = #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
+      let unit = TemporaryFolder.read("\(root)/systemd/\(program).service")
+      #expect(service.code == 78 && unit.contains("\nRestartPreventExitStatus=78\n"), "\(service)")
+      let missing = ["NOTIFY_SOCKET=\(folder("notify"))"] + words.dropLast() + [folder("none")]
+      #expect(Program.run("/usr/bin/env", missing).code == 2, "the disk that it is on may come")
+    }
+
     /// The lines that name a file and a line.
     private static func findings(_ output: String) -> [Substring] {
       output.split(separator: "\n").filter { $0.hasPrefix("/") }

@@ -8,6 +8,9 @@ package struct SystemdNotifier: Sendable {
   /// The period in milliseconds within which systemd expects `watchdog`, or nil without a watchdog.
   package let watchdogMilliseconds: UInt64?
 
+  /// Whether systemd has started the process and waits to hear of it; to be asked before `fromEnvironment`.
+  static var isService: Bool { getenv("NOTIFY_SOCKET") != nil }
+
   /// Reads NOTIFY_SOCKET and the watchdog's variables and removes them.
   ///
   /// To be called once, before other threads run.
