@@ -14,7 +14,24 @@ import Testing
       $0.hasPrefix("**") && $0.hasSuffix("**")
     }
     #expect(keys.count > 20)
-    #expect(entries.map { String($0.dropFirst(2).dropLast(2)) } == keys.map { String($0) })
+    #expect(entries.map { String($0.dropFirst(2).dropLast(2).filter { $0 != "\\" }) } == keys.map { String($0) })
+  }
+
+  @Test func `no placeholder of a manual page is taken for a tag of HTML, which go-md2man drops`() {
+    let pages = Repository.entries(of: "\(Repository.root)/docs/man")
+    #expect(!pages.isEmpty)
+    for page in pages {
+      var isCode = false
+      for line in Self.text(page).split(separator: "\n") {
+        if line.hasPrefix("```") { isCode.toggle() }
+        let parts = line.split(separator: "`", omittingEmptySubsequences: false)
+        let prose = parts.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+        let hasTag = prose.contains { part in
+          part.split(separator: "<", omittingEmptySubsequences: false).dropLast().contains { !$0.hasSuffix("\\") }
+        }
+        #expect(isCode || !hasTag, "\(page): write \\< and \\> in '\(line)'")
+      }
+    }
   }
 
   @Test func `ruled-rules(7) names each global that rules and tests have`() {
