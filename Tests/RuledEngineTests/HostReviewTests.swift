@@ -1,3 +1,4 @@
+import Glibc
 import RuledEngine
 import RuledLua
 import TestSupport
@@ -31,6 +32,24 @@ import Testing
     }
     #expect(found.isEmpty, "\(found)")
     #expect(TemporaryFolder.names(folder.path) == ["token"])
+  }
+
+  @Test func `a token that is short or readable by all is worth a note, as the daemon starts with it`() {
+    func notes(_ token: String, mode: mode_t) -> [String] {
+      folder.write("token", token)
+      chmod(folder("token"), mode)
+      var configuration = configuration
+      configuration.http.tokenFile = folder("token")
+      let review = HostReview(configuration, sinks: ["mail"])
+      #expect(review.problems.isEmpty)
+      return review.notes.map(\.message)
+    }
+    let strong = String(repeating: "5f", count: 16)
+    #expect(notes(strong, mode: 0o640).isEmpty)
+    let short = notes("1", mode: 0o600)
+    #expect(short.count == 1 && short[0].hasPrefix("http.token_file: \(folder("token")) holds"), "\(short)")
+    let open = notes(strong, mode: 0o644)
+    #expect(open.count == 1 && open[0].contains("chmod o= \(folder("token"))"), "\(open)")
   }
 
   @Test func `a file that is missing, empty or no text is found`() {

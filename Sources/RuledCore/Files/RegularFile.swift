@@ -41,6 +41,12 @@ package enum RegularFile {
     }
   }
 
+  /// Whether every user of this host may read the file at `path`, by its mode alone.
+  package static func isReadableByAll(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & 0o004 != 0
+  }
+
   /// The bytes of the file at `path`, `limit` at most; links are followed.
   package static func read(_ path: String, limit: Int) throws(Refusal) -> [UInt8] {
     try read(path, in: AT_FDCWD, limit: limit, followsLinks: true)

@@ -8,6 +8,8 @@ package import RuledLua
 package struct HostReview {
   /// What was found, in the order of the configuration's keys.
   package private(set) var problems: [ConfigurationProblem] = []
+  /// What a daemon starts with and should not.
+  package private(set) var notes: [ConfigurationProblem] = []
 
   /// Reviews a configuration; `sinks` are those that the plugins declare, or nil where not all plugins load.
   package init(_ configuration: Configuration, sinks: [String]?) {
@@ -19,15 +21,19 @@ package struct HostReview {
       add(["admins"], "this host has no \(kind) '\(name)'; add it, or remove it from admins")
     }
     if let path = configuration.http.tokenFile {
-      do throws(RegularFile.Refusal) { _ = try SecretFile.token(path) } catch {
-        add(["http", "token_file"], "\(path) \(error)")
-      }
+      let key = ["http", "token_file"]
+      do throws(RegularFile.Refusal) {
+        _ = try SecretFile.token(path)
+        notes = SecretFile.weaknesses(ofToken: path).map { Self.problem(key, "\(path) \($0)") }
+      } catch { add(key, "\(path) \(error)") }
     }
     for (name, sink) in configuration.sinks.sorted(by: { $0.key < $1.key }) { review(sink, name, sinks) }
   }
 
-  private mutating func add(_ path: [String], _ message: String) {
-    problems.append(ConfigurationProblem(path: path, message: "\(path.joined(separator: ".")): \(message)"))
+  private mutating func add(_ path: [String], _ message: String) { problems.append(Self.problem(path, message)) }
+
+  private static func problem(_ path: [String], _ message: String) -> ConfigurationProblem {
+    ConfigurationProblem(path: path, message: "\(path.joined(separator: ".")): \(message)")
   }
 
   /// The files of an object store; the environment of the service is not known here.

@@ -206,6 +206,21 @@ package enum SecretFile {
     return token
   }
 
+  /// A token of fewer bytes is weak.
+  private static let strongTokenBytes = 32
+
+  /// What makes the token in a file a weak one that is accepted nevertheless, each without its subject, the file's name.
+  package static func weaknesses(ofToken path: String) -> [String] {
+    var weaknesses: [String] = []
+    if let text = try? token(path), text.utf8.count < strongTokenBytes {
+      weaknesses.append("holds a token that is easily guessed; replace it by the output of 'openssl rand -hex 32'")
+    }
+    if RegularFile.isReadableByAll(path) {
+      weaknesses.append("can be read by every user of this host; take that away with 'chmod o= \(path)'")
+    }
+    return weaknesses
+  }
+
   /// The secret that a file holds, without the white space around it.
   package static func secret(_ path: String) throws(RegularFile.Refusal) -> String {
     var bytes = try RegularFile.read(path, limit: maximumSecretBytes)[...]

@@ -60,6 +60,7 @@ extension StandbyServer {
   var problems: [String] { ownProblems + [route?.problem].compactMap { $0 } }
 
   private var ownProblems: [String] {
-    membership.problems.map(\.description) + [configurationError].compactMap { $0 } + (journal?.problems ?? [])
+    membership.problems.map(\.description) + [configurationError, sockets.token?.problem].compactMap { $0 }
+      + (journal?.problems ?? [])
   }
 }

@@ -162,6 +162,7 @@ final class StandbyServer: ConnectionHandler {
   /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
   private func reconfigure() {
     membership.links?.reloadIdentity()
+    sockets.token?.reread(membership.log)
     do throws(StartError) {
       let next = try readConfiguration()
       configurationError = nil

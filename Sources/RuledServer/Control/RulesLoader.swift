@@ -178,6 +178,7 @@ final class RulesLoader {
       return
     }
     notify { $0.reloading() }
+    if hasCallers || readingConfiguration { services.bearerToken?.reread(services.context.log) }
     let isConfigured = readingConfiguration ? reconfigure() : nil
     let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
     let result = isReloading ? reload() : nil

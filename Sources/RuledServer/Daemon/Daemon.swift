@@ -251,6 +251,7 @@ package final class Daemon {
     if let api = sockets?.api, let address = configuration.http.listen {
       try control.listen(try ListeningSocket(copying: api), forSites: false)
       log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+      sockets?.token?.warnOfWeaknesses(log)
     }
     if let sites = sockets?.sites, let address = configuration.http.sites {
       try control.listen(try ListeningSocket(copying: sites), forSites: true)

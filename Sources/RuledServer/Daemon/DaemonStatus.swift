@@ -157,6 +157,7 @@ package final class DaemonStatus: Sendable {
     // The log grows meanwhile, but the node serves.
     if let problem = services.membership?.snapshotFigures?.problem { found.note(["snapshots: \(problem)"]) }
     if let error = now.configurationError { found.note(["the configuration was refused, the old one holds: \(error)"]) }
+    found.degrade([services.bearerToken?.problem].compactMap { $0 })
     let settings = now.catalog?.problems(in: services.configuration) ?? []
     found.note(settings.map { "the configuration: \($0.message)" })
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }

@@ -150,10 +150,12 @@ package enum ServeCommand {
   }
 
   /// Reports what is wrong in the configuration, in the order of the lines.
-  private static func report(_ problems: [ConfigurationProblem], _ options: ServeOptions) {
+  private static func report(
+    _ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false
+  ) {
     let located = problems.map { problem in
       let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
-      return LoadError(file: options.config ?? "", line: line, problem.message)
+      return LoadError(file: options.config ?? "", line: line, (areNotes ? "note: " : "") + problem.message)
     }
     for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
@@ -173,8 +175,10 @@ package enum ServeCommand {
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
-      let problems = catalog.problems(in: configuration) + HostReview(configuration, sinks: sinks).problems + addresses
+      let review = HostReview(configuration, sinks: sinks)
+      let problems = catalog.problems(in: configuration) + review.problems + addresses
       report(problems, options)
+      report(review.notes, options, areNotes: true)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0

@@ -104,6 +104,9 @@ package final class Services: Sendable {
   /// Those who may lease effects: the administrators that are always there, and the configured couriers.
   var couriers: Administrators { current.withLock { $0.couriers } }
 
+  /// What clients of the loopback listener send; nil while nobody listens there.
+  var bearerToken: BearerToken? { http.withLock { $0 }?.token }
+
   /// The number of configurations so far; it changes with each reload.
   var generation: Int { generations.load(ordering: .relaxed) }
 

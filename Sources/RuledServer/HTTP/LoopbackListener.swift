@@ -1,6 +1,5 @@
 import Glibc
 import RuledCore
-import RuledLua
 
 /// The listening TCP socket of the loopback listener.
 enum LoopbackSocket {
@@ -59,30 +58,4 @@ enum LoopbackSocket {
       Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
     }
   }
-}
-
-/// The secret that clients of the loopback listener send with each request.
-struct BearerToken: Sendable {
-  private let digest: [UInt8]
-
-  /// A token, of which only a digest is kept.
-  init(_ token: String) { digest = Self.digest(of: token) }
-
-  /// The token in the first line of a file.
-  init(file path: String) throws(StartError) {
-    do throws(RegularFile.Refusal) { self.init(try SecretFile.token(path)) } catch {
-      throw StartError("http.token_file '\(path)' \(error)", isLasting: true)
-    }
-  }
-
-  /// Whether the value of an `Authorization` header has the token.
-  ///
-  /// Digests are compared, so that the time of the comparison shows nothing of the token.
-  func matches(authorization: String?) -> Bool {
-    guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { return false }
-    let other = Self.digest(of: String(authorization.dropFirst(7).drop { $0 == " " }))
-    return zip(digest, other).reduce(digest.count == other.count) { $0 && $1.0 == $1.1 }
-  }
-
-  private static func digest(of token: String) -> [UInt8] { Array(SHA256.hash(token).hex.utf8) }
 }

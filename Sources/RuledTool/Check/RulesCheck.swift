@@ -222,15 +222,17 @@ extension RulesCheck {
       checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
     }
     let sinks = manifests.count == plugins.count ? manifests.flatMap(\.sinks) : nil
-    add(HostReview(configuration, sinks: sinks).problems, path)
+    let review = HostReview(configuration, sinks: sinks)
+    add(review.problems, path)
+    add(review.notes, path, areNotes: true)
   }
 
-  private mutating func add(_ problems: [ConfigurationProblem], _ path: String) {
+  private mutating func add(_ problems: [ConfigurationProblem], _ path: String, areNotes: Bool = false) {
     // Several may be about one line, such as the list of administrators.
     found += problems.map { problem in
       Finding(
         file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message,
-        code: .configuration)
+        code: .configuration, isNote: areNotes)
     }
   }
 
