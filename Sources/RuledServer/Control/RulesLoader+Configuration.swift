@@ -7,8 +7,7 @@ extension RulesLoader {
   func reconfigure() -> Bool? {
     let next: Configuration
     do throws(StartError) { next = try readConfiguration() } catch {
-      services.status.configurationError = error.description
-      Configuration.report(error, to: services.context.log)
+      refuse(error)
       return false
     }
     services.status.configurationError = nil
@@ -16,5 +15,30 @@ extension RulesLoader {
     old.logRereading(of: next, to: services.context.log)
     services.adopt(next)
     return next == old ? nil : true
+  }
+
+  /// Looks at the configuration for a client that has the rules loaded: as `reconfigure`, but what holds changes only if SIGHUP has asked for it
+  /// before, when the configuration was refused.
+  func reviewConfiguration() -> Bool? {
+    if services.status.configurationError != nil { return reconfigure() }
+    do throws(StartError) { _ = try readConfiguration() } catch {
+      refuse(error)
+      return false
+    }
+    return nil
+  }
+
+  private func refuse(_ error: StartError) {
+    services.status.configurationError = error
+    Configuration.report(error, to: services.context.log)
+  }
+}
+
+extension StartError {
+  /// The answer to a `reload` while the configuration on the disk is refused.
+  var requestError: RequestError {
+    let first = description.split(separator: "\n").first ?? ""
+    return RequestError(
+      .reloadFailed, "the configuration is refused, the old one holds: \(first)", details: [.init("errors", errors)])
   }
 }

@@ -169,7 +169,8 @@ final class RulesLoader {
     if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.request(.machines) }
   }
 
-  /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked.
+  /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked; they get an error also while the configuration is
+  /// refused.
   private func load(becauseOfChange hasChanged: Bool, readingConfiguration: Bool) {
     let hasCallers = services.reloads.beginLoad()
     // What changes in the folder meanwhile is loaded once nothing holds it up any more.
@@ -179,7 +180,7 @@ final class RulesLoader {
     }
     notify { $0.reloading() }
     if hasCallers || readingConfiguration { services.bearerToken?.reread(services.context.log) }
-    let isConfigured = readingConfiguration ? reconfigure() : nil
+    let isConfigured = readingConfiguration ? reconfigure() : hasCallers ? reviewConfiguration() : nil
     let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
     let result = isReloading ? reload() : nil
     if case .failure? = result {
@@ -213,8 +214,11 @@ final class RulesLoader {
     let callers = services.reloads.endLoad()
     guard !callers.isEmpty, let result else { return }
     let revision = catalog.revision
-    let reply = result.map { JSONValue.object(["revision": .string(revision), "changed": .bool($0)]) }
-      .mapError(\.requestError)
+    let refusal = services.status.configurationError?.requestError
+    let reply = result.mapError(\.requestError).flatMap { hasChanged -> Result<JSONValue, RequestError> in
+      if let refusal { return .failure(refusal) }
+      return .success(.object(["revision": .string(revision), "changed": .bool(hasChanged)]))
+    }
     services.control.send(
       .perform { control in
         for caller in callers { control.reply(reply, to: caller) }

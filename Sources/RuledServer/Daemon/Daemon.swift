@@ -268,6 +268,8 @@ package struct StartError: Error, CustomStringConvertible {
   let isFinding: Bool
   /// Whether the next start meets the same until somebody changes the configuration or the rules.
   let isLasting: Bool
+  /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
+  var errors: JSONValue = []
 
   /// A reason that is no finding and may pass by itself, such as a store that another process holds.
   package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }

@@ -11,7 +11,7 @@ package final class DaemonStatus: Sendable {
     var origin = RulesOrigin.folder
     var rollout: RolloutState?
     var candidate: Catalog?
-    var configurationError: String?
+    var configurationError: StartError?
     var storeError: String?
     var backgroundProblem: String?
     var reloads = ReloadFigures()
@@ -92,7 +92,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// Why the configuration could not be read; nil if it could.
-  var configurationError: String? {
+  var configurationError: StartError? {
     get { values.withLock { $0.configurationError } }
     set { values.withLock { $0.configurationError = newValue } }
   }
@@ -156,7 +156,9 @@ package final class DaemonStatus: Sendable {
     if let problem = lease ?? now.backgroundProblem { found.degrade(["the store: \(problem)"]) }
     // The log grows meanwhile, but the node serves.
     if let problem = services.membership?.snapshotFigures?.problem { found.note(["snapshots: \(problem)"]) }
-    if let error = now.configurationError { found.note(["the configuration was refused, the old one holds: \(error)"]) }
+    if let error = now.configurationError {
+      found.degrade(["the configuration was refused, the old one holds: \(error)"])
+    }
     found.degrade([services.bearerToken?.problem].compactMap { $0 })
     let settings = now.catalog?.problems(in: services.configuration) ?? []
     found.note(settings.map { "the configuration: \($0.message)" })

@@ -267,7 +267,9 @@ struct ServeOptions {
     if let config {
       do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(config) } catch {
         let isThere = access(config, R_OK) == 0
-        throw StartError(error.description, isFinding: isThere, isLasting: isThere)
+        var refusal = StartError(error.description, isFinding: isThere, isLasting: isThere)
+        refusal.errors = ReloadError(error.errors).json
+        throw refusal
       }
     }
     if let rules = arguments.value("rules") { configuration.rules = rules }

@@ -65,6 +65,9 @@ struct DaemonMetrics {
       Double(reloads.lastSuccess?.microseconds ?? 0) / 1e6)
     text.gauge(
       "ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
+    text.gauge(
+      "ruled_config_refused", "Whether the configuration that was read last was refused.",
+      status.configurationError == nil ? 0 : 1)
   }
 
   // MARK: Events

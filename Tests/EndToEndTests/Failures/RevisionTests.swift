@@ -99,27 +99,30 @@ extension EndToEnd {
         rules: ["numbered/plugin.lua": Self.rules(1)],
         configuration: "plugins = { numbered = { extra = 10 } }")
       let client = try daemon.client()
-      func problem(after configuration: String) throws -> String {
+      func problem(after configuration: String, _ status: JSONValue) throws -> String {
         daemon.folder.replace("ruled.conf.lua", with: configuration)
         daemon.signal(SIGHUP)
         var problem = ""
         let isThere = try eventually {
           let health = try client.call("health")
-          #expect(health["status"] == "ready")
           problem = health["problems"]?[0]?.stringValue ?? ""
+          if !problem.isEmpty { #expect(health["status"] == status) }
           return !problem.isEmpty
         }
         #expect(isThere)
         return problem
       }
-      let refused = try problem(after: "wrkers = 1")
+      let refused = try problem(after: "wrkers = 1", "degraded")
       #expect(refused.contains("the configuration was refused") && refused.contains("ruled.conf.lua:1"), "\(refused)")
+      let data = try client.failure("reload")["data"] ?? .null
+      #expect(data["code"] == "reload_failed" && data["errors"]?[0]?["line"] == 1, "\(data)")
+      #expect(data["errors"]?[0]?["file"]?.stringValue?.hasSuffix("ruled.conf.lua") == true, "\(data)")
       #expect(try decided(client) == 11)
       daemon.folder.replace("ruled.conf.lua", with: "plugins = { numbered = { extra = 20 } }")
-      daemon.signal(SIGHUP)
-      #expect(try eventually { try decided(client) == 21 })
+      _ = try client.call("reload")
+      #expect(try decided(client) == 21)
       #expect(try client.call("health")["problems"] == [])
-      let setting = try problem(after: "plugins = { numbered = { extra = 'soon' } }")
+      let setting = try problem(after: "plugins = { numbered = { extra = 'soon' } }", "ready")
       #expect(setting.contains("the configuration: ") && setting.contains("'extra'"), "\(setting)")
     }
 
