@@ -13,6 +13,8 @@ package final class DaemonStatus: Sendable {
     var candidate: Catalog?
     var configurationError: StartError?
     var storeError: String?
+    /// When the store last refused a commit, in monotonic nanoseconds; nil before that.
+    var storeFailure: UInt64?
     var backgroundProblem: String?
     var reloads = ReloadFigures()
   }
@@ -112,10 +114,26 @@ package final class DaemonStatus: Sendable {
   }
 
   /// Sets why the store takes no commits; nil if it does.
-  func store(_ error: String?) { values.withLock { $0.storeError = error } }
+  func store(_ error: String?, now: UInt64 = EngineClock.monotonic) {
+    values.withLock {
+      $0.storeError = error
+      if error != nil { $0.storeFailure = now }
+    }
+  }
 
   /// Whether the store takes commits.
   var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
+
+  /// Whether the store takes commits and has refused none for a minute: on a full disk it opens again after each commit that fails.
+  func storeStaysWell(now: UInt64 = EngineClock.monotonic) -> Bool {
+    values.withLock { values in
+      guard values.storeError == nil else { return false }
+      return values.storeFailure.map { now - min($0, now) >= Self.lastingFailure } ?? true
+    }
+  }
+
+  /// For how long a failure of the store shows in the metrics, in nanoseconds.
+  private static let lastingFailure: UInt64 = 60_000_000_000
 
   /// A problem of the store's background work, while it takes commits.
   var background: String? {

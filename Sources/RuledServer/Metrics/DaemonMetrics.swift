@@ -204,7 +204,9 @@ struct DaemonMetrics {
   }
 
   private func writeStore() {
-    text.gauge("ruled_store_up", "Whether the store takes commits.", services.status.storeIsWell ? 1 : 0)
+    text.gauge(
+      "ruled_store_up", "Whether the store takes commits, and has refused none for a minute.",
+      services.status.storeStaysWell() ? 1 : 0)
     guard let disk = services.context.store.disk else { return }
     text.gauge("ruled_store_disk_bytes", "What the store's folder takes on the disk.", disk.bytes)
     text.gauge("ruled_log_bytes", "Bytes in the log that are not in the database yet.", disk.logBytes)
