@@ -52,6 +52,14 @@ import Testing
     #expect(open.count == 1 && open[0].contains("chmod o= \(folder("token"))"), "\(open)")
   }
 
+  @Test func `a courier that may lease nothing, or that this host does not know, is found`() {
+    let nobody = problems { $0.delivery = .courier }
+    #expect(nobody.count == 1 && nobody[0].hasPrefix("delivery: no effect is delivered"), "\(nobody)")
+    #expect(problems { ($0.delivery, $0.couriers) = (.courier, ["root"]) }.isEmpty)
+    let unknown = problems { ($0.delivery, $0.couriers) = (.courier, ["no-such-courier"]) }
+    #expect(unknown == ["couriers: this host has no user 'no-such-courier'; add it, or remove it from couriers"])
+  }
+
   @Test func `a file that is missing, empty or no text is found`() {
     folder.write("empty", "\n")
     folder.write("words", "two words")

@@ -16,9 +16,17 @@ package struct HostReview {
     reviewSocket(configuration.socket)
     if let path = configuration.storeFolder { reviewStore(path) }
     if case .bucket(let bucket) = configuration.cluster.snapshots { review(bucket) }
-    for name in HostAccounts.unknown(configuration.admins) {
-      let kind = name.hasPrefix("@") ? "group" : "user"
-      add(["admins"], "this host has no \(kind) '\(name)'; add it, or remove it from admins")
+    for (key, names) in [("admins", configuration.admins), ("couriers", configuration.couriers)] {
+      for name in HostAccounts.unknown(names) {
+        let kind = name.hasPrefix("@") ? "group" : "user"
+        add([key], "this host has no \(kind) '\(name)'; add it, or remove it from \(key)")
+      }
+    }
+    if configuration.delivery == .courier, configuration.couriers.isEmpty {
+      add(
+        ["delivery"],
+        "no effect is delivered, as nobody may lease them; write the user of ruled-courier into couriers, as in "
+          + "couriers = { \"ruled-courier\" }")
     }
     if let path = configuration.http.tokenFile {
       let key = ["http", "token_file"]

@@ -12,15 +12,18 @@ struct AddressReview {
 
   /// Tries to listen at each address and lets it go again; `inherited` are the sockets that systemd has handed over.
   ///
-  /// The running daemon may hold an address, and under `delivery = "courier"` systemd does.
+  /// The running daemon may hold an address. Under `delivery = "courier"` somebody has to: the daemon takes it over from systemd.
   init(_ configuration: Configuration, inherited: [Int32]) {
     if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
       problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
     }
     if let tunnel = configuration.cluster.tunnel { review(tunnel, of: configuration) }
-    guard configuration.delivery == .daemon else { return }
     for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {
       guard let address, !inherited.contains(where: { LoopbackSocket.isBound($0, to: address) }) else { continue }
+      guard configuration.delivery == .daemon else {
+        if Self.holders(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
+        continue
+      }
       do throws(SystemError) {
         SystemCalls.close(try LoopbackSocket.listen(address))
       } catch {

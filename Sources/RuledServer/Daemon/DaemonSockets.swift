@@ -19,7 +19,7 @@ final class DaemonSockets {
     guard inherited.others.isEmpty else {
       throw StartError(
         "systemd hands over \(Self.list(inherited.others)), which is no stream socket that listens, Unix or TCP: remove it from its unit, "
-          + "or disable the unit")
+          + "or disable the unit", isLasting: true)
     }
     if inherited.unix.isEmpty {
       do throws(ListenError) {
@@ -36,8 +36,8 @@ final class DaemonSockets {
       needsToken ? try BearerToken(file: file) : nil
     }
     var handed = inherited.tcp
-    api = try Self.listen(configuration.http.listen, "http.listen", configuration, &handed)
-    sites = try Self.listen(configuration.http.sites, "http.sites", configuration, &handed)
+    api = try Self.listen(configuration.http.listen, "listen", configuration, &handed)
+    sites = try Self.listen(configuration.http.sites, "sites", configuration, &handed)
     guard handed.isEmpty else {
       throw StartError(
         "systemd hands over \(Self.list(handed)), a TCP socket at neither http.listen nor http.sites: set the same loopback address and port "
@@ -54,6 +54,13 @@ final class DaemonSockets {
     if made == nil { for descriptor in lines { SystemCalls.close(descriptor) } }
   }
 
+  /// What keeps a start under `delivery = "courier"` from serving at the address of a key of `http`, unless systemd hands over a socket at it.
+  static func needsUnit(_ key: String) -> String {
+    let unit = key == "sites" ? "ruled-sites.socket" : "ruled-http.socket"
+    return "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the "
+      + "one for http.\(key), or remove http.\(key); the Unix socket speaks HTTP too"
+  }
+
   /// A socket at a configured address: one that systemd has handed over, or a new one.
   private static func listen(
     _ address: ListenAddress?, _ key: String, _ configuration: Configuration,
@@ -63,14 +70,9 @@ final class DaemonSockets {
     if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0.descriptor, to: address) }) {
       return handed.remove(at: index).descriptor
     }
-    guard configuration.delivery == .daemon else {
-      let unit = key == "http.sites" ? "ruled-sites.socket" : "ruled-http.socket"
-      throw StartError(
-        "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the one "
-          + "for \(key), or remove \(key); the Unix socket speaks HTTP too", isLasting: true)
-    }
+    guard configuration.delivery == .daemon else { throw StartError(needsUnit(key), isLasting: true) }
     do throws(SystemError) { return try LoopbackSocket.listen(address) } catch {
-      throw StartError("\(key) '\(address.text)' can't be listened on: \(error)")
+      throw StartError("http.\(key) '\(address.text)' can't be listened on: \(error)")
     }
   }
 }

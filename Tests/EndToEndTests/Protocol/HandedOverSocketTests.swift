@@ -171,7 +171,9 @@ extension EndToEnd {
       #expect(end.code == 2 && end.output.holds("'packets' (descriptor 4)"), "\(end.output)")
     }
 
-    @Test("with a courier and no socket, the start names the unit that opens it", arguments: ["listen", "sites"])
+    @Test(
+      "with a courier and no socket, the start and the check name the unit that opens it",
+      arguments: ["listen", "sites"])
     func namesTheUnit(key: String) {
       let folder = TemporaryFolder()
       folder.replace("token", with: "secret")
@@ -179,13 +181,18 @@ extension EndToEnd {
         "conf.lua",
         with: """
           delivery = "courier"
+          couriers = { "root" }
           store = "memory:"
           http = { \(key) = "127.0.0.1:0", token_file = "\(folder.path)/token" }
           """)
-      let end = Program.run(
-        "\(RuledDaemon.programs)/ruled", ["--config", "\(folder.path)/conf.lua", "--socket", "\(folder.path)/s"])
+      folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
+      let words = ["--config", folder("conf.lua"), "--socket", folder("s"), "--rules", folder("rules")]
+      let end = Program.run("\(RuledDaemon.programs)/ruled", words)
       let unit = key == "sites" ? "ruled-sites.socket" : "ruled-http.socket"
       #expect(end.code == 2 && end.output.holds(unit), "\(end.output)")
+      let check = Program.run("\(RuledDaemon.programs)/ruled", words + ["--check"])
+      let finding = "\(folder("conf.lua")):4: http.\(key): "
+      #expect(check.code == 1 && check.output.hasPrefix(finding) && check.output.holds(unit), "\(check.output)")
     }
   }
 }
