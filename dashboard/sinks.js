@@ -17,7 +17,9 @@ export async function refresh() {
   if (shown !== parts) return;
   const unconfigured = new Set(health.unconfigured_sinks ?? []);
   const names = [...new Set([...Object.keys(health.sinks ?? {}), ...unconfigured])].sort();
-  const rows = names.map((name) => ({ name, isConfigured: !unconfigured.has(name), ...(health.sinks?.[name] ?? {}) }));
+  const rows = names.map((name) => ({ name, isConfigured: !unconfigured.has(name), ...(health.sinks?.[name] ?? {}) }))
+    .map((row) => ({ ...row, state: state(row) }))
+    .sort((a, b) => severities.indexOf(a.state.kind) - severities.indexOf(b.state.kind) || (b.failing_s ?? 0) - (a.failing_s ?? 0));
   const hasOldest = rows.some((row) => row.oldest_s !== undefined && row.oldest_s !== null);
   parts.sinks.replaceChildren(card("All sinks", "since the start", rows.length ? table("Sinks", [
     { title: "Sink", head: true, value: (row) => row.name },
@@ -26,11 +28,20 @@ export async function refresh() {
     ...(hasOldest ? [{ title: "Oldest", number: true, value: (row) => row.oldest_s ? duration(row.oldest_s) : "-" }] : []),
     { title: "Tried again", number: true, value: (row) => number(row.retried ?? 0) },
     { title: "Given up", number: true, value: (row) => number(row.given_up ?? row.failed ?? 0) },
-    { title: "State", value: (row) => row.isConfigured
-      ? (row.given_up ?? row.failed) ? tag("gives up", "bad") : row.unreadable ? tag("unreadable", "bad") : tag("good", "good")
-      : tag("no configuration", "warn") },
+    { title: "State", value: (row) => tag(row.state.text, row.state.kind) },
   ], rows) : empty("No plugin has emitted an effect.")));
   await showFailed(shown);
+}
+
+const severities = ["bad", "warn", "good"];
+
+function state(row) {
+  if (!row.isConfigured) return { text: "no configuration", kind: "warn" };
+  const givenUp = row.given_up ?? row.failed;
+  const isFailing = row.failing_s !== undefined && row.failing_s !== null;
+  if (isFailing && (row.waiting || givenUp)) return { text: `fails for ${duration(row.failing_s)}`, kind: "bad" };
+  if (givenUp) return { text: "gives up", kind: "bad" };
+  return row.unreadable ? { text: "unreadable", kind: "bad" } : { text: "good", kind: "good" };
 }
 
 let known;

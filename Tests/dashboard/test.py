@@ -247,8 +247,13 @@ def check_resend(browser, base, daemon):
     failed = len(daemon.call("effects", {"status": "failed"})["effects"])
     check(failed > 0, "effects are given up")
     show(browser, base, "sinks")
-    daemon.receiver.RequestHandlerClass.status = 200
+    first = "document.querySelector('main tbody tr')"
+    browser.until(f"{first}?.textContent.startsWith('conversions') && {first}.querySelector('.tag.bad')")
+    daemon.receiver.RequestHandlerClass.status = 503
     click(browser, f"Resend {failed} effects")
+    browser.until(f"{first}?.querySelector('.tag.bad')?.textContent.startsWith('fails for')")
+    daemon.receiver.RequestHandlerClass.status = 200
+    browser.until("![...document.querySelectorAll('main .tag')].some((tag) => tag.textContent.startsWith('fails for'))")
     browser.until("document.querySelector('main').textContent.includes('No effect was given up')")
     check(daemon.call("effects", {"status": "failed"})["effects"] == [], "all were sent")
     step("resend")
