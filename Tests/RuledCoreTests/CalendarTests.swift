@@ -78,6 +78,18 @@ import Testing
     #expect(throws: CalendarError("unknown time zone \"\(name)\"")) { try zones.day(0, zone: name) }
   }
 
+  @Test func `On a host without files of zones it is the host's fault that a zone is not known`() throws {
+    let zones = ZoneDatabase { _ in nil }
+    #expect(try zones.day(0, zone: "UTC") == 0)
+    for name in ["Europe/Berlin", "Nowhere/Atlantis"] {
+      do throws(CalendarError) {
+        _ = try zones.day(0, zone: name)
+        Issue.record("\(name) is known")
+      } catch { #expect(error.isOfHost && error.message.contains("\"\(name)\""), "\(error)") }
+    }
+    #expect(throws: CalendarError("unknown time zone \"../Berlin\"")) { try zones.day(0, zone: "../Berlin") }
+  }
+
   @Test func `A zone is loaded once`() throws {
     var loads = 0
     let zones = ZoneDatabase { name in

@@ -13,12 +13,21 @@ package final class ZoneDatabase {  // confined: each worker has its own
   /// - Throws: A sentence when the name is no IANA zone that this host knows.
   package func zone(_ name: String) throws(CalendarError) -> TimeZoneTable {
     if let known = zones[name] { return known }
-    guard Self.isValid(name), let bytes = load(name), let zone = TimeZoneTable(tzif: bytes) else {
-      throw CalendarError("unknown time zone \"\(name)\"")
+    guard Self.isValid(name) else { throw Self.unknown(name) }
+    guard let bytes = load(name), let zone = TimeZoneTable(tzif: bytes) else {
+      guard load(Self.always) == nil else { throw Self.unknown(name) }
+      var error = CalendarError("this host has no time zone files, so that \"\(name)\" can't be read; install tzdata")
+      error.isOfHost = true
+      throw error
     }
     zones[name] = zone
     return zone
   }
+
+  /// A zone whose file is on every host that has zones.
+  package static let always = "Etc/UTC"
+
+  private static func unknown(_ name: String) -> CalendarError { CalendarError("unknown time zone \"\(name)\"") }
 
   /// Whether `name` has the form of an IANA zone's name: parts of letters, digits, `_`, `+` and `-` between slashes.
   ///
@@ -127,6 +136,8 @@ extension ZoneDatabase {
 package struct CalendarError: Error, Sendable, Equatable {
   /// What is wrong.
   package var message: String
+  /// Whether the host is at fault, and not what the rule has asked for.
+  package var isOfHost = false
 
   /// An error with its sentence.
   package init(_ message: String) { self.message = message }

@@ -35,6 +35,9 @@ package struct HostReview {
         notes = SecretFile.weaknesses(ofToken: path).map { Self.problem(key, "\(path) \($0)") }
       } catch { add(key, "\(path) \(error)") }
     }
+    if ZoneFiles.areMissing {
+      problems.append(ConfigurationProblem(path: [], message: "this host has no time zone files; install tzdata"))
+    }
     for (name, sink) in configuration.sinks.sorted(by: { $0.key < $1.key }) { review(sink, name, sinks) }
   }
 

@@ -173,6 +173,7 @@ extension PluginVM {
         try answers.add(zones.offset(time, zone: zone))
       }
     } catch {
+      if error.isOfHost { lacksZones = true }
       throw HostRefusal(error.message)
     }
   }

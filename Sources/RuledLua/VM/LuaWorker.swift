@@ -11,10 +11,10 @@ package final class LuaWorker {
   package let zones: ZoneDatabase
 
   /// Prepares the calling thread; traps when the kernel has no timer left, as nothing could hold a rule to its budget then.
-  package init() {
+  package init(zones: ZoneDatabase = ZoneDatabase { ZoneFiles.read($0) }) {
     guard let handle = rb_worker_new() else { fatalError("the kernel grants no timer for this thread") }
     self.handle = handle
-    zones = ZoneDatabase { ZoneFiles.read($0) }
+    self.zones = zones
   }
 
   deinit { rb_worker_free(handle) }
@@ -30,10 +30,15 @@ package final class LuaWorker {
 }
 
 /// The time zones that the operating system keeps under /usr/share/zoneinfo.
-enum ZoneFiles {
+package enum ZoneFiles {
+  private static let folder = "/usr/share/zoneinfo/"
+
+  /// Whether the operating system has none, so that rules can't read a calendar but that of UTC.
+  package static var areMissing: Bool { access(folder + ZoneDatabase.always, R_OK) != 0 }
+
   /// The file of the zone of that name, or nil when there is none; the name has been checked to stay within the folder.
-  static func read(_ name: String) -> [UInt8]? {
-    let descriptor = open("/usr/share/zoneinfo/" + name, O_RDONLY | O_CLOEXEC)
+  package static func read(_ name: String) -> [UInt8]? {
+    let descriptor = open(folder + name, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes: [UInt8] = []

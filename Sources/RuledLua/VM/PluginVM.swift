@@ -25,6 +25,10 @@ package final class PluginVM {
   private(set) var zones: ZoneDatabase
   /// The worker of the thread that it belongs to, which must outlive the VM there.
   private var worker: LuaWorker?
+  /// Whether a zone could not be read since the call began, as the host has no files of zones.
+  ///
+  /// The call fails then even where the rule catches the error: what it would decide of the zone is not true.
+  var lacksZones = false
   let coverage: Coverage?
   let notes: LoadNotes?
   private var isFindingCause = false
@@ -165,6 +169,11 @@ package final class PluginVM {
   /// Why the last call failed.
   package func failure(rule: String?) -> Failure {
     let native = rb_failure_of(handle)
+    if lacksZones, native.kind == RB_KIND_ERROR {
+      return Failure(
+        plugin: source.name, rule: rule, kind: .error, message: "this host has no time zone files; install tzdata",
+        file: nil, line: nil)
+    }
     let kinds: [Failure.Kind] = [.error, .instructions, .memory, .time, .state, .value, .cycle]
     let kind = kinds[Int(native.kind.rawValue)]
     return Failure(
@@ -204,12 +213,13 @@ extension PluginVM {
     var native = budget.native
     drawn = 0
     explainedBytes = 0
+    lacksZones = false
     return rules.withUnsafeBufferPointer { rules in
       var run = rb_progress()
       run.rules = rules.baseAddress
       run.count = rules.count
       run.state_limit = stateLimit
-      guard rb_run(handle, &event.native, &native, uncounted, &run) == RB_OK else {
+      guard rb_run(handle, &event.native, &native, uncounted, &run) == RB_OK, !lacksZones else {
         return .failed(rule: run.rule >= 0 ? Int(run.rule) : nil)
       }
       return run.ended ? .ended : .raised(done: run.next)
@@ -226,6 +236,7 @@ extension PluginVM {
     var native = budget.native
     drawn = 0
     explainedBytes = 0
+    lacksZones = false
     return result(rb_begin(handle, &event.native, &native))
   }
 
@@ -278,22 +289,26 @@ extension PluginVM {
 
   /// Answers the query of that index into `output`.
   package func query(_ index: Int, arguments: TapeValue?) -> CallResult {
-    result(rb_query(handle, Int32(index), arguments.map { rb_json($0) } ?? rb_json(), arguments?.index ?? 0))
+    lacksZones = false
+    return result(rb_query(handle, Int32(index), arguments.map { rb_json($0) } ?? rb_json(), arguments?.index ?? 0))
   }
 
   /// Calls a `web` handler with the request as JSON; `output` is an array of its results.
   package func web(_ index: Int, request: ByteView) -> CallResult {
-    result(rb_handle(handle, RB_DECLARE_WEB, Int32(index), rb_slice(request)))
+    lacksZones = false
+    return result(rb_handle(handle, RB_DECLARE_WEB, Int32(index), rb_slice(request)))
   }
 
   /// Calls a `sink` handler with the effect as JSON; `output` is an array of its results.
   package func sink(_ index: Int, effect: ByteView) -> CallResult {
-    result(rb_handle(handle, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
+    lacksZones = false
+    return result(rb_handle(handle, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
   }
 
   /// Runs the test of that index.
   package func test(_ index: Int, budget: Budget = .test) -> CallResult {
     var native = budget.native
+    lacksZones = false
     return result(rb_test(handle, Int32(index), &native))
   }
 
@@ -323,7 +338,8 @@ extension PluginVM {
   package func collapseOperations() { rb_collapse_ops(handle) }
 
   private func result(_ status: rb_status) -> CallResult {
-    switch status {
+    if lacksZones { return .failed }
+    return switch status {
     case RB_OK: .done
     case RB_NOT_FIRED: .skipped
     default: .failed

@@ -196,6 +196,11 @@ package final class DaemonStatus: Sendable {
     for name in services.context.counters.usage(limit: limit).full {
       found.note(["the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"])
     }
+    if ZoneFiles.areMissing {
+      found.degrade([
+        "this host has no time zone files: events that ask for a zone's calendar are parked; install tzdata, then 'rulectl retry'"
+      ])
+    }
     for loop in looping(services) { found.note([loop.problem]) }
     for (plugin, count) in awayTimers(services) {
       found.note(["the plugin \(plugin) is not loaded; due timers that wait for it: \(count.text)"])

@@ -46,6 +46,15 @@ import Testing
     ("state.f = decide", .state, nil, "state.f"), ("counters('x')", .error, 4, "query"),
   ]
 
+  @Test func `a rule that catches the lack of time zone files fails nevertheless, and the next event is its own`() throws {
+    let bench = try Bench(
+      Bench.rule("if event.type == 'zone' then decide('known', (pcall(calendar.day, 0, 'Europe/Berlin'))) end"),
+      worker: LuaWorker(zones: ZoneDatabase { _ in nil }))
+    let failure = try #require(try bench.handle(type: "zone").failure)
+    #expect(failure.kind == .error && failure.message.contains("install tzdata"), "\(failure)")
+    #expect(try bench.handle(type: "other").failure == nil)
+  }
+
   @Test(arguments: failures.indices)
   func aFailureSaysWhatAndWhere(_ index: Int) throws {
     let (run, kind, line, message) = Self.failures[index]

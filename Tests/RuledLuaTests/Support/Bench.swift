@@ -5,7 +5,7 @@ import RuledJSON
 
 /// A plugin made of strings on a worker of the test's own thread.
 final class Bench {
-  let worker = LuaWorker()
+  let worker: LuaWorker
   let host = ScriptedHost()
   /// The plugin's VM; replaced when it is dead.
   private(set) var vm: PluginVM
@@ -17,8 +17,9 @@ final class Bench {
   /// Loads `source` as the plugin `t`; `modules`, `library` and `data` give further files by name.
   init(
     _ source: String, modules: [String: String] = [:], library: [String: String] = [:], data: [String: String] = [:],
-    settings: JSONObject = JSONObject(), name: String = "t"
+    settings: JSONObject = JSONObject(), name: String = "t", worker: LuaWorker = LuaWorker()
   ) throws {
+    self.worker = worker
     self.source = PluginSource(
       name: name,
       modules: Bench.files("\(name)/", ["plugin.lua": source].merging(modules) { first, _ in first }),
