@@ -2,7 +2,7 @@ package import RuledCore
 import RuledEngine
 import Synchronization
 
-/// The counters and the state of a sink since the start; one thread writes, any may read.
+/// The counters of a sink since the start, and its state; one thread writes, any may read.
 package final class SinkFigures: Sendable {
   /// A sink that has failed for so many seconds is a problem.
   static let failingSeconds = 300
@@ -18,6 +18,8 @@ package final class SinkFigures: Sendable {
   private let oldestTime = Atomic<Int64>(.max)
   /// When the first failure since the last success happened, in monotonic nanoseconds; 0 when there is none.
   private let failureTime = Atomic<UInt64>(0)
+  /// For how long the sink had failed without a success when the daemon started, in nanoseconds.
+  private let failedBefore = Atomic<UInt64>(0)
   /// When effects began to wait that nobody has asked to lease, in monotonic nanoseconds; 0 when none do.
   private let unleasedTime = Atomic<UInt64>(0)
   private let deliveries = Mutex(DeliveryRate())
@@ -49,7 +51,16 @@ package final class SinkFigures: Sendable {
   }
 
   /// For how many seconds the sink has failed without a success in between; nil when it works.
-  package func failingSeconds(now: UInt64) -> Int? { Self.seconds(since: failureTime, now: now) }
+  package func failingSeconds(now: UInt64) -> Int? { failingNanoseconds(now: now).map { Int($0 / 1_000_000_000) } }
+
+  /// Likewise, in nanoseconds.
+  func failingNanoseconds(now: UInt64) -> UInt64? {
+    let time = failureTime.load(ordering: .relaxed)
+    return time == 0 ? nil : max(now, time) - time + failedBefore.load(ordering: .relaxed)
+  }
+
+  /// Whether the sink has failed without a success since.
+  var isFailing: Bool { failureTime.load(ordering: .relaxed) != 0 }
 
   /// For how many seconds effects have waited that nobody has asked to lease; nil when none do.
   package func unleasedSeconds(now: UInt64) -> Int? { Self.seconds(since: unleasedTime, now: now) }
@@ -111,9 +122,16 @@ package final class SinkFigures: Sendable {
   func note(success: Bool) {
     if success {
       failureTime.store(0, ordering: .relaxed)
+      failedBefore.store(0, ordering: .relaxed)
     } else if failureTime.load(ordering: .relaxed) == 0 {
       failureTime.store(EngineClock.monotonic, ordering: .relaxed)
     }
+  }
+
+  /// Continues failures that began so many nanoseconds before the start.
+  func resumeFailing(for nanoseconds: UInt64) {
+    failedBefore.store(nanoseconds, ordering: .relaxed)
+    failureTime.store(EngineClock.monotonic, ordering: .relaxed)
   }
 
   /// Notes whether effects wait that nobody asks to lease.

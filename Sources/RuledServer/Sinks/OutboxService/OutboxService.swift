@@ -58,6 +58,7 @@ final class OutboxService {
   private(set) var sinks: [String: Sink] = [:]
   var scan = Scan()
   var leases = Leases()
+  var failures = Failures()
   private(set) var isStopping = false
   /// The timers, while the service runs.
   private(set) var timers: Timers?
@@ -103,6 +104,7 @@ final class OutboxService {
   func run() throws(SystemError) {
     defer { close() }
     for name in configured.keys { sink(name) }
+    resumeFailures()
     timers = Timers(
       delivery: try LoopTimer(on: loop) {},
       deadline: try LoopTimer(on: loop) { [unowned self] in end() },
@@ -198,6 +200,7 @@ final class OutboxService {
     if !isHeld { for sink in sinks.values where sink.isConfigured { deliver(sink, now: now) } }
     serveWaits()
     commitRemovals(now: now)
+    storeFailures(now: now)
     for sink in sinks.values { updateFigures(of: sink) }
     if isStopping, (deliverer?.count ?? 0) == 0, removals.isEmpty { return end() }
     scheduleTick(now: now)
@@ -227,6 +230,7 @@ final class OutboxService {
   private func scheduleTick(now: UInt64) {
     var next = UInt64.max
     if !removals.isEmpty { next = nextRemoval }
+    if failuresHaveChanged { next = min(next, failures.nextTime) }
     for sink in sinks.values where sink.isConfigured {
       for queue in sink.queues { if let time = queue.nextTime, time > now { next = min(next, time) } }
     }
@@ -235,6 +239,7 @@ final class OutboxService {
 
   private func end() {
     commitRemovals(now: .max)
+    storeFailures(now: .max)
     loop.stop()
   }
 
