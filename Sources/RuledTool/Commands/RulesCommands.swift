@@ -124,7 +124,10 @@ package enum ReloadCommand: Command {
   package static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
     options: [.json],
-    details: "When the rules do not load, the old ones keep serving, and the exit code is 1.",
+    details: """
+      When the rules do not load, the old ones keep serving, and the exit code is 1. It is 1, too, while the daemon's
+      configuration on the disk is refused.
+      """,
     examples: [.init("rulectl reload", "after an edit")])
 
   /// Reloads the rules and prints the revision.
