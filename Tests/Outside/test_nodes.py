@@ -936,7 +936,7 @@ def test_a_node_that_follows_reads_its_configuration_again(cluster):
     file.write_text(text + "admins = { 7 }\n")
     follower.process.send_signal(signal.SIGHUP)
     eventually(lambda: "admins" in follower.problems)
-    assert follower.status == "degraded"
+    assert follower.status == "degraded" and metrics(follower)["ruled_config_refused"] == 1
     file.write_text(text.replace("workers = 2", "workers = 3") + 'admins = { "nobody" }\n')
     follower.process.send_signal(signal.SIGHUP)
     eventually(is_admin)

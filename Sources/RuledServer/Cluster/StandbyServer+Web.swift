@@ -51,7 +51,9 @@ extension StandbyServer {
     if client.listener == .web, !client.isAdmin { return HTTPResponse(HTTPRouter.notAllowed) }
     return HTTPResponse(
       200, type: MetricsWriter.contentType,
-      ClusterMetrics.text(membership, start: start, reachesOwner: route == nil ? nil : reachesOwner))
+      ClusterMetrics.text(
+        membership, start: start, reachesOwner: route == nil ? nil : reachesOwner,
+        configurationIsRefused: configurationError != nil))
   }
 
   private func carry(_ socket: Int32, _ client: PeerClient, _ bytes: [UInt8]) {

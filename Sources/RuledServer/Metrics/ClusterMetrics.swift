@@ -18,9 +18,12 @@ struct ClusterMetrics {
   /// What a node that follows shows: it has no other metrics than these and those of its process.
   ///
   /// `reachesOwner` is nil where the node has no links to the other nodes.
-  static func text(_ membership: ClusterMembership, start: Timestamp, reachesOwner: Bool?) -> [UInt8] {
+  static func text(
+    _ membership: ClusterMembership, start: Timestamp, reachesOwner: Bool?, configurationIsRefused: Bool
+  ) -> [UInt8] {
     let text = MetricsWriter()
     text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
+    text.configuration(isRefused: configurationIsRefused)
     ClusterMetrics(membership).write(to: text)
     if let reachesOwner {
       text.gauge(

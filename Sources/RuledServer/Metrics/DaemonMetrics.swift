@@ -65,9 +65,7 @@ struct DaemonMetrics {
       Double(reloads.lastSuccess?.microseconds ?? 0) / 1e6)
     text.gauge(
       "ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
-    text.gauge(
-      "ruled_config_refused", "Whether the configuration that was read last was refused.",
-      status.configurationError == nil ? 0 : 1)
+    text.configuration(isRefused: status.configurationError != nil)
   }
 
   // MARK: Events
@@ -327,5 +325,12 @@ extension DaemonMetrics {
     of counts: JSONValue?, _ names: [String], _ labels: MetricsWriter.Labels
   ) -> [(labels: MetricsWriter.Labels, value: Double)] {
     names.map { (labels + [("result", $0)], Double(counts?[$0]?.intValue ?? 0)) }
+  }
+}
+
+extension MetricsWriter {
+  /// Writes whether the configuration that was read last was refused.
+  func configuration(isRefused: Bool) {
+    gauge("ruled_config_refused", "Whether the configuration that was read last was refused.", isRefused ? 1 : 0)
   }
 }
