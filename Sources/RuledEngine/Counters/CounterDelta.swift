@@ -105,13 +105,11 @@ extension [CounterTable.Delta] {
     var end = 1
     for index in 1..<count {
       let delta = self[index]
-      let earlier = self[Swift.max(0, end - Self.searched)..<end]
-      if let same = earlier.lastIndex(where: { $0.key == delta.key && $0.amount.isNegative == delta.amount.isNegative }
-      ),
-        self[same].add(delta)
-      {
-        continue
+      // By index: a slice would share the array, so that adding to an element would copy all of them.
+      let same = (Swift.max(0, end - Self.searched)..<end).last {
+        self[$0].key == delta.key && self[$0].amount.isNegative == delta.amount.isNegative
       }
+      if let same, self[same].add(delta) { continue }
       if end < index { self[end] = self[index] }
       end += 1
     }
