@@ -230,12 +230,18 @@ extension HostArguments {
 }
 
 extension SourceFile {
-  /// Why the file is not JSON, with the line; nil if it is.
+  /// Why the file is not JSON, with line and column; nil if it is.
   package var jsonError: LoadError? {
     do throws(JSONError) {
       _ = try text.withView { bytes throws(JSONError) in try JSONValue(parsing: bytes) }
       return nil
-    } catch { return LoadError(file: path, line: line(at: error.offset), error.message) }
+    } catch {
+      let start = text.prefix(error.offset).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+      let column = 1 + String(decoding: text[start..<min(error.offset, text.count)], as: UTF8.self).count
+      let why = error.reason == .syntax ? "" : ": \(error.message)"
+      return LoadError(
+        file: path, line: line(at: error.offset), "is not JSON from column \(column) on\(why)")
+    }
   }
 
   /// The line that holds the byte at `offset`, counted from 1.

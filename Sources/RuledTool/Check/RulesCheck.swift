@@ -106,7 +106,6 @@ struct RulesCheck {
         add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
       }
     }
-    for file in plugin.data { checkJSON(file) }
   }
 
   private func unknown(sink: String, _ manifest: PluginManifest) -> String {
@@ -116,16 +115,6 @@ struct RulesCheck {
       : "it declares \(manifest.sinks.joined(separator: ", "))"
     let hint = NearestName.hint(sink, in: manifest.sinks, otherwise: declared)
     return "plugin '\(manifest.name)' has no sink '\(sink)'\(hint)"
-  }
-
-  private mutating func checkJSON(_ file: SourceFile) {
-    do throws(JSONError) { _ = try JSONValue(parsing: String(decoding: file.text, as: UTF8.self)) } catch {
-      let line = 1 + file.text.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
-      let start = file.text.prefix(error.offset).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      let column = 1 + String(decoding: file.text[start..<min(error.offset, file.text.count)], as: UTF8.self).count
-      let why = error.reason == .syntax ? "" : ": \(error.message)"
-      add(file.path, line, "is not JSON from column \(column) on\(why)", .data)
-    }
   }
 
   // MARK: Loading

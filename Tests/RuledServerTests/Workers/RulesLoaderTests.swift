@@ -53,7 +53,6 @@ struct RulesLoaderTests {
     #expect(eventually { services.status.catalog?.revision != first.revision })
     #expect(eventually { !services.workers[0].isEmpty })
     #expect(services.reloads.add(Self.caller))
-    #expect(services.control.isEmpty)
     #expect(services.reloads.refuse().count == 2)
     #expect(!services.reloads.add(Self.caller))
     let isClosed = Atomic<Bool>(false)

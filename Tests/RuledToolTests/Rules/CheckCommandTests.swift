@@ -135,6 +135,7 @@ import Testing
     ("local t = data('broken.json')", "is not JSON"),
   ])
   func `a mistake in a rule is found with its line and what to do`(statement: String, message: String) {
+    let isData = statement.contains("broken.json")
     let run = check([
       "rules/p/plugin.lua": """
       plugin { name = 'p', settings = { words = 'hi' } }
@@ -143,7 +144,8 @@ import Testing
         \(statement)
       end }
       rule 'h' { on = 'heard', run = function(event, state) state.n = event.data.n end }
-      """, "rules/p/broken.json": "{\n\"a\": tru\n}",
+      """,
+      (isData ? "rules/p/broken.json" : "rules/p/words.json"): isData ? "{\n\"a\": tru\n}" : "[]",
       "rules/p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x') end)",
     ])
     #expect(run.exit == .no)
