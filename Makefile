@@ -23,7 +23,7 @@ deps:
 	@scripts/install-dependencies
 
 build: deps
-	@scripts/build release --static-swift-stdlib
+	@scripts/build release --static-swift-stdlib -debug-info-format none
 
 # Does not build, so that it can run as root.
 install:
