@@ -45,7 +45,11 @@ import Testing
 
   @Test func `a query of a plugin that is not loaded says so`() throws {
     let engine = try Engine(["p": "query 'n' (function() return 1 end)"])
-    for (name, part) in [("q.n", "no plugin 'q' is loaded"), ("p.m", "there is no query 'p.m'; did you mean 'p.n'?")] {
+    let names = [
+      ("q.n", "no plugin 'q' is loaded"), ("p.m", "there is no query 'p.m'; did you mean 'p.n'?"),
+      (String(repeating: "x", count: 900_000), "longer than 256 bytes"),
+    ]
+    for (name, part) in names {
       let error = #expect(throws: RequestError.self) {
         try engine.local.evaluator.handlers.query(name, subject: nil, arguments: nil, into: ByteBuffer())
       }

@@ -19,6 +19,18 @@ import Testing
     #expect(try engine.state("a") == nil)
   }
 
+  @Test func `a page of parked events ends once it has many bytes, and goes on behind the last one`() throws {
+    let engine = try Engine(["a": Self.failing])
+    for number in 1...3 { try engine.send("x", ["k": .integer(Int64(number))]) }
+    var (after, pages): (String?, Int) = (nil, 0)
+    repeat {
+      let page = try StoreListing.parked(engine.local.context, plugin: nil, after: after, limit: 10, bytes: 1)
+      #expect(page.parked.count == 1)
+      (after, pages) = (page.next, pages + 1)
+    } while after != nil
+    #expect(pages == 3)
+  }
+
   @Test func aRetryAppliesTheEventAsItWasSentOnce() throws {
     let engine = try Engine(["a": Self.failing])
     try engine.send("x", ["k": 1], ["id": "7", "extra": "e", "from": "f"])

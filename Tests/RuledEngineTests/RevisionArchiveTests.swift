@@ -64,6 +64,13 @@ struct RevisionArchiveTests {
     }
   }
 
+  @Test func `a plugin that the configuration disables is no unknown one`() throws {
+    var configuration = Configuration()
+    configuration.plugins = ["other": .init(isEnabled: false), "gone": .init(isEnabled: true)]
+    let problems = try catalog(settings: configuration.plugins).problems(in: configuration)
+    #expect(problems.map(\.path) == [["plugins", "gone"]])
+  }
+
   @Test func `entries tell when, from where, and which plugins changed`() throws {
     let archive = RevisionArchive(folder: folder("revisions"))
     let (first, second) = (try catalog(at: 10), try catalog(" ", at: 20))

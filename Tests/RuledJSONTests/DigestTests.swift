@@ -7,7 +7,9 @@ import Testing
 @Suite struct DigestTests {
   private func digest(_ text: String) throws -> UInt64 {
     let document = TapeDocument()
-    return try withExtendedLifetime(document) { try Array(text.utf8).withView { try document.parse(copyOf: $0).digest } }
+    return try withExtendedLifetime(document) {
+      try Array(text.utf8).withView { try document.parse(copyOf: $0).digest }
+    }
   }
 
   @Test(

@@ -41,6 +41,9 @@ package enum Limits {
   /// How long an outcome is remembered, by default.
   package static let dedupWindow: Int64 = 48 * hour
 
+  /// How many bytes the effects or parked events of a page may have before it ends early.
+  package static let pageBytes = 8 << 20
+
   /// The longest source file of a plugin.
   package static let sourceFileBytes = 256 << 10
   /// The longest data file of a plugin.

@@ -6,6 +6,7 @@ package enum NearestName {
   /// (optimal string alignment). Two or more letters that a name begins with are one edit from it. Of equally near names
   /// the first counts. Case does not matter.
   package static func find(_ name: String, in known: some Sequence<String>) -> String? {
+    guard name.utf8.count <= 256 else { return nil }
     let wanted = Array(name.lowercased().unicodeScalars)
     guard wanted.count <= 64 else { return nil }
     var best: (name: String, distance: Int)?

@@ -62,8 +62,10 @@ package enum StoreListing {
   }
 
   /// The parked parts of one plugin or of all, after `after`, and where to continue; parts in a damaged range of the store are missing.
+  ///
+  /// There are `limit` at most, and no further ones once they have more than `bytes` in the store.
   package static func parked(
-    _ context: EngineContext, plugin: String?, after: String?, limit: Int
+    _ context: EngineContext, plugin: String?, after: String?, limit: Int, bytes: Int = .max
   ) throws(RequestError) -> (parked: [JSONValue], next: String?) {
     var lower = StoreKey.prefix(.parked)
     if let after {
@@ -76,15 +78,17 @@ package enum StoreListing {
     }
     var found: [JSONValue] = []
     var more = false
+    var left = bytes
     do throws(StoreError) {
       try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
         guard let entry = SubjectAdministration.parked((Array(key), Array(value))) else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
-        if found.count == limit {
+        if found.count == limit || left < 0 {
           more = true
           return false
         }
         found.append(entry)
+        left -= value.count
         return true
       }
     } catch { throw error.requestError }

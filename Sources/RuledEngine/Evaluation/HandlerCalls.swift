@@ -58,6 +58,9 @@ package final class HandlerCalls {
   }
 
   private func notFound(query name: String) -> RequestError {
+    guard name.utf8.count <= Limits.typeBytes else {
+      return RequestError(.notFound, "there is no query whose name is longer than \(Limits.typeBytes) bytes")
+    }
     let all = plugins.catalog.plugins.flatMap { plugin in plugin.manifest.queries.map { "\(plugin.name).\($0.name)" } }
     // A name without a dot stands for a plugin's name, followed by a dot.
     guard name.hasSuffix(".") else {

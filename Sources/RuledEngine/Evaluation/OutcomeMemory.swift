@@ -38,8 +38,9 @@ final class OutcomeMemory {
 
   /// The digest of what happened, by which a repeat is compared with the first event; it is stored and must never change.
   static func digest(of event: EventInput) -> UInt64 {
-    let data = event.data ?? event.attributes?.member("data_base64")
-    return hash64(event.type, seed: data?.digest ?? TapeValue.emptyObjectDigest)
+    // Bytes are not the text that stands for them.
+    let bytes = event.attributes?.member("data_base64").map { ~$0.digest }
+    return hash64(event.type, seed: event.data?.digest ?? bytes ?? TapeValue.emptyObjectDigest)
   }
 
   // MARK: Recalling

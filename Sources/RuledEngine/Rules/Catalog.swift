@@ -94,7 +94,7 @@ package final class Catalog: Sendable {
 
   /// The configured plugins and settings that do not exist, and settings of another kind than their default.
   package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
-    configuration.unknownPlugins(known: plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
+    configuration.unknownPlugins(known: source.plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
   }
 
   /// The plugins that have files but are disabled by the configuration, in order of name.

@@ -214,7 +214,9 @@ final class RulesLoader {
     let callers = services.reloads.endLoad()
     guard !callers.isEmpty, let result else { return }
     let revision = catalog.revision
-    let refusal = services.status.configurationError?.requestError
+    let refusal =
+      services.status.configurationError?.requestError
+      ?? services.bearerToken?.problem.map { RequestError(.reloadFailed, $0, details: [.init("errors", [])]) }
     let reply = result.mapError(\.requestError).flatMap { hasChanged -> Result<JSONValue, RequestError> in
       if let refusal { return .failure(refusal) }
       return .success(.object(["revision": .string(revision), "changed": .bool(hasChanged)]))

@@ -65,7 +65,7 @@ struct DaemonMetrics {
       Double(reloads.lastSuccess?.microseconds ?? 0) / 1e6)
     text.gauge(
       "ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
-    text.configuration(isRefused: status.configurationError != nil)
+    text.configuration(isRefused: status.configurationError != nil || services.bearerToken?.problem != nil)
   }
 
   // MARK: Events

@@ -118,7 +118,8 @@ extension Worker {
       Self.page("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
     case .parked:
       let params = try ParkedParams(request)
-      let found = try StoreListing.parked(context, plugin: params.plugin, after: params.after, limit: params.limit)
+      let found = try StoreListing.parked(
+        context, plugin: params.plugin, after: params.after, limit: params.limit, bytes: Limits.pageBytes)
       Self.page("parked", .array(found.parked), next: found.next).write(to: bytes)
     case .counters: counters(try CountersParams(request)).write(to: bytes)
     case .rules:

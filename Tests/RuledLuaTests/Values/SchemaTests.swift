@@ -90,6 +90,7 @@ import Testing
       (#"{"code":"a","amount":"5"}"#, "data.amount must be an integer, not a string"),
       (#"{"code":"a","amount":2.5}"#, "data.amount must be an integer, not a number"),
       (#"{"code":"a","amount":1e300}"#, "data.amount must be an integer, not a number"),
+      (#"{"code":"a","amount":-9223372036854775809}"#, "data.amount must be an integer, not a number"),
       (
         #"{"code":"a","amount":18446744073709551615}"#,
         "data.amount must be an integer, not a whole number beyond 64 bits"

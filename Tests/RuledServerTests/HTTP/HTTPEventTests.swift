@@ -111,6 +111,9 @@ import Testing
     #expect(client.ask("POST", "/v1/events", event, ["Content-Encoding": "identity"])?.status == 200)
     let marked = client.ask("POST", "/v1/events", "\u{FEFF}" + event)
     #expect(marked?.status == 400 && marked?.json?["message"]?.text.contains("byte order mark") == true)
+    let lines = rig.client()
+    lines.send("\u{FEFF}" + #"{"jsonrpc":"2.0","id":1,"method":"health"}"# + "\n")
+    #expect(lines.receive(lines: 1).contains("byte order mark"))
   }
 
   @Test func `an explanation has values for those alone who may read states`() throws {

@@ -180,10 +180,10 @@ package final class Connection {
     if phase == .lines, !isPaused, !inputEnded { read() }
   }
 
-  /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP.
+  /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP; one that begins with a byte order mark does, and is told so.
   static func beginsLines(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D: true
+    case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D, 0xEF: true
     default: false
     }
   }

@@ -7,8 +7,6 @@ import RuledWire
 extension OutboxService {
   /// How many effects are read in a tick.
   private static let shareCount = 2_000
-  /// How many bytes the effects of a page may have before it ends early.
-  private static let pageBytes = 8 << 20
   /// How many effects are changed at a time.
   private static let changeCount = 256
 
@@ -32,7 +30,7 @@ extension OutboxService {
       else { return true }
       let isFailed = self.isGivenUp(effect)
       guard params.status.map({ ($0 == .failed) == isFailed }) ?? true else { return true }
-      if page.effects.count == params.limit || page.bytes > Self.pageBytes {
+      if page.effects.count == params.limit || page.bytes > Limits.pageBytes {
         page.hasMore = true
         return false
       }

@@ -283,8 +283,8 @@ final class OutboxService {
     } catch {
       services.context.log.write(
         LogLine(
-          .error, "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"
-        ))
+          .error,
+          "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"))
       nextRemoval = now < .max - settings.backoff.longest ? now + settings.backoff.first : now
       return
     }
