@@ -24,7 +24,7 @@ struct StoppedSubjects {
     var last: Int64 = 0
   }
 
-  /// What was stopped within one second.
+  /// The stopped events of one second.
   private struct Second {
     var number: Int64 = -1
     /// Processor time.

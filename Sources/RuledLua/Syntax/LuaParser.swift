@@ -99,7 +99,7 @@ struct LuaParser {
       levels: children.reduce(0) { max($0, $1.levels) } + (kind.isLevel ? 1 : 0), children: children)
   }
 
-  /// A node that makes what was read before it one level deeper.
+  /// A node around the expression that was read before it, one level deeper.
   func link(
     _ kind: SyntaxNode.Kind, _ start: LuaToken, _ children: [SyntaxNode], text: String = "", mark: Range<Int> = 0..<0
   ) throws(SyntaxError) -> SyntaxNode {

@@ -39,7 +39,7 @@ package final class Services: Sendable {
   let load = LoadHistory()
   /// The last changes, for watchers.
   let hub: WatchHub
-  /// What was refused for want of room.
+  /// The refusals for want of room.
   let refusals: Refusals
   /// The journal; nil when it is off.
   let journal: JournalService?

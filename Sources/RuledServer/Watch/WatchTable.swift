@@ -208,7 +208,7 @@ final class WatchTable {
     }
   }
 
-  /// Gives the watches what has changed, for a while.
+  /// Sends changes to the watches, for a while.
   func read() {
     isWaiting = false
     guard !watches.isEmpty else { return }

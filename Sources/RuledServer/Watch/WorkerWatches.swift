@@ -65,7 +65,7 @@ final class WorkerWatches {
   /// Ends the watches of a connection that has ended.
   func endAll(of connection: UInt64) { table.endAll(connection: connection) }
 
-  /// Sends what has changed to those who watch it.
+  /// Sends each change to the clients that watch it.
   func read() { table.read() }
 }
 

@@ -224,7 +224,7 @@ package enum SocketActivation {
     package var unix: [Inherited]
     /// The TCP sockets.
     package var tcp: [Inherited]
-    /// What is no listening stream socket.
+    /// Descriptors that are no listening stream sockets.
     package var others: [Inherited]
   }
 

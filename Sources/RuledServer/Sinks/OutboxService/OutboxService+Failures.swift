@@ -5,7 +5,7 @@ import RuledStore
 
 /// The store keeps since when sinks fail, so that a restart does not begin to count anew.
 extension OutboxService {
-  /// What is kept of the sinks that fail.
+  /// The record of failing sinks that survives restarts.
   struct Failures {
     /// The names of those that the store has.
     var stored: Set<String> = []
