@@ -76,7 +76,7 @@ extension EndToEnd {
     )
     func underLoad() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
-      let tally = Tally(events: 8_000, connections: EndToEnd.connections)
+      let tally = Tally(events: 4_000, connections: EndToEnd.connections)
       let acknowledged = Acknowledged()
       let (loads, socket) = (tally.loads, daemon.socket)
       let threads = Threads.start(loads.count) { loads[$0].run(socket) { acknowledged.note($0) } }
