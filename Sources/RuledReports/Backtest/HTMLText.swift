@@ -60,17 +60,12 @@ struct HTMLText {
           }
           page.raw("</svg>")
           page.element("span", "figures") { page in
-            let (before, after) = (Self.figure(row.before), Self.figure(row.after))
+            let (before, after) = (Figures.hundredths(row.before), Figures.hundredths(row.after))
             page.text(before == after ? after : "\(before) → \(after)")
           }
         }
       }
     }
-  }
-
-  private static func figure(_ number: Double) -> String {
-    if number.magnitude < 1e15, number == number.rounded() { return Figures.count(Int(number)) }
-    return Figures.plain((number * 100).rounded() / 100)
   }
 
   private static func tenths(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
