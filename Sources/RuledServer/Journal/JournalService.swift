@@ -97,13 +97,20 @@ final class JournalService: Sendable {
     _ = services.control.send(.perform { $0.reply(text: result, to: caller) })
   }
 
+  /// What the journal lacks, and what of it can't be replayed.
+  var gaps: [JournalGap] {
+    let source = source
+    let committed = (try? store.lastSequence()) ?? 0
+    return source.gaps + [source.withoutBase(through: committed)].compactMap { $0 }
+  }
+
   /// The member `journal` of `health`.
   var health: JSONValue {
     let (summary, figures) = (journal.summary, journal.figures)
     return .object([
       "first": .integer(Int64(clamping: summary.first)), "last": .integer(Int64(clamping: summary.last)),
       "since": summary.since.map { .string($0.rfc3339) } ?? .null, "files": .integer(Int64(figures.files)),
-      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(source.gaps.count)),
+      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(gaps.count)),
       "snapshots": .integer(Int64(journal.snapshots.count)),
     ])
   }
@@ -138,10 +145,8 @@ final class JournalService: Sendable {
       }
     } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
     text.append("],\"gaps\":")
-    let listed = source.withoutBase(through: committed).flatMap { gap in
-      gap.last >= first ?? .max && gap.first <= last ?? 0 ? gap : nil
-    }
-    JSONValue.array((source.gaps + [listed].compactMap { $0 }).map(\.json)).write(to: text)
+    let shown = gaps.filter { !$0.isListed || $0.last >= first ?? .max && $0.first <= last ?? 0 }
+    JSONValue.array(shown.map(\.json)).write(to: text)
     if isCut, let last {
       text.append(",\"next\":")
       text.append(decimal: Int64(clamping: last))
@@ -169,7 +174,7 @@ final class JournalService: Sendable {
     return [
       "folder": .string(absolute(journal.folder)), "first": .integer(Int64(clamping: found.first)),
       "last": .integer(Int64(clamping: found.last)), "since": time(found.since), "until": time(found.until),
-      "gaps": .array(source.gaps.map(\.json)),
+      "gaps": .array(gaps.map(\.json)),
       "snapshots": .array(
         journal.snapshots.map { snapshot in
           .object([

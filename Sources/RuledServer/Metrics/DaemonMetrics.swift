@@ -223,7 +223,7 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_journal_entries_waiting", "Entries that are in the log and not in files of the journal yet.",
       Int(clamping: services.hub.last - min(summary.last, services.hub.last)))
-    text.gauge("ruled_journal_gaps", "Ranges of entries that the journal lacks.", journal.source.gaps.count)
+    text.gauge("ruled_journal_gaps", "Ranges of entries that the journal lacks or can't replay.", journal.gaps.count)
     text.gauge("ruled_journal_up", "Whether the journal can be written.", journal.problems.isEmpty ? 1 : 0)
     if let since = summary.since {
       text.gauge("ruled_journal_oldest_timestamp_seconds", "The time of the oldest entry.", since.seconds)
