@@ -98,7 +98,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// What was consumed since the start, the number of files, and their size in bytes.
   package var figures: (taken: Figures, files: Int, bytes: Int) {
     let state = state
-    return (state.figures, state.contents.summaries.count, state.contents.summaries.reduce(0) { $0 + $1.bytes })
+    return (state.figures, state.contents.summaries.count, state.contents.bytes)
   }
 
   /// What readers see.
@@ -280,10 +280,21 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
     guard let writer else { return }
     if current == nil { current = state.contents.summaries.last }
+    try makeRoom(for: writer, adding: header)
     try writer.append(block.bytes, header)
     current?.add(header)
     current?.bytes = writer.end
     if writer.end >= fileBytes(settings) || current.map(isOld) ?? false { try complete(writer) }
+  }
+
+  /// Removes the oldest files if all would take too much room with the block that is added to the current one.
+  private func makeRoom(for writer: JournalFileWriter, adding header: BlockHeader) throws(StoreError) {
+    let room = settings.maxBytes - writer.bytes(adding: header)
+    while let oldest = state.contents.summaries.first, oldest.path != writer.path,
+      state.contents.summaries.reduce(0, { $1.path == writer.path ? $0 : $0 + $1.bytes }) > room
+    {
+      try remove(oldest)
+    }
   }
 
   /// Whether a file spans so much time that its oldest entries would be kept much longer than configured.

@@ -54,6 +54,12 @@ final class JournalFileWriter {
     end += block.count
   }
 
+  /// How many bytes the file has once a block was added to it and it has its index.
+  func bytes(adding header: BlockHeader) -> Int {
+    let inIndex = 8 + BlockHeader.byteCount + header.filterBytes
+    return end + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
+  }
+
   /// Makes durable what was written.
   func sync() throws(StoreError) {
     guard durableEnd < end else { return }
@@ -111,7 +117,7 @@ struct FileSummary: Equatable {
   init(_ file: JournalFile) {
     self.init(path: file.path)
     for block in file.blocks { add(block.header) }
-    bytes = file.end
+    bytes = file.bytes
     isComplete = file.isComplete
   }
 

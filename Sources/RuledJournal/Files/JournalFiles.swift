@@ -14,6 +14,9 @@ struct JournalFiles: Sendable {
   /// The first sequence that they cover; 0 for none.
   var first: UInt64 { summaries.first?.first ?? 0 }
 
+  /// The size of all files in bytes.
+  var bytes: Int { summaries.reduce(0) { $0 + $1.bytes } }
+
   static let suffix = ".rj"
   static let unknownReason =
     "no reason is known: the journal was off, or the daemon ended while the journal could not be written"

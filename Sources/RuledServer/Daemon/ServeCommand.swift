@@ -82,7 +82,7 @@ package enum ServeCommand {
       print("subjects of which something may be lost, \(report.subjects.count):")
       for subject in report.subjects { print("  \(subject)") }
     }
-    print("the store opens now; remove \(copy) when you need it no longer")
+    print("the store opens now; remove \(copy) when you need it no longer; the daemon does when it erases a subject")
     return 0
   }
 
