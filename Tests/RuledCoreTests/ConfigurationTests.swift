@@ -202,6 +202,13 @@ import Testing
     #expect(try errors(text) == [message])
   }
 
+  @Test(arguments: ["user.*", "*", "people[1].name", "$.user"])
+  func `A path of what is redacted with a wildcard or an index is refused, with what to write`(path: String) throws {
+    let refused = try errors(#"{"journal":{"redact":["email","\#(path)"]}}"#)
+    #expect(refused.count == 1 && refused[0].hasPrefix("journal.redact: has '\(path)'"), "\(refused)")
+    #expect(refused[0].contains("'user' replaces all that user has"))
+  }
+
   @Test func `A journal is not kept for a shorter time than there is between its snapshots`() throws {
     let journal = try Configuration.decode(JSONValue(parsing: #"{"journal":{"keep":"1h"}}"#)).get().journal
     #expect(journal.snapshot == 3_600_000_000)

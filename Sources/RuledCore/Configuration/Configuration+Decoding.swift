@@ -134,6 +134,12 @@ extension Configuration.Journal {
         names.allSatisfy { !$0.hasPrefix(".") && !$0.hasSuffix(".") && !$0.contains("..") } ? names : nil
       }
     }.map { redact = $0 }
+    if let path = redact.first(where: { $0.contains { "*?[]$".contains($0) } }) {
+      section.note(
+        ["redact"],
+        "has '\(path)', but a path is made of names and dots, without wildcards and indexes: 'user' replaces all that user "
+          + "has, 'user.email' that member of it, and of each element if user is an array")
+    }
     section.finish()
   }
 }

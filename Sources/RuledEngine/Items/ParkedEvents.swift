@@ -39,7 +39,9 @@ final class ParkedEvents {
           if seen.origin == .sent {
             event.writeAsSent(to: buffer)
           } else {
-            event.write(type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen), to: buffer)
+            event.write(
+              type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen),
+              redacted: transaction.redactedValues, to: buffer)
           }
         }
       }
@@ -53,7 +55,11 @@ final class ParkedEvents {
     let failure = Failure(plugin: name, kind: .error, message: reason)
     batches.current.countParked(of: name, 1)
     write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
-      json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }
+      json.raw { buffer in
+        message.event.write(
+          type: message.event.type, data: message.data, redacted: messages.redactedValues(in: message.event), to: buffer
+        )
+      }
     } more: { json in
       json.member("message_from", string: message.from)
     }

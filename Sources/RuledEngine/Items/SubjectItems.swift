@@ -1,5 +1,6 @@
 import RuledCore
 import RuledJSON
+import RuledJournal
 import RuledLua
 import RuledStore
 
@@ -19,10 +20,11 @@ final class SubjectItems {
 
   /// Adds what a plugin's rules asked for to the batch.
   ///
-  /// `maySend` messages may follow from each that is sent. `timers` are the bounds of timers that are set.
+  /// `maySend` messages may follow from each that is sent. `timers` are the bounds of timers that are set, `redacted` the values that the
+  /// journal redacts in the event.
   func write(
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, maySend: Int,
-    timers bounds: TimerTable.Bounds, cascade: Cascade?
+    timers bounds: TimerTable.Bounds, cascade: Cascade?, redacted: RedactedValues?
   ) throws(RequestError) {
     let entry = plugin.entry
     var recorded = 0
@@ -32,14 +34,14 @@ final class SubjectItems {
       case .send(let target, let type, let data):
         messages.send(
           to: target, type: type, data: data, number: index - recorded, of: plugin, event, maySend: maySend,
-          cascade: cascade)
+          cascade: cascade, redacted: redacted)
       case .once(let key, let lifetime):
         onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
       case .setTimer(let name, let type, let data, let due):
         let rule = operations.rule(at: index)
         try timers.set(
           name, type: type, data: data, due: due, of: entry, rule: rule, event, subject: subject, maySend: maySend,
-          bounds)
+          bounds, redacted: redacted)
       case .cancelTimer(let name): try timers.cancel(name, of: entry.name, subject: subject)
       case .forget:
         try timers.removeAll(of: entry.name, subject: subject)

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledJSON
+import RuledJournal
 import RuledLua
 import RuledStore
 
@@ -77,7 +78,7 @@ final class TimerTable {
   /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `maySend` messages may follow from it.
   func set(
     _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, of plugin: Catalog.Plugin, rule: Int,
-    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds
+    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds, redacted: RedactedValues?
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
@@ -100,6 +101,7 @@ final class TimerTable {
       json.member("hops", event.hops + 1)
       json.member("may_send", maySend)
     }
+    redacted?.note(with: data, to: &json)
     json.endObject()
     let batch = batches.current
     writeKey(name, of: plugin.name, subject)

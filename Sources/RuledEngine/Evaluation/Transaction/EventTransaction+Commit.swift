@@ -42,8 +42,13 @@ extension EventTransaction {
     try items.write(
       vm.operations, of: run.plugin, event, subject: subject,
       maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
-      cascade: cascade)
+      cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+  }
+
+  /// The values that the journal redacts in the event; nil if there are none.
+  var redactedValues: RedactedValues? {
+    context.redaction?.values(in: event.text, isFromClient: event.origin.isFromClient)
   }
 
   /// Adds the messages and timers of a plugin to the digest of the event's consequences.
