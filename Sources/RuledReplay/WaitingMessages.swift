@@ -75,6 +75,8 @@ struct WaitingMessages {
     let id: String
     let message: CommitBatch.Message
     let isParked: Bool
+    /// Whether it was erased with its receiver; the record may have it nevertheless.
+    var isErased = false
   }
 
   private var entries: [UInt64: [Entry]] = [:]
@@ -84,7 +86,7 @@ struct WaitingMessages {
   private var held: [MessageText.Pair: [CommitBatch.Message]] = [:]
 
   /// How many messages with that key wait.
-  func count(of key: UInt64) -> Int { entries[key]?.count ?? 0 }
+  func count(of key: UInt64) -> Int { entries[key]?.count { !$0.isErased } ?? 0 }
 
   /// Adds a message; one that is parked must be retried before it can be delivered, and holds none back.
   mutating func add(_ message: CommitBatch.Message, _ text: MessageText, isParked: Bool = false) {
@@ -101,12 +103,13 @@ struct WaitingMessages {
 
   /// Removes the counterpart of a recorded message; nil if there is none.
   ///
-  /// It is the message with the same id or else, with `orAnother`, the first with the same key.
+  /// It is the message with the same id or else the first with the same key whose id `orAnother` accepts.
   mutating func take(
-    _ recorded: MessageText, orAnother: Bool
+    _ recorded: MessageText, orAnother: (_ id: String) -> Bool
   ) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
     guard var found = entries[recorded.key],
-      let index = found.firstIndex(where: { $0.id == recorded.id }) ?? (orAnother ? found.indices.first : nil)
+      let index = found.firstIndex(where: { $0.id == recorded.id })
+        ?? found.firstIndex(where: { !$0.isErased && orAnother($0.id) })
     else { return nil }
     let entry = found.remove(at: index)
     entries[recorded.key] = found.isEmpty ? nil : found
@@ -123,9 +126,17 @@ struct WaitingMessages {
     return Array(free)
   }
 
-  /// Removes what waits for a subject that is erased, but for the counterparts of recorded messages, which then are not delivered.
+  /// Notes that what waits for a subject is erased with it.
   mutating func erase(_ subject: String) {
     let receiver = subject.nameHash
+    let name = Array(subject.utf8)
+    for (key, waiting) in entries where waiting.contains(where: { $0.message.subject == name }) {
+      entries[key] = waiting.map { entry in
+        var entry = entry
+        entry.isErased = true
+        return entry
+      }
+    }
     pairs = pairs.filter { $0.key.receiver != receiver }
     held = held.filter { $0.key.receiver != receiver }
   }
