@@ -80,9 +80,9 @@ package final class SubjectPast {
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, state?, outcome, recorded?, differs?, other?}`; `state` is the one before the
-  ///   event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome again,
-  ///   `recorded` has that one, and `differs` says why. Where it `omitsValues`, the state and the values that rules read are left out.
+  /// - Returns: `{sequence, at, subject, origin, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
+  ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome
+  ///   again, `recorded` has that one, and `differs` says why; where `redacted` lists paths, values of the event were replaced. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
     event id: String, other: Catalog? = nil, omitsValues: Bool = false
   ) throws(RequestError) -> JSONValue {
@@ -95,6 +95,7 @@ package final class SubjectPast {
       "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
       "revision": .string(target.revision),
     ]
+    if !target.redacted.isEmpty { past["redacted"] = .array(target.redacted.map { .string($0) }) }
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))
     let outcome = try world.playExplained(target, omitsValues: omitsValues)

@@ -94,7 +94,12 @@ package enum ExplainCommand: Command {
       for (plugin, state) in states { text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n" }
       text += "\n"
     }
-    text += style.bold("revision \(member("revision")), as it was") + "\n"
+    let redacted = past.elements("redacted").map(\.brief.printable).joined(separator: ", ")
+    let isExact = redacted.isEmpty && past.member("differs") == nil
+    text += style.bold("revision \(member("revision")), \(isExact ? "as it was" : "replayed")") + "\n"
+    if !redacted.isEmpty {
+      text += style.yellow("\(redacted) was redacted: a digest is in its place, so the decision may differ") + "\n"
+    }
     let outcome = past.member("outcome") ?? .null
     text += tree(outcome, type: type, style, all: all)
     if let reason = past.member("differs")?.stringValue {

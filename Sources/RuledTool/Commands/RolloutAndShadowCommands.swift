@@ -160,6 +160,10 @@ package enum ShadowCommand: Command {
     text += "\(Figures.count(status.count("skipped"), "subject")) skipped"
     if let behind = status["behind_s"]?.doubleValue { text += "; \(Figures.plain(behind)) s behind" }
     text += "\n"
+    if status.count("redacted") > 0 {
+      let events = Figures.count(status.count("redacted"), "event")
+      text += style.yellow("\(events) had redacted values: they and what follows may differ for that") + "\n"
+    }
     for decision in status.elements("decisions")
     where decision.count("changed") + decision.count("new") + decision.count("gone") > 0 {
       let name = "\(decision.member("plugin")?.brief ?? "?").\(decision.member("key")?.brief ?? "?")"
