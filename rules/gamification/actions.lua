@@ -1,6 +1,7 @@
 -- Actions of a user and their rewards: the streak first, then points times the streak's multiplier, milestones and
 -- tiers.
 local bins = require "bins"
+local fields = require "fields"
 local milestones = require "milestones"
 local payload = require "payload"
 local player = require "player"
@@ -31,7 +32,7 @@ local ACTIONS = {
 
 local function tell(action, data)
   local properties = {}
-  for _, name in ipairs(action.with) do properties[name] = data[name] end
+  for _, name in ipairs(action.with) do properties[name] = fields.plain(data[name]) end
   raise(action.tells, properties)
 end
 

@@ -21,6 +21,13 @@ function fields.flag(value, before)
   return before
 end
 
+--- What may be passed on of a value: a table, which may have any number of members, becomes an empty one, which is as
+--- wrong where a string, a number or a boolean belongs.
+function fields.plain(value)
+  if type(value) == "table" and value ~= json.null then return {} end
+  return value
+end
+
 local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent
 
 --- A string, or a number as a string (whole numbers without a fraction); nil for anything else, and for a number that
