@@ -192,16 +192,18 @@ package enum CatalogBuilder {
 
   /// Builds the catalog of `source` with the configuration's settings.
   ///
-  /// Plugins that did not change since `previous` are taken from there.
+  /// Plugins that did not change since `previous` are taken from there. With `checksFiles` all files are checked, also those that nothing
+  /// requires; rules that were in force before have passed the checks of their time.
   ///
   /// - Throws: the errors of all plugins that do not load, with file and line.
   package static func build(
     _ source: RulesSource, configuration: [String: Configuration.Plugin], previous: Catalog?, worker: LuaWorker,
-    for threads: Threads = .one, now: Timestamp
+    for threads: Threads = .one, checksFiles: Bool = false, now: Timestamp
   ) throws(ReloadError) -> Catalog {
     var plugins: [Catalog.Plugin] = []
     var changed: [Catalog.Plugin] = []
-    var errors: [LoadError] = []
+    let inspector = checksFiles ? SourceInspector(worker: worker) : nil
+    var errors = inspector.map { check(libraryOf: source, besides: previous?.source, $0) } ?? []
     for plugin in source.plugins {
       let settings = configuration[plugin.name] ?? Configuration.Plugin()
       guard settings.isEnabled else { continue }
@@ -218,6 +220,7 @@ package enum CatalogBuilder {
           readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
         loaded.readyVMs.add(vm)
+        if let inspector { errors += check(plugin, inspector) }
         plugins.append(loaded)
         changed.append(loaded)
       } catch {
@@ -228,6 +231,28 @@ package enum CatalogBuilder {
     guard errors.isEmpty else { throw ReloadError(errors) }
     threads.buildAhead(changed, worker)
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: configuration)
+  }
+
+  /// The errors in a plugin that loads: in files that nothing requires, and names of files that are not there.
+  private static func check(_ plugin: PluginSource, _ inspector: SourceInspector) -> [LoadError] {
+    var errors: [LoadError] = []
+    for file in plugin.modules {
+      do throws(LoadError) { errors += try inspector.missingFiles(in: file, of: plugin) } catch { errors.append(error) }
+    }
+    for file in required(by: plugin) { errors += (try? inspector.missingFiles(in: file, of: plugin)) ?? [] }
+    return errors
+  }
+
+  /// The errors in the library, if it is not that of `previous`; one that a plugin requires is an error of that plugin, too.
+  private static func check(
+    libraryOf source: RulesSource, besides previous: RulesSource?, _ inspector: SourceInspector
+  ) -> [LoadError] {
+    let library = source.plugins.first?.library ?? []
+    guard library != previous?.plugins.first?.library else { return [] }
+    return library.compactMap { file in
+      do throws(LoadError) { _ = try inspector.uses(in: file) } catch { return error }
+      return nil
+    }
   }
 
   /// Builds VMs ahead for all slow plugins of a catalog, whose threads will run it beside another one.

@@ -78,7 +78,7 @@ extension RulesAgreement {
   ) throws(ReloadError) -> String {
     let catalog = try CatalogBuilder.build(
       try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
-      worker: LuaWorker(), now: EngineClock.wall)
+      worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
     do throws(StoreError) { try offer(catalog, in: exchange) } catch { throw failure(error) }
     return catalog.revision
   }

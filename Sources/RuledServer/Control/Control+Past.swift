@@ -59,7 +59,7 @@ extension Control {
     let source = try UploadedRules.source(rules)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
-        source, configuration: services.configuration.plugins, previous: nil, worker: lua, now: now)
+        source, configuration: services.configuration.plugins, previous: nil, worker: lua, checksFiles: true, now: now)
     } catch { throw error.requestError }
   }
 }

@@ -44,7 +44,8 @@ extension RulesLoader {
   ) throws(ReloadError) -> Bool {
     let promoted = held.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
     let next = try Self.build(
-      promoted ?? folder, configuration, previous: catalog, services, lua, at: services.context.clock.now)
+      promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
+      at: services.context.clock.now)
     try Self.agreeAndCommit(next, services)
     services.status.reloadErrors = nil
     foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)

@@ -90,7 +90,7 @@ final class RulesLoader {
     let problem: ReloadError
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
-      let catalog = try build(source, services, lua)
+      let catalog = try build(source, services, lua, checksFiles: true)
       keep(catalog, from: .folder, services)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)
@@ -121,15 +121,17 @@ final class RulesLoader {
   }
 
   private static func build(
-    _ source: RulesSource, _ services: Services, _ lua: LuaWorker
+    _ source: RulesSource, _ services: Services, _ lua: LuaWorker, checksFiles: Bool = false
   ) throws(ReloadError) -> Catalog {
-    try build(source, services.configuration.plugins, previous: nil, services, lua, at: services.context.clock.now)
+    try build(
+      source, services.configuration.plugins, previous: nil, services, lua, checksFiles: checksFiles,
+      at: services.context.clock.now)
   }
 
   /// Builds rules with what is configured for their plugins; they were loaded at `time`.
   static func build(
     _ source: RulesSource, _ configuration: [String: Configuration.Plugin], previous: Catalog?, _ services: Services,
-    _ lua: LuaWorker, at time: Timestamp
+    _ lua: LuaWorker, checksFiles: Bool = false, at time: Timestamp
   ) throws(ReloadError) -> Catalog {
     let (notifier, reloads) = (services.notifier, services.reloads)
     let threads = CatalogBuilder.Threads(services.workers.count) {
@@ -138,7 +140,8 @@ final class RulesLoader {
       reloads.request(.machines)
     }
     return try CatalogBuilder.build(
-      source, configuration: configuration, previous: previous, worker: lua, for: threads, now: time)
+      source, configuration: configuration, previous: previous, worker: lua, for: threads, checksFiles: checksFiles,
+      now: time)
   }
 
   // MARK: Loading

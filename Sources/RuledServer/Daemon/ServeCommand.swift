@@ -173,12 +173,12 @@ package enum ServeCommand {
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
-        worker: LuaWorker(), now: EngineClock.wall)
+        worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
       let review = HostReview(configuration, sinks: sinks)
-      let problems = catalog.problems(in: configuration) + review.problems + addresses
+      let problems = catalog.problems(in: configuration) + review.problems + host
       report(problems, options)
-      report(review.notes, options, areNotes: true)
+      report(review.notes + notes, options, areNotes: true)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
       return 0

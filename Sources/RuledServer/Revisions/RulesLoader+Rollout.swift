@@ -21,7 +21,8 @@ extension RulesLoader {
     let source = try UploadedRules.source(params.rules)
     do throws(ReloadError) {
       next = try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, at: services.context.clock.now)
+        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
+        at: services.context.clock.now)
     } catch { throw error.requestError }
     guard next.revision != catalog.revision else {
       throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")

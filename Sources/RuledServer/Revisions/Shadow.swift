@@ -206,7 +206,8 @@ extension RulesLoader {
     let next: Catalog
     do throws(ReloadError) {
       next = try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, at: services.context.clock.now)
+        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
+        at: services.context.clock.now)
     } catch { throw error.requestError }
     do throws(StoreError) {
       let shadow = try Shadow(.init(next, from: .rollout), percent: params.percent, journal, services)

@@ -82,23 +82,12 @@ struct RulesCheck {
   private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
     let manifest = manifests.first { $0.name == plugin.name }
     for file in plugin.modules + CatalogBuilder.required(by: plugin) {
-      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call {
-        switch use.name {
-        case "emit":
-          guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
-          add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
-        case "data":
-          let files = plugin.data.map(\.name)
-          guard !files.contains(use.argument) else { continue }
-          let hint = NearestName.hint(use.argument, in: files)
-          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)", .unknownName)
-        case "require":
-          guard plugin.module(use.argument) == nil else { continue }
-          let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
-          let hint = NearestName.hint(use.argument, in: modules)
-          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)", .unknownName)
-        default: break
-        }
+      for missing in (try? inspector.missingFiles(in: file, of: plugin)) ?? [] {
+        add(missing.file, missing.line, missing.message, .unknownName)
+      }
+      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call && use.name == "emit" {
+        guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
+        add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
       }
     }
     for sink in manifest?.sinkHandlers ?? [] {

@@ -63,7 +63,8 @@ struct RulesSelection: Sendable {
   func load(_ source: RulesSource, worker: LuaWorker) throws(ReloadError) -> Catalog {
     let now = Timestamp(microseconds: 0)
     do throws(ReloadError) {
-      return try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: worker, now: now)
+      return try CatalogBuilder.build(
+        source, configuration: [:], previous: nil, worker: worker, checksFiles: true, now: now)
     } catch {
       guard let plugins else { throw error }
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })

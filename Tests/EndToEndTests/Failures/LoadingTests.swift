@@ -33,7 +33,7 @@ extension EndToEnd {
 
     /// An entry that is not allowed in a rules folder.
     enum Hostile: String, CaseIterable {
-      case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder
+      case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder, halfSaved
 
       /// Creates it; returns the file that the error must name, and the path to remove.
       func put(in rules: String) -> (file: String, path: String) {
@@ -54,6 +54,13 @@ extension EndToEnd {
           symlink("../outside", "\(rules)/outside")
           return ("outside", "\(rules)/outside")
         case .folder: mkdir(data, 0o755)
+        case .halfSaved:
+          let source = "\(rules)/numbered/unused.lua"
+          if let file = fopen(source, "w") {
+            fputs("return {", file)
+            fclose(file)
+          }
+          return ("numbered/unused.lua", source)
         }
         return ("numbered/d.json", data)
       }
