@@ -23,23 +23,31 @@ package enum ConfigurationFile {
     return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
   }
 
-  /// Refuses a file that returns its values, as some programs want it, for nobody would read them.
-  private static func checkReturns(nothing node: SyntaxNode, _ path: String) throws(LoadError) {
-    if node.kind == .function { return }
-    if node.kind == .returnStatement, node.children.contains(where: { !$0.children.isEmpty }) {
+  /// Refuses a file that returns its values, as some programs want it, or that may end before its last line: nobody would read what it
+  /// returns, or what comes after.
+  private static func checkRunsToEnd(_ node: SyntaxNode, of root: SyntaxNode, _ path: String) throws(LoadError) {
+    switch node.kind {
+    case .function: return
+    case .returnStatement where node.children.contains { !$0.children.isEmpty }:
       throw LoadError(
         file: path, line: node.line,
         "what a configuration returns is not read: write its values as globals, as in socket = \"/run/ruled/ruled.sock\""
       )
+    case .returnStatement where root.children.last?.range != node.range,
+      .gotoStatement where root.children.contains { $0.kind == .label && $0.text == node.text }:
+      throw LoadError(
+        file: path, line: node.line,
+        "the configuration would end here, and the values after this line would not be read: put what depends on a condition into if … end"
+      )
+    default: for child in node.children { try checkRunsToEnd(child, of: root, path) }
     }
-    for child in node.children { try checkReturns(nothing: child, path) }
   }
 
   /// Evaluates and checks a configuration's text; messages name it `path`.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     do throws(LoadError) {
       try SourceFile(path: path, text: text).checkLevels()
-      if let tree = try? SyntaxTree(parsing: text) { try checkReturns(nothing: tree.root, path) }
+      if let root = (try? SyntaxTree(parsing: text))?.root { try checkRunsToEnd(root, of: root, path) }
     } catch { throw ConfigurationFileError([error]) }
     let worker = LuaWorker()
     var host = rb_host(call: nil, find: nil, declare: nil)
