@@ -32,6 +32,11 @@ package enum Limits {
   package static let metricSeries = 1_000
   /// How long after a timer one is due at the earliest that its event sets, by default.
   package static let timerStep = second
+  /// How many timers of one plugin may be pending for one subject.
+  package static let timers = 1_000
+  /// From so many pending timers of a plugin and subject on, an event of one of them takes a step more for each further so many before the
+  /// timers that it sets.
+  package static let crowdedTimers = 100
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
   /// From how many seconds behind on a shadow skips subjects, by default.

@@ -12,6 +12,8 @@ final class Subject {
   var lastCommit: UInt64 = 0
   /// Whether it was used since the cache last looked for a subject to evict.
   var isUsed = true
+  /// How many timers are pending for it at most, of all plugins; nil until somebody asked.
+  var mostTimers: Int?
   /// The value of its earlier events, nil until somebody asked for it; valid as long as the record says.
   private(set) var earlier: ByteBuffer?
   private var earlierHashes = HashFilter()

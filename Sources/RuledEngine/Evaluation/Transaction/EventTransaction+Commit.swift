@@ -65,9 +65,10 @@ extension EventTransaction {
 
   /// What holds for the timers that a plugin sets for the event.
   private func timerBounds(of plugin: Catalog.Plugin) -> TimerTable.Bounds {
-    TimerTable.Bounds(
-      earliest: earliestTimer(of: plugin),
-      run: timer.flatMap { isOwn($0, of: plugin) ? items.timers.firingRun : nil })
+    let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
+    return TimerTable.Bounds(
+      earliest: earliestTimer(of: plugin), run: isOwn ? items.timers.firingRun : nil,
+      isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers)
   }
 
   /// How many messages may follow from each that the event sends, and from each timer that follows as they do.
