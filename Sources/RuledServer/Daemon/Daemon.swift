@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import RuledCluster
 package import RuledCore
@@ -57,8 +56,8 @@ package final class Daemon {
 
   private func serve() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
-    let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
-    let connections = try ProcessLimits.check(configuration, workers: count, log)
+    let count = ProcessLimits.workers(configuration)
+    let connections = try ProcessLimits.check(configuration) { log.write(LogLine(.warn, $0)) }
     sockets = try DaemonSockets(configuration, inherited: SocketActivation.inheritedSockets())
     while try serveOnce(workers: count, connections: connections) {}
   }

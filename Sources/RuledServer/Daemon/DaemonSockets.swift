@@ -16,11 +16,7 @@ final class DaemonSockets {
 
   /// Opens what the configuration names; what systemd has handed over and nobody would serve is an error.
   init(_ configuration: Configuration, inherited: SocketActivation.Sockets) throws(StartError) {
-    guard inherited.others.isEmpty else {
-      throw StartError(
-        "systemd hands over \(Self.list(inherited.others)), which is no stream socket that listens, Unix or TCP: remove it from its unit, "
-          + "or disable the unit", isLasting: true)
-    }
+    if let problem = Self.unused(of: inherited, configuration) { throw StartError(problem, isLasting: true) }
     if inherited.unix.isEmpty {
       do throws(ListenError) {
         let socket = try ListeningSocket(path: configuration.socket)
@@ -38,11 +34,25 @@ final class DaemonSockets {
     var handed = inherited.tcp
     api = try Self.listen(configuration.http.listen, "listen", configuration, &handed)
     sites = try Self.listen(configuration.http.sites, "sites", configuration, &handed)
-    guard handed.isEmpty else {
-      throw StartError(
-        "systemd hands over \(Self.list(handed)), a TCP socket at neither http.listen nor http.sites: set the same loopback address and port "
-          + "in the configuration, or disable the socket's unit", isLasting: true)
+  }
+
+  /// Why a start refuses what systemd hands over: nobody would serve some of it; nil if all is used.
+  static func unused(of inherited: SocketActivation.Sockets, _ configuration: Configuration) -> String? {
+    guard inherited.others.isEmpty else {
+      return "systemd hands over \(list(inherited.others)), which is no stream socket that listens, Unix or TCP: "
+        + "remove it from its unit, or disable the unit"
     }
+    var tcp = inherited.tcp
+    for address in [configuration.http.listen, configuration.http.sites].compactMap({ $0 }) {
+      if let index = index(of: address, in: tcp) { tcp.remove(at: index) }
+    }
+    guard !tcp.isEmpty else { return nil }
+    return "systemd hands over \(list(tcp)), a TCP socket at neither http.listen nor http.sites: set the same loopback "
+      + "address and port in the configuration, or disable the socket's unit"
+  }
+
+  private static func index(of address: ListenAddress, in sockets: [SocketActivation.Inherited]) -> Int? {
+    sockets.firstIndex { LoopbackSocket.isBound($0.descriptor, to: address) }
   }
 
   private static func list(_ sockets: [SocketActivation.Inherited]) -> String {
@@ -67,7 +77,7 @@ final class DaemonSockets {
     _ handed: inout [SocketActivation.Inherited]
   ) throws(StartError) -> Int32? {
     guard let address else { return nil }
-    if let index = handed.firstIndex(where: { LoopbackSocket.isBound($0.descriptor, to: address) }) {
+    if let index = index(of: address, in: handed) {
       return handed.remove(at: index).descriptor
     }
     guard configuration.delivery == .daemon else { throw StartError(needsUnit(key), isLasting: true) }

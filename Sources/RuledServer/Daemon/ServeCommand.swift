@@ -160,7 +160,7 @@ package enum ServeCommand {
     for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
 
-  /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
+  /// Loads the configuration and the rules as a start does, reviews the host and what this process may have, and prints what is wrong.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -168,15 +168,22 @@ package enum ServeCommand {
       report(error.description)
       return 1
     }
-    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp.map(\.descriptor))
-      .problems
+    var notes: [ConfigurationProblem] = []
+    do throws(StartError) {
+      _ = try ProcessLimits.check(configuration) { notes.append(ConfigurationProblem(path: ["limits"], message: $0)) }
+    } catch {
+      // The rest of the check would not have what it needs either.
+      report([ConfigurationProblem(path: ["limits"], message: error.description)], options)
+      return 1
+    }
+    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets()).problems
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
       let review = HostReview(configuration, sinks: sinks)
-      let problems = catalog.problems(in: configuration) + review.problems + host
+      let problems = catalog.problems(in: configuration) + review.problems + addresses
       report(problems, options)
       report(review.notes + notes, options, areNotes: true)
       guard problems.isEmpty else { return 1 }

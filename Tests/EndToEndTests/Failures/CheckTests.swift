@@ -116,10 +116,7 @@ extension EndToEnd {
         """)
       let check = "exec \(RuledDaemon.programs)/ruled --socket \(folder("s")) --config \(folder("conf.lua")) --check"
       let ends = (4...24).map { limit in Program.run("/bin/sh", ["-c", "ulimit -n \(limit); \(check)"]) }
-      for (code, output) in ends {
-        #expect(code == 0 || code == 1 && output.contains("too many open files"), "\(code): \(output)")
-      }
-      #expect(ends.first?.code == 1 && ends.last?.code == 0)
+      for (code, output) in ends { #expect(code == 1 && output.contains("open files"), "\(code): \(output)") }
     }
 
     @Test func `an address that the running daemon listens on is not found, and is free after a check`() throws {

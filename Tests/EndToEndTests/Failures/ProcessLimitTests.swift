@@ -15,7 +15,9 @@ extension EndToEnd {
     ]
 
     /// Starts the daemon in a shell with a limit; returns its exit code and output.
-    private func start(_ preparation: String, as user: String = "") -> (code: Int32, output: String) {
+    private func start(
+      _ preparation: String, _ options: [String] = [], as user: String = ""
+    ) -> (code: Int32, output: String) {
       let folder = TemporaryFolder()
       chmod(folder.path, 0o777)
       for (name, text) in Self.rules { folder.replace("rules/\(name)", with: text) }
@@ -23,11 +25,11 @@ extension EndToEnd {
         "--rules", "\(folder.path)/rules", "--socket", "\(folder.path)/s", "--store", "rocksdb:\(folder.path)/store",
       ]
       let line = "\(preparation); exec \(user) timeout 20 \"$0\" \"$@\""
-      return Program.run("bash", ["-c", line, "\(RuledDaemon.programs)/ruled"] + words)
+      return Program.run("bash", ["-c", line, "\(RuledDaemon.programs)/ruled"] + words + options)
     }
 
     @Test(
-      "a limit that is too low fails the start with a message that says what to raise",
+      "a limit that is too low fails the start and the check with a message that says what to raise",
       arguments: [
         ("ulimit -n 40", "ulimit -n"), ("ulimit -v 400000", "ulimit -v"), ("ulimit -d 300000", "ulimit -d"),
         ("ulimit -s 128", "ulimit -s"), ("ulimit -f 4000", "ulimit -f"),
@@ -37,6 +39,8 @@ extension EndToEnd {
       #expect(end.code == 2)
       #expect(end.output.hasPrefix("ruled: ") && end.output.holds(option), "\(end.output)")
       #expect(end.output.split(separator: "\n").count == 1, "\(end.output)")
+      let check = start(preparation, ["--check"])
+      #expect(check.code == 1 && check.output.holds(option), "\(check.output)")
     }
 
     @Test("too few threads fail the start with a message that says so", .enabled(if: getuid() == 0))

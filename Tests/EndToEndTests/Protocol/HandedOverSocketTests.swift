@@ -103,13 +103,27 @@ extension EndToEnd {
       daemon.end(SIGTERM)
     }
 
-    @Test("a socket at no configured address is refused, and the message names the keys")
+    @Test("a socket at no configured address is refused by the start and the check, and the message names the keys")
     func refusesAnUnknownAddress() throws {
       let socket = try Listening()
       let error = #expect(throws: Client.Gone.self) {
         _ = try RuledDaemon(rules: Self.rules, preparation: socket.handOver)
       }
       #expect(error?.description.holds("neither http.listen nor http.sites") == true, "\(error?.description ?? "")")
+      let check = Self.check(socket.handOver)
+      #expect(check.code == 1 && check.output.holds("neither http.listen nor http.sites"), "\(check.output)")
+    }
+
+    /// Checks rules and configuration as a process that gets sockets by `handOver`.
+    private static func check(_ handOver: String) -> (code: Int32, output: String) {
+      let folder = TemporaryFolder()
+      for (name, text) in rules { folder.replace("rules/\(name)", with: text) }
+      return Program.run(
+        "bash",
+        [
+          "-c", "\(handOver); exec \"$0\" \"$@\"", "\(RuledDaemon.programs)/ruled", "--check", "--rules",
+          folder("rules"), "--store", "memory:", "--socket", folder("s"),
+        ])
     }
 
     /// A Unix socket of a kind, bound to a path; a program that is started gets it, too.
@@ -169,6 +183,8 @@ extension EndToEnd {
           "\(RuledDaemon.programs)/ruled", "--rules", "\(folder.path)/rules", "--store", "memory:",
         ])
       #expect(end.code == 2 && end.output.holds("'packets' (descriptor 4)"), "\(end.output)")
+      let check = Self.check(Self.handOver(first, second, names: "lines:packets"))
+      #expect(check.code == 1 && check.output.holds("'packets' (descriptor 4)"), "\(check.output)")
     }
 
     @Test(
