@@ -36,7 +36,8 @@ extension JSONValue {
   package var locatedMessage: String {
     let message = member("message")?.stringValue ?? brief
     guard let file = member("file")?.stringValue, !file.isEmpty else { return message }
-    let location = member("line")?.intValue.map { "\(file):\($0)" } ?? file
+    // Line 0 is the file as a whole.
+    let location = member("line")?.intValue.flatMap { $0 > 0 ? "\(file):\($0)" : nil } ?? file
     return message.contains(location) ? message : "\(location): \(message)"
   }
 }

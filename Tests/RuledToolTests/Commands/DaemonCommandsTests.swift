@@ -72,11 +72,14 @@ struct DaemonCommandsTests {
   }
 
   @Test(arguments: [
-    ("", "a rollout runs, so changes wait", "a rollout runs, so changes wait"),
-    ("a.lua", "a.lua:1: x", "the rules do not load: a.lua:1: x"),
+    ("", 1, "a rollout runs, so changes wait", "a rollout runs, so changes wait"),
+    ("a.lua", 1, "a.lua:1: x", "the rules do not load: a.lua:1: x"),
+    ("/c.lua", 0, "/c.lua: can't be read", "the rules do not load: /c.lua: can't be read"),
   ])
-  func `The only reason against a reload is said once`(file: String, reason: String, line: String) throws {
-    let errors: JSONValue = [["file": .string(file), "line": 1, "message": .string(reason)]]
+  func `The only reason against a reload is said once`(file: String, number: Int64, reason: String, line: String) throws
+  {
+    let message = String(reason.dropFirst(number == 0 ? "\(file): ".count : 0))
+    let errors: JSONValue = [["file": .string(file), "line": .integer(number), "message": .string(message)]]
     let daemon = try FakeDaemon(
       error: RequestError(.reloadFailed, "the rules do not load: \(reason)", details: [.init("errors", errors)]))
     defer { daemon.stop() }
