@@ -74,13 +74,13 @@ package enum ServeCommand {
       print("\(path) opens: there is nothing to salvage, and nothing was changed")
       return 0
     }
-    for damage in report.damages { print(damage) }
+    for damage in report.damages { print("\(damage)".withoutSteering) }
     print("saved \(report.saved) batches of commits from the log; the log as it was is kept in \(copy)")
     if report.subjects.isEmpty {
       print("no subject's name can be read in what is lost")
     } else {
       print("subjects of which something may be lost, \(report.subjects.count):")
-      for subject in report.subjects { print("  \(subject)") }
+      for subject in report.subjects { print("  \(subject.printable)") }
     }
     print("the store opens now; remove \(copy) when you need it no longer")
     return 0
