@@ -70,7 +70,10 @@ struct ManifestBuilder {
     var patterns: [EventPattern] = []
     for text in names {
       guard let pattern = EventPattern(text) else {
-        throw Refusal("rule '\(name)': '\(text)' is neither an event type, a prefix that ends in .*, nor *")
+        let message = "rule '\(name)': '\(text)' is neither an event type, a prefix that ends in .*, nor *"
+        guard let notes else { throw Refusal(message) }
+        notes.note(key: nil, message)
+        continue
       }
       patterns.append(pattern)
     }

@@ -20,7 +20,8 @@ struct RulesCheck {
 
   /// Checks the selected plugins.
   init(_ selection: RulesSelection) throws {
-    let all = try read(selection)
+    let (all, errors) = selection.readable()
+    for error in errors { add(error) }
     plugins = all.filter { selection.contains($0.name) }
     guard let inspector = SourceInspector(worker: worker) else {
       throw ToolError("there is no memory for a Lua VM")
@@ -57,16 +58,6 @@ struct RulesCheck {
 
   /// How many rules the plugins declare.
   var ruleCount: Int { manifests.reduce(0) { $0 + $1.rules.count } }
-
-  /// Reads the rules folder; what cannot be read becomes a finding.
-  private mutating func read(_ selection: RulesSelection) throws -> [PluginSource] {
-    do throws(ReloadError) { return try selection.read().plugins } catch {
-      for error in error.errors { add(error) }
-      let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
-      guard !broken.contains(""), !broken.contains("lib") else { return [] }
-      return (try? RulesFolder.read(selection.root) { !broken.contains($0) }.plugins) ?? []
-    }
-  }
 
   // MARK: Sources
 

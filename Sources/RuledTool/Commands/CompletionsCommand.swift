@@ -66,11 +66,13 @@ struct EventCompletion {
   /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
   func candidates(after words: ArraySlice<String>) -> [String] {
     var operands: [String] = []
-    var isValue = false
+    var (isValue, endsOptions) = (false, false)
     for word in words {
       if isValue {
         isValue = false
-      } else if word.hasPrefix("-") {
+      } else if word == "--", !endsOptions {
+        endsOptions = true
+      } else if word.hasPrefix("-"), !endsOptions {
         let option = EventCommand.spec.options.first { "--\($0.name)" == word || $0.short.map { "-\($0)" } == word }
         isValue = option?.value != nil
       } else {
@@ -99,7 +101,14 @@ struct EventCompletion {
   }
 
   private func onDisk() -> [(type: String, keys: [String])] {
-    guard let plugins = try? RulesSelection([]).load(worker: LuaWorker()).plugins.map(\.manifest) else { return [] }
+    guard let selection = try? RulesSelection([]) else { return [] }
+    let worker = LuaWorker()
+    // While rules are edited, some of them may not load.
+    let plugins = selection.readable().plugins.map { source in
+      let notes = LoadNotes()
+      _ = try? PluginVM(source: source, worker: worker, noting: notes)
+      return notes.manifest
+    }
     return EventNames.types(of: plugins).map { ($0, EventNames.keys(of: $0, plugins)) }
   }
 }

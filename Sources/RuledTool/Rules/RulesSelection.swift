@@ -54,6 +54,15 @@ struct RulesSelection: Sendable {
     return try RulesFolder.read(root) { plugins.contains($0) || Self.exists("\(root)/\($0)/plugin.lua") }
   }
 
+  /// The plugins that can be read, and what is wrong with the others.
+  func readable() -> (plugins: [PluginSource], errors: [LoadError]) {
+    do throws(ReloadError) { return (try read().plugins, []) } catch {
+      let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
+      guard !broken.contains(""), !broken.contains("lib") else { return ([], error.errors) }
+      return ((try? RulesFolder.read(root) { !broken.contains($0) }.plugins) ?? [], error.errors)
+    }
+  }
+
   /// Loads the rules with the plugins' own settings.
   ///
   /// When plugins are selected, others that do not load are left out.
