@@ -152,6 +152,9 @@ extension Cluster {
         #expect(error?.underlying.hasPrefix("status \(status)") == true)
         #expect(server.requests.count == before + 1)
       }
+      server.fail { _ in .largeHead }
+      let error = #expect(throws: StoreError.self) { try store.get("x") { _ in } }
+      #expect(error?.underlying == "the answer's head is too large")
     }
 
     @Test func `progress ends a request and the wait for the next attempt`() throws {

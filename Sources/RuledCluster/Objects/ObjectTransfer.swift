@@ -55,6 +55,8 @@ final class ObjectTransfer {
   private var sent = 0
   /// How many bytes of the body were sent or received.
   private(set) var count = 0
+  /// Whether a part of the answer's body came.
+  private var hasBody = false
   /// The body of the answer that was kept.
   private var body: [UInt8] = []
   /// Why a callback ended the transfer.
@@ -149,6 +151,7 @@ final class ObjectTransfer {
 
   /// Takes bytes of the answer's body; false to end the transfer.
   fileprivate func receive(_ bytes: ByteView) -> Bool {
+    hasBody = true
     guard let receiver, ruled_curl_status(easy) == 200 else {
       guard body.count + bytes.count <= Self.longestBody else { return false }
       body += bytes
@@ -174,6 +177,8 @@ final class ObjectTransfer {
       return .answered(answer)
     }
     // What libcurl writes of these says what is wrong; of others it has times that differ each time.
+    // libcurl has no room for a longer line of the head, and no limit on memory.
+    if code == CURLE_OUT_OF_MEMORY, !hasBody { return .failed("the answer's head is too large", isFinal: true) }
     let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)
     let detail = hasDetails ? String(cString: errorText) : ""
     let isFinal = [
