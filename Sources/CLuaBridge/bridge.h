@@ -173,8 +173,8 @@ extern const char rb_key_tracked; /* the store of a proxy that records reads; ot
 extern const char rb_key_frozen;  /* true: the proxy can't be written */
 extern const char rb_null;        /* address of json.null */
 
-/* What a plugin file may hold. */
-enum { RB_SOURCE_LIMIT = 256 * 1024, RB_VALUE_LIMIT = 1024 * 1024 };
+/* What a plugin file may hold, and a little more, for a mutation of it. */
+enum { RB_SOURCE_LIMIT = 256 * 1024 + 64, RB_VALUE_LIMIT = 1024 * 1024 };
 
 static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspace(L); }
 

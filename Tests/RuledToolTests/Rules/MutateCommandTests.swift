@@ -55,6 +55,13 @@ import Testing
     #expect(mutate(Self.plugin, Self.test, ["--threshold", "80"]).exit == .done)
   }
 
+  @Test func `a change may make a file longer that fills the limit`() {
+    let plugin = "plugin { name = 'p' } rule 'r' { on = 'x', run = function(_, state) state.n = 9 end }\n--"
+    let filled = plugin + String(repeating: "-", count: Limits.sourceFileBytes - plugin.utf8.count)
+    let run = mutate(filled, "test 'a' (function(t) t:event('user:1', 'x') end)")
+    #expect(run.output.contains("p/plugin.lua:1: 9  →  10  no test notices"), "\(run.output)\(run.errors)")
+  }
+
   @Test func `a change that makes a test run on and on is stopped and counts as noticed`() throws {
     let plugin = """
       plugin { name = "p" }
