@@ -34,6 +34,8 @@ final class StandbyServer: ConnectionHandler {
   private(set) var admins: Administrators
   private(set) var couriers: Administrators
   let route: OwnerRoute?
+  /// The requests of all clients that wait for the owner.
+  let unanswered = UnansweredCount()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
 
