@@ -59,7 +59,7 @@ import Testing
   @Test func `A node of a cluster has a store on its host too`() throws {
     let text = """
       {"store":"postgresql://ruled@db1,db2/ruled","durability":"primary",
-      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s","share":false}}
+      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s"}}
       """
     let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
     #expect(configuration.store == .postgresql(url: "postgresql://ruled@db1,db2/ruled"))
@@ -163,7 +163,10 @@ import Testing
       #"{"store":"postgresql://db/x","cluster":{"node":"a"},"durability":"interval"}"#,
       #"durability: a store in PostgreSQL has "commit" or "primary""#
     ),
-    (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","share":true}}"#,
+      "cluster.share: unknown key; known are node, address, folder, lease, snapshots, s3, snapshot_every, listen, certificate, key, authority"
+    ), (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
     (#"{"durability":"primary"}"#, #"durability: "primary" belongs to a store in PostgreSQL"#),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,

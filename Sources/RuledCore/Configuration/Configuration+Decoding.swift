@@ -75,7 +75,6 @@ extension Configuration.Cluster {
     }.map { snapshotEvery = $0 }
     if node.isEmpty { section.note(["node"], "needed: a name that no other node has") }
     readTunnel(section)
-    _ = section.boolean("share")  // has no effect; configurations of earlier versions may have it
     section.finish()
   }
 
