@@ -98,6 +98,18 @@ struct RulesFolderTests {
     #expect(try load(nil, isNew: false).plugins.count == 1)
   }
 
+  @Test func `a broken file of the library is one error, however many plugins require it`() throws {
+    for name in ["a", "b", "greeter"] {
+      folder.write("rules/\(name)/plugin.lua", "plugin { name = '\(name)' }\nrequire 'words'")
+    }
+    folder.write("rules/lib/words.lua", "\nreturn = 1")
+    let refusal = #expect(throws: ReloadError.self) {
+      try CatalogBuilder.build(
+        try read(), configuration: [:], previous: nil, worker: LuaWorker(), checksFiles: true, now: LocalEngine.start)
+    }
+    #expect(refusal?.errors.map(\.file) == ["lib/words.lua"])
+  }
+
   @Test func `files of the largest size are read`() throws {
     makeSparse("rules/greeter/d.json", size: Limits.dataFileBytes)
     makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes)

@@ -224,7 +224,8 @@ package enum CatalogBuilder {
         plugins.append(loaded)
         changed.append(loaded)
       } catch {
-        errors.append(error)
+        // A broken file of the library is one error, however many plugins require it.
+        if !errors.contains(error) { errors.append(error) }
       }
     }
     errors += claimedTwice(plugins)
@@ -243,7 +244,7 @@ package enum CatalogBuilder {
     return errors
   }
 
-  /// The errors in the library, if it is not that of `previous`; one that a plugin requires is an error of that plugin, too.
+  /// The errors in the library, if it is not that of `previous`.
   private static func check(
     libraryOf source: RulesSource, besides previous: RulesSource?, _ inspector: SourceInspector
   ) -> [LoadError] {
