@@ -87,6 +87,23 @@ import Testing
     #expect(parked.first?["events"]?[1]?["data"] == ["n": 7])
   }
 
+  /// A field of an event is made when it is needed, of a text that the next raised event replaces.
+  @Test(arguments: ["", "rule 'own' { on = 'x', run = function(e, s) s.own = e end }"])
+  func `an event that a rule keeps in the state is whole, also where the plugin sees what it raises`(own: String) throws
+  {
+    let keeping = "run = function(e, s) s[e.type] = e raise('x', { n = 3 }) end } " + own
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'go', run = function() raise('told', { n = 2 }) end }",
+      "b": "rule 'keep' { on = { 'go', 'told' }, " + keeping,
+      "c": "rule 'keep' { on = 'told', " + keeping,
+    ])
+    try engine.send("go", ["n": 1])
+    let b = try engine.state("b"), c = try engine.state("c")
+    #expect(b?["go"]?["data"] == ["n": 1] && b?["go"]?["type"] == "go" && b?["go"]?["subject"] == "user:1")
+    #expect(b?["told"]?["data"] == ["n": 2] && c?["told"]?["data"] == ["n": 2] && c?["told"]?["type"] == "told")
+    if !own.isEmpty { #expect(b?["own"]?["data"] == ["n": 3] && c?["own"]?["type"] == "x") }
+  }
+
   /// A thousand raised events of 10 ms each would hold up a worker for 10 s, of 50 ms each beyond the watchdog.
   @Test func `raised events together have a bound of processor time for each plugin`() throws {
     let engine = try Engine([

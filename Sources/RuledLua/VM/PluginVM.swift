@@ -240,6 +240,9 @@ extension PluginVM {
     return result(rb_begin(handle, &event.native, &native))
   }
 
+  /// Makes those fields of the event that no rule has read yet, before the text that they come from is gone.
+  package func completeEvent() -> CallResult { result(rb_complete_event(handle)) }
+
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
   package func beginRaised(type: ByteView, data: TapeValue) -> CallResult {
     result(rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, nil, 0, rb_slice()))

@@ -314,15 +314,14 @@ final class PluginRun {
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     let entry = plugin.entry
     for index in first..<vm.operations.count {
-      guard case .raise(let raised, let data, _, _) = vm.operations[index] else { continue }
+      let operations = vm.operations
+      guard operations.kind(at: index) == .raise, case .raise(let raised, let data, _, _) = operations[index],
+        let listener = transaction.plugins.listeners(to: raised).plugins.first(where: { $0.plugin == plugin.index })
+      else { continue }
       let type = Array(raised)
-      let listener = type.withView { transaction.plugins.listeners(to: $0) }.plugins.first {
-        $0.plugin == plugin.index
-      }
-      guard let listener, let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
-      let begun = type.withView {
-        vm.beginRaised(type: $0, data: data)
-      }
+      guard vm.completeEvent() != .failed else { throw vm.failure(rule: nil) }
+      guard let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
+      let begun = type.withView { vm.beginRaised(type: $0, data: data) }
       guard begun != .failed else { throw vm.failure(rule: nil) }
       let outer = (transaction.trace.type, transaction.trace.cause)
       if transaction.event.isExplained {
