@@ -17,6 +17,15 @@ package final class DaemonStatus: Sendable {
     var storeFailure: UInt64?
     var backgroundProblem: String?
     var reloads = ReloadFigures()
+
+    /// What is wrong, the worst of it; nil if nothing is.
+    var error: String? {
+      if let storeError { return "the store failed: \(storeError)" }
+      if let backgroundProblem { return "the store: \(backgroundProblem)" }
+      if let configurationError { return "the configuration was refused: \(configurationError)" }
+      if let error = reloadErrors?.errors.first { return "the rules do not load: \(error.description)" }
+      return nil
+    }
   }
 
   private let values = Mutex(Values())
@@ -104,13 +113,8 @@ package final class DaemonStatus: Sendable {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
     let rules = plugins.reduce(0) { $0 + $1.manifest.rules.count }
-    let error =
-      now.storeError.map { "the store failed: \($0)" }
-      ?? now.backgroundProblem.map { "the store: \($0)" }
-      ?? now.configurationError.map { "the configuration was refused: \($0)" }
-      ?? now.reloadErrors?.errors.first.map { "the rules do not load: \($0.description)" }
-    return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")"
-      + (error.map { "; last error: \($0)" } ?? "")
+    let error = now.error.map { "; last error: \($0)" } ?? ""
+    return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")\(error)"
   }
 
   /// Sets why the store takes no commits; nil if it does.
@@ -237,21 +241,24 @@ package final class DaemonStatus: Sendable {
     let parked: [(String, JSONValue)] = services.context.parkedCounts.all.sorted { $0.key < $1.key }.map {
       ($0.key, .integer(Int64($0.value)))
     }
-    let limit = services.context.counterLimit
-    let counters = services.context.counters.usage(limit: limit)
     let rollout = now.rollout.flatMap { $0.stage == .running ? $0 : nil }
     let unreadable = services.context.damage.entries.listed.prefix(Self.listedLimit).map(\.json)
+    // Constants with a type: within the literal, each of these would take the compiler seconds.
+    let candidate: JSONValue = rollout.map { .string($0.candidate) } ?? .null
+    let shadow: JSONValue = services.shadow.withLock { $0 }.map { .string($0.revision) } ?? .null
+    let journal: JSONValue = services.journal?.health ?? .null
+    let reloadErrors: JSONValue = now.reloadErrors?.json ?? .array([])
     return .object([
       "status": .string(found.isReady ? "ready" : "degraded"),
       "revision": .string(now.catalog?.revision ?? ""),
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
       "uptime_s": .integer(Int64((EngineClock.monotonic - startedAt) / 1_000_000_000)),
-      "rollout": rollout.map { .string($0.candidate) } ?? .null,
-      "shadow": services.shadow.withLock { $0 }.map { .string($0.revision) } ?? .null,
+      "rollout": candidate,
+      "shadow": shadow,
       "pinned": .bool(now.origin == .pinned),
       "problems": .array(found.problems.map { .string($0) }),
-      "journal": services.journal?.health ?? .null,
+      "journal": journal,
       "suspended": .array(suspended),
       "put_off": .array(putOff),
       "messages": messages.json,
@@ -260,20 +267,30 @@ package final class DaemonStatus: Sendable {
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(sinks)),
       "timers": timers(services),
-      "connections": .object([
-        "open": .integer(Int64(services.places.count)), "limit": .integer(Int64(services.places.total)),
-        "sites": .integer(Int64(services.sitePlaces.count)),
-        "refused": .object(
-          JSONObject(
-            Refusals.Reason.allCases.map { ($0.rawValue, .integer(Int64(services.refusals.count($0)))) })),
-      ]),
-      "counters": .object([
-        "series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)),
-        "full": .array(counters.full.map { .string($0) }),
-      ]),
-      "reload_errors": now.reloadErrors?.json ?? .array([]),
+      "connections": connections(services),
+      "counters": counters(services),
+      "reload_errors": reloadErrors,
       "unreadable": .array(unreadable),
     ])
+  }
+
+  /// The member `connections` of `health`.
+  private func connections(_ services: Services) -> JSONValue {
+    let refused = Refusals.Reason.allCases.map { reason -> (String, JSONValue) in
+      (reason.rawValue, .integer(Int64(services.refusals.count(reason))))
+    }
+    return [
+      "open": .integer(Int64(services.places.count)), "limit": .integer(Int64(services.places.total)),
+      "sites": .integer(Int64(services.sitePlaces.count)), "refused": .object(JSONObject(refused)),
+    ]
+  }
+
+  /// The member `counters` of `health`.
+  private func counters(_ services: Services) -> JSONValue {
+    let limit = services.context.counterLimit
+    let counters = services.context.counters.usage(limit: limit)
+    let full = counters.full.map { JSONValue.string($0) }
+    return ["series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)), "full": .array(full)]
   }
 
   /// The subjects that are put off for a plugin.
