@@ -142,7 +142,10 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-/// `RULED_TESTS` names the test targets to build where few are needed, as an optimised build does (scripts/test).
+/// `RULED_TESTS` names the test targets to build where few are needed (scripts/test-release), or none (scripts/build).
 if let wanted = Context.environment["RULED_TESTS"]?.split(separator: ",") {
-  package.targets.removeAll { target in target.type == .test && !wanted.contains { $0 == target.name } }
+  package.targets.removeAll { target in
+    let isSupport = wanted.isEmpty && target.path?.hasPrefix("Tests/") == true
+    return isSupport || target.type == .test && !wanted.contains { $0 == target.name }
+  }
 }
