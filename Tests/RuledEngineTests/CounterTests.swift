@@ -316,13 +316,13 @@ import Testing
     }
   }
 
-  private func delta(_ name: String, _ amount: CounterValue) -> CounterTable.Delta {
+  private func delta(_ name: String, _ amount: CounterValue) -> CounterDelta {
     Array(name.utf8).withView { name in
-      Array("{}".utf8).withView { CounterTable.Delta(CounterTable.Key(name: name, labels: $0), amount) }
+      Array("{}".utf8).withView { CounterDelta(CounterKey(name: name, labels: $0), amount) }
     }
   }
 
-  private func sums(_ deltas: [CounterTable.Delta]) -> [CounterTable.Key: CounterValue] {
+  private func sums(_ deltas: [CounterDelta]) -> [CounterKey: CounterValue] {
     deltas.reduce(into: [:]) { $0[$1.key] = ($0[$1.key] ?? .integer(0)) + $1.amount }
   }
 

@@ -29,7 +29,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// What is written.
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
-  package var counters: [CounterTable.Delta] = []
+  package var counters: [CounterDelta] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
   /// The messages that events sent.

@@ -155,7 +155,10 @@ package final class Evaluator {
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
     if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
-    return try self.parked.retry(parked, in: transaction)
+    return try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
+      try transaction.retry(
+        event, furtherEvents: further, of: subject, record: try subjects.record(of: subject), plugin: plugin)
+    }
   }
 
   /// Removes a parked part; false when it is gone.
@@ -176,7 +179,7 @@ package final class Evaluator {
   /// The counters whose name begins with `prefix`, for an answer that leaves once all that was evaluated here is durable.
   ///
   /// Of other workers' events only the durable ones are counted.
-  package func counters(prefix: String) -> [(key: CounterTable.Key, value: CounterValue)] {
+  package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
     context.counters.select(prefix: prefix, with: batches.uncommitted)
   }
 

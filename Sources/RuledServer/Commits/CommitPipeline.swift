@@ -58,7 +58,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Sets the counters that the store holds; before anything is submitted.
-  func begin(with counters: CounterTable.Stored) {
+  func begin(with counters: StoredCounters) {
     lock.locked { queue = CommitQueue(counters: counters) }
   }
 

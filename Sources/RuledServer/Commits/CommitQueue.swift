@@ -20,7 +20,7 @@ struct CommitQueue {
 
   /// A counter before a submission changed it.
   fileprivate struct Replaced {
-    let key: CounterTable.Key
+    let key: CounterKey
     let value: CounterValue?
     /// The keys in the store that the submission removes.
     let removed: [[UInt8]]
@@ -28,9 +28,9 @@ struct CommitQueue {
 
   private var entries: [Entry] = []
   /// The counters' values once all entries are durable.
-  private var counters: [CounterTable.Key: CounterValue] = [:]
+  private var counters: [CounterKey: CounterValue] = [:]
   /// The counters in the store at the start.
-  private var stored: CounterTable.Stored
+  private var stored: StoredCounters
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
@@ -39,7 +39,7 @@ struct CommitQueue {
   /// An empty queue, which adds to the counters that the store holds.
   ///
   /// A counter whose stored value could not be read is counted in memory alone: a write would destroy what may still be repaired.
-  init(counters stored: CounterTable.Stored = CounterTable.Stored()) {
+  init(counters stored: StoredCounters = StoredCounters()) {
     self.stored = stored
     counters = stored.values
   }

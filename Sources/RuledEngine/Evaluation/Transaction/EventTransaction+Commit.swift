@@ -36,7 +36,7 @@ extension EventTransaction {
 
   /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
   private func commit(_ run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
-    if run.hasFailed { return parked.park(run, of: self) }
+    if run.hasFailed { return park(run, subject) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.write(
@@ -44,6 +44,23 @@ extension EventTransaction {
       maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
       cascade: cascade)
     if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+  }
+
+  /// Parks a failed plugin's part: all events that it has seen, and why it failed.
+  private func park(_ run: PluginRun, _ subject: Subject) {
+    guard let failure = run.failure else { return }
+    parked.park(failure, on: event, of: subject) { json in
+      for index in run.seen {
+        let seen = queue[index]
+        json.raw { buffer in
+          if seen.origin == .sent {
+            event.writeAsSent(to: buffer)
+          } else {
+            event.write(type: queue.type(of: seen), data: queue.data(of: seen), to: buffer)
+          }
+        }
+      }
+    }
   }
 
   /// Adds the messages and timers of a plugin to the digest of the event's consequences.
@@ -184,5 +201,21 @@ extension EventTransaction {
       bytes.append("]" as StaticString)
     }
     changes.append(subject: subject, version: version, plugins: plugins)
+  }
+}
+
+extension EventInput {
+  /// Appends the event as it was sent, with the id and the time that the daemon gave it where it had none.
+  fileprivate func writeAsSent(to buffer: ByteBuffer) {
+    guard var object = (try? JSONValue(parsing: text))?.objectValue else {
+      buffer.append(text)
+      return
+    }
+    object["id"] = .string(String(decoding: id, as: UTF8.self))
+    if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
+    let instructions =
+      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
+    for name in instructions { object[name] = nil }
+    JSONValue.object(object).write(to: buffer)
   }
 }

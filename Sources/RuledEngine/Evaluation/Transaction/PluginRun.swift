@@ -24,9 +24,9 @@ final class PluginRun {
   /// How many timers it sets that follow as messages do.
   var immediateTimers = 0
   /// What it counts.
-  var counts = CounterTable.Reservation()
+  var counts = CounterReservation()
   /// The counters that it counted lately.
-  var counterKeys = CounterTable.KeyCache()
+  var counterKeys = CounterKeyCache()
   /// The events that it has seen, as indices in the queue.
   private(set) var seen: [Int] = []
 
