@@ -1,37 +1,6 @@
-package import RuledCore
+internal import RuledCore
 package import RuledStore
 import RuledThreads
-
-/// Where a cluster's snapshots are kept, and how often one is written.
-package struct SnapshotSettings: Sendable {
-  /// The place, which all nodes reach.
-  package var location: SnapshotLocation
-  /// The interval between snapshots, in microseconds.
-  package var every: Int64
-
-  /// Settings.
-  package init(_ location: SnapshotLocation, every: Int64) {
-    self.location = location
-    self.every = every
-  }
-
-  /// How many snapshots are kept.
-  static let kept = 3
-  /// How long a turn lasts unless its node extends it, in milliseconds.
-  static let turn = 60_000
-  /// How long a node that ends goes on removing what an unfinished snapshot left, in milliseconds.
-  static let longestEnd = 1_000
-}
-
-/// What a node knows of its cluster's snapshots.
-package struct SnapshotFigures: Sendable {
-  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
-  package var problem: StoreError?
-  /// The age of the latest snapshot, in milliseconds; nil without one, or if the database was not asked yet.
-  package var age: Int?
-  /// For how long a snapshot has been due, in milliseconds; 0 while none is.
-  package var dueTime: Int
-}
 
 /// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
 ///

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import RuledLua
 
@@ -86,40 +85,6 @@ final class WorkerPlugins {
 
   /// Runs `body` on the thread of `other`, which may run the rules of this worker in there while this worker's own thread sleeps.
   func runOnThread(of other: WorkerPlugins, _ body: () -> Void) { lua.runOnThread(of: other.lua, body) }
-}
-
-/// A plugin on one worker: its VM, and what is remembered of it from event to event.
-final class WorkerPlugin {
-  /// The plugin as the catalog has it.
-  let entry: Catalog.Plugin
-  /// Its index in the catalog.
-  let index: Int
-  /// Its VM, nil before its first event and after it was stopped.
-  fileprivate(set) var vm: PluginVM?
-  /// Whether its next event is run without counting instructions.
-  ///
-  /// This changes what an event costs, never its outcome.
-  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
-  private var knownSender: MessageSender?
-
-  init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
-    self.entry = entry
-    self.index = index
-    self.vm = vm
-  }
-
-  /// The counts of the plugin's messages.
-  func sender(in senders: MessageSenders) -> MessageSender {
-    if let knownSender { return knownSender }
-    let sender = senders[entry.name]
-    knownSender = sender
-    return sender
-  }
-
-  /// Lets the VM go if it was stopped.
-  func dropDeadVM() {
-    if let vm, vm.isDead { self.vm = nil }
-  }
 }
 
 /// The plugins that listen to a type.

@@ -106,9 +106,7 @@ final class ParkedEvents {
 
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   ///
-  /// - Parameters:
-  ///   - parked: the part.
-  ///   - evaluate: runs the plugin of that index on the events; returns why it failed again, or nil when what it did has joined the batch.
+  /// `evaluate` runs the plugin of that index on the events. It returns why the plugin failed again; nil when its work has joined the batch.
   func retry(
     _ parked: ParkedKey,
     evaluate: (EventInput, _ further: ArraySlice<JSONValue>, Subject, _ plugin: Int) throws(RequestError) -> Failure?

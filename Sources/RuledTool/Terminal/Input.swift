@@ -1,6 +1,5 @@
 internal import Glibc
 internal import RuledCore
-internal import Synchronization
 
 /// Reads a file, a descriptor, or text in memory, line by line or whole.
 package final class Input {
@@ -154,26 +153,4 @@ final class Keyboard {
       if count == 1, [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains(key) { return true }
     }
   }
-}
-
-/// Notices that the user presses Ctrl-C, for commands that then end in an orderly way.
-///
-/// A second Ctrl-C ends the process as usual.
-struct Interrupt {
-  private static let came = Atomic<Bool>(false)
-
-  /// From now on SIGINT is noticed.
-  init() {
-    Self.came.store(false, ordering: .relaxed)
-    _ = signal(SIGINT) { _ in
-      Interrupt.came.store(true, ordering: .relaxed)
-      _ = signal(SIGINT, SIG_DFL)
-    }
-  }
-
-  /// Whether SIGINT has come.
-  var hasCome: Bool { Self.came.load(ordering: .relaxed) }
-
-  /// From now on SIGINT ends the process again.
-  func end() { _ = signal(SIGINT, SIG_DFL) }
 }
