@@ -63,6 +63,9 @@ let package = Package(
     .target(
       name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+    .target(
+      name: "COpenAPI", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
+
     .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     module("RuledCore", ["CDigest"]),
@@ -78,7 +81,7 @@ let package = Package(
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
     module("RuledReports", ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"]),
     module("RuledPeers", ["RuledCore", "RuledThreads", "CTLS", "CUV"]),
-    module("RuledWire", ["RuledCore", "RuledJSON"]),
+    module("RuledWire", ["RuledCore", "RuledJSON", "COpenAPI"]),
     module(
       "RuledServer",
       [

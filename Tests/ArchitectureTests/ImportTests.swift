@@ -17,7 +17,7 @@ import Testing
     ],
     "RuledReports": ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"],
     "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
-    "RuledWire": ["RuledCore", "RuledJSON"],
+    "RuledWire": ["RuledCore", "RuledJSON", "COpenAPI"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
       "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// The endpoints of the HTTP API: the one table that requests are routed by and the OpenAPI document is made of.
+/// The endpoints of the HTTP API: the one table that requests are routed by, and that `docs/openapi.json` is held against.
 ///
 /// Of two whose paths match, the first one counts.
 package enum HTTPEndpoint: Sendable, CaseIterable {
