@@ -64,6 +64,11 @@ let package = Package(
       name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     .target(
+      name: "CEdit",
+      cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("edit")]),
+
+    .target(
       name: "COpenAPI", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
     .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
@@ -93,7 +98,7 @@ let package = Package(
       "RuledTool",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-        "RuledReports", "RuledStore", "RuledWire",
+        "RuledReports", "RuledStore", "RuledWire", "CEdit",
       ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),

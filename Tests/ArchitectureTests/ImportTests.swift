@@ -24,7 +24,7 @@ import Testing
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-      "RuledReports", "RuledStore", "RuledWire",
+      "RuledReports", "RuledStore", "RuledWire", "CEdit",
     ],
     "ruled": ["RuledServer"],
     "ruled-courier": ["RuledServer"],
