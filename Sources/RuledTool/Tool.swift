@@ -1,17 +1,17 @@
-package import RuledCore
+internal import RuledCore
 
 /// A program made of commands: finds the one that is called, runs it, and reports its errors.
 package struct Tool {
   /// The program's name, for help and before errors.
-  package var name: String
+  var name: String
   /// What `--version` shows.
-  package var version: String
+  var version: String
   /// What the program is for, in a sentence.
-  package var about: String
+  var about: String
   /// The commands, in the order in which help lists them.
-  package var commands: [any Command.Type]
+  var commands: [any Command.Type]
   /// Invocations that help shows.
-  package var examples: [CommandSpec.Example]
+  var examples: [CommandSpec.Example]
 
   /// `rulectl` in this version.
   package static var rulectl: Tool {

@@ -1,12 +1,11 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledReplay
 internal import RuledReports
 
 /// `rulectl backtest`: what other rules would have made of past events.
-package enum BacktestCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum BacktestCommand: Command {
+  static let spec = CommandSpec(
     "backtest", "Plays past events through other rules, and says whom they change and how.",
     synopsis: [
       "DIR [--since 7d] [--until T] [--plugins a,b] [--subjects PREFIX] [--sample 10%]",
@@ -48,7 +47,7 @@ package enum BacktestCommand: Command {
     ])
 
   /// Plays the events on both sides and prints what differs.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
     let selection = try SubjectSelection(arguments)
     let source = try BacktestSource(arguments, environment)

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl bench`: puts load on a running daemon.
-package enum BenchCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum BenchCommand: Command {
+  static let spec = CommandSpec(
     "bench", "Puts load on a running daemon and measures it.",
     options: [
       OptionSpec("connections", short: "c", value: "N", "Opens N connections; 50 by default."),
@@ -29,7 +28,7 @@ package enum BenchCommand: Command {
     ])
 
   /// Sends the events and prints the report.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let plan = try BenchPlan(arguments)
     var pump = try BenchPump(plan, path: environment.socket)
     let errors = environment.errors

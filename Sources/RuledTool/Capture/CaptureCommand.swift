@@ -1,12 +1,11 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 internal import RuledReplay
 
 /// `rulectl capture`: a test that plays what happened to a subject.
-package enum CaptureCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CaptureCommand: Command {
+  static let spec = CommandSpec(
     "capture", "Prints a test that plays a subject's recorded events and expects the recorded decisions.",
     synopsis: ["SUBJECT [--since TIME] [--anonymize]"], required: ["SUBJECT"],
     options: [
@@ -24,7 +23,7 @@ package enum CaptureCommand: Command {
     ])
 
   /// Fetches the events and prints the test.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     var capture = Capture(client: try environment.connect())
     var test = try capture.test(of: subject, since: arguments.value("since"))

@@ -1,10 +1,10 @@
-package import RuledCore
+internal import RuledCore
 
 /// A command of the tool.
 ///
 /// It reads and writes only through its environment, so that a test runs it like a shell does.
-package protocol Command {
-  /// Name, options and help.
+protocol Command {
+  /// Its name, options and help.
   static var spec: CommandSpec { get }
 
   /// Executes the command.
@@ -20,16 +20,16 @@ package protocol Command {
 
 extension OptionSpec {
   /// `--json`, which most commands take.
-  package static let json = OptionSpec("json", "Prints the daemon's answer as JSON.")
+  static let json = OptionSpec("json", "Prints the daemon's answer as JSON.")
   /// `--socket`, which every command takes.
-  package static let socket = OptionSpec(
+  static let socket = OptionSpec(
     "socket", value: "PATH", "The daemon's socket; by default $RULED_SOCKET or \(ToolEnvironment.defaultSocket).",
     completes: .files)
   /// The options that may be written before or after any command.
-  package static let shared = [socket, help, version]
+  static let shared = [socket, help, version]
 
   /// The shared options of a command with these options of its own, which come before shared ones of the same name.
-  package static func shared(besides own: [OptionSpec]) -> [OptionSpec] {
+  static func shared(besides own: [OptionSpec]) -> [OptionSpec] {
     shared.filter { shared in !own.contains { $0.name == shared.name } }
   }
 }

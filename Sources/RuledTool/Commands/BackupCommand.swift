@@ -1,13 +1,12 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 
 /// `rulectl backup`: a backup of the daemon's store while it runs.
-package enum BackupCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum BackupCommand: Command {
+  static let spec = CommandSpec(
     "backup", "Takes a backup of the daemon's store while it runs.",
     synopsis: ["DIR [--keep N]"], required: ["DIR"], completes: .folders,
     options: [OptionSpec("keep", value: "N", "Removes the earliest backups in DIR, so that N are left."), .json],
@@ -22,7 +21,7 @@ package enum BackupCommand: Command {
     ])
 
   /// Has the daemon make a checkpoint, and copies it.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
     Thread.Priority.lowest.apply()  // the daemon goes first
     do {

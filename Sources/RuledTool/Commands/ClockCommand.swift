@@ -1,10 +1,9 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl clock`: shows and moves a manual clock.
-package enum ClockCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ClockCommand: Command {
+  static let spec = CommandSpec(
     "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
     synopsis: ["[--set RFC3339 | --advance DURATION]"],
     options: [
@@ -19,7 +18,7 @@ package enum ClockCommand: Command {
     ])
 
   /// Moves the clock and prints the time.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("set"), arguments.has("advance") { throw UsageError("give --set or --advance, not both") }
     let set = arguments.value("set").map(JSONValue.string)
     let advance = arguments.value("advance") ?? (set == nil ? "0s" : nil)

@@ -1,11 +1,10 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
 /// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
-package enum CompletionsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CompletionsCommand: Command {
+  static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
     synopsis: ["bash|zsh|fish", "event -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
     completes: .words(["bash", "zsh", "fish"]),
@@ -20,7 +19,7 @@ package enum CompletionsCommand: Command {
     ])
 
   /// Prints the script.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {
       let words = EventCompletion(environment).candidates(after: arguments.operands.dropFirst())

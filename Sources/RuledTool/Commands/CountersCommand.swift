@@ -1,11 +1,10 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl counters`: the counters of the rules.
-package enum CountersCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CountersCommand: Command {
+  static let spec = CommandSpec(
     "counters", "Shows the counters of the rules.",
     synopsis: ["[PREFIX] [label=value …]"], optional: CommandSpec.any, options: [.json],
     details: "Shows the counters whose names begin with PREFIX and that have all the labels given.",
@@ -15,7 +14,7 @@ package enum CountersCommand: Command {
     ])
 
   /// Asks for the counters and prints them.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var words = arguments.operands[...]
     var prefix: String?
     if let first = words.first, KeyValue(first) == nil { prefix = words.removeFirst() }

@@ -1,10 +1,9 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl dashboard`: opens the dashboard in a browser.
-package enum DashboardCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum DashboardCommand: Command {
+  static let spec = CommandSpec(
     "dashboard", "Opens the dashboard in a browser, and prints its link.",
     synopsis: ["[--port PORT] [--role ROLE] [--no-open]"],
     options: [
@@ -25,7 +24,7 @@ package enum DashboardCommand: Command {
     ])
 
   /// Prints the link, opens it, and serves the page where the daemon does not.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let port = try arguments.integer("port", in: 1...65_535)
     let link = try environment.connect().call(
       "dashboard", .members(["role": arguments.value("role").map(JSONValue.string)]))

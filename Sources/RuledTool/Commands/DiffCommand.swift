@@ -1,10 +1,9 @@
 import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl diff`: what changed in a subject's states between two versions.
-package enum DiffCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum DiffCommand: Command {
+  static let spec = CommandSpec(
     "diff", "Shows what changed in a subject's states from one version to another.",
     synopsis: ["SUBJECT N M"], required: ["SUBJECT", "N", "M"], options: [.json],
     details: "The states are made from the journal, with the rules of then. Version 0 is before the first event.",
@@ -14,7 +13,7 @@ package enum DiffCommand: Command {
     ])
 
   /// Asks for both states and prints the differences.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let versions = try arguments.operands[1...].map { text in
       guard let version = Int64(text), version >= 0 else {

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl drop`: discards parked events.
-package enum DropCommand: Command {
-  /// Name, options and help.
-  package static let spec = ParkedSelection.spec(
+enum DropCommand: Command {
+  static let spec = ParkedSelection.spec(
     "drop", "Discards parked events: the plugin will never see them.",
     options: [
       OptionSpec("to", value: "FILE", "Appends what is dropped to a file, a line of JSON each.", completes: .files),
@@ -14,7 +13,7 @@ package enum DropCommand: Command {
     example: .init("rulectl drop --plugin old --to dropped.ndjson", "all that is parked for a plugin that was removed"))
 
   /// Discards them and prints how many they were.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let params = try ParkedSelection.params(arguments)
     let client = try environment.connect()
     let what = arguments.value("plugin").map { "all that is parked for the plugin '\($0)'" } ?? "this event"

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl event`: sends one event, or a file of them.
-package enum EventCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum EventCommand: Command {
+  static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
     synopsis: ["TYPE SUBJECT [key=value …] [OPTION …]", "--file FILE|- [OPTION …]"],
     optional: CommandSpec.any, completes: .asked("event"),
@@ -50,7 +49,7 @@ package enum EventCommand: Command {
     ])
 
   /// Sends the event or the file.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("file") { return try EventFile.run(arguments, environment) }
     let event = try event(arguments)
     let client = try environment.connect()

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl forget`: erases everything that is stored of a subject, or of all that match a pattern.
-package enum ForgetCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ForgetCommand: Command {
+  static let spec = CommandSpec(
     "forget", "Erases everything that is stored of a subject, or of all that match a pattern.",
     synopsis: ["SUBJECT", "PATTERN [--yes]"], required: ["SUBJECT"],
     options: [OptionSpec("yes", "Erases all that match a pattern without asking."), .json],
@@ -18,7 +17,7 @@ package enum ForgetCommand: Command {
     ])
 
   /// Erases it and prints how much it was.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     if subject.contains("*") { return try forget(matching: subject, arguments, environment) }
     let result = try environment.connect().call("forget", ["subject": .string(subject)])

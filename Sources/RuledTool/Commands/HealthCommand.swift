@@ -1,11 +1,10 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl health`: the daemon's health.
-package enum HealthCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum HealthCommand: Command {
+  static let spec = CommandSpec(
     "health", "Shows the daemon's health.",
     options: [.json],
     details:
@@ -13,7 +12,7 @@ package enum HealthCommand: Command {
     examples: [.init("rulectl health || systemctl status ruled", "in a script")])
 
   /// Asks for the health and prints it.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("health", [:])
     let isReady = ["ready", "standby"].contains(result.member("status")?.stringValue)
     environment.show(result, arguments) { text($0, isReady, environment.style) }

@@ -1,11 +1,10 @@
 import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl log`: what happened, from the journal.
-package enum LogCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum LogCommand: Command {
+  static let spec = CommandSpec(
     "log", "Lists what happened, from the journal, the oldest first.",
     synopsis: ["[SUBJECT] [--since T] [--until T] [--type T] [--plugin P] [--decision KEY[=VALUE]] [--failures] …"],
     optional: 1,
@@ -33,7 +32,7 @@ package enum LogCommand: Command {
   private static let page = 1_000
 
   /// Prints entries.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let client = try environment.connect()
     let follows = arguments.has("follow")
     var remaining = try arguments.integer("limit", in: 1...Int.max) ?? (follows ? Int.max : page)

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl parked`: events that a plugin failed on.
-package enum ParkedCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ParkedCommand: Command {
+  static let spec = CommandSpec(
     "parked", "Lists the events that a plugin failed on.",
     synopsis: ["[--plugin PLUGIN] [--kind KIND] [--message TEXT] [--group] [--limit N] [--after NEXT] [--all]"],
     options: [
@@ -22,7 +21,7 @@ package enum ParkedCommand: Command {
     ])
 
   /// Asks for the parked events and prints them.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard ["kind", "message", "group"].contains(where: { arguments.has($0) }) else {
       try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
         text($0, environment.style)

@@ -1,9 +1,8 @@
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl query`: asks a plugin's query.
-package enum QueryCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum QueryCommand: Command {
+  static let spec = CommandSpec(
     "query", "Asks a plugin's query.",
     synopsis: ["PLUGIN.QUERY [SUBJECT] [key=value …]"], required: ["PLUGIN.QUERY"], optional: CommandSpec.any,
     options: [
@@ -18,7 +17,7 @@ package enum QueryCommand: Command {
     ])
 
   /// Asks and prints the answer.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var words = arguments.operands.dropFirst()
     var subject = arguments.value("subject")
     if subject == nil, let first = words.first, KeyValue(first) == nil { subject = words.removeFirst() }

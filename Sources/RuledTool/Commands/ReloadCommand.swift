@@ -1,9 +1,8 @@
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl reload`: reloads the rules.
-package enum ReloadCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ReloadCommand: Command {
+  static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
     options: [.json],
     details: """
@@ -13,7 +12,7 @@ package enum ReloadCommand: Command {
     examples: [.init("rulectl reload", "after an edit")])
 
   /// Reloads the rules and prints the revision.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("reload", [:])
     environment.show(result, arguments) { result in
       let revision = result.member("revision")?.brief.printable ?? "?"

@@ -1,16 +1,15 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl retry`: tries parked events again.
-package enum RetryCommand: Command {
-  /// Name, options and help.
-  package static let spec = ParkedSelection.spec(
+enum RetryCommand: Command {
+  static let spec = ParkedSelection.spec(
     "retry", "Tries parked events again.",
     details: "What fails again stays parked, and the exit code is 1.",
     example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
   /// Retries them and prints how many succeeded, and each failure.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("retry", ParkedSelection.params(arguments))
     environment.show(result, arguments) { text($0, environment.style) }
     return result.count("failed") > 0 ? .no : .done

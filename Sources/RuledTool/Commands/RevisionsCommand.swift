@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl revisions`: the revisions of the rules that the daemon keeps.
-package enum RevisionsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum RevisionsCommand: Command {
+  static let spec = CommandSpec(
     "revisions", "Lists the revisions of the rules, shows one, or compares two.",
     synopsis: ["", "show REVISION", "diff OLD NEW"], optional: 3, completes: .words(["show", "diff"]),
     options: [.json],
@@ -18,7 +17,7 @@ package enum RevisionsCommand: Command {
     ])
 
   /// Lists, shows or compares.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     switch (arguments.operand(0), arguments.operands.count) {
     case (nil, _):
       let revisions = try environment.connect().call("revisions", [:])

@@ -1,9 +1,8 @@
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl rollback`: puts an earlier revision in force.
-package enum RollbackCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum RollbackCommand: Command {
+  static let spec = CommandSpec(
     "rollback", "Puts an earlier revision of the rules in force, and pins it.",
     synopsis: ["[REVISION]"], optional: 1, options: [.json],
     details: """
@@ -13,7 +12,7 @@ package enum RollbackCommand: Command {
     examples: [.init("rulectl rollback", "back to the rules before the last change")])
 
   /// Asks for the revision and prints what is in force.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call(
       "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))
     environment.show(result, arguments) { result in

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl rollout`: tries rules on some subjects, for real.
-package enum RolloutCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum RolloutCommand: Command {
+  static let spec = CommandSpec(
     "rollout", "Tries other rules on a share of the subjects, for real.",
     synopsis: [
       "start DIR --percent P [--abort-on 'failures > 0.1%']", "set P", "status", "promote", "abort",
@@ -29,7 +28,7 @@ package enum RolloutCommand: Command {
     ])
 
   /// Starts, changes, shows or ends.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operands[0]
     guard arguments.operands.count == (action == "start" || action == "set" ? 2 : 1),
       action == "start" || !(arguments.has("percent") || arguments.has("abort-on"))

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl rules`: the loaded plugins and their figures.
-package enum RulesCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum RulesCommand: Command {
+  static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
     synopsis: ["[PLUGIN]", "--events [TYPE]"], optional: 1,
     options: [OptionSpec("events", "Lists what the plugins describe of the data of events, or of one type."), .json],
@@ -15,7 +14,7 @@ package enum RulesCommand: Command {
     ])
 
   /// Asks for the plugins and prints them, or one of them.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("rules", [:])
     let plugins = result.elements("plugins")
     if arguments.has("events") {

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl shadow`: lets rules see live events beside the live rules.
-package enum ShadowCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ShadowCommand: Command {
+  static let spec = CommandSpec(
     "shadow", "Lets other rules see live events, and shows what they would decide otherwise.",
     synopsis: ["start DIR [--plugins A,B] [--percent P]", "status", "stop"],
     required: ["ACTION"], optional: 1, completes: .words(["start", "status", "stop"]),
@@ -20,7 +19,7 @@ package enum ShadowCommand: Command {
     examples: [.init("rulectl shadow start next", "before it goes live"), .init("rulectl shadow status", "later")])
 
   /// Starts, shows or ends.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operands[0]
     let result: JSONValue
     switch (action, arguments.operands.count) {

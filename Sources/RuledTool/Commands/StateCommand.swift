@@ -1,9 +1,8 @@
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl state`: the plugins' states of a subject.
-package enum StateCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum StateCommand: Command {
+  static let spec = CommandSpec(
     "state", "Shows the plugins' states of a subject, now or in the past.",
     synopsis: ["SUBJECT [--plugin PLUGIN] [--at TIME | --version N]"], required: ["SUBJECT"],
     options: [
@@ -19,7 +18,7 @@ package enum StateCommand: Command {
     ])
 
   /// Asks for the state and prints it.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let plugin = arguments.value("plugin")
     let version = try arguments.integer("version", in: 1...Int.max)

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl subjects`: the subjects of which something is stored.
-package enum SubjectsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum SubjectsCommand: Command {
+  static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
     synopsis: ["[PATTERN | --prefix PREFIX] [--limit N] [--after NEXT] [--all]"], optional: 1,
     options: [OptionSpec("prefix", value: "PREFIX", "Lists only subjects that begin with PREFIX.")] + PagedList.options
@@ -19,7 +18,7 @@ package enum SubjectsCommand: Command {
     ])
 
   /// Asks for the subjects and prints them.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard let pattern = arguments.operand(0) else {
       try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
         text($0, environment)

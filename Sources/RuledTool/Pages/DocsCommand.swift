@@ -1,12 +1,11 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
 /// `rulectl docs`: a page on each plugin, made from what it declares and from examples that are run.
-package enum DocsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum DocsCommand: Command {
+  static let spec = CommandSpec(
     "docs", "Makes a page on each plugin: events, decisions, effects, queries and settings.",
     synopsis: ["[DIR] [--examples DIR] [--output DIR]"], optional: 1, completes: .folders,
     options: [
@@ -25,7 +24,7 @@ package enum DocsCommand: Command {
     ])
 
   /// Makes the pages.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operand(0) ?? "rules")
     let worker = LuaWorker()
     let catalog: Catalog

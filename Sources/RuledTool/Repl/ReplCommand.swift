@@ -1,11 +1,10 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledReports
 
 /// `rulectl repl`: Lua, host functions and events, line by line.
-package enum ReplCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ReplCommand: Command {
+  static let spec = CommandSpec(
     "repl", "Evaluates Lua with the host's functions, line by line, and shows events to the rules on disk.",
     synopsis: ["[SUBJECT] [--rules DIR]"], optional: 1,
     options: [
@@ -29,7 +28,7 @@ package enum ReplCommand: Command {
     ])
 
   /// Evaluates lines until the input ends.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var repl = try Repl(session(arguments, environment), environment)
     return try repl.run()
   }

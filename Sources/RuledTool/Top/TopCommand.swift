@@ -1,10 +1,9 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl top`: a live view of a daemon.
-package enum TopCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum TopCommand: Command {
+  static let spec = CommandSpec(
     "top", "Shows what the daemon is doing, updated every second.",
     options: [
       OptionSpec("once", short: "1", "Shows one screen and ends."),
@@ -15,7 +14,7 @@ package enum TopCommand: Command {
     examples: [.init("rulectl top", "a live view"), .init("rulectl top --once", "one screen, for a script")])
 
   /// Prints a screen after each interval.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let interval = try arguments.integer("interval", in: 1...60) ?? 1
     let limit = try arguments.integer("limit", in: 1...10_000) ?? 20
     let client = try environment.connect()

@@ -1,8 +1,9 @@
 import Glibc
 import RuledCore
-import RuledTool
 import TestSupport
 import Testing
+
+@testable import RuledTool
 
 /// The program around the commands.
 struct ToolTests {

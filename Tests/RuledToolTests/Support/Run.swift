@@ -1,5 +1,6 @@
 import RuledCore
-import RuledTool
+
+@testable import RuledTool
 
 /// One run of `rulectl` in this process, with its exit code and output.
 struct Run {
