@@ -55,7 +55,7 @@ import Testing
   }
 
   /// Tables of the page that a comment in the sources has too, by their first column's title.
-  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "StoreState.swift")])
+  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "LogTail.swift")])
   func `a table lists the same keys or locks as the comment in the sources`(title: String, file: String) throws {
     let path = try #require(Self.code.first { $0.path.hasSuffix("/\(file)") }?.path)
     let comment = Repository.lines(of: path).compactMap { $0.hasPrefix("/// ") ? $0.dropFirst(4) : nil }
