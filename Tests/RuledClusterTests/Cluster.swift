@@ -22,7 +22,7 @@ import Testing
     let name = "cluster\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
     try PostgresConnection(server.url(), seconds: 5).run(script: "CREATE DATABASE \(name)", milliseconds: 60_000)
     var settings = ClusterSettings(url: server.url(name, socket: socket))
-    settings.allowsPrimary = true
+    settings.durability = .primary
     return settings
   }
 

@@ -161,10 +161,11 @@ import Testing
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a"},"durability":"interval"}"#,
-      #"durability: a store in PostgreSQL has "commit" or "primary""#
+      #"durability: a store in PostgreSQL has "commit", "provider" or "primary""#
     ),
     (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
     (#"{"durability":"primary"}"#, #"durability: "primary" belongs to a store in PostgreSQL"#),
+    (#"{"durability":"provider"}"#, #"durability: "provider" belongs to a store in PostgreSQL"#),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,
       #"cluster.lease: expected a duration from "1s" to "5m", not "1ms""#

@@ -91,7 +91,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package var hasLease: Bool { isConfirmed && lock.locked { current.leaseLeft > 0 } }
 
   private var isConfirmed: Bool {
-    settings.allowsPrimary || MonotonicClock.millisecondsWithSuspend < writer.confirmedAt + settings.lease
+    !settings.waitsForStandbys || MonotonicClock.millisecondsWithSuspend < writer.confirmedAt + settings.lease
   }
 
   /// Whether the node follows, and would take over if the owner died now.
@@ -174,7 +174,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   ///
   /// It waits as long as a commit does, while `keepLease` goes on: the others see the lease although no standby has it.
   package func keepConfirmed() {
-    guard !settings.allowsPrimary else { return }
+    guard settings.waitsForStandbys else { return }
     let client = LogClient(settings)
     while !lock.locked({ isStopping }) {
       let start = MonotonicClock.millisecondsWithSuspend

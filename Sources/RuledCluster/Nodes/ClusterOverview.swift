@@ -223,7 +223,7 @@ extension LogClient {
     let review = try durability()
     found.synchronousCommit = review.synchronousCommit
     found.synchronousStandbys = review.standbys
-    found.promise = review.promise
+    found.promise = review.promise(with: settings.durability)
     found.problem = problem(of: review)
     return found
   }

@@ -14,7 +14,7 @@ extension Configuration {
     section.text("store", expected: "\"rocksdb:/path\", \"memory:\" or \"postgresql://…\"", StoreURL.init).map {
       store = $0
     }
-    section.text("durability", expected: "\"commit\", \"interval\" or \"primary\"", Durability.init).map {
+    section.text("durability", expected: "\"commit\", \"interval\", \"provider\" or \"primary\"", Durability.init).map {
       durability = $0
     }
     section.section("cluster") { cluster.read($0) }

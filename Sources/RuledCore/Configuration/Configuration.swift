@@ -131,12 +131,14 @@ package struct Configuration: Sendable, Equatable {
     guard case .postgresql = store else {
       let belongs = "belongs to a store in PostgreSQL, as in \"postgresql://…\""
       if !cluster.node.isEmpty { return ("cluster", belongs) }
-      return durability == .primary ? ("durability", "\"primary\" belongs to a store in PostgreSQL") : nil
+      let isOfCluster = durability == .primary || durability == .provider
+      return isOfCluster ? ("durability", "\"\(durability.rawValue)\" belongs to a store in PostgreSQL") : nil
     }
     if cluster.node.isEmpty {
       return ("cluster", "needed with a store in PostgreSQL: { node = \"a name of this node's own\" }")
     }
-    return durability == .interval ? ("durability", "a store in PostgreSQL has \"commit\" or \"primary\"") : nil
+    return durability == .interval
+      ? ("durability", "a store in PostgreSQL has \"commit\", \"provider\" or \"primary\"") : nil
   }
 
   /// What is kept of past events.
@@ -310,6 +312,8 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 package enum Durability: String, Sendable, CaseIterable {
   /// After the commit is on disk; with a store in PostgreSQL also on the disks of the standbys that it waits for.
   case commit
+  /// After the commit is on the disk of the primary, which whoever runs the database replicates; with a store in PostgreSQL alone.
+  case provider
   /// After the commit is on the disk of the primary; with a store in PostgreSQL alone.
   case primary
   /// After the commit is applied; the disk follows each `Limits.syncInterval`.

@@ -20,7 +20,7 @@ struct ClusterStart {
     self.log = log
     var settings = ClusterSettings(url: url)
     settings.lease = Int(configuration.cluster.lease / 1000)
-    settings.allowsPrimary = configuration.durability == .primary
+    settings.durability = configuration.durability
     settings.version = Version.current
     self.settings = settings
     identity = NodeIdentity(
