@@ -160,7 +160,7 @@ package enum ServeCommand {
     for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
 
-  /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
+  /// Loads the configuration and the rules as a start does, reviews the host and the database, and prints what is wrong with them.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -168,25 +168,34 @@ package enum ServeCommand {
       report(error.description)
       return 1
     }
-    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp.map(\.descriptor))
-      .problems
+    let database = database(of: configuration)
+    let others =
+      AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp.map(\.descriptor)).problems
+      + (database?.problems ?? []).map { ConfigurationProblem(path: ["store"], message: "store: \($0)") }
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
       let review = HostReview(configuration, sinks: sinks)
-      let problems = catalog.problems(in: configuration) + review.problems + addresses
+      let problems = catalog.problems(in: configuration) + review.problems + others
       report(problems, options)
       report(review.notes, options, areNotes: true)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
+      if let promise = database?.promise { print(promise) }
       return 0
     } catch {
       for problem in error.errors { report(problem.description) }
-      report(HostReview(configuration, sinks: nil).problems + addresses, options)
+      report(HostReview(configuration, sinks: nil).problems + others, options)
       return 1
     }
+  }
+
+  /// The review of a node's database; nil for a daemon with a store of its own.
+  private static func database(of configuration: Configuration) -> DatabaseReview? {
+    guard case .postgresql(let url) = configuration.store else { return nil }
+    return DatabaseReview(ClusterStart(url, configuration, log: StandardErrorLog()).settings)
   }
 }
 
@@ -214,7 +223,9 @@ struct ServeOptions {
         "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
         completes: .words(["manual"]), repeats: true),
       OptionSpec(
-        "check", "Checks the configuration, the rules, and the files, folders and accounts that they name; then ends."),
+        "check",
+        "Checks the configuration, the rules, the files, folders and accounts that they name, and a node's database; then ends."
+      ),
       OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
       OptionSpec(
         "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",
