@@ -4,7 +4,7 @@ import Synchronization
 
 /// The journal of a running daemon: its files, and the entries in the log that are not in the files yet.
 package struct LiveJournal: JournalSource {
-  private let journal: Journal
+  let journal: Journal
   private let store: RocksStore
 
   /// The journal of an open store.
@@ -14,6 +14,11 @@ package struct LiveJournal: JournalSource {
   }
 
   package func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
+    try forEachView(in: range) { body($0.entry) }
+  }
+
+  /// As `forEach`, with views that are valid during the call of `body`.
+  func forEachView(in range: JournalRange, _ body: (EntryView) -> Bool) throws(StoreError) {
     // The log first: segments that are removed from it meanwhile are in the files.
     let logged = store.loggedCommits
     let state = journal.state
@@ -23,16 +28,16 @@ package struct LiveJournal: JournalSource {
       return true
     }
     let hides = { forgotten.hides($0) }
-    guard try state.contents.forEach(in: range, journal.files, hides: hides, { body($0.entry) }) else { return }
+    guard try state.contents.forEach(in: range, journal.files, hides: hides, body) else { return }
     let redaction = journal.redaction
     let known = state.contents.last
     forEach(in: logged, from: max(range.first, known + 1)) { view in
       guard view.sequence > known, !view.flags.contains(.isSilent), range.matches(view), !hides(view) else {
         return true
       }
-      guard let redaction else { return body(view.entry) }
+      guard let redaction else { return body(view) }
       var shouldContinue = true
-      redaction.apply(to: view) { shouldContinue = body($0.entry) }
+      redaction.apply(to: view) { shouldContinue = body($0) }
       return shouldContinue
     }
   }

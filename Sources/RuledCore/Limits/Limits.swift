@@ -121,6 +121,8 @@ package enum Limits {
   package static let listMaximum = 1_000
   /// How many changes can be watched after the fact.
   package static let watchHistory = 10_000
+  /// How many bytes of changes are held at most; as a rule `watchHistory` is reached first.
+  package static let watchHistoryBytes = 128 << 20
   /// How many watches one connection may have.
   package static let connectionWatches = 100
   /// The memory that the filters of one connection's watches may take.

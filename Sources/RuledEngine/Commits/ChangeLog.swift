@@ -1,5 +1,6 @@
 package import RuledCore
 import RuledJSON
+package import RuledStore
 import Synchronization
 
 /// The changes that a batch makes, in their order, in one run of bytes.
@@ -29,6 +30,42 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   /// Adds a change; its subject and its JSON members behind that have been appended to `bytes`.
   package func append(subject: Range<Int>, version: UInt64, plugins: Range<Int>) {
     entries.append(Entry(subject: subject, version: version, plugins: plugins, end: bytes.count))
+  }
+
+  /// Adds the change that an event made, with its members in literals as in `OutcomeWriter`; returns where it names the plugins.
+  ///
+  /// `appendPlugins` appends those that took part, each in quotes, with commas between.
+  @discardableResult
+  package func append(
+    _ outcome: RememberedOutcome, of name: ByteView, id: ByteView, type: ByteView, _ appendPlugins: (ByteBuffer) -> Void
+  ) -> Range<Int> {
+    let start = bytes.count
+    bytes.append(name)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: name)
+    bytes.append(",\"version\":" as StaticString)
+    bytes.append(decimal: Int64(truncatingIfNeeded: outcome.version))
+    bytes.append(",\"event\":{\"id\":" as StaticString)
+    bytes.append(jsonString: id)
+    bytes.append(",\"type\":" as StaticString)
+    bytes.append(jsonString: type)
+    bytes.append("},\"plugins\":[" as StaticString)
+    let names = bytes.count
+    appendPlugins(bytes)
+    let plugins = names..<bytes.count
+    bytes.append("],\"decisions\":{" as StaticString)
+    bytes.append(outcome.decisions)
+    bytes.append("},\"effects\":[" as StaticString)
+    bytes.append(outcome.effects)
+    bytes.append("]" as StaticString)
+    if outcome.failures.count > 0 {
+      bytes.append(",\"failures\":[" as StaticString)
+      bytes.append(outcome.failures)
+      bytes.append("]" as StaticString)
+    }
+    append(subject: subject, version: outcome.version, plugins: plugins)
+    return plugins
   }
 
   /// Adds that a subject was erased.

@@ -15,7 +15,7 @@ import RuledCore
 /// | repeated part | the event |
 /// | varint | the offset of the subject in the event, plus 1, and its length; 0 if the event lacks it, and the subject as string |
 /// | strings | the id, if the event lacks it; the revision, unless it is that of the entry before |
-/// | repeated parts | decisions, effects and failures, each a string; digests |
+/// | repeated parts | decisions, effects, failures and, unless an earlier build wrote it, plugins, each a string; digests |
 /// | strings | for a timer or retry plugin and name; redacted paths |
 ///
 /// Digests are, for each plugin, its name as string and eight bytes. A string has its length as varint before it. `RepeatedPart` has the
@@ -30,7 +30,7 @@ struct EntryCodec {
   private let revision = ByteBuffer(capacity: 32)
   /// The offset of the subject in the last event that had it.
   private var subjectOffset = 0
-  /// The digests of the entry that is being written.
+  /// A part of the entry that is being written.
   private let room = ByteBuffer(capacity: 128)
 
   private static let hasSameRevision: UInt8 = 1 << 6
@@ -50,7 +50,10 @@ struct EntryCodec {
       revision.removeAll()
       revision.append(view.revision)
     }
-    results.write(view.results, into: buffer)
+    room.removeAll()
+    room.append(view.results)
+    if let plugins = view.plugins { JournalRecord.write(plugins, into: room) }
+    results.write(room.bytes, into: buffer)
     room.removeAll()
     view.writeDigests(into: room)
     digests.write(room.bytes, into: buffer)
@@ -122,7 +125,9 @@ struct EntryCodec {
     }
     view.revision = revision.bytes
     guard let results = results.read(&reader), let digests = digests.read(&reader) else { return nil }
-    view.results = results
+    var parts = BlockReader(results)
+    view.results = parts.strings(3) ?? EntryView.none
+    view.plugins = parts.string()
     view.states = .digests(digests)
     return Self.readTail(&reader, flags, of: &view) ? view : nil
   }

@@ -27,6 +27,8 @@ struct EntryView {
   var revision: Bytes
   /// Decisions, effects and failures, each with its length as varint before it, as in the log; empty if there are none.
   var results: Bytes
+  /// The plugins that took part and did not fail, each in quotes, with commas between; nil if an earlier build wrote the entry.
+  var plugins: Bytes?
   /// The plugin of a timer or a retry.
   var plugin: Bytes
   /// The name of a timer.

@@ -12,7 +12,8 @@ package import RuledStore
 /// | 8 | `now()`, likewise, if the flag says that it differs |
 /// | 4 | the digest of the event's consequences, if the flag says that there are any |
 /// | … | unless a client sent it: the version as varint; revision, decisions, effects and failures, each after its length as varint |
-/// | … | for a timer: its plugin and its name, likewise; for a retry: the plugin |
+/// | … | unless a client sent it: the plugin of the timer or the retry and the name of the timer, likewise, empty without them |
+/// | … | unless an earlier build wrote it: the plugins that took part, each in quotes, with commas between, likewise |
 package struct JournalRecord {
   /// The flags of a record.
   struct Flags: OptionSet, Sendable {
@@ -40,7 +41,7 @@ package struct JournalRecord {
   let now: Int64
   /// The digest of the event's consequences; 0 if there are none.
   let consequences: UInt32
-  /// The rest of the head, unless a client sent the event.
+  /// The rest of the head.
   let rest: ByteView
 
   /// Appends the head of a record.

@@ -85,7 +85,9 @@ package final class Daemon {
     do {
       services.effectsAreHeld.store(try EffectsHold.isHeld(in: store), ordering: .relaxed)
       try StoredTime.resume(context)
-      services.hub.begin(after: try WatchSequence.read(from: context))
+      let last = try WatchSequence.read(from: context)
+      services.hub.begin(after: last)
+      if let journal { beginWatching(services, after: last, journal) }
       services.commits.begin(with: try context.counters.load(from: context))
       try startCommitter(services)
       services.countParked()
@@ -163,6 +165,14 @@ package final class Daemon {
       throw StartError(
         "where the manual clock stands can't be read from the store; restore a backup of it, or start without --clock manual: \(error)"
       )
+    }
+  }
+
+  /// Lets watches go on after what was committed before this start.
+  private func beginWatching(_ services: Services, after last: UInt64, _ journal: JournalService) {
+    do throws(StoreError) { try services.hub.begin(after: last, changesOf: journal.source) } catch {
+      log.write(
+        LogLine(.warn, "watches get nothing from before this start, as the journal can't be read: \(error)"))
     }
   }
 

@@ -29,8 +29,8 @@ extension EventTransaction {
       throw error
     }
     writeRecord(of: subject, version: outcome.version)
-    if isWatchable { noteChange(version: outcome.version) }
-    if context.journals.load(ordering: .relaxed) { journal(outcome) }
+    let plugins = isWatchable ? noteChange(outcome) : nil
+    if context.journals.load(ordering: .relaxed) { journal(outcome, plugins) }
     recorder?.note(outcome, of: self)
   }
 
@@ -130,7 +130,9 @@ extension EventTransaction {
   // MARK: Journal
 
   /// Adds what the journal needs beside the writes: for a client's event hardly more than its bytes, as the outcome is among the writes.
-  private func journal(_ outcome: RememberedOutcome) {
+  ///
+  /// `plugins` is where the change for watchers names those that took part.
+  private func journal(_ outcome: RememberedOutcome, _ plugins: Range<Int>?) {
     journalHead.removeAll()
     let at = event.origin == .timer ? context.clock.now.microseconds : event.now
     JournalRecord.write(
@@ -141,48 +143,27 @@ extension EventTransaction {
       if let timer {
         timer.plugin.withView { JournalRecord.write($0, into: journalHead) }
         timer.name.withView { JournalRecord.write($0, into: journalHead) }
-      } else if let retriedPlugin {
-        JournalRecord.write(plugins.all[retriedPlugin].entry.nameBytes, into: journalHead)
+      } else {
+        let retried = retriedPlugin.map { self.plugins.all[$0].entry.nameBytes }
+        JournalRecord.write(retried ?? .empty, into: journalHead)
+        JournalRecord.write(.empty, into: journalHead)
       }
     }
+    if let plugins { JournalRecord.write(batches.current.changes.bytes.bytes.extracting(plugins), into: journalHead) }
     batches.current.writes.journal(journalHead.bytes, event.text)
   }
 
   // MARK: Watchers
 
-  /// Adds the change to those that watchers get, with its members in literals as in `OutcomeWriter`.
-  private func noteChange(version: UInt64) {
-    let changes = batches.current.changes
-    let bytes = changes.bytes
-    let start = bytes.count
-    bytes.append(event.subject)
-    let subject = start..<bytes.count
-    bytes.append("\"subject\":" as StaticString)
-    bytes.append(jsonString: event.subject)
-    bytes.append(",\"version\":" as StaticString)
-    bytes.append(decimal: Int64(truncatingIfNeeded: version))
-    bytes.append(",\"event\":{\"id\":" as StaticString)
-    bytes.append(jsonString: event.id)
-    bytes.append(",\"type\":" as StaticString)
-    bytes.append(jsonString: event.type)
-    bytes.append("},\"plugins\":[" as StaticString)
-    let names = bytes.count
-    forEachTouched { run in
-      guard !run.hasFailed else { return }
-      if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(run.plugin.entry.quotedName)
+  /// Adds the change to those that watchers get; returns where it names the plugins.
+  private func noteChange(_ outcome: RememberedOutcome) -> Range<Int> {
+    batches.current.changes.append(outcome, of: event.subject, id: event.id, type: event.type) { bytes in
+      let start = bytes.count
+      forEachTouched { run in
+        guard !run.hasFailed else { return }
+        if bytes.count > start { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(run.plugin.entry.quotedName)
+      }
     }
-    let plugins = names..<bytes.count
-    bytes.append("],\"decisions\":{" as StaticString)
-    bytes.append(parts.decisions)
-    bytes.append("},\"effects\":[" as StaticString)
-    bytes.append(parts.effects)
-    bytes.append("]" as StaticString)
-    if parts.failures.count > 0 {
-      bytes.append(",\"failures\":[" as StaticString)
-      bytes.append(parts.failures)
-      bytes.append("]" as StaticString)
-    }
-    changes.append(subject: subject, version: version, plugins: plugins)
   }
 }
