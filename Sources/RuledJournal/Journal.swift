@@ -215,6 +215,37 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
+  /// Adds the entries after its own from a file of another journal, which has redacted them.
+  func take(entriesOf path: String) {
+    writing.locked {
+      open()
+      attempt { () throws(StoreError) in
+        let file = try JournalFile(path, files)
+        guard let first = file.blocks.first?.header.first else { return }
+        if last > 0, first > last + 1 {
+          try write(JournalGap(first: last + 1, last: first - 1, reason: Self.tailReason))
+        }
+        last = max(last, first - 1)
+        for block in file.blocks where block.header.last > last {
+          _ = try file.forEach(in: block) { view in
+            guard view.sequence > last else { return true }
+            builder.cover(last + 1)
+            builder.add(view)
+            last = view.sequence
+            return true
+          }
+          builder.cover(block.header.last)
+          last = block.header.last
+          writeBlock()
+        }
+        try writer?.sync()
+      }
+      publish(state.forgotten)
+    }
+  }
+
+  private static let tailReason = "the node's store began anew with a snapshot of another node's"
+
   /// Adds an entry; under `writing`.
   private func take(_ view: EntryView) {
     if isWhole || last > 0, view.sequence > last + 1 {

@@ -45,6 +45,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private let settings: SnapshotSettings
   private let node: ClusterNode
   private let client: LogClient
+  private let complete: @Sendable (_ folder: String, _ last: UInt64) -> Void
   private let report: @Sendable (_ message: String, _ isProblem: Bool) -> Void
   private let lock = Condition()
   private var isStopping = false
@@ -55,13 +56,16 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private var retryAt = 0
   private var renewAt = 0
 
-  /// A keeper for `node`; `report` is called with messages for the log.
+  /// A keeper for `node`; `complete` may add files to the folder of a copy, whose last change has the sequence `last`, and `report` is called with
+  /// messages for the log.
   package init(
     _ settings: SnapshotSettings, node: ClusterNode,
+    complete: @escaping @Sendable (_ folder: String, _ last: UInt64) -> Void = { _, _ in },
     report: @escaping @Sendable (_ message: String, _ isProblem: Bool) -> Void
   ) {
     self.settings = settings
     self.node = node
+    self.complete = complete
     self.report = report
     client = LogClient(node.settings)
   }
@@ -136,7 +140,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     try place.clean(listed: listed, progress: progress)
     let snapshot: Snapshot
     do throws(StoreError) {
-      snapshot = try place.write(node.played, by: node.identity.name, progress: progress)
+      snapshot = try place.write(node.played, by: node.identity.name, complete: complete, progress: progress)
       guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
       try? removeUnfinished(from: place)
