@@ -115,7 +115,7 @@ extension Cluster {
     }
 
     @Test(arguments: ["kill", "restart"])
-    func `what was acknowledged outlives the server's death, and comes once`(way: String) throws {
+    func `acknowledged commits outlive the server's death, and come once`(way: String) throws {
       let server = PostgresServer()
       let settings = try Cluster.settings(on: server)
       let writer = try Cluster.owner(settings)

@@ -175,7 +175,7 @@ extension Cluster {
       try settings.review()
     }
 
-    @Test func `what a store calls a list is read, and what is none is not`() throws {
+    @Test func `lists of an object store are read, and other texts are refused`() throws {
       let text = "<ListBucketResult><IsTruncated>true</IsTruncated><Key>a&amp;b&#x41;&#66;&lt;</Key><Key>c</Key>"
       let whole = ObjectAnswer(
         status: 200, body: Array((text + "<NextContinuationToken>t</NextContinuationToken></ListBucketResult>").utf8))

@@ -112,7 +112,7 @@ import Testing
     ), (#""snapshots":"/x","s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
     (#""s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
   ])
-  func `What is wrong with an object store is named`(keys: String, message: String) throws {
+  func `A mistake in the settings of an object store is named`(keys: String, message: String) throws {
     let text = #"{"store":"postgresql://db/x","cluster":{"node":"a",\#(keys)}}"#
     guard case .failure(let found) = Configuration.decode(try JSONValue(parsing: text)) else {
       Issue.record("\(keys) is accepted")
@@ -198,7 +198,7 @@ import Testing
     (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),
   ])
-  func `What is wrong is said with its path`(text: String, message: String) throws {
+  func `A mistake is reported with its path`(text: String, message: String) throws {
     #expect(try errors(text) == [message])
   }
 

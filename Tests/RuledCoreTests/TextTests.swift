@@ -22,7 +22,7 @@ import Testing
     #expect(buffer.text == "a\u{FFFD}z")
   }
 
-  @Test func `What steers a terminal is escaped, in JSON with its value`() throws {
+  @Test func `Text that steers a terminal is escaped, in JSON with its value`() throws {
     let ranges: [ClosedRange<UInt32>] = [
       0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069,
     ]

@@ -67,7 +67,7 @@ import Testing
     #expect(try second.send("n", ["from": 6, "to": 6]).failureKinds == ["value"])
   }
 
-  @Test func `what fails, is tried dry or is not committed takes no room`() throws {
+  @Test func `counters of failed, dry or uncommitted events take no room`() throws {
     let store = FaultyStore(MemoryStore())
     let engine = try Engine(["p": Self.counting], store: store, configuration: Self.bounded(5))
     #expect(try engine.send("n", ["from": 1, "to": 5, "fails": true]).failureKinds == ["error"])
@@ -201,7 +201,7 @@ import Testing
     #expect(try engine.send("bad").failureKinds == ["value"])
   }
 
-  @Test func `what an older build counted apart is added up, once`() throws {
+  @Test func `counts that an older build kept apart are added up, once`() throws {
     let odd = #""\u001fé\"\\\/""#
     let stored = [
       (#"{"a":1}"#, "2"), (#"{"a":"1"}"#, "3"), (#"{"a":true}"#, "5"), (#"{"a":""}"#, "7"), ("{}", "11"),
@@ -263,7 +263,7 @@ import Testing
     withExtendedLifetime(bytes) {}
   }
 
-  @Test func `what is counted and not committed is told by nobody but whose answer waits for it`() throws {
+  @Test func `uncommitted counts are seen only where the answer waits for their commit`() throws {
     let engine = try Engine(["p": Self.counting])
     let table = engine.local.context.counters
     let workers = (LuaWorker(), LuaWorker())

@@ -130,7 +130,7 @@ struct RulesFolderTests {
     #expect(try text() == Array("two".utf8))
   }
 
-  @Test func `what is not read is not looked at: files beside plugins, and folders below them`() throws {
+  @Test func `files beside plugins, and folders below them, are not looked at`() throws {
     folder.write("rules/README.md", "")
     folder.write("rules/greeter/assets/deep/x.lua", "")
     folder.link("rules/greeter/assets/out", to: "/")

@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `what entries have in common is stored once, wherever their subject is`() throws {
+  @Test func `common parts of entries are stored once, wherever their subject is`() throws {
     let plain = ByteBuffer()
     var codec = EntryCodec()
     let texts = (1...100).map { number in

@@ -170,7 +170,7 @@ import Testing
     #expect(try rig.files(with: "user:1").isEmpty)
   }
 
-  @Test func `what happened while the journal was off is a gap`() throws {
+  @Test func `events of the time when the journal was off are a gap`() throws {
     let rig = try JournalRig()
     try rig.send("a")
     rig.changeWithoutJournal(10)
@@ -180,7 +180,8 @@ import Testing
     #expect(try rig.entries().map(\.sequence) == [1, 12])
   }
 
-  @Test func `whoever reads what came last begins close to it, and finds what a reading from the start finds`() throws {
+  @Test func `a reader of the last entries begins close to them, and finds the same as a reader from the start`() throws
+  {
     let rig = try JournalRig()
     for number in 0..<2_000 {
       try rig.send("user:\(number % 7)", hasID: number % 3 > 0)

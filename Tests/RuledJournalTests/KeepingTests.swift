@@ -243,7 +243,8 @@ import Testing
     #expect(data?["home"]?.stringValue?.hasPrefix("sha256:") == true)
   }
 
-  @Test func `what a damaged log has lost is a gap after it was salvaged, and what could be read is in the journal`()
+  @Test
+  func `entries that a damaged log has lost are a gap after it was salvaged, and the readable ones are in the journal`()
     throws
   {
     for lost in [1, 3, 5] {

@@ -61,7 +61,7 @@ import Testing
     #expect(rig.waitForLink())
   }
 
-  @Test func `what is no certificate is refused with the file's name`() {
+  @Test func `a file that is no certificate is refused by its name`() {
     let paths = ["a/node.pem", "a/node.key", "authority.pem"].map(certificates.path)
     #expect(throws: Never.self) { try PeerIdentity(certificate: paths[0], key: paths[1], authority: paths[2]) }
     for wrong in 0..<3 {

@@ -170,7 +170,7 @@ import Testing
     #expect(parted.passes == 2)
   }
 
-  @Test func `what was played until an interrupt is the same for any number of threads`() throws {
+  @Test func `the entries that were played until an interrupt are the same for any number of threads`() throws {
     let entries = try Self.record(seed: 5, steps: 400, families: 3)
     let alone = try play(entries, Self.differing, threads: 1, until: 256)
     #expect(alone.report.hasSuffix("false"))

@@ -17,7 +17,7 @@ import Testing
       ])
   }
 
-  @Test func `what would steer a terminal is escaped`() {
+  @Test func `text that would steer a terminal is escaped`() {
     let line = LogLine(.info, "a\u{9B}2J", plugin: "p\u{202E}")
     #expect(
       JournalLog.fields(of: line).filter { !$0.contains("PRIO") && !$0.contains("SYSLOG") }

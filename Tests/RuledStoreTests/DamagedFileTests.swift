@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `what the log holds of a damaged stretch is found, and what it removed is not`() throws {
+  @Test func `keys of a damaged stretch are found in the log, and those that it removed are not`() throws {
     let store = try damagedStore(seed: 7, blocks: 1)
     defer { try? store.close() }
     let unreadable = (0..<Self.count).filter { (try? store.value(Self.key($0))) == nil }

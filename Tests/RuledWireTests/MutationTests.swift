@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Mutated input")
 struct MutationTests {
-  @Test("Nothing traps, and two parsers agree on what is JSON and what it holds")
-  func mutations() throws {
+  @Test
+  func `Nothing traps, and two parsers agree on what is JSON and what it holds`() throws {
     let seeds = try Seeds.lines()
     try #require(seeds.count > 10)
     var random = SeededRandom(seed: 11)

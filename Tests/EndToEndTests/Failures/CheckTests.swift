@@ -15,7 +15,7 @@ extension EndToEnd {
       (#"socket = "/dev/null/s""#, "socket: /dev/null is no folder"),
       (#"store = "rocksdb:/dev/null""#, "store: /dev/null is a device"),
     ])
-    func `what the start refuses, the checks find with file and line`(_ line: String, _ finding: String) {
+    func `the checks find each mistake that the start refuses, with file and line`(_ line: String, _ finding: String) {
       let folder = TemporaryFolder()
       folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
       folder.write(

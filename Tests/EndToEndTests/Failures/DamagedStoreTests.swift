@@ -79,8 +79,8 @@ extension EndToEnd {
       "\(prefix):\(String(repeating: "0", count: 4 - "\(number)".count))\(number)"
     }
 
-    @Test("a damaged block is reported once with its file, and only its subjects are refused")
-    func refusesItsSubjectsAlone() throws {
+    @Test
+    func `a damaged block is reported once with its file, and only its subjects are refused`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
       for n in 0..<600 { try client.event("keep", Self.key("s", n), ["mark": .string(Self.mark(n))]) }
@@ -116,8 +116,8 @@ extension EndToEnd {
       #expect(try daemon.client().event("keep", Self.key("s", 0))["version"] == 3)
     }
 
-    @Test("unreadable timers are retried with backoff, and the others fire", arguments: [true, false])
-    func firesTheOthers(isManual: Bool) throws {
+    @Test(arguments: [true, false])
+    func `unreadable timers are retried with backoff, and the others fire`(isManual: Bool) throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: isManual)
       var client = try daemon.client()
       for n in 0..<300 {
@@ -154,9 +154,8 @@ extension EndToEnd {
         try eventually { try client.reply("state", ["subject": "new"])["result"]?["plugins"]?["p"]?["rings"] == 1 })
     }
 
-    @Test(
-      "a start works without the counters of a damaged block, and does not overwrite them")
-    func startsWithoutCounters() throws {
+    @Test
+    func `a start works without the counters of a damaged block, and does not overwrite them`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
       for n in 0..<400 { try client.event("count", "s", ["name": .string("p.\(Self.mark(n))")]) }

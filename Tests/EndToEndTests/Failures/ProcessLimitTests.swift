@@ -26,28 +26,28 @@ extension EndToEnd {
       return Program.run("bash", ["-c", line, "\(RuledDaemon.programs)/ruled"] + words)
     }
 
-    @Test(
-      "a limit that is too low fails the start with a message that says what to raise",
-      arguments: [
-        ("ulimit -n 40", "ulimit -n"), ("ulimit -v 400000", "ulimit -v"), ("ulimit -d 300000", "ulimit -d"),
-        ("ulimit -s 128", "ulimit -s"), ("ulimit -f 4000", "ulimit -f"),
-      ])
-    func namesLimit(preparation: String, option: String) {
+    @Test(arguments: [
+      ("ulimit -n 40", "ulimit -n"), ("ulimit -v 400000", "ulimit -v"), ("ulimit -d 300000", "ulimit -d"),
+      ("ulimit -s 128", "ulimit -s"), ("ulimit -f 4000", "ulimit -f"),
+    ])
+    func `a limit that is too low fails the start with a message that says what to raise`(
+      preparation: String, option: String
+    ) {
       let end = start(preparation)
       #expect(end.code == 2)
       #expect(end.output.hasPrefix("ruled: ") && end.output.holds(option), "\(end.output)")
       #expect(end.output.split(separator: "\n").count == 1, "\(end.output)")
     }
 
-    @Test("too few threads fail the start with a message that says so", .enabled(if: getuid() == 0))
-    func namesThreads() {
+    @Test(.enabled(if: getuid() == 0))
+    func `too few threads fail the start with a message that says so`() {
       let end = start("ulimit -u 5", as: "setpriv --reuid=54321 --clear-groups")
       #expect(end.code == 2)
       #expect(end.output.hasPrefix("ruled: ") && end.output.holds("ulimit -u"), "\(end.output)")
     }
 
-    @Test("soft limits are raised, and locked memory is not needed")
-    func raisesSoftLimits() throws {
+    @Test
+    func `soft limits are raised, and locked memory is not needed`() throws {
       let daemon = try RuledDaemon(
         rules: Self.rules, preparation: "ulimit -Sn 40; ulimit -Ss 128; ulimit -Sf 4000; ulimit -l 0")
       let clients = try (0..<100).map { _ in try daemon.client() }
@@ -55,8 +55,8 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("connections never use the descriptors that the store needs for its next segments")
-    func reservesDescriptors() throws {
+    @Test
+    func `connections never use the descriptors that the store needs for its next segments`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, preparation: "ulimit -n 200")
       #expect(daemon.log.holds("leave room for"))
       var clients: [Client] = []

@@ -35,7 +35,9 @@ import Testing
     #expect(errors("\u{FEFF}workers = 'x'").first?.line == 1)
   }
 
-  @Test(arguments: ["/tmp", "/dev/null"]) func `what is no file is not said to be in the way`(path: String) {
+  @Test(arguments: ["/tmp", "/dev/null"]) func `a path that is no regular file is not said to be in the way`(
+    path: String
+  ) {
     let message = errors(at: path).first?.message ?? ""
     #expect(message.contains("only regular files are read") && !message.contains("remove"), "\(message)")
   }

@@ -45,7 +45,7 @@ import Testing
     #expect(requests.count == 0)
   }
 
-  @Test func `what wants no answer is not waited for, and what nobody asked for answers nothing`() {
+  @Test func `a notification is not waited for, and a reply that nobody asked for answers nothing`() {
     var requests = UnansweredRequests()
     #expect(!add(#"{"jsonrpc":"2.0","method":"event","params":{}}"#, to: &requests))
     #expect(note(#"{"jsonrpc":"2.0","method":"changed","params":{"watch":1}}"#, in: &requests) == false)

@@ -6,7 +6,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct ConnectionTests {
-  @Test func aLineThatComesByteByByteIsOneLine() throws {
+  @Test func `a line that comes byte by byte is one line`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -18,7 +18,7 @@ import Testing
     #expect(server.seen.lines == 1)
   }
 
-  @Test func tenThousandLinesInOneWriteAreAnsweredInOrder() throws {
+  @Test func `ten thousand lines in one write are answered in order`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -31,7 +31,7 @@ import Testing
     writer.join()
   }
 
-  @Test func aSlowReaderLimitsWhatIsBufferedAndGetsAllInTheEnd() throws {
+  @Test func `a slow reader limits what is buffered and gets all in the end`() throws {
     var limits = ConnectionLimits()
     limits.unsentBytes = 100_000
     let server = try EchoServer(limits: limits)
@@ -52,7 +52,7 @@ import Testing
     #expect(eventually { server.seen.closed == 1 })
   }
 
-  @Test func aConnectionWhoseRepliesWaitForOthersIsNotReadFrom() throws {
+  @Test func `a connection whose replies wait for others is not read from`() throws {
     var limits = ConnectionLimits()
     limits.unsentBytes = 1_000
     let server = try EchoServer(limits: limits)
@@ -68,7 +68,7 @@ import Testing
     #expect(client.receive(lines: 1) == "[2]\n")
   }
 
-  @Test func tooManyRequestsInFlightPauseReadingUntilHalfAreDone() throws {
+  @Test func `too many requests in flight pause reading until half are done`() throws {
     var limits = ConnectionLimits()
     limits.requestsInFlight = 10
     let server = try EchoServer(limits: limits, holdsReplies: true)
@@ -84,7 +84,7 @@ import Testing
     #expect(client.receive(lines: 25) == String(repeating: "{}\n", count: 25))
   }
 
-  @Test func afterAHalfCloseTheUnterminatedLineIsServedAndRepliesInFlightStillCome() throws {
+  @Test func `after a half-close the unterminated line is served, and replies in flight still come`() throws {
     let server = try EchoServer(holdsReplies: true)
     defer { server.end() }
     let client = server.connect()
@@ -97,7 +97,7 @@ import Testing
     #expect(eventually { server.seen.closed == 1 })
   }
 
-  @Test func aLineThatIsTooLongIsReportedOnceAndTheNextOneIsServed() throws {
+  @Test func `a line that is too long is reported once and the next one is served`() throws {
     var limits = ConnectionLimits()
     limits.lineBytes = 300_000
     let server = try EchoServer(limits: limits)
@@ -114,7 +114,7 @@ import Testing
     #expect(server.seen.tooLong == 1)
   }
 
-  @Test func aConnectionOfAnotherProtocolIsPassedOnUnread() throws {
+  @Test func `a connection of another protocol is passed on unread`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: ["{}\n", "[]\n", " {}\n", "\t{}\n", "\n{}\n", "\r\n{}\n"])
-  func theFirstByteDecidesForLines(text: String) throws {
+  func `the first byte decides for lines`(text: String) throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -135,7 +135,7 @@ import Testing
     #expect(!client.receive(lines: 1).isEmpty)
   }
 
-  @Test func theLinesOfAClientThatSendsAndClosesAreServed() throws {
+  @Test func `the lines of a client that sends and closes are served`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -148,7 +148,7 @@ import Testing
     #expect(server.withTable { $0.count } == 0)
   }
 
-  @Test func aClientThatNeverReadsIsClosed() throws {
+  @Test func `a client that never reads is closed`() throws {
     var limits = ConnectionLimits()
     limits.unsentBytes = 10_000
     limits.stallMilliseconds = 200
@@ -202,7 +202,7 @@ import Testing
     #expect(short.receive(lines: 1) == "{short}\n")
   }
 
-  @Test func aTokenNeverFindsALaterConnectionInTheSameSlot() throws {
+  @Test func `a token never finds a later connection in the same slot`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let first = server.connect()
@@ -218,7 +218,7 @@ import Testing
     second.close()
   }
 
-  @Test func thePeerIsKnown() throws {
+  @Test func `the peer is known`() throws {
     let server = try EchoServer()
     defer { server.end() }
     let client = server.connect()
@@ -227,7 +227,7 @@ import Testing
     client.close()
   }
 
-  @Test func drainingAnswersWhatWasReceivedWholeAndCloses() throws {
+  @Test func `draining answers what was received whole and closes`() throws {
     let server = try EchoServer(holdsReplies: true)
     defer { server.end() }
     let busy = server.connect()

@@ -6,7 +6,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct DescriptorExhaustionTests {
-  @Test func withoutFreeDescriptorsAcceptingPausesAndResumesLater() async {
+  @Test func `without free descriptors accepting pauses, and resumes later`() async {
     await #expect(processExitsWith: .success) {
       let folder = TemporaryFolder()
       let path = folder("s")

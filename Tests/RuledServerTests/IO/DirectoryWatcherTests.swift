@@ -65,7 +65,7 @@ import Testing
     watched.end()
   }
 
-  @Test func writingAFileAndRenamingOneOverItAreReported() throws {
+  @Test func `writing a file and renaming one over it are reported`() throws {
     folder.makeFolder("rules")
     folder.write("rules/plugin.lua", "1")
     try withWatcher(folder("rules")) { watched in
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func temporaryFilesOfEditorsAndDotFilesAreNotReported() throws {
+  @Test func `temporary files of editors and dot-files are not reported`() throws {
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
       #expect(
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func aBurstIsReportedFarLessOftenThanItsChanges() throws {
+  @Test func `a burst is reported far less often than its changes`() throws {
     folder.makeFolder("rules")
     let thread = try LoopThread()
     let watcher = Confined<DirectoryWatcher>()
@@ -110,7 +110,7 @@ import Testing
     thread.end()
   }
 
-  @Test func foldersThatAppearAreWatchedToAnyDepth() throws {
+  @Test func `folders that appear are watched to any depth`() throws {
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
       #expect(
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func aTreeThatIsReplacedAsByACheckoutIsWatchedAgain() throws {
+  @Test func `a tree that is replaced, as by a checkout, is watched again`() throws {
     folder.makeFolder("rules")
     folder.makeFolder("rules/a")
     folder.write("rules/a/plugin.lua", "1")
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func theFolderItselfMayGoAndComeBack() throws {
+  @Test func `the folder itself may go and come back`() throws {
     folder.makeFolder("rules")
     try withWatcher(folder("rules")) { watched in
       #expect(watched.reports { folder.move("rules", "old") })
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func aFolderThatDoesNotExistYetIsNoticedWithItsParents() throws {
+  @Test func `a folder that does not exist yet is noticed with its parents`() throws {
     try withWatcher(folder("etc/ruled/rules")) { watched in
       #expect(watched.reports { folder.makeFolder("etc") })
       #expect(
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func aLinkToTheFolderMayBeReplaced() throws {
+  @Test func `a link to the folder may be replaced`() throws {
     folder.makeFolder("one")
     folder.makeFolder("two")
     folder.link("current", to: "one")
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func aLinkAboveTheFolderMayBeReplaced() throws {
+  @Test func `a link above the folder may be replaced`() throws {
     for release in ["r1", "r2"] {
       folder.makeFolder(release)
       folder.makeFolder(release + "/rules")
@@ -211,7 +211,7 @@ import Testing
     }
   }
 
-  @Test func targetsOfLinksWithinTheTreeAreWatched() throws {
+  @Test func `targets of links within the tree are watched`() throws {
     folder.makeFolder("rules")
     folder.makeFolder("rules/..one")
     folder.makeFolder("rules/..one/plugin")
@@ -237,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func targetsOfLinksOutsideOfTheTreeAreNotWatched() throws {
+  @Test func `targets of links outside of the tree are not watched`() throws {
     folder.makeFolder("rules")
     folder.makeFolder("elsewhere")
     for number in 0..<50 { folder.makeFolder("elsewhere/f\(number)") }
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  @Test func linksThatLeadInCirclesEnd() throws {
+  @Test func `links that lead in circles end`() throws {
     folder.makeFolder("rules")
     folder.makeFolder("rules/a")
     folder.link("rules/a/up", to: "..")

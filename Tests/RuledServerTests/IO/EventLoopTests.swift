@@ -5,7 +5,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct EventLoopTests {
-  @Test func atTheEndOfATickWorkComesBeforeOutput() throws {
+  @Test func `at the end of a tick, work comes before output`() throws {
     let loop = try EventLoop()
     var order: [String] = []
     loop.atTickEnd(.output) { order.append("output") }
@@ -20,7 +20,7 @@ import Testing
     #expect(order[(next + 1)...].starts(with: ["work", "output"]))
   }
 
-  @Test func aClosureForTheNextTickThatAsksForAnotherIsFollowedByItInTheTickAfter() throws {
+  @Test func `a closure for the next tick that asks for another is followed by it in the tick after`() throws {
     let loop = try EventLoop()
     var ticks = 0
     var seen: [Int] = []
@@ -38,7 +38,7 @@ import Testing
     #expect(seen.last == seen.first.map { $0 + 1 })
   }
 
-  @Test func timersFireRepeatAndCanBeCancelled() throws {
+  @Test func `timers fire, repeat and can be cancelled`() throws {
     let loop = try EventLoop()
     var once = 0
     var ticks = 0
@@ -55,7 +55,7 @@ import Testing
     #expect(ticks == 5)
   }
 
-  @Test func closingALoopReleasesWhatItsHandlesHold() throws {
+  @Test func `closing a loop releases what its handles hold`() throws {
     final class Token {}
     weak var weakToken: Token?
     weak var weakLoop: EventLoop?
@@ -77,7 +77,7 @@ import Testing
     #expect(weakLoop == nil)
   }
 
-  @Test func signalsArriveOnTheLoop() throws {
+  @Test func `signals arrive on the loop`() throws {
     let loop = try EventLoop()
     var seen: [SignalWatcher.Signal] = []
     let watcher = try SignalWatcher(on: loop, [.hangUp]) { signal in
@@ -91,7 +91,7 @@ import Testing
     #expect(seen == [.hangUp])
   }
 
-  @Test func signalsBetweenTwoLoopsWaitForTheSecond() throws {
+  @Test func `signals between two loops wait for the second`() throws {
     let signals = ProcessSignals()
     var seen: [SignalWatcher.Signal] = []
     for next in [SIGHUP, SIGINT, nil] {
@@ -106,7 +106,7 @@ import Testing
     #expect(seen == [.hangUp, .interrupt])
   }
 
-  @Test func aLoopThatIsDroppedUnusedClosesItself() throws {
+  @Test func `a loop that is dropped unused closes itself`() throws {
     weak var weakLoop: EventLoop?
     do {
       let loop = try EventLoop()
@@ -118,14 +118,14 @@ import Testing
   }
 
   #if DEBUG
-    @Test func aTimerThatAnotherThreadStartsTraps() async {
+    @Test func `a timer that another thread starts traps`() async {
       await #expect(processExitsWith: .failure) {
         nonisolated(unsafe) let timer = try LoopTimer(on: EventLoop()) {}
         try Thread.start(name: "other") { timer.start(after: 1) }.join()
       }
     }
 
-    @Test func aPollThatAnotherThreadStartsTraps() async {
+    @Test func `a poll that another thread starts traps`() async {
       await #expect(processExitsWith: .failure) {
         nonisolated(unsafe) let poll = try DescriptorPoll(on: EventLoop(), 0) { _ in }
         try Thread.start(name: "other") { poll.wait(for: .readable) }.join()

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: 0..<60)
-  func linesAreTheSameHoweverTheStreamIsCut(seed: UInt64) {
+  func `lines are the same however the stream is cut`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let limit = [10, 100, 100_000].randomElement(using: &random) ?? 10
     var text: [UInt8] = []

@@ -26,7 +26,7 @@ import Testing
     return lstat(path, &status) == 0 ? status.st_mode : nil
   }
 
-  @Test func missingFoldersAreMadeAndTheFileHasItsMode() throws {
+  @Test func `missing folders are made and the file has its mode`() throws {
     let path = folder("a/b/s")
     do {
       let socket = try ListeningSocket(path: path)
@@ -55,14 +55,14 @@ import Testing
     _ = consume descriptor
   }
 
-  @Test func aStaleSocketIsReplaced() throws {
+  @Test func `a stale socket is replaced`() throws {
     try leaveStaleSocket(folder("s"))
     let socket = try ListeningSocket(path: folder("s"))
     #expect(Client(path: folder("s")) != nil)
     _ = consume socket
   }
 
-  @Test func aLiveSocketIsRefused() throws {
+  @Test func `a live socket is refused`() throws {
     let path = folder("s")
     let first = try ListeningSocket(path: path)
     #expect(error { _ = try ListeningSocket(path: path) } == .occupied(path: path))
@@ -70,19 +70,19 @@ import Testing
     _ = consume first
   }
 
-  @Test func whatIsNotASocketIsRefusedAndLeft() throws {
+  @Test func `a file that is not a socket is refused and left`() throws {
     folder.write("s", "text")
     let path = folder("s")
     #expect(error { _ = try ListeningSocket(path: path) } == .notASocket(path: path))
     #expect(mode(path) != nil)
   }
 
-  @Test func aPathThatIsTooLongIsNamed() {
+  @Test func `a path that is too long is named`() {
     let path = folder(String(repeating: "x", count: 120))
     #expect(error { _ = try ListeningSocket(path: path) } == .invalidPath(path: path))
   }
 
-  @Test func aFileThatAnotherProcessHasPutThereIsNotRemoved() throws {
+  @Test func `a file that another process has put there is not removed`() throws {
     let path = folder("s")
     let first = try ListeningSocket(path: path)
     unlink(path)
@@ -91,7 +91,7 @@ import Testing
     #expect(mode(path) != nil)
   }
 
-  @Test func anInheritedSocketKeepsItsFile() throws {
+  @Test func `an inherited socket keeps its file`() throws {
     let path = folder("s")
     let made = try ListeningSocket(path: path)
     #expect(SocketActivation.isListeningStream(made.descriptor, of: [AF_UNIX]))
@@ -103,7 +103,7 @@ import Testing
     _ = consume made
   }
 
-  @Test func inheritedDescriptorsAreUsedOnlyIfMeantForThisProcess() {
+  @Test func `inherited descriptors are used only if meant for this process`() {
     let two = SocketActivation.descriptors(listenPID: "7", listenCount: "2", names: "a", pid: 7)
     #expect(two.map(\.description) == ["'a' (descriptor 3)", "descriptor 4"])
     #expect(SocketActivation.descriptors(listenPID: "8", listenCount: "2", names: nil, pid: 7).isEmpty)
@@ -112,7 +112,7 @@ import Testing
     #expect(SocketActivation.descriptors(listenPID: "7", listenCount: "-1", names: nil, pid: 7).isEmpty)
   }
 
-  @Test func acceptedClientsAreServedUntilItStops() throws {
+  @Test func `accepted clients are served until the listener stops`() throws {
     let path = folder("s")
     let server = try EchoServer()
     defer { server.end() }

@@ -6,7 +6,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct MailboxTests {
-  @Test func messagesOfManyThreadsArriveCompleteAndInEachThreadsOrder() throws {
+  @Test func `messages of many threads arrive complete and in each thread's order`() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<(sender: Int, number: Int)>()
@@ -32,7 +32,7 @@ import Testing
     #expect(!mailbox.send((0, 0)))
   }
 
-  @Test func messagesDuringACollectionAreReturnedAndWakeNobody() throws {
+  @Test func `messages during a collection are returned and wake nobody`() throws {
     let thread = try LoopThread()
     defer { thread.end() }
     let mailbox = Mailbox<Int>()

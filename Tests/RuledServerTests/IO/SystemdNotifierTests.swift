@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func eachStateIsOneDatagram(isAbstract: Bool) throws {
+  func `each state is one datagram`(isAbstract: Bool) throws {
     let path = isAbstract ? "@" + folder("n") : folder("n")
     let sent = try messages(path) {
       $0.reloading()
@@ -43,7 +43,7 @@ import Testing
       ])
   }
 
-  @Test func theWatchdogIsOnlyForItsProcess() {
+  @Test func `the watchdog is only for its process`() {
     func period(_ pid: String?) -> UInt64? {
       SystemdNotifier(socket: nil, watchdogMicroseconds: "30000000", watchdogPID: pid, pid: 5).watchdogMilliseconds
     }

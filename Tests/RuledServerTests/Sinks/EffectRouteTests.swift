@@ -69,7 +69,7 @@ import Testing
     ("GET", "/v1/effects?status=lost", "", 400, "params.status"),
     ("POST", "/v1/effects/none/resend", "{}", 404, ""), ("POST", "/v1/resend", "[]", 400, "params"),
   ])
-  func `what is wrong is named`(
+  func `a wrong parameter is named`(
     _ method: String, _ target: String, _ body: String, _ status: Int, _ path: String
   ) throws {
     try withRig(["out": .leased, "other": .logging]) { _, client in

@@ -56,7 +56,9 @@ import Testing
     #expect(rig.undelivered.isEmpty)
   }
 
-  @Test func `what failed is leased again, not before the time that its leaser asked for, and with its tries`() throws {
+  @Test func `a failed effect is leased again, not before the time that its leaser asked for, and with its tries`()
+    throws
+  {
     let rig = try DeliveryRig(sinks: ["out": .leased])
     defer { rig.stop() }
     let client = EffectClient(rig)

@@ -6,7 +6,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct BatchTests {
-  @Test func `what a client sends after a request batch is applied after it, whoever owns the subjects`() throws {
+  @Test func `requests after a batch are applied after it, whichever workers own the subjects`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = rig.client()

@@ -110,7 +110,7 @@ struct MessageInboxTests {
     }
   }
 
-  @Test func `what an earlier process left is read a page at a time and applied in order`() throws {
+  @Test func `messages of an earlier process are read a page at a time and applied in order`() throws {
     let store = MemoryStore()
     try Self.store(
       (1...500).map { n in ("to:\(n % 7)", UInt64(n), Self.passed("to:\(n % 7)", n)) }, in: store)

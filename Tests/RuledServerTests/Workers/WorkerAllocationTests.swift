@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(.enabled(if: ca_is_counting()))
-  func anEventFromSocketToSocketAllocatesLessThanOnce() throws {
+  func `an event from socket to socket allocates less than once`() throws {
     let rig = try ServerRig(store: ForgetfulStore())
     defer { rig.stop() }
     let client = rig.client()

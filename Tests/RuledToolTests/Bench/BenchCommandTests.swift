@@ -99,7 +99,7 @@ struct BenchCommandTests {
     (["--seconds", "x"], "--seconds takes a number from 0.1 to 86400, not 'x'"),
     (["--connections", "0"], "--connections takes a whole number from 1 to 1000, not '0'"),
   ])
-  func `What makes no sense is refused`(words: [String], message: String) {
+  func `Settings that make no sense are refused`(words: [String], message: String) {
     let run = Run("bench", words[0], words[1])
     #expect(run.exit == .failed)
     #expect(run.errors == "rulectl: \(message)\n")

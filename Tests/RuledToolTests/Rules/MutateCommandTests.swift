@@ -28,7 +28,7 @@ import Testing
     return withExtendedLifetime(folder) { Run(words: ["mutate", folder.path] + options) }
   }
 
-  @Test func `what no test notices is named with its line and change`() throws {
+  @Test func `a mutation that no test notices is named with its line and change`() throws {
     let run = mutate(Self.plugin, Self.test)
     #expect(run.exit == .done, "\(run.errors)")
     let lines = run.output.split(separator: "\n").filter { $0.hasPrefix("p/") }
@@ -82,7 +82,7 @@ import Testing
     #expect(mutate("plugin {", "").exit == .failed)
   }
 
-  @Test func `what runs when a plugin loads is tried with all tests`() throws {
+  @Test func `mutations of code that runs when a plugin loads are tried with all tests`() throws {
     let plugin = """
       plugin { name = "p" }
       local function double(n) return n * 2 end

@@ -15,7 +15,7 @@ struct OutputTests {
     #expect(table.text(.plain) == "A            N  LAST\nlong cell    1  x\nb\\u{1b}\\n  234  \n")
   }
 
-  @Test func `What others wrote does not steer the terminal, and JSON stays equal`() throws {
+  @Test func `Text of others does not steer the terminal, and JSON stays equal`() throws {
     let value: JSONValue = ["state": "a\u{9B}31m\u{202E}b"]
     for isTerminal in [false, true] {
       let output = Output(isTerminal: isTerminal)
