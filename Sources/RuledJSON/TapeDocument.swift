@@ -68,9 +68,7 @@ public struct TapeValue {
     case null = 0x6E
   }
 
-  /// The document's tape.
   public let tape: UnsafePointer<UInt64>
-  /// The document's decoded strings.
   public let strings: UnsafePointer<UInt8>
   /// The value's index on the tape; never 0.
   public let index: Int
@@ -86,7 +84,6 @@ public struct TapeValue {
   @inline(__always)
   public func value(at index: Int) -> TapeValue { TapeValue(tape: tape, strings: strings, index: index) }
 
-  /// What the value is.
   @inlinable public var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tape[index] >> 56)) ?? .null }
 
   /// Whether the value is of that kind.

@@ -27,7 +27,6 @@ package struct MemberCursor {
   package struct Member {
     /// The decoded name.
     package let name: ByteView
-    /// The value.
     package let value: TapeValue
     /// The value's text as sent.
     package let text: ByteView
@@ -130,7 +129,6 @@ package struct ElementCursor {
 
   /// An element of an array.
   package struct Element {
-    /// The value.
     package let value: TapeValue
     /// The value's text as sent.
     package let text: ByteView

@@ -9,7 +9,6 @@ import Synchronization
 /// the last known sequence are skipped. A failure of the journal loses entries but stops nothing else: the gap is noted, and the journal
 /// goes on once it can.
 package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing` guards what changes
-  /// Its folder.
   package let folder: String
   let files: any FileSystem
   /// Held by the thread that writes files, creates them or removes them.
@@ -43,11 +42,9 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
   /// What a journal has consumed since the start.
   package struct Figures: Sendable {
-    /// Entries.
     package var entries = 0
     /// Bytes of entries before they were compressed.
     package var plainBytes = 0
-    /// Bytes of blocks.
     package var blockBytes = 0
   }
 
@@ -104,7 +101,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// What readers see.
   var state: State { published.withLock { $0 } }
 
-  /// Applies other settings.
   package func adopt(_ settings: Configuration.Journal) {
     writing.locked {
       self.settings = settings

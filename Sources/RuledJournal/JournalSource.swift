@@ -24,12 +24,10 @@ package struct JournalGap: Sendable, Equatable {
   package var first: UInt64
   /// The last sequence that is missing.
   package var last: UInt64
-  /// Why it is missing.
   package var reason: String
   /// Whether the entries are there, and only a snapshot is missing to replay them from.
   package var isListed: Bool
 
-  /// A gap.
   package init(first: UInt64, last: UInt64, reason: String, isListed: Bool = false) {
     self.first = first
     self.last = last
@@ -58,7 +56,6 @@ package struct JournalSnapshot: Sendable, Equatable {
   /// Its folder, a store that `RocksStore` opens; open a copy of it (`StoreCopy`), since opening a store changes it.
   package var path: String
 
-  /// A snapshot.
   package init(sequence: UInt64, at: Timestamp, path: String) {
     self.sequence = sequence
     self.at = at

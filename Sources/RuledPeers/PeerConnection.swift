@@ -6,7 +6,6 @@ protocol ConnectionOwner: AnyObject {
   func ready(_ connection: PeerConnection, peer: String)
   /// A frame of a tunnel came; returns false if the peer must not send it now.
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool
-  /// The connection has ended.
   func ended(_ connection: PeerConnection, reason: String)
 }
 

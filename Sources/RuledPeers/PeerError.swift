@@ -8,7 +8,6 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   case unknownHost(String)
   /// A system call failed with this error number.
   case system(String, number: Int32)
-  /// The loop has stopped.
   case stopped
 
   /// What is wrong, and what to do if that is known.

@@ -61,7 +61,6 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
 
   // MARK: Tunnels
 
-  /// How a tunnel ended.
   package enum Outcome: Sendable, Equatable {
     /// It could not be opened: the caller owns the socket again, and nothing was read from it.
     case refused(String)

@@ -23,7 +23,6 @@ final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the l
     self.outcome = outcome
   }
 
-  /// Begins to connect.
   func connect(on loop: LoopState, to node: String, at address: NumericAddress, _ settings: PeerSettings) {
     guard !isOver else { return }
     self.loop = loop
@@ -43,7 +42,6 @@ final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the l
     outcome(.refused(reason))
   }
 
-  /// Ends the tunnel.
   func end(_ reason: String) {
     if let connection { connection.end(reason, tells: true) } else { refuse(reason) }
   }

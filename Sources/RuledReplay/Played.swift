@@ -12,10 +12,8 @@ package struct Played: Sendable {
   /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
 
-  /// What one rule cost.
   package typealias RuleCost = EventRecorder.RuleCost
 
-  /// An event that happened.
   package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = []) {
     self.entry = entry
     self.isRecorded = isRecorded
@@ -41,7 +39,6 @@ extension JournalEntry {
 
 /// Why an event happens in a world.
 enum PlayedCause {
-  /// The record has it.
   case recorded(JournalEntry)
   /// It is a message that only this world has.
   case ownMessage
@@ -67,9 +64,7 @@ enum PlayedCause {
 }
 
 extension World {
-  /// When an entry happened.
   struct Moment: Sendable {
-    /// The entry's number.
     let sequence: UInt64
     /// When it was evaluated.
     let at: Timestamp

@@ -8,7 +8,6 @@ struct MessageText {
   let key: UInt64
   /// The hashes of the sender and the receiver, whose messages are applied in the order in which they were sent.
   let pair: Pair
-  /// Its id.
   let id: String
   /// The subject whose event sent it.
   let from: String

@@ -83,7 +83,6 @@ package final class World {
     } catch { throw error.requestError }
   }
 
-  /// The rules in force.
   package var rules: Catalog { evaluator.catalog }
 
   /// Puts other rules in force, from the next entry on; see `init` for whose they may be.

@@ -156,14 +156,12 @@ package protocol StoreCursor: AnyObject {
 
 /// A range of keys that can't be read, as they share a damaged block of a file.
 package struct UnreadableKeys: Sendable {
-  /// The database's error.
   package let error: StoreError
   /// The last key before them, or where the scan began.
   package let after: [UInt8]
   /// The first key behind them that can be read; nil when there is none.
   package let before: [UInt8]?
 
-  /// A range.
   package init(error: StoreError, after: [UInt8], before: [UInt8]?) {
     self.error = error
     self.after = after

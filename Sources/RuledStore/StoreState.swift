@@ -72,7 +72,6 @@ final class LogTail: @unchecked Sendable {  // `lock` guards `state`
     lock.wait(milliseconds: milliseconds, for: body)
   }
 
-  /// Wakes those who wait.
   func wakeAll() { lock.wakeAll() }
 
   /// Whether a segment is being sealed; under the lock.

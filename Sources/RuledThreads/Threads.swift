@@ -85,7 +85,6 @@ package final class Thread: Sendable {
 package struct ThreadError: Error, Sendable, Equatable {
   /// The error number, as `errno` has them.
   package let number: Int32
-  /// The thread's name.
   package let name: String
 }
 

@@ -33,7 +33,6 @@ import Testing
     return proxied
   }
 
-  /// A node's process.
   static func node(_ name: String) -> NodeIdentity { NodeIdentity(name: name, address: "\(name).example") }
 
   /// A writer that owns the log.

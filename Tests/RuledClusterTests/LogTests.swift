@@ -131,7 +131,6 @@ extension Cluster {
   }
 }
 
-/// The bytes of batches.
 @Suite struct LogBatchTests {
   @Test func `commits come out of a batch as they went in`() throws {
     let batch = LogBatch()

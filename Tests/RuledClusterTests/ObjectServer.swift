@@ -18,7 +18,6 @@ final class ObjectServer: Sendable {
   /// A request as the server sees it.
   struct Request: Sendable {
     let method: String
-    /// The object's name.
     let name: String
     let query: String
     let head: String

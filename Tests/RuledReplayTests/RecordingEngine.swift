@@ -119,7 +119,6 @@ final class RecordingEngine {
     }
   }
 
-  /// Erases a subject.
   func forget(_ subject: String) throws {
     try commit()
     try evaluator.forget(subject)

@@ -25,7 +25,6 @@ import Testing
 
   /// How a backtest was played.
   private struct Outcome: Equatable {
-    /// All that it found.
     var report: String
     /// How often it began with the first entry.
     var passes: Int

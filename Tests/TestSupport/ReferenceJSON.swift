@@ -15,7 +15,6 @@ package struct ReferenceJSON {
     return try parser.parseDocument()
   }
 
-  /// The document.
   private let bytes: ByteView
   /// How deep arrays and objects may nest.
   private let maximumDepth: Int

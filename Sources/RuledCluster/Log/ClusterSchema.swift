@@ -94,7 +94,6 @@ struct ClusterSchema: Sendable {
 
   /// The cluster that the tables belong to.
   struct Cluster {
-    /// The cluster's unique id.
     let id: String
     /// The number of batches in a partition of the log.
     let partitionSize: Int64

@@ -61,7 +61,6 @@ final class LogClient {
     } catch { throw error.storeError("there is no connection to the log of commits") }
   }
 
-  /// Closes the connection.
   func disconnect() { open = nil }
 
   /// Has the server drop a statement that was not answered in time; it would keep its connection as long as no standby is there.
@@ -244,7 +243,6 @@ final class LogClient {
 
   // MARK: Durability
 
-  /// The current settings.
   func durability() throws(StoreError) -> DurabilityReview {
     let connection = try connection()
     do throws(PostgresError) {

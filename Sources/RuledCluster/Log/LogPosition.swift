@@ -7,7 +7,6 @@ package struct LogPosition: Sendable, Equatable {
   /// The digest of the last batch, chained with those of all batches before it; empty at the start.
   package let digest: [UInt8]
 
-  /// A position.
   package init(sequence: Int64, digest: [UInt8]) {
     self.sequence = sequence
     self.digest = digest
@@ -32,7 +31,6 @@ package struct LogPosition: Sendable, Equatable {
 
 /// A node as the others know it.
 package struct NodeIdentity: Sendable, Equatable {
-  /// Its configured name.
   package let name: String
   /// A unique id of its process: another process of the same name has another one.
   package let incarnation: String
@@ -41,7 +39,6 @@ package struct NodeIdentity: Sendable, Equatable {
   /// Where other nodes reach it; empty if it does not listen for them.
   package let listen: String
 
-  /// A node's process.
   package init(name: String, incarnation: String, address: String, listen: String = "") {
     self.name = name
     self.incarnation = incarnation

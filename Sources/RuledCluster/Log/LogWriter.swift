@@ -140,7 +140,6 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
 package final class ClusterCounts: Sendable {
   private let figures = Mutex(Figures())
 
-  /// The counts so far.
   package struct Figures: Sendable {
     /// The latency of successful commits in nanoseconds, including the time to find out what became of them.
     package var commits = BucketHistogram(bounds: BucketHistogram.latencies)
@@ -152,10 +151,8 @@ package final class ClusterCounts: Sendable {
     package var connections = 0
   }
 
-  /// No counts.
   package init() {}
 
-  /// The counts so far.
   package var all: Figures { figures.withLock { $0 } }
 
   func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }

@@ -51,7 +51,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package let identity: NodeIdentity
   let played: PlayedStore
   private let writer: LogWriter
-  /// The node's counts.
   package let counts = ClusterCounts()
   private let lock = Condition()
   private var current = Figures()

@@ -2,7 +2,6 @@ package import RuledStore
 
 /// A cluster as the database shows it: its nodes, its log, and how durable the log is.
 package struct ClusterOverview: Sendable, Equatable {
-  /// What a node does.
   package enum Role: String, Sendable {
     /// It owns the log and serves.
     case owner
@@ -16,7 +15,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Node: Sendable, Equatable {
     /// Its name, process and address.
     package var identity: NodeIdentity
-    /// What it does.
     package var role: Role
     /// The version of its daemon.
     package var version: String
@@ -36,7 +34,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Standby: Sendable, Equatable {
     /// Its `application_name`; empty if the node may not see it.
     package var name: String
-    /// Its address.
     package var address: String
     /// `streaming` while it follows.
     package var state: String
@@ -48,7 +45,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Database: Sendable, Equatable {
     /// The address and port of its primary.
     package var primary = ""
-    /// The version of PostgreSQL.
     package var version = ""
     /// The size of the log's tables in bytes.
     package var bytes: Int64 = 0
@@ -64,13 +60,11 @@ package struct ClusterOverview: Sendable, Equatable {
     package var problem: String?
   }
 
-  /// The nodes, by name.
   package var nodes: [Node] = []
   /// The epoch of the log's owner.
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
-  /// The database.
   package var database = Database()
 
   /// The owner; nil while there is none.

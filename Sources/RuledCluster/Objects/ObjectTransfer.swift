@@ -5,11 +5,8 @@ import RuledStore
 
 /// A request to an object store.
 struct ObjectRequest {
-  /// What a request sends.
   enum Body {
-    /// Nothing.
     case none
-    /// These bytes.
     case bytes([UInt8])
     /// The open file, which has so many bytes.
     case file(descriptor: Int32, bytes: Int)
@@ -19,7 +16,6 @@ struct ObjectRequest {
   var method: String
   /// The URL, whose query is sorted and escaped as the signature has it.
   var url: String
-  /// The body.
   var body = Body.none
   /// The SHA-256 of the body, in hexadecimal digits.
   var digest = SHA256.hash("").hex
@@ -36,9 +32,7 @@ struct ObjectRequest {
 
 /// One attempt at a request: libcurl's easy handle with what belongs to it; the signature is libcurl's.
 final class ObjectTransfer {
-  /// How a transfer ended.
   enum Result {
-    /// The store answered.
     case answered(ObjectAnswer)
     /// There was no whole answer; another attempt may get one unless `isFinal`.
     case failed(String, isFinal: Bool)

@@ -1,7 +1,6 @@
 import CPQ
 import RuledCore
 
-/// A statement in SQL.
 struct PostgresStatement: Sendable {
   /// Its text, with `$1` and so on for the parameters.
   let text: StaticString
@@ -144,7 +143,6 @@ struct PostgresRows {
     self.connection = connection
   }
 
-  /// The number of rows.
   var count: Int { Int(pq_rows(connection)) }
 
   /// The number of rows that the statement wrote.
@@ -172,7 +170,6 @@ struct PostgresRows {
   }
 }
 
-/// Why a statement failed.
 struct PostgresError: Error, Sendable, Equatable {
   /// What kind of failure it is.
   enum Kind: Sendable, Equatable {

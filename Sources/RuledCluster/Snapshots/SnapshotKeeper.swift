@@ -9,7 +9,6 @@ package struct SnapshotSettings: Sendable {
   /// The interval between snapshots, in microseconds.
   package var every: Int64
 
-  /// Settings.
   package init(_ location: SnapshotLocation, every: Int64) {
     self.location = location
     self.every = every

@@ -6,7 +6,6 @@ package import RuledStore
 /// A snapshot is a store as a kill would leave it, with `SNAPSHOT`, the list of its files and their checksums. The list comes last: without it there is
 /// no snapshot, only what is left of one. Once it is there, a snapshot never changes.
 protocol SnapshotPlace {
-  /// The cluster's id.
   var cluster: String { get }
   /// The place as it is configured.
   var root: String { get }

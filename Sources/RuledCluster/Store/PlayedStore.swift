@@ -14,7 +14,6 @@ package final class PlayedStore: Sendable {
   /// The most bytes that are kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
-  /// The underlying store.
   package let store: RocksStore
   private let current: Mutex<LogPosition>
   private let cluster: Mutex<String>

@@ -52,7 +52,6 @@ public struct ByteView: RandomAccessCollection {
   @inline(__always)
   public init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
 
-  /// No bytes.
   @inlinable
   @inline(__always)
   public static var empty: ByteView { ByteView(start: nil, count: 0) }
@@ -99,10 +98,8 @@ public struct ByteView: RandomAccessCollection {
   /// The index of the first byte: 0.
   @inlinable public var startIndex: Int { @inline(__always) get { 0 } }
 
-  /// The number of bytes.
   @inlinable public var endIndex: Int { @inline(__always) get { count } }
 
-  /// The byte at `index`.
   @inlinable
   public subscript(index: Int) -> UInt8 {
     @inline(__always) get {
@@ -223,7 +220,6 @@ public struct ByteChanges {
     @usableFromInline var count: Int { counter.count }
   #endif
 
-  /// No change yet.
   @inlinable public init() {}
 
   /// Ends the views that were made until now.

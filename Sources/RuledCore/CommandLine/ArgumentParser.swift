@@ -124,7 +124,6 @@ package struct Arguments: Sendable, Equatable {
   /// The values of each option, in order; an option that takes none has an empty one for each time it was given.
   package var values: [String: [String]] = [:]
 
-  /// Nothing given.
   package init() {}
 
   /// Whether the option was given.

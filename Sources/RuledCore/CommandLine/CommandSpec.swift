@@ -32,7 +32,6 @@ package struct CommandSpec: Sendable {
   package var options: [OptionSpec]
   /// A few lines on what is not obvious.
   package var details: String
-  /// Invocations worth showing.
   package var examples: [Example]
 
   /// A command, by its name.
@@ -127,11 +126,8 @@ package enum Version {
 package enum Completion: Sendable, Equatable {
   /// Nothing: the value is free.
   case nothing
-  /// Names of files.
   case files
-  /// Names of folders.
   case folders
-  /// These words.
   case words([String])
   /// What `PROGRAM completions WORD -- …` prints for the command's words so far, one a line.
   case asked(String)
@@ -167,7 +163,6 @@ package struct HelpText {
     return text + "\n'\(name) COMMAND --help' says more about a command.\n"
   }
 
-  /// Help on one command.
   package func command(_ spec: CommandSpec) -> String {
     var text = spec.summary + "\n"
     text += section("Usage", spec.usage(of: program).map { "  \($0)\n" }.joined())

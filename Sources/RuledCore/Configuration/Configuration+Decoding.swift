@@ -229,7 +229,6 @@ final class ConfigurationSection {
     }
   }
 
-  /// A boolean.
   func boolean(_ key: String) -> Bool? { read(key, expected: "true or false", \.boolValue) }
 
   /// The path of a file or folder.
@@ -310,6 +309,5 @@ package struct ConfigurationErrors: Error, Sendable, Equatable {
   /// The errors; one or more.
   package var errors: [ConfigurationError]
 
-  /// A list of errors.
   package init(_ errors: [ConfigurationError]) { self.errors = errors }
 }

@@ -33,7 +33,6 @@ package struct Configuration: Sendable, Equatable {
   /// What is set for sinks, by name.
   package var sinks: [String: Sink] = [:]
 
-  /// The defaults.
   package init() {}
 
   /// The listener that speaks HTTP alone and wants a bearer token.
@@ -93,7 +92,6 @@ package struct Configuration: Sendable, Equatable {
     /// nor forwards anything.
     package var tunnel: Tunnel?
 
-    /// No node.
     package init() {}
   }
 
@@ -150,10 +148,8 @@ package struct Configuration: Sendable, Equatable {
     /// The paths in the data of events whose values are replaced with digests, names with dots between.
     package var redact: [String] = []
 
-    /// The defaults.
     package init() {}
 
-    /// Whether anything is kept.
     package var isOn: Bool { keep > 0 }
   }
 
@@ -261,7 +257,6 @@ package struct ListenAddress: Sendable, Equatable {
 package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
   /// A name or a numeric address, without brackets.
   package let host: String
-  /// The port.
   package let port: UInt16
 
   /// The address that a text states; nil when it states none.
@@ -318,7 +313,6 @@ package enum Durability: String, Sendable, CaseIterable {
 
 /// Which process sends effects to sinks with a URL.
 package enum DeliveryProcess: String, Sendable, CaseIterable {
-  /// The daemon.
   case daemon
   /// `ruled-courier`: the daemon opens no network socket.
   case courier

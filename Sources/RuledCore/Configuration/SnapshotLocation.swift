@@ -8,7 +8,6 @@ package enum SnapshotLocation: Sendable, Equatable {
 
 /// A bucket of an object store that speaks the protocol of S3, and the place of the snapshots in it.
 package struct ObjectBucket: Sendable, Equatable {
-  /// The bucket's name.
   package var name: String
   /// What the names of the objects begin with, without a slash at its ends; empty for nothing.
   package var prefix: String

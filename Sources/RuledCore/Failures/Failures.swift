@@ -21,11 +21,9 @@ package struct Failure: Error, Sendable, Equatable {
     package var isStop: Bool { self == .instructions || self == .memory || self == .time }
   }
 
-  /// The plugin that failed.
   package var plugin: String
   /// The rule, query or handler in it, or nil when none was running.
   package var rule: String?
-  /// What went wrong.
   package var kind: Kind
   /// What went wrong, in words for the author of the rule.
   package var message: String
@@ -109,7 +107,6 @@ package struct RequestError: Error, Sendable, Equatable {
     }
   }
 
-  /// Which error it is.
   package var code: Code
   /// What happened and what to do about it, in one sentence.
   package var message: String
@@ -118,9 +115,7 @@ package struct RequestError: Error, Sendable, Equatable {
 
   /// One member of `data` beside `code`.
   package struct Detail: Sendable, Equatable {
-    /// The member's name.
     package var name: String
-    /// The member's value.
     package var value: JSONValue
 
     /// A member with its value.

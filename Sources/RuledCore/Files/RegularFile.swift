@@ -4,7 +4,6 @@ import Glibc
 package enum RegularFile {
   /// Why a file is not read: a sentence without its subject, the file's name.
   package struct Refusal: Error, Sendable, CustomStringConvertible {
-    /// The sentence.
     package let description: String
     /// Whether it is a link that leads out of the folder that may be read.
     package let leavesFolder: Bool

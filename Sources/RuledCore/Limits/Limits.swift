@@ -117,7 +117,6 @@ package enum Limits {
 
   /// The length of a list when none is asked for.
   package static let listDefault = 100
-  /// The longest list.
   package static let listMaximum = 1_000
   /// How many changes can be watched after the fact.
   package static let watchHistory = 10_000

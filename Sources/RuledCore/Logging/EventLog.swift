@@ -1,6 +1,5 @@
 /// Takes the lines of the log.
 package protocol EventLog: AnyObject, Sendable {
-  /// Writes one line.
   func write(_ line: LogLine)
   /// Writes one line that a stranger may cause as often as he likes, for this reason: a log that is limited leaves most of them out.
   func write(_ line: LogLine, limitedBy reason: String)
@@ -18,9 +17,7 @@ package struct LogLine: Sendable {
   /// How severe a line is, from the least to the most.
   package enum Level: Int, Sendable { case debug = 0, info, warn, error }
 
-  /// How severe it is.
   package var level: Level
-  /// What happened.
   package var message: String
   /// The plugin that it is about.
   package var plugin: String?
@@ -33,7 +30,6 @@ package struct LogLine: Sendable {
   /// Further members of the line, a JSON object or empty.
   package var fields = ""
 
-  /// A line.
   package init(
     _ level: Level, _ message: String, plugin: String? = nil, rule: String? = nil, event: String? = nil,
     subjectHash: String? = nil, fields: String = ""
@@ -50,7 +46,6 @@ package struct LogLine: Sendable {
 
 /// A log that drops all lines.
 package final class NoLog: EventLog {
-  /// A log.
   package init() {}
   package func write(_ line: LogLine) {}
 }

@@ -105,10 +105,8 @@ package struct BucketHistogram: Sendable {
   package let bounds: [UInt64]
   /// How many values each bucket holds; one more than `bounds`.
   package private(set) var counts: [UInt64]
-  /// All values, added up.
   package private(set) var sum: UInt64 = 0
 
-  /// An empty histogram.
   package init(bounds: [UInt64]) {
     self.bounds = bounds
     counts = Array(repeating: 0, count: bounds.count + 1)

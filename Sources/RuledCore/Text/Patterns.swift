@@ -51,7 +51,6 @@ package struct GlobPattern: Sendable, Hashable {
   package let text: String
   private let pattern: [UInt8]
 
-  /// A pattern.
   package init(_ text: String) {
     self.text = text
     pattern = Array(text.utf8)
@@ -91,7 +90,6 @@ package struct GlobPattern: Sendable, Hashable {
 ///
 /// `String` compares by canonical equivalence: a composed and a decomposed é would be one key.
 struct ExactName: Hashable {
-  /// The name.
   let text: String
 
   static func == (left: ExactName, right: ExactName) -> Bool { left.text.isIdentical(to: right.text) }

@@ -17,7 +17,6 @@ package struct URLText: Sendable, Equatable {
   package var userInfo: String?
   /// The host, without the brackets of an IPv6 address; nil without `//`, and empty in `app:///path`.
   package var host: String?
-  /// The port, or nil.
   package var port: Int?
   /// The path, empty when there is none.
   package var path: String
@@ -134,7 +133,6 @@ extension UInt8 {
 
 /// Why a text is no URL, in a few words for the author of a rule.
 package struct URLTextError: Error, Sendable, Equatable {
-  /// What is wrong.
   package var message: String
 
   /// An error with its words.

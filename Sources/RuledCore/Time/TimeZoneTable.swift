@@ -18,7 +18,6 @@ package struct TimeZoneTable: Sendable, Equatable {
     self.rule = rule
   }
 
-  /// UTC.
   package static let utc = TimeZoneTable(transitions: [], offsets: [], firstOffset: 0, rule: nil)
 
   /// Seconds east of UTC at a moment in seconds since the epoch.
@@ -173,7 +172,6 @@ struct PosixTimeZone: Sendable, Equatable {
       case weekday(month: Int, week: Int, day: Int)
     }
 
-    /// The day.
     var day: Day
     /// Seconds after midnight.
     var time: Int

@@ -190,14 +190,12 @@ package enum DurationText {
 
 /// The time since the host's start, which nobody sets: for measuring, and for time-outs.
 public enum MonotonicClock {
-  /// In nanoseconds.
   @inlinable public static var nanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// In milliseconds.
   @inlinable public static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
 
   /// In milliseconds, with the time in which the host was suspended.

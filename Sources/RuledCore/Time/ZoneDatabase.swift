@@ -134,7 +134,6 @@ extension ZoneDatabase {
 
 /// Why a civil date could not be computed, in a sentence for the author of the rule.
 package struct CalendarError: Error, Sendable, Equatable {
-  /// What is wrong.
   package var message: String
   /// Whether the host is at fault, and not what the rule has asked for.
   package var isOfHost = false

@@ -13,7 +13,6 @@ package final class EngineClock: Sendable {
     /// The time since the host was started, which never goes back.
     package let elapsed: Atomic<Int64>
 
-    /// The first times.
     package init(wall: Int64, elapsed: Int64) {
       self.wall = Atomic(wall)
       self.elapsed = Atomic(elapsed)

@@ -13,7 +13,6 @@ package final class Cascade: Sendable {
   /// A cascade of one event, which calls `finish` once, on the thread that ends it, with whether all of it was committed.
   package init(finish: @escaping @Sendable (_ isWhole: Bool) -> Void) { self.finish = finish }
 
-  /// Adds a message.
   package func enter() { pending.wrappingAdd(1, ordering: .relaxed) }
 
   /// Removes the event or a message, which is done.

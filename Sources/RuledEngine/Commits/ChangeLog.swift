@@ -18,12 +18,10 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   package let bytes = ByteBuffer(capacity: 512)
   private var entries: [Entry] = []
 
-  /// A log without changes.
   package init() {}
 
   /// How many changes there are.
   package var count: Int { entries.count }
-  /// Whether there is none.
   package var isEmpty: Bool { entries.isEmpty }
 
   /// Adds a change; its subject and its JSON members behind that have been appended to `bytes`.
@@ -83,7 +81,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     )
   }
 
-  /// Copies of all changes.
   package var all: [Change] {
     entries.indices.map { index in
       let view = self[index]
@@ -101,7 +98,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   /// A change within the log's bytes.
   package struct View {
-    /// The subject that changed.
     package let subject: ByteView
     /// The plugins that took part, each in quotes, with commas between.
     package let plugins: ByteView
@@ -112,7 +108,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
 /// A copy of one change.
 package struct Change: Sendable {
-  /// The subject that changed.
   package let subject: [UInt8]
   /// Its version after the change.
   package let version: UInt64
@@ -131,7 +126,6 @@ package final class ChangeLogPool: Sendable {
 
   private let spare = Mutex<[ChangeLog]>([])
 
-  /// An empty pool.
   package init() {}
 
   /// A log without changes.

@@ -26,7 +26,6 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   package private(set) var number: UInt64
-  /// What is written.
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterTable.Delta] = []
@@ -48,10 +47,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var awaited: [Cascade] = []
   /// The plugins that have one more parked event, or one fewer, in the order of the events.
   package private(set) var parked: [(plugin: String, change: Int)] = []
-  /// The changes for watchers.
   package private(set) var changes: ChangeLog
 
-  /// An empty batch.
   package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes

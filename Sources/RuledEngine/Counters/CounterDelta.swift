@@ -6,9 +6,7 @@ extension CounterTable {
   ///
   /// It is copied and looked up several times for each amount, so it is one reference, and keeps its hash.
   package final class Key: Hashable, Sendable {
-    /// The counter's name.
     package let name: String
-    /// Its labels.
     package let labels: String
     private let hash: UInt64
 
@@ -65,16 +63,13 @@ extension CounterTable {
 
   /// What events add to a counter.
   package struct Delta: Sendable {
-    /// The counter.
     package let key: Key
-    /// What is added.
     package private(set) var amount: CounterValue
     /// How many amounts that is, for each of which room is reserved.
     private(set) var amounts = 1
     /// Whether the series is new.
     package var isFirst = false
 
-    /// What an operation adds.
     package init(_ key: Key, _ amount: CounterValue) {
       self.key = key
       self.amount = amount

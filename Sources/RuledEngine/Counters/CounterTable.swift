@@ -77,7 +77,6 @@ package final class CounterTable: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// No counters.
   package init() {}
 
   // MARK: The store
@@ -91,7 +90,6 @@ package final class CounterTable: Sendable {
     /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
     private var renamed: [Key: [[UInt8]]] = [:]
 
-    /// No counters.
     package init() {}
 
     /// Whether the counter may have a value that could not be read.
@@ -172,7 +170,6 @@ package final class CounterTable: Sendable {
   enum Refusal {
     /// The plugin has as many series as it may.
     case isFull
-    /// The value would overflow.
     case overflows
   }
 

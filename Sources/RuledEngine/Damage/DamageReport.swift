@@ -32,7 +32,6 @@ package final class DamageReport: Sendable {
 
   /// An entry of the report.
   package struct Entry: Sendable {
-    /// What can't be read.
     package let thing: Thing
     /// The error of the last read.
     package fileprivate(set) var error: StoreError
@@ -65,7 +64,6 @@ package final class DamageReport: Sendable {
   /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
-  /// An empty report.
   package init() {}
 
   /// Whether there are no entries.

@@ -4,9 +4,7 @@ package import Synchronization
 
 /// What all workers share: the store, the clock, the counters, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
-  /// The store.
   package let store: any StateStore
-  /// The clock.
   package let clock: EngineClock
   /// The counters of all subjects.
   package let counters = CounterTable()
@@ -16,7 +14,6 @@ package final class EngineContext: Sendable {
   package let parkedCounts = ParkedCounts()
   /// How many timers wait, those in batches that are not durable left out.
   package let waitingTimers = Atomic<Int>(0)
-  /// The loops of timers.
   package let timerLoops = TimerLoops()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
@@ -84,7 +81,6 @@ package final class EngineContext: Sendable {
   /// The next number of a message, an effect or a parked event.
   package func nextSequence() -> UInt64 { sequence.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The last number.
   var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
   /// Makes the next numbers higher than `number`.

@@ -198,7 +198,6 @@ package final class Evaluator {
 
   // MARK: Rules
 
-  /// The rules in force.
   package var catalog: Catalog { plugins.catalog }
 
   /// Puts other rules in force, from the next event on; plugins that did not change keep their VMs.

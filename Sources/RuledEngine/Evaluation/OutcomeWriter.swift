@@ -56,7 +56,6 @@ final class OutcomeParts {
   /// The elements of the array of failures.
   let failures = ByteBuffer(capacity: 256)
 
-  /// Removes all parts.
   func removeAll() {
     decisions.removeAll()
     effects.removeAll()
@@ -89,7 +88,6 @@ final class OutcomeParts {
     if !isFirst { decisions.append(UInt8(ascii: "}")) }
   }
 
-  /// Adds an effect.
   func add(_ effect: Operation.Effect, of plugin: Catalog.Plugin) {
     var json = JSONWriter(continuing: effects)
     json.beginObject()

@@ -4,7 +4,6 @@ import RuledLua
 
 /// The rules in force on one worker: the catalog, a VM for each plugin, and which plugins listen to which type.
 final class WorkerPlugins {
-  /// The rules in force.
   private(set) var catalog: Catalog
   /// The plugins in the catalog's order.
   private(set) var all: [WorkerPlugin]
@@ -124,9 +123,7 @@ final class WorkerPlugin {
 
 /// The plugins that listen to a type.
 final class Listeners {
-  /// The type.
   let type: [UInt8]
-  /// Its hash.
   let hash: UInt64
   /// The indices of the plugins, each with its rules in the order in which they run.
   let plugins: [(plugin: Int, rules: [Int])]

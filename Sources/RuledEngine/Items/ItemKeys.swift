@@ -3,7 +3,6 @@ import RuledStore
 
 /// The key of something that is stored for a subject under a number of its own.
 package protocol ItemKey: Sendable, Hashable {
-  /// The subject.
   var subject: [UInt8] { get }
   /// The number, among those of all messages, effects and parked parts; later ones are higher.
   var sequence: UInt64 { get }

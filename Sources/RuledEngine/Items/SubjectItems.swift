@@ -86,7 +86,6 @@ final class OnceKeys {
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
-  /// Records an effect.
   func record(effect id: ByteView, of plugin: String, subject: Subject) {
     writeKey(effect: id, of: plugin, subject)
     put(expiry: 0)

@@ -11,10 +11,8 @@ package struct DueTimer: Sendable, Hashable {
   package let subject: [UInt8]
   /// The plugin that set it.
   package let plugin: [UInt8]
-  /// Its name.
   package let name: [UInt8]
 
-  /// A timer.
   package init(due: Int64, subject: [UInt8], plugin: [UInt8], name: [UInt8]) {
     self.due = due
     self.subject = subject

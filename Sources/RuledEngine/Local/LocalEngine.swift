@@ -41,7 +41,6 @@ package final class LocalEngine {
     package let failure: JSONValue
     /// The type of the event.
     package let type: String
-    /// Its subject.
     package let subject: String
   }
 
@@ -96,7 +95,6 @@ package final class LocalEngine {
   /// Puts other rules in force.
   package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
 
-  /// The time.
   package var now: Timestamp { context.clock.now }
 
   // MARK: Events

@@ -160,7 +160,6 @@ extension Evaluator {
     withExtendedLifetime((record, key)) {}
   }
 
-  /// Erases a subject.
   package func forget(_ subject: String) throws(RequestError) {
     let name = ByteBuffer(capacity: subject.utf8.count)
     name.append(contentsOf: subject)
@@ -188,21 +187,17 @@ package final class EventRecorder {
     case withoutValues
   }
 
-  /// How events are explained.
   package var explanation = Explanation.none
   /// The trace of the last event that was explained, the elements of a JSON array.
   package private(set) var trace: [UInt8] = []
 
   /// What one run of a rule cost.
   package struct RuleCost: Sendable, Equatable {
-    /// The rule's plugin.
     package let plugin: String
-    /// The rule's name.
     package let rule: String
     /// How many of Lua's instructions it took; nil where they were not counted.
     package let instructions: Int?
 
-    /// A cost.
     package init(plugin: String, rule: String, instructions: Int?) {
       self.plugin = plugin
       self.rule = rule

@@ -9,11 +9,9 @@ import Synchronization
 package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
-    /// Its files.
     package let source: PluginSource
     /// The settings of the configuration.
     package let overrides: JSONObject
-    /// What it declared.
     package let manifest: PluginManifest
     /// Its rules in the order in which they run.
     package let order: [Int]
@@ -24,7 +22,6 @@ package final class Catalog: Sendable {
     /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
 
-    /// Its name.
     package var name: String { source.name }
     /// Its name as bytes, valid as long as the plugin.
     nonisolated(unsafe) let nameBytes: ByteView
@@ -58,7 +55,6 @@ package final class Catalog: Sendable {
   package let plugins: [Plugin]
   /// The name of this state of the rules.
   package let revision: String
-  /// When it was loaded.
   package let loadedAt: Timestamp
   /// The files that it was built from.
   package let source: RulesSource

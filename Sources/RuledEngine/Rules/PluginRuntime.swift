@@ -24,7 +24,6 @@ package final class PluginRuntime: Sendable {
   package struct Cause: Sendable, Hashable {
     /// The rule's name; empty if the failure was not in a rule.
     package let rule: String
-    /// How it failed.
     package let kind: Failure.Kind
   }
   /// The precision of `durations`.
@@ -45,12 +44,10 @@ package final class PluginRuntime: Sendable {
 
   /// Why a subject's events are parked without running its rules.
   enum Obstacle {
-    /// It is suspended.
     case suspended
     /// The subject is put off, for so many microseconds more.
     case putOff(Int64)
 
-    /// What the failure says.
     var message: String {
       switch self {
       case .suspended:
@@ -194,7 +191,6 @@ package final class SpareVMs {
 
   private var vms: [UInt64: PluginVM] = [:]
 
-  /// None.
   package init() {}
 
   /// Puts other rules in force; VMs of plugins that were in force before are used again.

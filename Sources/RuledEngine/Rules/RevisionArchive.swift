@@ -17,13 +17,11 @@ package final class RevisionArchive: Sendable {
     case stored
     /// They were tried on some subjects, and were never in force for all.
     case rollout
-    /// A rollout was promoted.
     case promoted
   }
 
   /// A revision, without its content.
   package struct Entry: Sendable, Equatable {
-    /// The revision.
     package let revision: String
     /// When it was loaded last.
     package let loadedAt: Timestamp
@@ -41,7 +39,6 @@ package final class RevisionArchive: Sendable {
   package struct Revision: Sendable {
     /// When it was loaded, and where it came from.
     package let entry: Entry
-    /// The files.
     package let rules: RulesSource
     /// What was configured for plugins.
     package let configuration: [String: Configuration.Plugin]

@@ -123,7 +123,6 @@ package enum RevisionDocument {
     ])
   }
 
-  /// What describes a revision.
   static func description(of entry: RevisionArchive.Entry) -> JSONValue {
     var description: JSONObject = [
       "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
@@ -134,7 +133,6 @@ package enum RevisionDocument {
     return .object(description)
   }
 
-  /// What `description` gave.
   static func entry(_ json: JSONValue) -> RevisionArchive.Entry? {
     guard let revision = json["revision"]?.stringValue,
       let loadedAt = json["loaded_at"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }),

@@ -41,7 +41,6 @@ final class Subject {
   /// The record's bytes, none for a subject without events; valid until the record changes.
   var record: ByteView { ByteView(start: block + nameCount, count: recordCount, until: changes) }
 
-  /// Copies another record in.
   func setRecord(_ bytes: ByteView) {
     if bytes.count > recordCapacity { growRecord(to: bytes.count) }
     if let start = bytes.baseAddress { (block + nameCount).copyMemory(from: start, byteCount: bytes.count) }

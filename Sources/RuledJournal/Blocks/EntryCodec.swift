@@ -38,7 +38,6 @@ struct EntryCodec {
 
   // MARK: Writing
 
-  /// Appends an entry.
   mutating func write(_ view: EntryView, into buffer: ByteBuffer) {
     let isSame = ByteOrder.equal(view.revision, revision.bytes)
     writeHead(view, isSame ? Self.hasSameRevision : 0, into: buffer)
@@ -187,7 +186,6 @@ struct RepeatedPart {
   /// The buffer in which the next one is put together.
   private var next = ByteBuffer(capacity: 256)
 
-  /// Appends the next one.
   mutating func write(_ bytes: ByteView, into buffer: ByteBuffer) {
     let before = last.bytes
     let prefix = ByteOrder.commonPrefix(of: before, bytes)

@@ -56,7 +56,6 @@ struct DistinctHashes {
   static let free: UInt64 = 0
   private static let fewest = 1 << 12
 
-  /// No hashes.
   init() { slots = [UInt64](repeating: Self.free, count: Self.fewest) }
 
   /// Adds a hash unless it is there.
@@ -72,7 +71,6 @@ struct DistinctHashes {
     count += 1
   }
 
-  /// Removes all.
   mutating func removeAll() { self = DistinctHashes() }
 
   private mutating func grow() {

@@ -20,7 +20,6 @@ struct JournalFile {
   static let headerBytes = 8
   static let trailerBytes = 16
 
-  /// Its path.
   let path: String
   /// Its blocks of entries and gaps.
   let blocks: [Block]

@@ -3,7 +3,6 @@ import RuledStore
 
 /// Writes one file of the journal, block by block.
 final class JournalFileWriter {
-  /// Its path.
   let path: String
   /// The offset at which the durable blocks end.
   private(set) var durableEnd: Int
@@ -13,7 +12,6 @@ final class JournalFileWriter {
   /// For each block its offset, header and filter.
   private let index = ByteBuffer(capacity: 64 << 10)
 
-  /// Begins a file.
   init(creating path: String, _ files: any FileSystem) throws(StoreError) {
     self.path = path
     file = try files.open(path, .create)
@@ -83,7 +81,6 @@ final class JournalFileWriter {
 
 /// What is known of a file without reading its blocks.
 struct FileSummary: Equatable {
-  /// Its path.
   let path: String
   /// The first sequence that it covers.
   var first: UInt64
@@ -115,7 +112,6 @@ struct FileSummary: Equatable {
     isComplete = file.isComplete
   }
 
-  /// Counts a block.
   mutating func add(_ header: BlockHeader) {
     if first == 0 { first = header.first }
     last = header.last

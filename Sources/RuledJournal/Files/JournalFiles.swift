@@ -3,7 +3,6 @@ import RuledStore
 
 /// The files in a journal's folder, the earliest first, and the gaps between them.
 struct JournalFiles: Sendable {
-  /// The files.
   var summaries: [FileSummary] = []
   /// What is missing between the first and the last entry.
   var gaps: [JournalGap] = []
@@ -20,7 +19,6 @@ struct JournalFiles: Sendable {
 
   static let salvageReason = "the log was damaged, and --salvage left out what could not be read"
 
-  /// No files.
   init() {}
 
   /// The files in a folder.

@@ -32,7 +32,6 @@ package struct JournalRecord {
 
   /// Where the event comes from.
   let origin: JournalEntry.Origin
-  /// The flags.
   let flags: Flags
   /// When the event was evaluated, in microseconds.
   let at: Int64
@@ -66,7 +65,6 @@ package struct JournalRecord {
     for part in [outcome.revision, outcome.decisions, outcome.effects, outcome.failures] { write(part, into: head) }
   }
 
-  /// Appends a string.
   package static func write(_ part: ByteView, into head: ByteBuffer) {
     head.append(small: UInt64(part.count))
     head.append(part)

@@ -117,7 +117,6 @@ struct HostArguments {
 
   init(_ values: UnsafeBufferPointer<rb_value>) { self.values = values }
 
-  /// How many there are.
   var count: Int { values.count }
 
   /// The string at `index`; `what` names it in messages.
@@ -140,7 +139,6 @@ struct HostArguments {
     String(decoding: try bytes(index, what), as: UTF8.self)
   }
 
-  /// The number at `index`.
   func number(_ index: Int, _ what: String) throws(HostRefusal) -> Double {
     guard index < values.count else { throw HostRefusal("\(what) is missing") }
     switch values[index].type {
@@ -169,20 +167,16 @@ struct HostAnswers {
     buffer.removeAll()
   }
 
-  /// Adds nil.
   mutating func addNil() { add(rb_value()) }
 
-  /// Adds a boolean.
   mutating func add(_ value: Bool) {
     add(rb_value(type: RB_BOOLEAN, integer: value ? 1 : 0, number: 0, text: rb_slice()))
   }
 
-  /// Adds an integer.
   mutating func add(_ value: Int) {
     add(rb_value(type: RB_INTEGER, integer: Int64(value), number: 0, text: rb_slice()))
   }
 
-  /// Adds a float.
   mutating func add(_ value: Double) { add(rb_value(type: RB_NUMBER, integer: 0, number: value, text: rb_slice())) }
 
   /// Adds the content of `buffer` as a string or as JSON; it must be the last result with bytes.

@@ -264,7 +264,6 @@ package protocol RuleHost: AnyObject {
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
   /// Appends what identifies the event; the ids that rules make are derived from it.
   func identity(into buffer: ByteBuffer)
-  /// Appends the event's subject.
   func subject(into buffer: ByteBuffer)
 }
 
@@ -276,7 +275,6 @@ package protocol TestHost: AnyObject {
 
 /// Why a test's call was refused.
 package struct TestFailure: Error, Sendable {
-  /// The reason.
   package var message: String
 
   /// A refusal with its reason.

@@ -167,9 +167,7 @@ package struct LibraryFunction: Sendable {
 
   /// The name as rules call it, such as `calendar.day`; of a method of tests, `t:event`.
   package let name: String
-  /// The parameters, in order.
   package let parameters: [Value]
-  /// The results, in order.
   package let results: [Value]
   /// What it does, in a sentence.
   package let about: String

@@ -14,7 +14,6 @@ package final class Coverage {
   private var texts: [String: (file: SourceFile, text: [UInt8])] = [:]
   private var recent: Set<Int> = []
 
-  /// Nothing has run yet.
   package init() {}
 
   /// The parts that began since the last call.
@@ -48,12 +47,10 @@ package final class Coverage {
 
 /// A function or a branch of a file.
 package struct CoveredPart: Sendable, Equatable {
-  /// What it is.
   package enum Kind: Sendable, Equatable { case function, branch }
 
   /// Its number in the coverage.
   package let number: Int
-  /// What it is.
   package let kind: Kind
   /// The line on which it begins.
   package let line: Int
@@ -137,7 +134,6 @@ func addRuns(context: UnsafeMutableRawPointer?, path: rb_slice, line: Int32, run
   Unmanaged<Coverage>.fromOpaque(context).takeUnretainedValue().add(runs, line: Int(line), of: path.text)
 }
 
-/// Collects lines of code.
 private final class LineList {
   var lines: [Int] = []
 }

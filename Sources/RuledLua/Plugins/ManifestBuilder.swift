@@ -239,7 +239,6 @@ extension JSONValue {
 
 /// The errors in a plugin's declarations, collected while it is loaded to its end, and the modules that it required.
 package final class LoadNotes {
-  /// A wrong declaration.
   package struct Note: Sendable {
     /// The error and its position.
     package var error: LoadError
@@ -255,7 +254,6 @@ package final class LoadNotes {
   package internal(set) var manifest = PluginManifest()
   private var located = 0
 
-  /// Empty notes.
   package init() {}
 
   /// Adds an error in the current declaration; `locate` then adds its position.

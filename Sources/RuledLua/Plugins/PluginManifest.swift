@@ -31,9 +31,7 @@ package struct PluginManifest: Sendable {
     package var arguments: DataSchema?
   }
 
-  /// The plugin's name.
   package internal(set) var name = ""
-  /// Its version.
   package internal(set) var version = ""
   /// What it is for, in a sentence.
   package internal(set) var about = ""
@@ -49,11 +47,9 @@ package struct PluginManifest: Sendable {
   package internal(set) var sources: [GlobPattern] = []
   /// What it may spend on one event.
   package internal(set) var budget = Budget()
-  /// Its rules.
   package internal(set) var rules: [Rule] = []
   /// The events whose data it describes, in order of declaration.
   package internal(set) var events: [EventDeclaration] = []
-  /// Its queries.
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.
   package internal(set) var hosts: [Handler] = []
@@ -82,7 +78,6 @@ package struct Budget: Sendable, Equatable {
   /// How many microseconds of processor time.
   package var processorTime: Int64
 
-  /// A budget.
   package init(
     instructions: Int = Limits.instructions, memoryBytes: Int = Limits.memoryBytes,
     processorTime: Int64 = Limits.processorTime

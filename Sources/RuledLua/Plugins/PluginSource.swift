@@ -13,7 +13,6 @@ package struct PluginSource: Sendable, Equatable {
   /// The modules of `rules/lib`.
   package let library: [SourceFile]
 
-  /// A plugin's files.
   package init(
     name: String, modules: [SourceFile], data: [SourceFile] = [], tests: [SourceFile] = [], library: [SourceFile] = []
   ) {
@@ -38,7 +37,6 @@ package struct PluginSource: Sendable, Equatable {
 package struct SourceFile: Sendable, Equatable {
   /// The path relative to the rules folder, as in `greeter/plugin.lua`.
   package let path: String
-  /// The content.
   package let text: [UInt8]
   private let functions = SourceFunctions()
 
@@ -77,7 +75,6 @@ package struct LoadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// What is wrong and how to correct it.
   package var message: String
 
-  /// An error.
   package init(file: String, line: Int, _ message: String) {
     self.file = file
     self.line = line

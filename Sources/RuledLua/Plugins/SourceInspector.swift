@@ -10,11 +10,9 @@ package final class SourceInspector {
 
     /// What is done with the global.
     package let kind: Kind
-    /// The global's name.
     package let name: String
     /// The first argument of a call, when it is a constant string.
     package let argument: String
-    /// The line.
     package let line: Int
   }
 

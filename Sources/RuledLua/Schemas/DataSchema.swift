@@ -6,17 +6,13 @@ package import RuledJSON
 ///
 /// A plugin writes a table of members, such as `{ code = "string", amount = "integer?: in cents", items = { "string" } }`.
 package struct DataSchema: Sendable {
-  /// One member.
   package struct Member: Sendable {
-    /// Its name.
     package let name: String
-    /// What it holds.
     package let type: DataType
     /// Whether it may be missing or null.
     package let isOptional: Bool
     /// What it means, as the plugin says after a colon; may be empty.
     package let about: String
-    /// `name` in UTF-8.
     let nameBytes: [UInt8]
   }
 
@@ -44,17 +40,13 @@ package struct DataSchema: Sendable {
   package var names: [String] { members.map(\.name) }
 }
 
-/// What a member holds.
 package indirect enum DataType: Sendable {
   /// Any value but null.
   case any
-  /// A text.
   case string
-  /// `true` or `false`.
   case boolean
   /// A whole number of 64 bits; `1.0` is one.
   case integer
-  /// Any number.
   case number
   /// An object with any members.
   case object
@@ -75,7 +67,6 @@ package indirect enum DataType: Sendable {
     self = found.type
   }
 
-  /// The names of types.
   static var names: [String] { named.map(\.name) }
 
   /// The type's name: for one that is made of others, what these are.
@@ -96,7 +87,6 @@ package indirect enum DataType: Sendable {
 
 /// Why a schema is refused, in a sentence for the author of the plugin.
 package struct SchemaError: Error, Sendable {
-  /// What is wrong.
   package let message: String
 
   init(_ message: String) { self.message = message }

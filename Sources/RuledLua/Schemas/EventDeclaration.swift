@@ -3,7 +3,6 @@ package import RuledJSON
 
 /// What a plugin declares about the data of an event type: `event "type" {…}`.
 package struct EventDeclaration: Sendable {
-  /// The event type.
   package let type: String
   /// What it tells, in a sentence; may be empty.
   package let about: String

@@ -1,6 +1,5 @@
 /// A word of a Lua text.
 package struct LuaToken: Sendable, Equatable {
-  /// What the word is.
   package enum Kind: Sendable, Equatable {
     /// A name that is no keyword.
     case name
@@ -14,7 +13,6 @@ package struct LuaToken: Sendable, Equatable {
     case end
   }
 
-  /// What the word is.
   package let kind: Kind
   /// The word as written; of a string, its value.
   package let text: String
@@ -28,7 +26,6 @@ package struct LuaToken: Sendable, Equatable {
 package struct SyntaxError: Error, Sendable, Equatable {
   /// The line, from 1.
   package let line: Int
-  /// What is wrong.
   package let message: String
   /// Whether the only fault so far is too deep nesting, which Lua itself does not refuse.
   let isTooDeep: Bool
@@ -57,7 +54,6 @@ struct LuaLexer {
 
   init(_ text: [UInt8]) { self.text = text }
 
-  /// The next word.
   mutating func next() throws(SyntaxError) -> LuaToken {
     try skipSpace()
     let start = position

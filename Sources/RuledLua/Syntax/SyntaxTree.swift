@@ -77,7 +77,6 @@ package struct SyntaxNode: Sendable {
     }
   }
 
-  /// What it is.
   package let kind: Kind
   /// Its bytes in the text.
   package var range: Range<Int>
@@ -115,9 +114,7 @@ package struct SyntaxNode: Sendable {
 
 /// A Lua text as a tree, with its variables.
 package struct SyntaxTree: Sendable {
-  /// A local variable.
   package struct Local: Sendable {
-    /// Its name.
     package let name: String
     /// The line of its declaration.
     package let line: Int

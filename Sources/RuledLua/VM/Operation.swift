@@ -12,11 +12,9 @@ public enum Operation {
   public struct Effect {
     /// The name of the sink.
     public let sink: Bytes
-    /// The effect's type.
     public let type: Bytes
     /// JSON.
     public let data: Bytes
-    /// The effect's id.
     public let id: Bytes
     /// Whether the rule gave a key: the effect is then recorded once for its subject.
     public let isKeyed: Bool
@@ -136,7 +134,6 @@ public struct Operations: RandomAccessCollection {
   @inlinable
   public func rule(at index: Int) -> Int { Int(operations[index].rule) }
 
-  /// The operation at `index`.
   @inlinable
   @inline(__always)
   public subscript(index: Int) -> Operation {

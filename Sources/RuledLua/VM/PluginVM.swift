@@ -6,9 +6,7 @@ package import RuledJSON
 ///
 /// A rule that exceeds its budget is stopped for good and leaves the VM unusable: `isDead` is then true, and a new one must be built.
 package final class PluginVM {
-  /// The plugin's files.
   package let source: PluginSource
-  /// What it declared.
   package var manifest: PluginManifest { builder.manifest }
   /// Answers what rules ask.
   ///
@@ -184,7 +182,6 @@ package final class PluginVM {
 
 /// How a call into a plugin ended.
 package enum CallResult {
-  /// It ran.
   case done
   /// The rule's `when` was false.
   case skipped

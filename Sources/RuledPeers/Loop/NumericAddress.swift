@@ -65,7 +65,6 @@ struct NumericAddress: CustomStringConvertible {
     }
   }
 
-  /// The port.
   var port: UInt16 {
     withUnsafePointer(to: storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }

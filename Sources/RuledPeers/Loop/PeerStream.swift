@@ -12,7 +12,6 @@ protocol StreamOwner: AnyObject {
   func wrote()
   /// The peer has closed its side: nothing more comes.
   func inputDidEnd()
-  /// The connection broke.
   func ended(_ reason: String)
   /// Nothing can be written any more; what the peer sent before can still be read.
   func writeFailed(_ reason: String)
@@ -54,7 +53,6 @@ final class PeerStream {
     UnsafeMutableRawPointer(tcp).assumingMemoryBound(to: uv_stream_t.self)
   }
 
-  /// Sets the owner.
   func attach(_ owner: any StreamOwner) { self.owner = owner }
 
   /// Begins to connect; `connected` is called later.
@@ -92,7 +90,6 @@ final class PeerStream {
     }
   }
 
-  /// Reads from now on.
   func startReading() { uv_read_start(handle, streamWantsRoom, streamRead) }
 
   /// Leaves further input in the system's buffers.
@@ -109,7 +106,6 @@ final class PeerStream {
     precondition(status == 0 || isClosed, "a write to an open stream is taken")
   }
 
-  /// Ends the writing side.
   func endWriting() { uv_shutdown(ending, handle, nil) }
 
   /// Writes what the system accepts at once; for the last bytes before `close`.

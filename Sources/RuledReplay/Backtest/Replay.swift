@@ -13,13 +13,10 @@ package final class Replay {
 
   /// What a replay begins with.
   struct Setup: Sendable {
-    /// Makes the rules.
     var rules: Rules
     /// The limits of both sides.
     var configuration: Configuration
-    /// The baseline's store.
     var baseline: any StateStore
-    /// The candidate's store.
     var candidate: any StateStore
     /// The messages and timers of the record; nil if all entries are events of clients.
     var recorded: RecordedHistory?
@@ -34,7 +31,6 @@ package final class Replay {
     }
   }
 
-  /// How a replay ended.
   package enum Ending {
     /// All entries were played, and this was found.
     case compared(Comparison)

@@ -5,7 +5,6 @@
 package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
   /// A thing that was counted.
   package struct Entry: Sendable {
-    /// What was counted.
     package var thing: Thing
     /// How often, at least.
     package var count: Int
@@ -75,7 +74,6 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 
 /// For counts without notes.
 package struct NoNote: Sendable {
-  /// Nothing to note.
   package init() {}
 }
 

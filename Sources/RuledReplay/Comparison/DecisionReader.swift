@@ -3,15 +3,12 @@ import RuledJSON
 
 /// What names a decision: its plugin and its key.
 struct DecisionName: Hashable, Sendable {
-  /// The plugin's name.
   var plugin: String
-  /// The decision's key.
   var key: String
 }
 
 /// One decision of an event.
 struct Decision {
-  /// What names it.
   var name: DecisionName
   /// Its value as JSON.
   var value: [UInt8]

@@ -7,9 +7,7 @@ import RuledJSON
 package struct DecisionTally {
   /// The figures of one plugin and key.
   struct Figures: Sendable {
-    /// The plugin's name.
     var plugin: String
-    /// The decision's key.
     var key: String
     /// How often both sides decided the same value.
     var equal = 0
@@ -47,13 +45,9 @@ package struct DecisionTally {
 
   /// An event that a decision changed for.
   package struct Example: Sendable {
-    /// How the decision changed.
     package enum Kind: String, Sendable { case changed, new, gone }
-    /// How the decision changed.
     package var kind: Kind
-    /// The event's subject.
     package var subject: String
-    /// The event's id.
     package var event: String
     /// The sequence of the entry with which it happened.
     var position: UInt64
@@ -82,7 +76,6 @@ package struct DecisionTally {
   private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
   private let reader = DecisionReader()
 
-  /// A tally of nothing.
   package init() {}
 
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.

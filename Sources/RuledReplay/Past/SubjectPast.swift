@@ -16,7 +16,6 @@ package final class SubjectPast {
   package enum Moment: Sendable, Equatable {
     /// After the event that made this version.
     case version(UInt64)
-    /// At that time.
     case time(Timestamp)
     /// Right before the last event with that id.
     case event(id: String)
@@ -24,16 +23,13 @@ package final class SubjectPast {
 
   /// What a past is read from.
   package struct Sources {
-    /// The journal.
     package let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.
     package let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
-    /// The limits.
     package let configuration: Configuration
     /// Copies what a snapshot holds of a subject.
     package let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
 
-    /// Sources.
     package init(
       journal: any JournalSource, configuration: Configuration,
       revision: @escaping (_ revision: String) throws(StoreError) -> RevisionArchive.Revision,
@@ -46,7 +42,6 @@ package final class SubjectPast {
     }
   }
 
-  /// The subject.
   package let subject: String
   private let sources: Sources
   private let lua: LuaWorker

@@ -65,13 +65,10 @@ package struct DecisionDetails: Sendable {
     package var before: JSONValue
     /// What the candidate has there; null for nothing.
     package var after: JSONValue
-    /// How often.
     package var count: Int
   }
 
-  /// The plugin's name.
   package var plugin: String
-  /// The decision's key.
   package var key: String
   /// The commonest changes within values.
   package var members: [Member]

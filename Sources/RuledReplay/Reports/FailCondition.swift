@@ -2,7 +2,6 @@ package import RuledCore
 
 /// A limit that a change of rules has to keep, as `--fail-on` states it: `changed > 1%`.
 package struct FailCondition: Sendable, Equatable {
-  /// What is limited.
   package enum Measure: String, Sendable, CaseIterable {
     /// The events that came out differently.
     case changed
@@ -16,7 +15,6 @@ package struct FailCondition: Sendable, Equatable {
 
   /// The condition as it was written.
   package let text: String
-  /// What is limited.
   package let measure: Measure
   /// The limit: a share from 0 on, or a count.
   package let limit: Double

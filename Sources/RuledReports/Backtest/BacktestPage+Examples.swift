@@ -83,11 +83,8 @@ extension BacktestPage {
 
 /// An event that came out differently, explained under both rules: which rules fired, and what they did.
 package struct BacktestExample {
-  /// The event's subject.
   let subject: String
-  /// The event's id.
   let event: String
-  /// The event's type.
   let type: String
   /// How it came out on each side, one finding a line, with the rules that fired and those that did not.
   let lines: (baseline: [String], candidate: [String])
@@ -140,7 +137,6 @@ package struct BacktestExample {
 ///
 /// Lines are compared by their parts, which end after each comma: of a long list only what differs is marked.
 struct LineDifferences {
-  /// A line in parts.
   struct Line {
     /// How many characters wide its beginning is, the branches of the tree.
     var indent: Int

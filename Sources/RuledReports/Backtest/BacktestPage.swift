@@ -19,7 +19,6 @@ package struct BacktestPage {
     self.examples = examples
   }
 
-  /// The whole page.
   package var text: String {
     var page = HTMLText()
     write(to: &page)

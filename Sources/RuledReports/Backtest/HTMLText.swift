@@ -1,6 +1,5 @@
 /// Writes HTML: elements around escaped text, and charts as inline SVG.
 struct HTMLText {
-  /// The HTML so far.
   private(set) var text = ""
 
   /// Writes HTML as it is.
@@ -98,7 +97,6 @@ extension String {
 
 /// The style of a backtest's page, for light and dark themes and for phones.
 enum BacktestPageStyle {
-  /// The rules of CSS.
   static let text = """
     :root { color-scheme: light dark; --ground: #fff; --panel: #f4f5f7; --text: #1c2024; --dim: #5c636d; --line: #d9dce1;
       --equal: #b9c0ca; --changed: #d97706; --new: #15803d; --gone: #b42318; --mark: #fde68a; --markText: #1c2024; }

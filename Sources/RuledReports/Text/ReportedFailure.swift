@@ -2,7 +2,6 @@ package import RuledCore
 
 /// A plugin's failure on an event.
 package struct ReportedFailure: Sendable {
-  /// The plugin that failed.
   package var plugin: String
   /// The rule, query or handler that failed; empty when none is named.
   package var rule: String

@@ -178,12 +178,9 @@ package struct TraceTree {
 
 /// A line of text with lines below it.
 package struct TreeNode {
-  /// The line.
   package var text: String
-  /// What is below it.
   package var children: [TreeNode]
 
-  /// A line.
   package init(_ text: String, _ children: [TreeNode] = []) {
     self.text = text
     self.children = children

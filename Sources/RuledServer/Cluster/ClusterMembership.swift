@@ -17,7 +17,6 @@ final class ClusterMembership: Sendable {
     var handler: (@Sendable () -> Void)?
   }
 
-  /// The node.
   let node: ClusterNode
   /// Lets the nodes agree on rules.
   let agreement: RulesAgreement

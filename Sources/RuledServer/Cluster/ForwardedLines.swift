@@ -8,7 +8,6 @@ import RuledWire
 /// Lines are passed on unchanged, and unanswered requests are counted. So when the tunnel breaks, each of them gets an error, and the
 /// connection stays.
 final class ForwardedLines {
-  /// The client.
   let connection: Connection
   private let loop: EventLoop
   private let client: PeerClient

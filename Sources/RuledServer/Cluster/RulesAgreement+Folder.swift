@@ -88,7 +88,6 @@ extension RulesAgreement {
 private enum FolderAnswer {
   /// It offers the rules under this revision.
   case offered(String)
-  /// They do not load.
   case failed(ReloadError)
 
   /// The answer of that text; nil if it is none.
@@ -103,7 +102,6 @@ private enum FolderAnswer {
     }
   }
 
-  /// Its text.
   var text: String {
     switch self {
     case .offered(let revision): JSONValue.object(["revision": .string(revision)]).text

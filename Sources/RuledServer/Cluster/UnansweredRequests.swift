@@ -17,7 +17,6 @@ struct UnansweredRequests {
   /// How many watches are open: their client gets notifications that answer no request.
   private(set) var watches = 0
 
-  /// No requests.
   init() {}
 
   /// The number of lines without an answer.
@@ -106,7 +105,6 @@ enum ReplyHead {
   case answer(id: ByteView, isError: Bool)
   /// It answers a batch; the first answer is for this id.
   case batch(firstID: ByteView)
-  /// It answers no request.
   case notification
 
   private static let start: StaticString = "{\"jsonrpc\":\"2.0\",\"id\":"

@@ -8,7 +8,6 @@ struct CommitQueue {
   /// A submission whose result is not known yet.
   struct Entry {
     let submission: Submission
-    /// Whose it is.
     let worker: Int
     /// The number that the store gave it; nil when it was refused, and only waits for the results of those before it.
     let number: UInt64?
@@ -140,11 +139,9 @@ struct CommitQueue {
 /// While it collects, its batch is the one that the worker's evaluator fills. Once it is durable it only gets read: each worker that has connections which
 /// wait for some of its replies sends these, and the last one that is done with it recycles it.
 final class Submission: @unchecked Sendable {  // its worker's until it is submitted, read-only once it is durable
-  /// What is committed.
   private(set) var batch: CommitBatch
   /// The bytes of the replies.
   let replyBytes = ByteBuffer(capacity: 64 << 10)
-  /// The replies.
   private(set) var replies: [PendingReply] = []
   /// The workers whose connections wait for a reply, but for those that wait for a cascade too.
   private(set) var recipients = WorkerSet()
@@ -155,13 +152,11 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
 
-  /// A submission without replies.
   init(_ batch: CommitBatch) { self.batch = batch }
 
   /// Whether there is neither anything to write nor anybody who waits.
   var isEmpty: Bool { batch.isEmpty && replies.isEmpty && batch.awaited.isEmpty }
 
-  /// Adds a reply.
   func append(_ reply: PendingReply) {
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
@@ -212,7 +207,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
 
 /// A reply that leaves once a commit batch is durable.
 struct PendingReply: Sendable {
-  /// Where it goes.
   let target: ReplyTarget
   /// Which part of the submission's reply bytes it is.
   let range: Range<Int>
@@ -224,13 +218,11 @@ struct PendingReply: Sendable {
   let isRead: Bool
 }
 
-/// Where a reply goes.
 struct ReplyTarget: Sendable {
   /// What sends a reply to the client.
   enum Receiver: Sendable, Hashable {
     /// The worker that has the connection.
     case worker(Int)
-    /// The HTTP server.
     case http
   }
 
@@ -240,12 +232,10 @@ struct ReplyTarget: Sendable {
   let batch: UInt64
   /// Its slot in the request batch.
   let slot: Int
-  /// What sends the reply.
   let receiver: Receiver
   /// Whether the client may call what only administrators may.
   let isAdmin: Bool
 
-  /// A target.
   init(_ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool) {
     self.receiver = receiver
     self.connection = connection
@@ -259,7 +249,6 @@ struct ReplyTarget: Sendable {
 struct WorkerSet: Sendable {
   private var bits: UInt64 = 0
 
-  /// Adds a worker.
   mutating func insert(_ worker: Int) { bits |= 1 << UInt64(min(worker, 63)) }
 
   /// Adds the workers of another set.

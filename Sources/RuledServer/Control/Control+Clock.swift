@@ -63,7 +63,6 @@ extension Control {
 enum StoredClock {
   private static let value = StoredValue(name: "clock")
 
-  /// Stores the clock's value.
   static func write(_ context: EngineContext) {
     value.write(to: context, durable: true) {
       $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
@@ -95,7 +94,6 @@ struct StoredValue {
     }
   }
 
-  /// Stores what `body` appends.
   func write(to store: any StateStore, durable: Bool = true, _ body: (ByteBuffer) -> Void) throws(StoreError) {
     let value = ByteBuffer()
     body(value)

@@ -213,11 +213,8 @@ enum ControlMessage: Sendable {
 
 /// A method that the control thread executes.
 enum ControlTask: Sendable {
-  /// Load the rules again.
   case reload
-  /// Try parked events again.
   case retry(ParkedSelection)
-  /// Drop parked events.
   case drop(ParkedSelection)
   /// Set or advance the manual clock.
   case clock(ClockParams)
@@ -241,6 +238,5 @@ enum ControlTask: Sendable {
 struct ControlCaller: Sendable {
   /// The request's id as JSON text, nil for a notification.
   let id: [UInt8]?
-  /// Where the reply goes.
   let target: ReplyTarget
 }

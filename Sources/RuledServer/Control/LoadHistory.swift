@@ -12,7 +12,6 @@ final class LoadHistory: Sendable {
 
   private let series = Mutex([LoadSeries(seconds: 1, length: 300), LoadSeries(seconds: 10, length: 360)])
 
-  /// A history without samples.
   init() {}
 
   /// Takes the sample of a second, which ends at that time of the wall clock.
@@ -40,7 +39,6 @@ struct LoadTotals {
 
   /// The events that clients sent.
   var events = 0
-  /// The plugins by name.
   var plugins: [String: Plugin] = [:]
   /// How long clients' events took.
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
@@ -49,10 +47,8 @@ struct LoadTotals {
   /// Effects that wait for their delivery.
   var effects = 0
 
-  /// Nothing.
   init() {}
 
-  /// The present counts.
   init(_ services: Services) {
     events = services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) }
     for worker in services.figures { latency.add(worker.commits.latency) }

@@ -19,7 +19,6 @@ final class Reloads: Sendable {
     case task(RulesTask, ControlCaller)
     /// Build Lua VMs ahead: one of them was taken.
     case machines
-    /// End the thread.
     case end
   }
 

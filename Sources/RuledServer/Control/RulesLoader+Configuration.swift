@@ -1,7 +1,6 @@
 import RuledCore
 import RuledEngine
 
-/// Reading the configuration again.
 extension RulesLoader {
   /// Reads the configuration: nil if it is unchanged, true if a new one holds, false if it is wrong and the old one holds.
   func reconfigure() -> Bool? {

@@ -15,11 +15,9 @@ final class RulesLoader {
   let path: String
   let readConfiguration: ConfigurationReader
   private var watcher: DirectoryWatcher?
-  /// The rules in force.
   var catalog: Catalog
   /// The rules that are in force instead of the folder's, nil while the folder's are.
   var held: HeldRules?
-  /// The last rollout.
   var rollout: RolloutState?
   /// The rules that are tried on some subjects, while a rollout runs.
   var candidate: Catalog?

@@ -46,7 +46,6 @@ final class TimerService {
   /// Begins with the timers that became due while the daemon was down.
   func start() { fireDue() }
 
-  /// Fires nothing more.
   func stop() {
     isStopped = true
     alarm?.stop()

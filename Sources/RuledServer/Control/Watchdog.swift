@@ -18,7 +18,6 @@ final class Watchdog {
     timer = try services.notifier.watchdogTimer(on: loop) { [unowned self] in ask() }
   }
 
-  /// Stops.
   func close() { timer?.close() }
 
   /// Asks all workers.

@@ -27,7 +27,6 @@ final class DaemonConnection: ConnectionHandler {
 
   /// An error that the daemon has answered.
   struct CallError: Error, CustomStringConvertible {
-    /// The daemon's sentence.
     let description: String
   }
 

@@ -40,7 +40,6 @@ struct Administrators: Sendable {
 
 /// A client whose connection another node has carried here, as that node describes it.
 struct CarriedClient: Sendable, Equatable {
-  /// The node.
   let node: String
   /// Whether it may call every method.
   let isAdmin: Bool

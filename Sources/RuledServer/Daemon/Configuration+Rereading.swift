@@ -1,7 +1,6 @@
 import RuledCore
 import RuledEngine
 
-/// Reads the configuration again.
 typealias ConfigurationReader = @Sendable () throws(StartError) -> Configuration
 
 /// What a configuration that is read again changes while the daemon runs.

@@ -27,7 +27,6 @@ package final class DaemonStatus: Sendable {
   /// The state of a daemon that has just started.
   init() {}
 
-  /// The rules in force.
   var catalog: Catalog? { values.withLock { $0.catalog } }
 
   /// Why the rules in the folder do not load; nil if they do.
@@ -44,7 +43,6 @@ package final class DaemonStatus: Sendable {
     }
   }
 
-  /// The last rollout.
   var rollout: RolloutState? { values.withLock { $0.rollout } }
 
   /// Sets the last rollout, and the rules that it tries while it runs.
@@ -146,7 +144,6 @@ package final class DaemonStatus: Sendable {
     (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
   }
 
-  /// What is wrong.
   private struct Findings {
     /// A sentence each.
     var problems: [String] = []
@@ -387,7 +384,6 @@ package final class DaemonStatus: Sendable {
 
 /// The loads of rules and configuration since the start; the one at the start is the first.
 struct ReloadFigures: Sendable {
-  /// How many loaded.
   var succeeded = 0
   /// How many did not, so that what was in force stayed.
   var failed = 0
@@ -397,7 +393,6 @@ struct ReloadFigures: Sendable {
 
 /// Where the rules in force come from.
 enum RulesOrigin: Sendable {
-  /// The rules folder.
   case folder
   /// The last good ones from the store, as those in the folder do not load.
   case stored

@@ -12,7 +12,6 @@ final class Refusals: Sendable {
     case sites
     /// A request, among `limits.in_flight`.
     case inFlight = "in_flight"
-    /// A watch.
     case watches
   }
 
@@ -29,7 +28,6 @@ final class Refusals: Sendable {
   private let entries = Mutex<[Reason: Entry]>([:])
   private let log: any EventLog
 
-  /// None yet.
   init(log: any EventLog) { self.log = log }
 
   /// Counts a refusal; `text` says what was refused and why, `now` is in nanoseconds of the monotonic clock.

@@ -98,7 +98,6 @@ package final class Services: Sendable {
   /// The present configuration: that of the start, except for what a reload may change.
   var configuration: Configuration { current.withLock { $0.configuration } }
 
-  /// The present administrators.
   var admins: Administrators { current.withLock { $0.admins } }
 
   /// Those who may lease effects: the administrators that are always there, and the configured couriers.

@@ -18,7 +18,6 @@ final class HTTPConnection {
     case ending
     /// All is sent; further bytes of the client are dropped, so that it can read the response before the socket is closed.
     case lingering
-    /// The socket is closed.
     case closed
   }
 
@@ -257,7 +256,6 @@ final class HTTPConnection {
 
   // MARK: Answering
 
-  /// Answers the current request.
   func respond(_ response: HTTPResponse) {
     guard phase == .answering else { return }
     if table.server.isDraining { options.closesConnection = true }

@@ -8,7 +8,6 @@ final class HTTPExchange: Sendable {
   let token: UInt64
   /// The number of its connection.
   let connection: UInt64
-  /// Who sent the request.
   let peer: HTTPPeer
   /// The request line and the fields.
   let head: HTTPRequestHead
@@ -35,11 +34,8 @@ final class HTTPExchange: Sendable {
   /// Notes that its connection has closed.
   func abandon() { abandoned.store(true, ordering: .relaxed) }
 
-  /// The HTTP method.
   var method: String { head.method }
-  /// The target.
   var target: HTTPTarget { head.target }
-  /// The header fields.
   var headers: HTTPHeaders { head.headers }
 
   /// Stores the requests of the exchange; returns the indices of those to send first.
@@ -76,9 +72,7 @@ final class HTTPExchange: Sendable {
 
 /// The JSON-RPC requests of one HTTP request: a single one, or an array that is executed in order.
 struct RPCRequests: Sendable {
-  /// One request.
   struct Request: Sendable {
-    /// The request as text.
     let text: [UInt8]
     /// The worker that executes it.
     let worker: Int
@@ -87,7 +81,6 @@ struct RPCRequests: Sendable {
   /// The memory of a request and its reply beside their texts, in bytes.
   private static let overhead = 128
 
-  /// The requests.
   let requests: [Request]
   /// Whether the response is an array of the replies.
   let isArray: Bool
@@ -102,7 +95,6 @@ struct RPCRequests: Sendable {
   /// A single request; `page` names the member of its result that is the response, if it is a page.
   init(_ request: Request, page: String? = nil) { self.init([request], isArray: false, page) }
 
-  /// An array of requests.
   init(array requests: [Request]) { self.init(requests, isArray: true, nil) }
 
   private init(_ requests: [Request], isArray: Bool, _ page: String?) {

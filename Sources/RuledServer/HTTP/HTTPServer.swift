@@ -20,9 +20,7 @@ final class HTTPServer: Sendable {
     case readChanges
     /// Send a comment to each client that watches, so that both sides notice a broken connection.
     case sendHeartbeats
-    /// End all streams.
     case endStreams
-    /// End the thread.
     case stop
   }
 
@@ -168,7 +166,6 @@ final class HTTPServer: Sendable {
   static let shuttingDown = HTTPResponse(
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
-  /// Receives a worker's reply.
   func receive(_ reply: ByteView, for target: ReplyTarget) {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
@@ -255,7 +252,6 @@ extension Services {
     } catch { done() }
   }
 
-  /// Ends the server.
   func stopHTTP() {
     http.withLock { $0 }?.stop()
     http.withLock { $0 = nil }
@@ -280,7 +276,6 @@ final class HTTPConnectionTable {
   private var lastNumber: UInt64 = 0
   private var timer: LoopTimer?
 
-  /// An empty table.
   init(on loop: EventLoop, server: HTTPServer) throws(SystemError) {
     self.loop = loop
     self.server = server
@@ -324,7 +319,6 @@ final class HTTPConnectionTable {
     oldest.close()
   }
 
-  /// Removes a closed connection.
   func remove(_ connection: HTTPConnection) {
     guard connections.removeValue(forKey: connection.number) != nil else { return }
     placeless.removeAll { $0 == connection.number }
@@ -335,7 +329,6 @@ final class HTTPConnectionTable {
   /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.
   func checkTimeouts(_ now: UInt64) { forEach { $0.checkTimeouts(now) } }
 
-  /// Closes all connections.
   func close() {
     forEach { $0.close() }
     timer?.close()

@@ -10,9 +10,7 @@ import Synchronization
 
 /// The journal of a running daemon, and the requests that read it.
 final class JournalService: Sendable {
-  /// The journal.
   let journal: Journal
-  /// Its store.
   let store: RocksStore
   /// Why the last maintenance failed; nil if it succeeded.
   private let problem = Mutex<String?>(nil)

@@ -8,7 +8,6 @@ struct ClusterMetrics {
   private let snapshots: SnapshotFigures?
   private let refused: Int?
 
-  /// Those of `membership`.
   init(_ membership: ClusterMembership) {
     node = membership.node
     snapshots = membership.snapshotFigures

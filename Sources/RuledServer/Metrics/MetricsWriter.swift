@@ -13,7 +13,6 @@ final class MetricsWriter {
   /// A writer that has written nothing.
   init() {}
 
-  /// The text.
   var text: [UInt8] { Array(buffer.bytes) }
 
   // MARK: Families

@@ -85,6 +85,5 @@ struct CommitFigures: Sendable {
 struct EventStarts: Sendable {
   /// Nanoseconds of the monotonic clock.
   let time: UInt64
-  /// How many events.
   var events: UInt64
 }

@@ -20,7 +20,6 @@ final class RolloutFigures: Sendable {
     candidateSubjects.store(candidate.subjects, ordering: .relaxed)
   }
 
-  /// Begins again.
   func reset() {
     liveEvents.store(0, ordering: .relaxed)
     liveFailures.store(0, ordering: .relaxed)
@@ -29,7 +28,6 @@ final class RolloutFigures: Sendable {
     candidateSubjects.store(0, ordering: .relaxed)
   }
 
-  /// The counts.
   var counts: RolloutCounts {
     RolloutCounts(
       liveEvents: liveEvents.load(ordering: .relaxed), liveFailures: liveFailures.load(ordering: .relaxed),

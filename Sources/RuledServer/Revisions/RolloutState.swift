@@ -27,7 +27,6 @@ struct RolloutState: Sendable {
   var percent: Double
   /// When it is aborted by itself; nil for never.
   let abortOn: FailCondition?
-  /// Whether it runs.
   var stage = Stage.running
   /// Why it was aborted; nil while it runs and when it was promoted.
   var reason: String?
@@ -38,7 +37,6 @@ struct RolloutState: Sendable {
   /// How long the plugins of both sides take, since the rollout or the daemon began; nil for a rollout that an earlier process ended.
   var times: RunTimes?
 
-  /// The share.
   var share: SubjectShare { SubjectShare(percent: percent, revision: candidate) }
 
   /// What `health` says while it runs.

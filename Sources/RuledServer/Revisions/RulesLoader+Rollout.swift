@@ -7,7 +7,6 @@ import RuledWire
 
 /// Rollouts: other rules for a share of the subjects, for real.
 extension RulesLoader {
-  /// Whether a rollout runs.
   var isRollingOut: Bool { rollout?.stage == .running }
 
   /// Tries rules on a share of the subjects.

@@ -7,11 +7,9 @@ import RuledStore
 extension RulesLoader {
   /// The rules that a daemon starts with, and why they are not the folder's.
   struct Start {
-    /// The rules in force.
     var catalog: Catalog
     /// The rules that hold in the place of the folder's.
     var held: HeldRules?
-    /// The last rollout.
     var rollout: RolloutState?
     /// The rules that are tried, while a rollout runs.
     var candidate: Catalog?

@@ -5,7 +5,6 @@ import RuledWire
 
 /// A method that the loader's thread executes, as it concerns the rules in force.
 enum RulesTask: Sendable {
-  /// List the revisions.
   case revisions
   /// Show the sources of a revision.
   case revision(String)
@@ -19,7 +18,6 @@ enum RulesTask: Sendable {
   case rolloutStart(RolloutStartParams)
   /// Change the share, in percent.
   case rolloutSet(Double)
-  /// Show the last rollout.
   case rolloutStatus
   /// Put the rules that are tried in force for all.
   case rolloutPromote
@@ -29,7 +27,6 @@ enum RulesTask: Sendable {
   case shadowStart(ShadowStartParams)
   /// Show what they made otherwise.
   case shadowStatus
-  /// End that.
   case shadowStop
 }
 

@@ -187,7 +187,6 @@ final class Shadow: Sendable {
 
 /// Shadows: rules that see live events beside the live rules, and change nothing.
 extension RulesLoader {
-  /// Begins a shadow.
   func startShadow(_ params: ShadowStartParams) throws(RequestError) -> JSONValue {
     guard let journal = services.journal else {
       throw RequestError(
@@ -216,7 +215,6 @@ extension RulesLoader {
     } catch { throw RequestError(.unavailable, "the shadow can't begin: \(error)") }
   }
 
-  /// The shadow that runs.
   func runningShadow() throws(RequestError) -> Shadow {
     guard let shadow = services.shadow.withLock({ $0 }) else { throw RequestError(.notFound, "no shadow runs") }
     return shadow

@@ -3,7 +3,6 @@ import RuledLua
 
 /// A receiver with a URL: where requests go, and what they carry.
 final class URLReceiver {
-  /// The configured URL.
   let url: String
   /// The name of the sink.
   let sink: String

@@ -37,7 +37,6 @@ final class DeliveryQueue {
   private var failures = 0
   private var pauses = 0
 
-  /// An empty queue.
   init(plugin: String) { self.plugin = plugin }
 
   /// Whether all effects in the store are loaded.
@@ -231,7 +230,6 @@ final class DeliveryQueue {
 ///
 /// The first is tried until it is delivered, expired or given up, then the next.
 final class SubjectEffects {
-  /// The subject.
   let subject: [UInt8]
   /// How often the first effect was tried without success.
   var tries = 0
@@ -284,7 +282,6 @@ final class SubjectEffects {
     return low
   }
 
-  /// Removes the first effect.
   func removeFirst() {
     head += 1
     tries = 0

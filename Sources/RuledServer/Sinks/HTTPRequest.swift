@@ -6,9 +6,7 @@ struct HTTPRequest {
   var url: String
   /// The method in capital letters.
   var method = "POST"
-  /// The header fields.
   var headers: [(name: String, value: String)] = []
-  /// The body.
   var body: [UInt8] = []
   /// The file with the client's certificate and its key, if the client has one.
   var certificate: String?

@@ -5,7 +5,6 @@ import RuledCore
 final class HTTPTransfer {
   /// The handle; it must have left the multi handle before the transfer is released.
   let easy: UnsafeMutableRawPointer
-  /// Takes the result.
   let completion: (HTTPResult) -> Void
   private let headers: UnsafeMutablePointer<curl_slist>?
   /// The first `keptBytes` bytes of the answer's body.

@@ -23,7 +23,6 @@ struct HandlerRequest: Sendable {
   var method = "POST"
   /// The header fields, as the handler writes them.
   var headers: [(name: String, value: String)] = []
-  /// The body.
   var body: [UInt8] = []
 
   /// The request as `lease` hands it out.

@@ -8,7 +8,6 @@ import Synchronization
 package final class Outbox: Sendable {
   /// A message to the outbox's thread.
   enum Message: Sendable {
-    /// Deliver these committed effects.
     case add([EffectKey])
     /// Scan the store for effects that were not added.
     case scanStore
@@ -39,7 +38,6 @@ package final class Outbox: Sendable {
   /// An outbox before its thread runs.
   init() {}
 
-  /// Adds committed effects.
   func add(_ effects: [EffectKey]) {
     guard !effects.isEmpty else { return }
     guard backlog.wrappingAdd(effects.count, ordering: .relaxed).newValue <= Self.maximumBacklog else {
@@ -91,15 +89,10 @@ package final class Outbox: Sendable {
 
 /// A method that the outbox's thread executes.
 enum OutboxTask: Sendable {
-  /// List undelivered effects.
   case list(EffectsParams)
-  /// Show one undelivered effect.
   case show(EffectSelection)
-  /// Try effects again.
   case resend(EffectSelection)
-  /// Remove effects.
   case drop(EffectSelection)
-  /// Hand out effects.
   case lease(LeaseParams)
   /// Take what came of effects that were handed out.
   case confirm(ConfirmParams)

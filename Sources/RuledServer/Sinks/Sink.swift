@@ -4,17 +4,13 @@ import RuledEngine
 
 /// One sink: how it delivers effects, and the effects that it has to deliver.
 final class Sink {
-  /// How effects are delivered.
   enum Target {
     /// Not configured: effects stay in the store.
     case none
-    /// Sent as HTTP requests.
     case url(URLReceiver)
     /// Handed out to whoever leases them.
     case lease
-    /// Appended to a file.
     case file(SinkFile)
-    /// Written to the log.
     case log
   }
 
@@ -25,7 +21,6 @@ final class Sink {
   let name: String
   /// The configuration that the sink was made with.
   let configuration: Configuration.Sink?
-  /// How effects are delivered.
   let target: Target
   /// The counters of the sink.
   let figures: SinkFigures
@@ -48,7 +43,6 @@ final class Sink {
   /// How many effects are leased.
   var leasedCount = 0
 
-  /// A sink without effects.
   init(name: String, configuration: Configuration.Sink?, figures: SinkFigures) {
     self.name = name
     self.configuration = configuration

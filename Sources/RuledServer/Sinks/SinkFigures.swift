@@ -24,7 +24,6 @@ package final class SinkFigures: Sendable {
   private let unleasedTime = Atomic<UInt64>(0)
   private let deliveries = Mutex(DeliveryRate())
 
-  /// Counters at 0.
   init() {}
 
   /// Effects that the receiver accepted.

@@ -12,14 +12,12 @@ struct StoredEffect {
   let plugin: String
   /// The sink that it is for.
   let sink: String
-  /// Its type.
   let type: String
   /// How it was given up; nil if it was not.
   let mark: Mark?
 
   /// How an effect was given up.
   struct Mark: Equatable {
-    /// The time as text.
     var at: String
     /// How often it was tried before.
     var tries: Int

@@ -25,7 +25,6 @@ enum WatchNews {
   }
 }
 
-/// A connection with watches.
 protocol WatchReceiver: AnyObject {
   /// Whether it takes another piece of news now.
   var hasRoom: Bool { get }
@@ -41,7 +40,6 @@ protocol WatchReceiver: AnyObject {
 final class Watch {
   /// Its number in the daemon.
   let number: Int64
-  /// What it wants.
   let filter: WatchFilter
   fileprivate let client: WatchTable.Client
   /// The sequence of the last change that it got, or had no use for.

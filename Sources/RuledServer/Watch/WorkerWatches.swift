@@ -9,7 +9,6 @@ final class WorkerWatches {
   private let table: WatchTable
   private let buffer = ByteBuffer(capacity: 1024)
 
-  /// No watches.
   init(_ worker: Worker) {
     self.worker = worker
     let services = worker.services

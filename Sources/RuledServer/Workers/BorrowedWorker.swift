@@ -29,7 +29,6 @@ final class BorrowableWorker: Sendable {
   /// Allows borrowing, from the loop's next wait on.
   func allow(_ worker: Worker) { lock.withLock { self.worker = worker } }
 
-  /// Forbids borrowing.
   func forbid() { lock.withLock { worker = nil } }
 
   /// Passes the worker to `body` if it sleeps and nothing waits for it; false otherwise.

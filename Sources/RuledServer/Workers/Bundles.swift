@@ -5,7 +5,6 @@ import RuledEngine
 struct ForwardedRequest: Sendable {
   /// The request, one JSON-RPC object.
   let text: [UInt8]
-  /// Where the reply goes.
   let target: ReplyTarget
 }
 
@@ -13,7 +12,6 @@ struct ForwardedRequest: Sendable {
 ///
 /// Some are parsed and known to be valid. Others are lines of which only the subject was found: if they are requests, they are events of it.
 final class RequestBundle: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
-  /// One request.
   struct Entry {
     let target: ReplyTarget
     let range: Range<Int>
@@ -49,7 +47,6 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
 
 /// Replies in one run of bytes, on their way from one thread to another.
 struct ReplyBundle: Sendable {
-  /// One reply.
   struct Entry: Sendable {
     let target: ReplyTarget
     let range: Range<Int>
@@ -68,7 +65,6 @@ struct ReplyBundle: Sendable {
 
   private var storage: Storage?
 
-  /// A bundle without replies.
   init() {}
 
   /// Whether there are no replies.

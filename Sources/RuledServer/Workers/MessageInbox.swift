@@ -118,7 +118,6 @@ final class MessageInbox {
 
   // MARK: Adding
 
-  /// Adds committed messages.
   func add(_ messages: [CommitBatch.Message]) {
     let isCrowded = waiting.values.contains { $0.sender.waiting > settings.expressLimit }
     for message in messages {

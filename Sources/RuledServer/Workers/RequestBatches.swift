@@ -111,7 +111,6 @@ final class PendingRequestBatch {
     return .wait
   }
 
-  /// Stores a reply.
   fileprivate func add(_ reply: ByteView, at index: Int) {
     replies[index] = Array(reply)
     replyBytes += reply.count
@@ -153,7 +152,6 @@ final class RequestBatches {
     self.table = table
   }
 
-  /// Whether there is none.
   var isEmpty: Bool { batches.isEmpty }
 
   /// Begins to execute a batch on the worker that has its connection.

@@ -21,9 +21,7 @@ final class Worker {
   let services: Services
   let loop: EventLoop
   let evaluator: Evaluator
-  /// Its connections.
   let table: ConnectionTable
-  /// Sends replies.
   let replies: ReplySender
   /// The request batches of its connections.
   let batches: RequestBatches
@@ -233,6 +231,5 @@ enum WorkerMessage: Sendable {
 struct DurableSubmission: Sendable {
   /// The worker that submitted it.
   let worker: Int
-  /// The submission.
   let submission: Submission
 }

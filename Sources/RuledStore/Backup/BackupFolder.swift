@@ -19,7 +19,6 @@ package final class BackupFolder {
     package let sharedBytes: Int
   }
 
-  /// The folder.
   package let path: String
   private let use: FolderUse
 
@@ -141,7 +140,6 @@ package final class BackupFolder {
 
 /// The list of a backup's files: a first line that says what it is, then a line with size and name for each.
 struct BackupList {
-  /// Names and sizes.
   var files: [(name: String, bytes: Int)]
 
   private static let title = "backup of a store of ruled, 1"
@@ -149,7 +147,6 @@ struct BackupList {
   /// The list as it stands in the file.
   var text: String { ([Self.title] + files.map { "\($0.bytes) \($0.name)" }).map { $0 + "\n" }.joined() }
 
-  /// A list of files.
   init(files: [(name: String, bytes: Int)]) { self.files = files }
 
   /// The list of the backup in `folder`.

@@ -10,7 +10,6 @@ package struct FileSum: Sendable, Equatable {
   /// The checksum of its bytes.
   package let sum: UInt64
 
-  /// A file.
   package init(name: String, bytes: Int, sum: UInt64) {
     self.name = name
     self.bytes = bytes

@@ -62,7 +62,6 @@ extension StoreCheckpoints {
 ///
 /// The copy is removed when it is no longer used; `removeAll` removes those that a killed process left.
 package final class StoreCopy: Sendable {
-  /// The copy's folder.
   package let folder: String
 
   /// What the names of copies begin with.

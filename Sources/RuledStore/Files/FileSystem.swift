@@ -6,7 +6,6 @@ package import RuledCore
 ///
 /// A name is durable once its folder has been synced, and the bytes of a file once the file has been.
 package protocol FileSystem: Sendable {
-  /// Opens the file `path`.
   func open(_ path: String, _ mode: FileMode) throws(StoreError) -> any StoreFile
 
   /// Renames a file; replaces the file of the new name if there is one.
@@ -40,7 +39,6 @@ package enum FileMode: Sendable {
 
 /// An open file, which is closed with its last reference.
 package protocol StoreFile: AnyObject, Sendable {
-  /// Its path.
   var path: String { get }
 
   /// How many bytes it has.
@@ -79,7 +77,6 @@ extension StoreFile {
   }
 }
 
-/// The operating system's files.
 package struct SystemFiles: FileSystem {
   /// The files of this host.
   package init() {}

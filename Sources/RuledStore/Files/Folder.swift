@@ -17,7 +17,6 @@ package enum Folder {
     throw StoreError.system("the folder \(path) can't be made", reason)
   }
 
-  /// The parent of `path`.
   private static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])

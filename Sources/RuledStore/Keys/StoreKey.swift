@@ -288,7 +288,6 @@ extension ByteView: KeyPart {
   /// How many bytes there are.
   package var partCount: Int { count }
 
-  /// Appends the bytes.
   package func appendPart(to buffer: ByteBuffer) { buffer.append(self) }
 }
 
@@ -296,6 +295,5 @@ extension [UInt8]: KeyPart {
   /// How many bytes there are.
   package var partCount: Int { count }
 
-  /// Appends the bytes.
   package func appendPart(to buffer: ByteBuffer) { withView { buffer.append($0) } }
 }

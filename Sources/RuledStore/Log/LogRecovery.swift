@@ -6,13 +6,11 @@ import RuledCore
 /// acknowledged or never synced. If a later frame says that the file was synced beyond that commit, they are damage. A file before it must be complete.
 /// Nothing is changed in these files: the header of the next one says where the last one ends.
 struct LogRecovery {
-  /// What was found.
   struct Result {
     /// The segments that may not be in the database, the earliest first.
     var segments: [Segment] = []
     /// The number of the last file with commits, or of the last that was flushed.
     var last: UInt64
-    /// Where that file ends.
     var end = 0
     /// What was left out at the end of the log, for the operator.
     var note: String?
@@ -233,9 +231,7 @@ struct LogRecovery {
 
 /// Damage of the log: bytes or files that were durable and are not what was written.
 struct LogDamage {
-  /// The file.
   let file: String
-  /// Where in the file.
   let offset: Int
   /// What is wrong, and what is lost by it.
   let what: String

@@ -101,15 +101,12 @@ package struct LoggedCommit {
 package struct JournaledWrites {
   /// The head that the journal wrote.
   package fileprivate(set) var head = ByteView.empty
-  /// The event.
   package fileprivate(set) var text = ByteView.empty
   /// The key of the remembered outcome.
   package fileprivate(set) var outcomeKey = ByteView.empty
-  /// The remembered outcome.
   package fileprivate(set) var outcome = ByteView.empty
   /// The key of the subject's record.
   package fileprivate(set) var recordKey = ByteView.empty
-  /// The subject's record.
   package fileprivate(set) var record = ByteView.empty
 }
 

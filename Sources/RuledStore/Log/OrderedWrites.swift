@@ -12,7 +12,6 @@ struct OrderedWrites {
 
   private var offsets: SortedChunks<UInt32>
 
-  /// No writes.
   init() { offsets = SortedChunks(longestChunk: Self.longestChunk) }
 
   /// Writes that are sorted already.

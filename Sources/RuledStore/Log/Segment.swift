@@ -19,7 +19,6 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   var hasZeros = false
   /// How many bytes its file has: as many as there is room for, unless the file is a copy that a backup made.
   var fileBytes: Int
-  /// The first byte.
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
   private let pool: SegmentMemoryPool?
@@ -197,7 +196,6 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
 
 /// The memory of one segment and of its index.
 final class SegmentMemory: Sendable {
-  /// The first byte.
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
   /// The slots of the index, free ones when it is new.
   nonisolated(unsafe) let slots: UnsafeMutableBufferPointer<SegmentIndex.Slot>
@@ -262,6 +260,5 @@ final class SegmentMemoryPool: Sendable {
     spare.withLock { if $0.count < Self.mostSpare { $0.append(memory) } }
   }
 
-  /// Releases what it keeps.
   func removeAll() { spare.withLock { $0.removeAll() } }
 }

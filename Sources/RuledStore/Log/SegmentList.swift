@@ -35,9 +35,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   enum Found {
     /// Nothing: the database knows.
     case absent
-    /// It was removed.
     case deleted
-    /// It has a value.
     case value
   }
 

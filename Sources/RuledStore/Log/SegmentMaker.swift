@@ -267,7 +267,6 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
 
   private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 
-  /// Its path.
   var path: String { file.path }
 
   /// Writes bytes at `offset`; the kernel has them when this returns.

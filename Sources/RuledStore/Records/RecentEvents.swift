@@ -13,7 +13,6 @@ package struct RecentEvents {
   /// How many events there are.
   package var count: Int { bytes.count / RecentEvent.byteCount }
 
-  /// The event at `index`.
   package subscript(index: Int) -> RecentEvent {
     precondition(index >= 0 && index < count)
     let offset = index * RecentEvent.byteCount
@@ -37,7 +36,6 @@ package struct RecentEvents {
     return nil
   }
 
-  /// Appends one event.
   package static func append(_ event: RecentEvent, to buffer: ByteBuffer) {
     buffer.append(bigEndian: event.hash)
     buffer.append(bigEndian: event.seconds)
@@ -77,7 +75,6 @@ package enum EarlierEvents {
     for event in events { RecentEvents.append(event, to: buffer) }
   }
 
-  /// The events in `value`.
   package static func read(_ value: ByteView) -> RecentEvents {
     RecentEvents(value.extracting(droppingFirst: StoredExpiry.byteCount))
   }
@@ -90,7 +87,6 @@ package struct RememberedUntil: Equatable, Sendable {
   /// The last one that has a key of its own.
   package var single: UInt64
 
-  /// Times.
   package init(earlier: UInt64 = 0, single: UInt64 = 0) {
     self.earlier = earlier
     self.single = single

@@ -129,7 +129,6 @@ struct ByteReader {
   /// Whether everything has been read.
   var isAtEnd: Bool { offset == bytes.count }
 
-  /// Reads one byte.
   mutating func byte(_ part: StaticString) throws(StoreError) -> UInt8 {
     guard offset < bytes.count else { throw truncated(part) }
     defer { offset += 1 }
@@ -158,7 +157,6 @@ struct ByteReader {
     }
   }
 
-  /// Reads `count` bytes.
   mutating func take(_ count: Int, _ part: StaticString) throws(StoreError) -> ByteView {
     guard count <= bytes.count - offset else { throw truncated(part) }
     defer { offset += count }

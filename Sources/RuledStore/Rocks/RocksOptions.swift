@@ -8,7 +8,6 @@ import Synchronization
 final class RocksOptions: @unchecked Sendable {  // only read after `init`, but for compression, which opening sets
   private static let mebibyte = 1 << 20
 
-  /// RocksDB's options.
   let options = rocksdb_options_create()
   /// A read of one key, its checksums verified.
   ///
@@ -75,7 +74,6 @@ final class RocksOptions: @unchecked Sendable {  // only read after `init`, but 
 
 /// An environment of RocksDB, through which it reaches its files; must outlive the databases that use it.
 struct RocksEnvironment {
-  /// RocksDB's handle.
   let handle: OpaquePointer?
 }
 

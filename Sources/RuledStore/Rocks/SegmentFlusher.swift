@@ -25,7 +25,6 @@ struct SegmentFlusher {
     self.journal = journal
   }
 
-  /// The delays between retries.
   private static let backoff = Backoff(first: 250, longest: 10_000)
 
   /// Starts the flush thread, which runs until the log is closed, after commits and rules.

@@ -2,11 +2,8 @@ import RuledCore
 
 /// Opens the parts of a store's folder, or makes them, and checks that they belong together.
 struct StoreOpening {
-  /// The store's folder.
   let path: String
-  /// The log's files.
   let files: any FileSystem
-  /// The database's options.
   let options: RocksOptions
 
   /// The folder of the log's files.

@@ -109,7 +109,6 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
 package enum WriteOperation {
   /// Puts the value under the key.
   case put(key: ByteView, value: ByteView)
-  /// Removes the key.
   case delete(key: ByteView)
   /// Writes nothing: a record for the journal.
   case journal(head: ByteView, text: ByteView)
@@ -127,7 +126,6 @@ package enum WriteOperation {
 package enum WriteLookup {
   /// There is none: the store knows.
   case absent
-  /// It removed the key.
   case deleted
   /// It put these bytes, which are valid until the set changes.
   case value(ByteView)
@@ -139,7 +137,6 @@ package enum WriteLookup {
 /// chain.
 struct WriteIndex {
   private struct Entry {
-    /// The write's offset.
     let offset: Int
     /// The hash of its key.
     let hash: UInt64

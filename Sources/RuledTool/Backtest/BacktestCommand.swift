@@ -5,7 +5,6 @@ internal import RuledReports
 
 /// `rulectl backtest`: what other rules would have made of past events.
 package enum BacktestCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "backtest", "Plays past events through other rules, and says whom they change and how.",
     synopsis: [

@@ -12,7 +12,6 @@ final class BacktestRun {
   enum Events {
     /// From a file, to be played from empty states.
     case file(String)
-    /// From a journal.
     case journal(JournalBacktest)
   }
 
@@ -140,7 +139,6 @@ final class BacktestWatch {
     return !interrupt.hasCome
   }
 
-  /// Clears the line.
   func clear() { progress.clear() }
 }
 

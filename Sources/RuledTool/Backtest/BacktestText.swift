@@ -23,7 +23,6 @@ struct BacktestText {
     self.style = style
   }
 
-  /// The report.
   var text: String {
     var text = header + "\n" + verdict
     text += decisions + effects + failures + rules + mostChanged

@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl bench`: puts load on a running daemon.
 package enum BenchCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "bench", "Puts load on a running daemon and measures it.",
     options: [
@@ -50,7 +49,6 @@ package enum BenchCommand: Command {
 
 /// What `rulectl bench` sends, how fast and for how long.
 struct BenchPlan: Sendable {
-  /// Open connections.
   var connections = 50
   /// Requests in flight on each connection, at most.
   var pipeline = 1
@@ -60,7 +58,6 @@ struct BenchPlan: Sendable {
   var rate: Double?
   /// How long requests are sent, in seconds.
   var seconds = 10.0
-  /// The events' type.
   var type = "bench.event"
   /// The events' data, as JSON.
   var data = "{}"
@@ -81,12 +78,9 @@ struct BenchPlan: Sendable {
 struct BenchReport {
   private static let barWidth = 40
 
-  /// What was sent.
   var plan: BenchPlan
-  /// The replies.
   var tally: BenchTally
 
-  /// The report as text.
   func text(_ style: Style) -> String {
     let latency = tally.latency
     let start = plan.rate == nil ? "from sending" : "from the time each was due"
@@ -150,9 +144,7 @@ struct BenchReport {
 struct BenchTally: Sendable {
   /// Durations from when a request was due, or without a rate from when it was sent, to its reply.
   var latency = LatencyHistogram()
-  /// Requests sent.
   var sent = 0
-  /// Replies received.
   var answered = 0
   /// Replies received before the time to send was over: the throughput counts these.
   var answeredInTime = 0

@@ -5,7 +5,6 @@ internal import RuledReplay
 
 /// `rulectl capture`: a test that plays what happened to a subject.
 package enum CaptureCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "capture", "Prints a test that plays a subject's recorded events and expects the recorded decisions.",
     synopsis: ["SUBJECT [--since TIME] [--anonymize]"], required: ["SUBJECT"],
@@ -54,7 +53,6 @@ struct Capture {
   /// How many senders may stand before an event, each having got the message of the one before.
   private static let mostSenders = 3
 
-  /// The connection.
   let client: Client
   /// The revision that decided last.
   private(set) var revision = ""

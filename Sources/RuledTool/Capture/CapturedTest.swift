@@ -4,7 +4,6 @@ internal import RuledLua
 
 /// What a captured test does, step by step.
 struct CapturedTest {
-  /// One step.
   enum Step {
     /// Sets the clock.
     case at(Timestamp)
@@ -26,9 +25,7 @@ struct CapturedTest {
     case note(String)
   }
 
-  /// The test's name.
   var name: String
-  /// The steps in order.
   var steps: [Step] = []
 
   /// Plays the steps, and replaces decisions that do not come out again with a note.
@@ -107,7 +104,6 @@ struct CapturedTest {
     failures.count { $0["message"]?.stringValue != LocalEngine.wantedFailure }
   }
 
-  /// The test file.
   func text(about lines: [String]) -> String {
     var text = lines.map { "-- \($0)\n" }.joined()
     text += "test \(LuaText.string(name)) (function(t)\n  local outcome\n"

@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl check`: finds what is wrong in the rules, without a daemon.
 package enum CheckCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "check", "Finds what is wrong in the rules, without a daemon.",
     synopsis: ["[DIR…] [--config FILE] [--fix] [--sarif FILE] [--json]"], optional: CommandSpec.any,

@@ -7,9 +7,7 @@ struct DataReview {
   struct Read {
     /// The types that the event may have.
     let types: [String]
-    /// The member.
     let member: String
-    /// The line.
     let line: Int
     /// The bytes of the member's name.
     let range: Range<Int>
@@ -17,7 +15,6 @@ struct DataReview {
 
   /// The data that a call makes an event with.
   struct Made {
-    /// The type.
     let type: String
     /// The names of the data's members.
     let members: [String]
@@ -25,7 +22,6 @@ struct DataReview {
     let line: Int
   }
 
-  /// The reads, in order.
   private(set) var reads: [Read] = []
   /// The events that are made with data whose members can be told, in order.
   private(set) var made: [Made] = []
@@ -33,7 +29,6 @@ struct DataReview {
   /// Which variables hold events and their data.
   private let flow: EventFlow
 
-  /// Reads a file.
   init(_ tree: SyntaxTree) {
     flow = EventFlow(tree)
     visit(tree.root)

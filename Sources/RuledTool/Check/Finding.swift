@@ -33,7 +33,6 @@ struct Finding: Equatable {
   let file: String
   /// The line from 1; 0 for the whole file.
   let line: Int
-  /// What is wrong.
   let message: String
   /// What kind of problem it is.
   var code = Code.load
@@ -49,7 +48,6 @@ struct Finding: Equatable {
     return line > 0 ? "\(file):\(line): \(text)" : "\(file): \(text)"
   }
 
-  /// The finding as JSON.
   var json: JSONValue {
     var object: JSONObject = [
       "file": .string(file), "line": .integer(Int64(line)), "message": .string(message), "code": .string(code.rawValue),

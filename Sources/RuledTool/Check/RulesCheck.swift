@@ -18,7 +18,6 @@ struct RulesCheck {
   /// The findings in the order found.
   var found: [Finding] = []
 
-  /// Checks the selected plugins.
   init(_ selection: RulesSelection) throws {
     let all = try read(selection)
     plugins = all.filter { selection.contains($0.name) }

@@ -24,7 +24,6 @@ struct HostNames {
 
 /// What the plugins of a rules folder have to agree upon: the types of events, settings, and what tests read.
 struct RulesFacts {
-  /// What does not agree.
   private(set) var findings: [Finding] = []
 
   private var made: [SourceReview.NamedType] = []

@@ -224,14 +224,12 @@ package struct DaemonError: Error, Sendable {
   package var number: Int64
   /// The stable name, such as `not_found`.
   package var code: String
-  /// The daemon's message.
   package var message: String
   /// The whole error object.
   package var json: JSONValue
   /// The method that was called; nil if that is not known.
   package var method: String?
 
-  /// Reads an error object.
   package init(_ json: JSONValue) {
     number = json.member("code")?.intValue ?? 0
     message = json.member("message")?.stringValue ?? "the daemon gave no reason"

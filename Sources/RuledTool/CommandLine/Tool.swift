@@ -7,16 +7,13 @@ internal import RuledStore
 package struct Tool {
   /// The program's name, for help and before errors.
   package var name: String
-  /// What `--version` shows.
   package var version: String
   /// What the program is for, in a sentence.
   package var about: String
   /// The commands, in the order in which help lists them.
   package var commands: [any Command.Type]
-  /// Invocations that help shows.
   package var examples: [CommandSpec.Example]
 
-  /// `rulectl` in this version.
   package static var rulectl: Tool {
     Tool(
       name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",
@@ -140,7 +137,6 @@ package struct Tool {
 ///
 /// It reads and writes only through its environment, so that a test runs it like a shell does.
 package protocol Command {
-  /// Name, options and help.
   static var spec: CommandSpec { get }
 
   /// Executes the command.
@@ -154,7 +150,6 @@ package protocol Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode
 }
 
-/// The program's exit code.
 package enum ExitCode: Int32, Sendable {
   /// The command did what it was asked.
   case done = 0
@@ -168,7 +163,6 @@ package enum ExitCode: Int32, Sendable {
 package struct ToolError: Error, Sendable, Equatable {
   /// What is wrong and what to do about it, in one line without the program's name.
   package var message: String
-  /// The program's exit code.
   package var exit: ExitCode
 
   /// An error that ends the program with `exit`.
@@ -205,9 +199,7 @@ package struct ToolEnvironment {
   package var output: Output
   /// Standard error.
   package var errors: Output
-  /// The environment's variables.
   package var variables: [String: String]
-  /// The daemon's socket.
   package var socket: String
   /// The name of the program that runs.
   package var program = "rulectl"
@@ -242,7 +234,6 @@ package struct ToolEnvironment {
 
   private var allowsEscapes: Bool { (variables["NO_COLOR"] ?? "").isEmpty && variables["TERM"] != "dumb" }
 
-  /// Connects to the daemon.
   package func connect() throws -> Client { try Client(path: socket) }
 
   /// Opens a file that an argument names; `-` is standard input.

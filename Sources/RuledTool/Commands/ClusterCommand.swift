@@ -4,7 +4,6 @@ internal import RuledReports
 
 /// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
 package enum ClusterCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "cluster", "Shows the nodes of a cluster, or has one give the log of commits up.",
     synopsis: ["", "drain NODE [--force]", "undrain NODE"],
@@ -26,7 +25,6 @@ package enum ClusterCommand: Command {
   /// How many seconds another node may take to own the log after 'drain'.
   private static let timeout = 60
 
-  /// Shows, drains or undrains.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let words = arguments.operands
     guard let action = words.first else {

@@ -4,7 +4,6 @@ internal import RuledLua
 
 /// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
 package enum CompletionsCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
     synopsis: ["bash|zsh|fish", "event -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
@@ -19,7 +18,6 @@ package enum CompletionsCommand: Command {
       .init("rulectl completions fish > ~/.config/fish/completions/rulectl.fish", "permanently"),
     ])
 
-  /// Prints the script.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {

@@ -6,7 +6,6 @@ internal import RuledThreads
 
 /// `rulectl health`: the daemon's health.
 package enum HealthCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "health", "Shows the daemon's health.",
     options: [.json],
@@ -66,7 +65,6 @@ package enum HealthCommand: Command {
 
 /// `rulectl clock`: shows and moves a manual clock.
 package enum ClockCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
     synopsis: ["[--set RFC3339 | --advance DURATION]"],
@@ -100,7 +98,6 @@ package enum ClockCommand: Command {
 
 /// `rulectl counters`: the counters of the rules.
 package enum CountersCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "counters", "Shows the counters of the rules.",
     synopsis: ["[PREFIX] [label=value …]"], optional: CommandSpec.any, options: [.json],
@@ -138,7 +135,6 @@ package enum CountersCommand: Command {
 
 /// `rulectl backup`: a backup of the daemon's store while it runs.
 package enum BackupCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "backup", "Takes a backup of the daemon's store while it runs.",
     synopsis: ["DIR [--keep N]"], required: ["DIR"], completes: .folders,

@@ -3,7 +3,6 @@ package import RuledCore
 
 /// `rulectl dashboard`: opens the dashboard in a browser.
 package enum DashboardCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "dashboard", "Opens the dashboard in a browser, and prints its link.",
     synopsis: ["[--port PORT] [--role ROLE] [--no-open]"],
@@ -68,7 +67,6 @@ final class DashboardProxy {
   /// How many connections are served at a time; others wait.
   private static let connectionLimit = 128
 
-  /// The port.
   let port: UInt16
   private let listener: Int32
   private let socket: String
@@ -154,7 +152,6 @@ private final class ProxiedConnection {
     var wantsMore: Bool { !isAtEnd && bytes.count < Self.capacity }
     var hasMore: Bool { !isOver && (!bytes.isEmpty || isAtEnd) }
 
-    /// Reads from the source.
     mutating func fill(from source: Int32) {
       guard wantsMore else { return }
       let room = Self.capacity - bytes.count
@@ -166,7 +163,6 @@ private final class ProxiedConnection {
       if read == 0 || read < 0 && errno != EAGAIN && errno != EINTR { isAtEnd = true }
     }
 
-    /// Writes to the destination.
     mutating func drain(to destination: Int32) {
       guard !isOver else { return }
       if !bytes.isEmpty {

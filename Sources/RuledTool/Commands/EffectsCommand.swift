@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl effects`: effects that are not delivered.
 package enum EffectsCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "effects", "Lists, shows, resends, drops and releases effects that are not delivered.",
     synopsis: [
@@ -125,7 +124,6 @@ package enum EffectsCommand: Command {
 
 /// The effects that an action is for: one, by its id, or all of a sink that were given up.
 private struct EffectChoice {
-  /// The method's parameters.
   let params: JSONValue
   /// The sink, if all are meant that it has given up.
   let sink: String?

@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl event`: sends one event, or a file of them.
 package enum EventCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
     synopsis: ["TYPE SUBJECT [key=value …] [OPTION …]", "--file FILE|- [OPTION …]"],
@@ -150,7 +149,6 @@ struct FollowedEvent {
   let announced: JSONValue
   /// What `explain_past` answers, of a dry run what is known of that; nil if it has not happened.
   let past: JSONValue?
-  /// What followed.
   let children: [FollowedEvent]
   /// Whether it belongs to a dry run, so that nothing of it ever happens.
   let isDry: Bool

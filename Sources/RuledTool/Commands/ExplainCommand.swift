@@ -5,7 +5,6 @@ internal import RuledReports
 
 /// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
 package enum ExplainCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
     synopsis: ["EVENT.json|-", "SUBJECT EVENT-ID [--rules DIR]"], required: ["EVENT.json|SUBJECT"],

@@ -4,7 +4,6 @@ internal import RuledReports
 
 /// `rulectl log`: what happened, from the journal.
 package enum LogCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "log", "Lists what happened, from the journal, the oldest first.",
     synopsis: ["[SUBJECT] [--since T] [--until T] [--type T] [--plugin P] [--decision KEY[=VALUE]] [--failures] …"],
@@ -32,7 +31,6 @@ package enum LogCommand: Command {
   /// How many entries are asked for at a time.
   private static let page = 1_000
 
-  /// Prints entries.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let client = try environment.connect()
     let follows = arguments.has("follow")
@@ -92,7 +90,6 @@ package enum LogCommand: Command {
 
 /// `rulectl diff`: what changed in a subject's states between two versions.
 package enum DiffCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "diff", "Shows what changed in a subject's states from one version to another.",
     synopsis: ["SUBJECT N M"], required: ["SUBJECT", "N", "M"], options: [.json],

@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl parked`: events that a plugin failed on.
 package enum ParkedCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "parked", "Lists the events that a plugin failed on.",
     synopsis: ["[--plugin PLUGIN] [--kind KIND] [--message TEXT] [--group] [--limit N] [--after NEXT] [--all]"],
@@ -99,7 +98,6 @@ package enum ParkedCommand: Command {
 
 /// `rulectl retry`: tries parked events again.
 package enum RetryCommand: Command {
-  /// Name, options and help.
   package static let spec = ParkedSelection.spec(
     "retry", "Tries parked events again.",
     details: "What fails again stays parked, and the exit code is 1.",
@@ -128,7 +126,6 @@ package enum RetryCommand: Command {
 
 /// `rulectl drop`: discards parked events.
 package enum DropCommand: Command {
-  /// Name, options and help.
   package static let spec = ParkedSelection.spec(
     "drop", "Discards parked events: the plugin will never see them.",
     options: [
@@ -179,7 +176,6 @@ package enum DropCommand: Command {
 private struct FailureGroup {
   /// The failure of the first event.
   let failure: ReportedFailure
-  /// The plugin.
   let plugin: String
   /// The failure as the daemon sent it.
   let example: JSONValue
@@ -213,7 +209,6 @@ private struct FailureGroup {
     text.split { $0.isNumber }.joined(separator: "#")
   }
 
-  /// The group as JSON.
   var json: JSONValue {
     ["events": .integer(Int64(count)), "plugin": .string(plugin), "oldest": .string(oldest), "failure": example]
   }
@@ -245,7 +240,6 @@ private enum ParkedSelection {
       examples: [example])
   }
 
-  /// The method's parameters.
   static func params(_ arguments: Arguments) throws(UsageError) -> JSONValue {
     switch (arguments.operand(0), arguments.value("plugin")) {
     case (let id?, nil): return ["parked": .string(id)]

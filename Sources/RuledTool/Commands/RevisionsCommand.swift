@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl revisions`: the revisions of the rules that the daemon keeps.
 package enum RevisionsCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "revisions", "Lists the revisions of the rules, shows one, or compares two.",
     synopsis: ["", "show REVISION", "diff OLD NEW"], optional: 3, completes: .words(["show", "diff"]),
@@ -17,7 +16,6 @@ package enum RevisionsCommand: Command {
       .init("rulectl revisions diff 0485f5aa48c0df85 9c0d5f3b2a617e44", "what was changed in the rules"),
     ])
 
-  /// Lists, shows or compares.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     switch (arguments.operand(0), arguments.operands.count) {
     case (nil, _):
@@ -87,7 +85,6 @@ package enum RevisionsCommand: Command {
 
 /// `rulectl rollback`: puts an earlier revision in force.
 package enum RollbackCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "rollback", "Puts an earlier revision of the rules in force, and pins it.",
     synopsis: ["[REVISION]"], optional: 1, options: [.json],
@@ -112,7 +109,6 @@ package enum RollbackCommand: Command {
 
 /// `rulectl unpin`: reads the rules folder again after a rollback.
 package enum UnpinCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "unpin", "Reads the rules folder again after a rollback.", options: [.json],
     details: "When the rules in the folder do not load, the pinned ones keep serving, and the exit code is 1.",

@@ -5,7 +5,6 @@ package import RuledReports
 
 /// `rulectl rollout`: tries rules on some subjects, for real.
 package enum RolloutCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "rollout", "Tries other rules on a share of the subjects, for real.",
     synopsis: [
@@ -107,7 +106,6 @@ enum SentRules {
 
 /// `rulectl shadow`: lets rules see live events beside the live rules.
 package enum ShadowCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "shadow", "Lets other rules see live events, and shows what they would decide otherwise.",
     synopsis: ["start DIR [--plugins A,B] [--percent P]", "status", "stop"],
@@ -123,7 +121,6 @@ package enum ShadowCommand: Command {
       """,
     examples: [.init("rulectl shadow start next", "before it goes live"), .init("rulectl shadow status", "later")])
 
-  /// Starts, shows or ends.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operands[0]
     let result: JSONValue

@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl rules`: the loaded plugins and their figures.
 package enum RulesCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
     synopsis: ["[PLUGIN]", "--events [TYPE]"], optional: 1,
@@ -120,7 +119,6 @@ private struct EventDescriptions {
 
 /// `rulectl reload`: reloads the rules.
 package enum ReloadCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
     options: [.json],

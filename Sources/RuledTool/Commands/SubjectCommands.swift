@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl query`: asks a plugin's query.
 package enum QueryCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "query", "Asks a plugin's query.",
     synopsis: ["PLUGIN.QUERY [SUBJECT] [key=value …]"], required: ["PLUGIN.QUERY"], optional: CommandSpec.any,
@@ -35,7 +34,6 @@ package enum QueryCommand: Command {
 
 /// `rulectl state`: the plugins' states of a subject.
 package enum StateCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "state", "Shows the plugins' states of a subject, now or in the past.",
     synopsis: ["SUBJECT [--plugin PLUGIN] [--at TIME | --version N]"], required: ["SUBJECT"],
@@ -80,7 +78,6 @@ package enum StateCommand: Command {
 
 /// `rulectl subjects`: the subjects of which something is stored.
 package enum SubjectsCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
     synopsis: ["[PATTERN | --prefix PREFIX] [--limit N] [--after NEXT] [--all]"], optional: 1,
@@ -157,7 +154,6 @@ struct SubjectPattern {
 
 /// `rulectl export`: everything that is stored of a subject.
 package enum ExportCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "export", "Prints everything that is stored of a subject, as JSON.",
     synopsis: ["SUBJECT"], required: ["SUBJECT"], options: [OptionSpec("json", "Prints it on one line.")],
@@ -175,7 +171,6 @@ package enum ExportCommand: Command {
 
 /// `rulectl forget`: erases everything that is stored of a subject, or of all that match a pattern.
 package enum ForgetCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "forget", "Erases everything that is stored of a subject, or of all that match a pattern.",
     synopsis: ["SUBJECT", "PATTERN [--yes]"], required: ["SUBJECT"],

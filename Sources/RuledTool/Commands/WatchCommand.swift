@@ -3,7 +3,6 @@ internal import RuledReports
 
 /// `rulectl watch`: changes as they happen.
 package enum WatchCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "watch", "Prints changes as they happen, until it is interrupted.",
     synopsis: ["[SUBJECT] [--prefix PREFIX] [--plugins PLUGIN,…]"], optional: 1,

@@ -3,13 +3,11 @@ internal import RuledLua
 
 /// One change of a file of the rules, which a test should notice.
 struct Mutant: Sendable {
-  /// The file.
   let file: String
   /// The line that is changed.
   let line: Int
   /// The bytes that are replaced.
   let range: Range<Int>
-  /// What takes their place.
   let replacement: String
   /// What stood there, in one line.
   let original: String
@@ -32,7 +30,6 @@ struct MutantFinder {
   ]
   private static let declarations: Set<String> = ["plugin", "rule", "query", "web", "sink", "require", "data", "event"]
 
-  /// The changes.
   private(set) var mutants: [Mutant] = []
   private let file: SourceFile
   private let lines: LineTable

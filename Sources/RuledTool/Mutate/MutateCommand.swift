@@ -5,7 +5,6 @@ internal import RuledReports
 
 /// `rulectl mutate`: changes the rules one place at a time and says which changes no test noticed.
 package enum MutateCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "mutate", "Changes the rules one place at a time, and says which changes no test notices.",
     synopsis: ["[DIR…] [--file TEXT] [--filter PATTERN] [--threshold PERCENT] [--jobs N] [--json]"],

@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// What became of a mutant.
 struct MutantResult: Sendable {
-  /// How its tests ended.
   enum End: String, Sendable {
     /// A test failed.
     case killed
@@ -20,9 +19,7 @@ struct MutantResult: Sendable {
     case unreached
   }
 
-  /// The change.
   let mutant: Mutant
-  /// How its tests ended.
   let end: End
   /// The first test that failed, if one did.
   let test: String?
@@ -30,7 +27,6 @@ struct MutantResult: Sendable {
   /// Whether a test noticed the change.
   var isNoticed: Bool { end != .survived && end != .unreached }
 
-  /// The result as JSON.
   var json: JSONValue {
     var object: JSONObject = [
       "file": .string(mutant.file), "line": .integer(Int64(mutant.line)), "change": .string(mutant.text),

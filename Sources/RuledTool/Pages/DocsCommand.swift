@@ -5,7 +5,6 @@ internal import RuledLua
 
 /// `rulectl docs`: a page on each plugin, made from what it declares and from examples that are run.
 package enum DocsCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "docs", "Makes a page on each plugin: events, decisions, effects, queries and settings.",
     synopsis: ["[DIR] [--examples DIR] [--output DIR]"], optional: 1, completes: .folders,
@@ -24,7 +23,6 @@ package enum DocsCommand: Command {
       .init("rulectl docs --examples examples --output docs/plugins", "the pages of this project"),
     ])
 
-  /// Makes the pages.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operand(0) ?? "rules")
     let worker = LuaWorker()
@@ -54,23 +52,17 @@ struct PluginExamples {
   struct Event {
     /// The event as it was sent.
     let event: JSONValue
-    /// The plugin's decisions.
     let decisions: JSONValue
   }
 
-  /// An effect.
   struct Effect {
-    /// Where it goes.
     let sink: String
-    /// Its type.
     let type: String
-    /// Its data.
     let data: JSONValue
   }
 
   /// By event type, the first event on which the plugin decided something else than an error, or the next best.
   private(set) var events: [String: Event] = [:]
-  /// Decisions by key.
   private(set) var decisions: [String: JSONValue] = [:]
   /// Effects, in the order of their first occurrence.
   private(set) var effects: [Effect] = []
@@ -141,7 +133,6 @@ struct PluginPage {
     self.examples = examples
   }
 
-  /// The whole page.
   var text: String {
     let head = "# \(manifest.name)\n\n\(manifest.about) Version \(manifest.version).\n\n"
     let note = "This page is made by `rulectl docs` from what the plugin declares and from examples that were run.\n"

@@ -5,7 +5,6 @@ internal import RuledReports
 
 /// `rulectl repl`: Lua, host functions and events, line by line.
 package enum ReplCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "repl", "Evaluates Lua with the host's functions, line by line, and shows events to the rules on disk.",
     synopsis: ["[SUBJECT] [--rules DIR]"], optional: 1,

@@ -12,7 +12,6 @@ final class ReplSession {
 
   /// The rules in force, without the line's own.
   private(set) var catalog: Catalog
-  /// The subject.
   let subject: String
 
   private let selection: RulesSelection?
@@ -72,7 +71,6 @@ final class ReplSession {
 
   // MARK: Lines
 
-  /// What a line said.
   struct Answer {
     /// The values as JSON, or as Lua shows what has no JSON.
     let values: [String]

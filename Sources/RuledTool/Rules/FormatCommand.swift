@@ -6,7 +6,6 @@ internal import RuledStore
 
 /// `rulectl fmt`: lays out Lua files.
 package enum FormatCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "fmt", "Lays out Lua files: indentation, spaces and blank lines.",
     synopsis: ["[PATH…] [--check]", "-"], optional: CommandSpec.any, completes: .files,
@@ -24,7 +23,6 @@ package enum FormatCommand: Command {
       .init("rulectl fmt - < plugin.lua", "a text, for an editor"),
     ])
 
-  /// Lays out the files.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let paths = arguments.operands.isEmpty ? ["rules"] : arguments.operands
     if paths == ["-"] {

@@ -3,7 +3,6 @@ package import RuledCore
 
 /// `rulectl new`: makes a plugin that works.
 package enum NewCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes.",
     synopsis: ["PLUGIN [--rules DIR]"], required: ["PLUGIN"],
@@ -15,7 +14,6 @@ package enum NewCommand: Command {
       + "It also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
     examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
 
-  /// Writes the plugin's files.
   package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let name = arguments.operands[0]
     guard isName(name) else {

@@ -5,7 +5,6 @@ internal import RuledLua
 
 /// The plugins that a command's DIRs name: all of a rules folder, or some of them.
 struct RulesSelection: Sendable {
-  /// The rules folder.
   let root: String
   /// The names of the plugins, or nil for all.
   let plugins: Set<String>?

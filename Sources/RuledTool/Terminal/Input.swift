@@ -18,7 +18,6 @@ package final class Input {
   private var isAtStart = true
   private var isAtEnd = false
 
-  /// Reads an open descriptor.
   package init(descriptor: Int32, closes: Bool = false) {
     self.descriptor = descriptor
     self.closes = closes
@@ -37,7 +36,6 @@ package final class Input {
     isAtEnd = true
   }
 
-  /// Reads a file.
   package convenience init(path: String) throws(ToolError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))") }

@@ -124,7 +124,6 @@ extension String {
 
 /// A line that is being typed: its text, the cursor, and what keys do with them.
 struct EditedLine: Equatable {
-  /// What a person pressed.
   enum Key: Equatable {
     case character(Character)
     case enter, tab, interrupt, end
@@ -135,12 +134,10 @@ struct EditedLine: Equatable {
     case other
   }
 
-  /// The text.
   private(set) var characters: [Character] = []
   /// How many characters are before the cursor.
   private(set) var cursor = 0
 
-  /// An empty line.
   init() {}
 
   /// A line with the cursor at its end.
@@ -149,7 +146,6 @@ struct EditedLine: Equatable {
     cursor = characters.count
   }
 
-  /// The text.
   var text: String { String(characters) }
   /// The text before the cursor.
   var head: String { String(characters[..<cursor]) }

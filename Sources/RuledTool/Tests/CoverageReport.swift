@@ -4,7 +4,6 @@ internal import RuledReports
 
 /// What tests ran of the rules, file by file.
 struct CoverageReport: Sendable {
-  /// The files, by path.
   private(set) var files: [CoveredFile] = []
 
   /// Adds a file, or what else ran of one that is there.
@@ -44,13 +43,11 @@ struct CoverageReport: Sendable {
     return "\n" + table.text(style)
   }
 
-  /// The report as JSON.
   var json: JSONValue { ["percent": .number(percent), "files": .array(files.map(\.json))] }
 }
 
 /// A file of the rules, and what tests ran of it.
 struct CoveredFile: Sendable {
-  /// What is counted.
   enum Aspect { case lines, functions, branches }
 
   /// The file, relative to the rules folder.
@@ -64,7 +61,6 @@ struct CoveredFile: Sendable {
   /// Whether each of them ran.
   private(set) var ranParts: [Bool]
 
-  /// A file.
   init(
     path: String, lines: [Int], ranLines: Set<Int>, parts: [(kind: CoveredPart.Kind, line: Int)], ranParts: [Bool]
   ) {
@@ -146,7 +142,6 @@ struct CoveredFile: Sendable {
       separator: ", ")
   }
 
-  /// The file as JSON.
   var json: JSONValue {
     func numbers(_ lines: [Int]) -> JSONValue { .array(lines.map { .integer(Int64($0)) }) }
     var object: JSONObject = [

@@ -5,7 +5,6 @@ internal import RuledLua
 
 /// `rulectl test`: runs the tests of plugins, without a daemon.
 package enum TestCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "test", "Runs the tests of the plugins, without a daemon.",
     synopsis: ["[DIR…] [--filter PATTERN] [--coverage] [--threshold PERCENT] [--watch] [--json]"],

@@ -8,9 +8,7 @@ struct TestFailures {
   struct Entry {
     /// The failure as an outcome has it.
     let failure: JSONValue
-    /// The event's type.
     let type: String
-    /// Its subject.
     let subject: String
     /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
     let outcome: Int?

@@ -61,7 +61,6 @@ extension String {
 
 /// Writes a test run as JUnit's XML, which CI systems read.
 enum JUnitReport {
-  /// The whole document.
   static func text(_ run: TestRun, seconds: Double) -> String {
     var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
     text += "<testsuites tests=\"\(run.results.count)\" failures=\"\(run.failed)\" time=\"\(seconds)\">\n"

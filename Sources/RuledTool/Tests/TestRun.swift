@@ -42,7 +42,6 @@ struct TestRun: Sendable {
     return try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
   }
 
-  /// How many tests failed.
   var failed: Int { results.count { $0.failure != nil } }
 }
 
@@ -88,7 +87,6 @@ private final class SharedTests: Sendable {
     }
   }
 
-  /// What the threads found.
   func end() throws -> ([TestResult], CoverageReport) {
     try progress.withLock { progress in
       if let error = progress.error { throw error }
@@ -101,7 +99,6 @@ private final class SharedTests: Sendable {
 struct TestResult: Sendable {
   /// The plugin that it belongs to.
   let plugin: String
-  /// The test's name.
   let name: String
   /// The file that declares it, relative to the rules folder.
   let file: String
@@ -114,7 +111,6 @@ struct TestResult: Sendable {
   /// What rules logged meanwhile.
   let log: [String]
 
-  /// The result as JSON.
   var json: JSONValue {
     var object: JSONObject = [
       "plugin": .string(plugin), "name": .string(name), "file": .string(file), "line": .integer(Int64(line)),

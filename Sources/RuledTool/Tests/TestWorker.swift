@@ -2,9 +2,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// How tests run.
 struct TestOptions: Sendable {
-  /// The rules folder.
   var root: String
   /// A pattern that the test's name, its plugin or its file has to contain; nil for all.
   var filter: String?
@@ -27,7 +25,6 @@ struct TestOptions: Sendable {
 
 /// One of the tests of a plugin.
 struct TestCase: Sendable {
-  /// The plugin.
   let plugin: String
   /// Its index in the plugin's manifest.
   let index: Int
@@ -70,7 +67,6 @@ final class TestWorker {
     }
   }
 
-  /// Runs a test.
   func run(_ test: TestCase, budget: Budget = .test) throws -> TestResult {
     guard let driver else { throw TestFailure("the worker has ended") }
     let vm = try vm(of: test.plugin)

@@ -4,7 +4,6 @@ internal import RuledReports
 
 /// `rulectl top`: a live view of a daemon.
 package enum TopCommand: Command {
-  /// Name, options and help.
   package static let spec = CommandSpec(
     "top", "Shows what the daemon is doing, updated every second.",
     options: [
@@ -51,9 +50,7 @@ struct TopSample {
   struct Entry {
     /// The plugin's name, or `plugin.rule`.
     var name: String
-    /// How often it ran.
     var runs: Int
-    /// How often it failed.
     var failures: Int
     /// The median duration of a run in microseconds, if the daemon measures it.
     var p50: Double?
@@ -81,7 +78,6 @@ struct TopSample {
   var parked: Int? {
     health.member("parked")?.objectValue.map { $0.reduce(0) { $0 + Int($1.value.intValue ?? 0) } }
   }
-  /// The plugins.
   var plugins: [Entry]
   /// The rules, if the daemon measures each.
   var rules: [Entry]
@@ -112,9 +108,7 @@ struct TopSample {
 
 /// One screen of `rulectl top`: what changed between two samples.
 struct TopScreen {
-  /// The earlier sample.
   var before: TopSample
-  /// The later sample.
   var after: TopSample
   /// The time between them, in seconds.
   var seconds: Double

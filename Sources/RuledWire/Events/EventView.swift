@@ -31,7 +31,6 @@ package struct EventView {
   /// A run of bytes of the request or its document.
   package typealias Bytes = ByteView
 
-  /// The event's object.
   package let object: TapeValue
 
   /// Reads and checks the event in `value`.
@@ -111,7 +110,6 @@ enum EventAttribute: Int, CaseIterable {
   case dryRun, explain, wait
   case other
 
-  /// The attribute called `name`.
   init(_ name: ByteView) {
     let candidate = Self.candidate(name)
     self = name.equals(candidate.name) ? candidate : .other

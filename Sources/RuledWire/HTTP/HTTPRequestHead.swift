@@ -2,7 +2,6 @@ package import RuledCore
 
 /// A request that the server answers itself, with an error: the status, the error object and further header fields of the response.
 package struct HTTPError: Error, Sendable, Equatable {
-  /// The HTTP status.
   package let status: Int
   /// The error object of the body.
   package let error: RequestError
@@ -24,7 +23,6 @@ package struct HTTPError: Error, Sendable, Equatable {
 
 /// The header fields of a request in their order.
 package struct HTTPHeaders: Sendable {
-  /// A field.
   package struct Field: Sendable, Equatable {
     /// The name in lower case.
     package let name: String
@@ -38,13 +36,10 @@ package struct HTTPHeaders: Sendable {
     }
   }
 
-  /// The fields.
   package private(set) var fields: [Field] = []
 
-  /// No fields.
   package init() {}
 
-  /// Adds a field.
   package mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name.lowercased(), value: value))
   }
@@ -77,7 +72,6 @@ package struct HTTPHeaders: Sendable {
 package struct HTTPRequestHead: Sendable {
   /// How the end of the body is found.
   package enum BodyFraming: Sendable, Equatable {
-    /// There is no body.
     case none
     /// The body has so many bytes; `Int.max` for a number that does not fit.
     case length(Int)
@@ -94,7 +88,6 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var target = HTTPTarget("/")
   /// The version's second digit, 0 or 1.
   package private(set) var minorVersion = 1
-  /// The fields.
   package private(set) var headers = HTTPHeaders()
 
   /// A head before its first line.
@@ -217,7 +210,6 @@ package struct HTTPTarget: Sendable, Equatable {
   /// The part after the first `?`, as sent; empty without one.
   package let query: String
 
-  /// Splits a target.
   package init(_ target: String) {
     var remaining = target[...]
     authority = Self.removeAuthority(from: &remaining)

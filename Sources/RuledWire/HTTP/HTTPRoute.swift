@@ -2,7 +2,6 @@ package import RuledCore
 
 /// The endpoint that a path leads to, and what the path names there.
 package struct HTTPRoute: Sendable, Equatable {
-  /// The endpoint.
   package let endpoint: HTTPEndpoint
   /// What stands in the path's place for a name, decoded; empty for a path without one.
   package let item: String
@@ -19,7 +18,6 @@ package struct HTTPRoute: Sendable, Equatable {
     return nil
   }
 
-  /// A route.
   package init(_ endpoint: HTTPEndpoint, _ item: String = "") {
     self.endpoint = endpoint
     self.item = item

@@ -30,7 +30,6 @@ package struct EffectsParams: Sendable, Equatable {
   /// The longest list wanted.
   package var limit = Limits.listDefault
 
-  /// All effects.
   package init() {}
 
   /// Reads the params of a request.
@@ -86,7 +85,6 @@ package enum EffectSelection: Sendable, Equatable {
   }
 }
 
-/// What `lease` takes.
 package struct LeaseParams: Sendable, Equatable {
   /// The sinks whose effects are wanted.
   package let sinks: [String]
@@ -118,9 +116,7 @@ package struct LeaseParams: Sendable, Equatable {
 package struct ConfirmParams: Sendable, Equatable {
   /// What came of one lease.
   package struct Result: Sendable, Equatable {
-    /// The lease.
     package let lease: String
-    /// What came of it.
     package let outcome: Outcome
   }
 

@@ -27,7 +27,6 @@ package struct LogParams: Sendable, Equatable {
 
   /// A time as a client states it.
   package enum Moment: Sendable, Equatable {
-    /// A moment.
     case at(Timestamp)
     /// So many microseconds ago, by the daemon's clock.
     case ago(Int64)
@@ -52,9 +51,7 @@ package struct LogParams: Sendable, Equatable {
     }
   }
 
-  /// What was decided.
   package struct Decision: Sendable, Equatable {
-    /// The decision's name.
     package let key: String
     /// Its value: a string's text, or JSON; nil for any.
     package let value: String?
@@ -101,9 +98,7 @@ package struct LogParams: Sendable, Equatable {
 
 /// What `explain_past` takes, and `state` with `at` or `version`: a subject and a moment of its past.
 package struct PastParams: Sendable, Equatable {
-  /// The subject.
   package let subject: String
-  /// What is wanted.
   package let wanted: Wanted
 
   /// What is wanted of a subject's past.
@@ -153,7 +148,6 @@ package struct PastParams: Sendable, Equatable {
   }
 }
 
-/// What `backtest` takes.
 package struct BacktestParams: Sendable {
   /// The candidate's rules: `{library, plugins: [{name, modules, data}]}`.
   package let rules: JSONValue

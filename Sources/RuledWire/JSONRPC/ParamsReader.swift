@@ -35,14 +35,12 @@ struct ParamsReader {
   /// Whether the member is there.
   func has(_ name: StaticString) -> Bool { value(name) != nil }
 
-  /// An optional string.
   func string(_ name: StaticString) throws(RequestError) -> String? {
     guard let value = value(name) else { return nil }
     guard let text = value.text else { throw error(name, "must be a string") }
     return text
   }
 
-  /// An optional boolean.
   func boolean(_ name: StaticString) throws(RequestError) -> Bool? {
     guard let value = value(name) else { return nil }
     guard let bool = value.bool else { throw error(name, "must be true or false") }
@@ -70,13 +68,11 @@ struct ParamsReader {
     return text
   }
 
-  /// An optional subject.
   func subject() throws(RequestError) -> ByteView? {
     guard let value = value("subject") else { return nil }
     return try EventChecks.name(value, "params", "subject", limit: Limits.subjectBytes)
   }
 
-  /// A required subject.
   func requiredSubject() throws(RequestError) -> ByteView {
     try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
   }

@@ -46,7 +46,6 @@ package enum ReplyWriter {
   /// Ends a notification that `beginNotification` began.
   package static func endNotification(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
-  /// Ends a line.
   package static func endLine(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "\n")) }
 
   @inline(__always)
@@ -64,7 +63,6 @@ package enum ReplyWriter {
 package struct BatchReply {
   private var count = 0
 
-  /// No answers yet.
   package init() {}
 
   /// Whether there is nothing to send.

@@ -30,9 +30,7 @@ package struct QueryParams {
   }
 }
 
-/// What `state` takes.
 package struct StateParams: Sendable, Equatable {
-  /// The subject.
   package let subject: String
   /// The plugin whose state alone is wanted, or nil for all.
   package let plugin: String?
@@ -47,7 +45,6 @@ package struct StateParams: Sendable, Equatable {
 
 /// What `export`, `forget` and `cluster_where` take.
 package struct SubjectParams: Sendable, Equatable {
-  /// The subject.
   package let subject: String
 
   /// Reads the params of a request.
@@ -56,7 +53,6 @@ package struct SubjectParams: Sendable, Equatable {
   }
 }
 
-/// What `subjects` takes.
 package struct SubjectsParams: Sendable, Equatable {
   /// How the subjects begin; empty for all.
   package let prefix: String
@@ -95,7 +91,6 @@ package struct WatchParams: Sendable, Equatable {
   }
 }
 
-/// What `unwatch` takes.
 package struct UnwatchParams: Sendable, Equatable {
   /// The watch that `watch` answered with.
   package let watch: Int64
@@ -110,7 +105,6 @@ package struct UnwatchParams: Sendable, Equatable {
   }
 }
 
-/// What `parked` takes.
 package struct ParkedParams: Sendable, Equatable {
   /// The plugin whose parked events are wanted, or nil for all.
   package let plugin: String?
@@ -130,9 +124,7 @@ package struct ParkedParams: Sendable, Equatable {
 
 /// What `retry` and `drop` take: which parked events.
 package enum ParkedSelection: Sendable, Equatable {
-  /// One parked event.
   case event(id: String)
-  /// All of a plugin's.
   case plugin(String)
 
   /// Reads the params of a request.
@@ -147,7 +139,6 @@ package enum ParkedSelection: Sendable, Equatable {
   }
 }
 
-/// What `counters` takes.
 package struct CountersParams: Sendable, Equatable {
   /// How the counters' names begin; empty for all.
   package let prefix: String
@@ -156,7 +147,6 @@ package struct CountersParams: Sendable, Equatable {
 
   /// A label and its value.
   package struct Label: Sendable, Equatable {
-    /// The label's name.
     package let name: String
     /// The label's value as text; a number or boolean as JSON has it.
     package let value: String
@@ -236,7 +226,6 @@ package enum ClockParams: Sendable, Equatable {
 
 /// What `dashboard` takes: what the session may do that the token is for.
 package struct DashboardParams: Sendable, Equatable {
-  /// The session's role.
   package let role: Role
 
   /// Reads the params of a request.
@@ -255,7 +244,6 @@ package struct DashboardParams: Sendable, Equatable {
 
 /// What `cluster`, `cluster_drain` and `cluster_undrain` take.
 package enum ClusterParams: Sendable, Equatable {
-  /// Show the cluster.
   case show
   /// Have a node give the log up; with `force` also if no other one follows closely.
   case drain(node: String, force: Bool)

@@ -44,9 +44,7 @@ package final class RequestParser {
   }
 }
 
-/// What a line holds.
 package enum RequestLine {
-  /// One message.
   case single(RequestMessage)
   /// A batch of at least one message, whose answers make one array.
   case batch(RequestBatch)
@@ -99,7 +97,6 @@ struct RequestMembers {
   private var id: TapeValue?
   private var idText: ByteView?
 
-  /// A request without members.
   init() {}
 
   /// Stores `member` if it belongs to a request.
@@ -141,7 +138,6 @@ struct RequestMembers {
 package struct RequestView {
   /// The id's text as sent, or nil for a notification, which is never answered.
   package let id: ByteView?
-  /// Which method is called.
   package let method: Method
   /// The method's name, decoded.
   package let methodName: ByteView

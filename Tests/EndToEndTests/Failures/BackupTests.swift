@@ -30,7 +30,6 @@ extension EndToEnd {
         last.withLock { $0["hitter:\(parts[0])-\(parts[1])"] = number }
       }
 
-      /// All of them now.
       var subjects: [String: Int64] { last.withLock { $0 } }
     }
 

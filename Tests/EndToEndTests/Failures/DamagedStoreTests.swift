@@ -33,10 +33,8 @@ extension EndToEnd {
       let path: String
       let offset: Int
 
-      /// The file's name.
       var file: String { String(path.split(separator: "/").last ?? "") }
 
-      /// Flips it.
       func flip() throws {
         let descriptor = open(path, O_RDWR)
         defer { close(descriptor) }

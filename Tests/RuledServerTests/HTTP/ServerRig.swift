@@ -67,7 +67,6 @@ final class ServerRig {
     services.http.withLock { $0 = server }
   }
 
-  /// The rules, built.
   static func catalog(_ rules: String = ServerRig.rules) throws -> Catalog {
     let source = RulesSource(plugins: [
       PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(rules.utf8))])
@@ -114,7 +113,6 @@ final class ServerRig {
     return Client(client)
   }
 
-  /// Ends all threads.
   func stop() {
     services.stopHTTP()
     for worker in services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
@@ -138,7 +136,6 @@ final class RecordingLog: EventLog {
 
   func write(_ line: LogLine) { written.withLock { $0.append(line) } }
 
-  /// The lines so far.
   var lines: [LogLine] { written.withLock { $0 } }
 
   /// All that was written, as text.

@@ -61,7 +61,6 @@ final class DeliveryRig {
     if delivers { deliver() }
   }
 
-  /// Begins to deliver.
   func deliver() {
     let (services, backoff, timeout, makeClient) = (services, backoff, timeout, makeClient)
     outbox = try? Thread.start(name: "outbox") {
@@ -124,7 +123,6 @@ final class DeliveryRig {
     try store.commit(set, durable: true)
   }
 
-  /// An effect's JSON.
   static func text(_ id: String, _ subject: String, plugin: String = "p", sink: String = "out", data: String = "{}")
     -> String
   {

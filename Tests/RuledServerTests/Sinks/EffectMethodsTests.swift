@@ -275,7 +275,6 @@ final class EffectClient {
     client.send(request.text + "\n")
   }
 
-  /// Ends the client's side.
   func endWriting() { client.endWriting() }
 
   /// The result of the next reply, or its error if it `fails`.

@@ -29,7 +29,6 @@ struct CommitModel {
     /// The shared keys that it writes, with its value, or nil where it removes the key.
     let shared: [(key: [UInt8], value: [UInt8]?)]
 
-    /// Its writes.
     var set: WriteSet {
       let set = WriteSet()
       for pair in own.dropLast() { set.put(pair.key, pair.value) }

@@ -8,13 +8,11 @@ import TestSupport
 /// The run goes from start to start. Beside it, at calls chosen at random, it produces the state that a crash would leave. The log must open that state,
 /// hold what the model says, and continue. Such a start may crash and fail itself.
 final class LogRun {
-  /// The current world.
   private(set) var world: LogWorld
   /// The first violation, with the steps before it; nil when there was none.
   private(set) var problem: String?
   /// How many states were tried.
   private(set) var states = 0
-  /// How many calls failed.
   private(set) var failures = 0
   private let settings: LogSettings
   /// Whether calls fail in this run.

@@ -116,7 +116,6 @@ struct KeyValueTests {
   }
 }
 
-/// Scripts for shells.
 struct CompletionsTests {
   @Test(arguments: ["bash", "zsh", "fish"])
   func `Every command and option is in the script`(shell: String) {

@@ -182,7 +182,6 @@ struct DaemonCommandsTests {
   }
 }
 
-/// `rulectl watch`.
 struct WatchCommandTests {
   private static func changed(_ sequence: Int64) -> JSONValue {
     [

@@ -3,7 +3,6 @@ import RuledTool
 
 /// One run of `rulectl` in this process, with its exit code and output.
 struct Run {
-  /// The exit code.
   let exit: ExitCode
   /// What it wrote to standard output.
   let output: String

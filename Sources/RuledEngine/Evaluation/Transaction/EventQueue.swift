@@ -3,7 +3,6 @@ import RuledLua
 
 /// An event of a transaction: the one that was sent, or one that a rule raised.
 struct QueuedEvent {
-  /// Where it comes from.
   enum Origin: Equatable {
     /// It is the transaction's own event.
     case sent
@@ -13,7 +12,6 @@ struct QueuedEvent {
     case raised(by: Int)
   }
 
-  /// Where it comes from.
   let origin: Origin
   /// How many raises deep it is.
   let depth: Int
@@ -52,7 +50,6 @@ final class EventQueue {
   /// The types that led to an event, its own last; valid until the next change of the queue.
   func chain(of event: QueuedEvent) -> ByteView { slice(event.chain) }
 
-  /// Empties the queue.
   func removeAll() {
     events.removeAll(keepingCapacity: true)
     bytes.removeAll()

@@ -16,7 +16,6 @@ final class EventTransaction {
   let items: SubjectItems
   let parked: ParkedEvents
 
-  /// The event.
   private(set) var event = EventInput.none
   /// The subject; nil for a query or a handler without one.
   private(set) var subject: Subject?
@@ -85,7 +84,6 @@ final class EventTransaction {
 
   // MARK: Begin and end
 
-  /// Begins an event.
   func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
     self.event = event
     if let recorder, recorder.explanation != .none {

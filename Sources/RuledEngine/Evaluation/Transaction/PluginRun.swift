@@ -9,13 +9,11 @@ import RuledStore
 ///
 /// Each plugin has one run on a worker, which is reset after each event.
 final class PluginRun {
-  /// The plugin.
   let plugin: WorkerPlugin
   /// Whether its VM has begun the event.
   private(set) var began = false
   /// Why it failed; what it did is then void.
   private(set) var failure: Failure?
-  /// Whether it failed.
   private(set) var hasFailed = false
   /// The kinds of the operations that its rules asked for.
   var operations: Operation.Kinds = []
@@ -23,7 +21,6 @@ final class PluginRun {
   var sends = 0
   /// How many timers it sets that follow as messages do.
   var immediateTimers = 0
-  /// What it counts.
   var counts = CounterTable.Reservation()
   /// The counters that it counted lately.
   var counterKeys = CounterTable.KeyCache()

@@ -31,7 +31,6 @@ final class TraceWriter {
     lastState = ([], .object([:]))
   }
 
-  /// Removes all entries.
   func removeAll() {
     trace.removeAll()
     guard !type.isEmpty else { return }

@@ -10,7 +10,7 @@ package final class ConnectionPlaces: Sendable {
   package enum Owner: Hashable, Sendable, CustomStringConvertible {
     /// A user of this host, by its number.
     case user(UInt32)
-    /// Who comes over TCP.
+    /// Clients over TCP.
     case network
     /// The clients of another node.
     case node(String)
@@ -30,7 +30,6 @@ package final class ConnectionPlaces: Sendable {
     var counts: [Owner: Int] = [:]
   }
 
-  /// How many there are.
   package let total: Int
   /// How many of them are for everybody.
   package let shared: Int
@@ -123,7 +122,6 @@ package final class ConnectionPlaces: Sendable {
 
 /// The place of one connection, until it is released.
 package final class ConnectionPlace: Sendable {
-  /// Whose it is.
   package let owner: ConnectionPlaces.Owner
   private let places: ConnectionPlaces
   /// Since when the connection has been idle, in milliseconds of the loops' clock; the largest number while it is not.

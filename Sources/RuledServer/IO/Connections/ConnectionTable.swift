@@ -24,7 +24,6 @@ package final class ConnectionTable {
     var connection: Connection?
   }
 
-  /// A table without connections.
   package init(on loop: EventLoop, limits: ConnectionLimits = ConnectionLimits()) {
     self.loop = loop
     self.limits = limits
@@ -160,7 +159,6 @@ package struct ConnectionLimits: Sendable {
   /// How many milliseconds a long line may take to arrive.
   package var lineMilliseconds: UInt64 = 300_000
 
-  /// The defaults.
   package init() {}
 }
 
@@ -182,7 +180,6 @@ final class ConnectionBufferPool {
     self.memory = memory
   }
 
-  /// An empty framer.
   func framer() -> LineFramer { framers.popLast() ?? LineFramer(limit: lineBytes, memory: memory) }
 
   /// Pools a framer unless it holds bytes or has grown.
@@ -190,7 +187,6 @@ final class ConnectionBufferPool {
     if framer.isEmpty, !framer.isGrown, framers.count < Self.maximumCount { framers.append(framer) }
   }
 
-  /// An empty output buffer.
   func output() -> ByteBuffer { outputs.popLast() ?? ByteBuffer(capacity: 16 << 10) }
 
   /// Pools an output buffer unless it has grown far.

@@ -169,7 +169,6 @@ package final class LineMemory: Sendable {
   private let reserved = Atomic<Int>(0)
   private let limit: Int
 
-  /// Room for `limit` bytes.
   package init(_ limit: Int) { self.limit = limit }
 
   /// How many bytes are reserved.
@@ -182,6 +181,5 @@ package final class LineMemory: Sendable {
     return false
   }
 
-  /// Releases reserved bytes.
   func release(_ count: Int) { reserved.wrappingSubtract(count, ordering: .relaxed) }
 }

@@ -206,7 +206,6 @@ private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ con
 package final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixed address
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
-  /// An unlocked lock.
   package init() { pthread_mutex_init(mutex, nil) }
 
   deinit {

@@ -7,7 +7,6 @@ internal import Glibc
 package class LoopHandle {
   /// The loop that runs the handle.
   package let loop: EventLoop
-  /// Whether `close` was called.
   package private(set) var isClosed = false
   private let memory: UnsafeMutableRawPointer
 
@@ -118,7 +117,6 @@ package final class DescriptorPoll: LoopHandle {
     /// The bits as libuv numbers them; `failed` is none of libuv's.
     package let rawValue: Int32
 
-    /// Events from their bits.
     package init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// There is something to read, or the peer has ended.

@@ -66,7 +66,6 @@ package final class Mailbox<Message: Sendable>: Sendable {
   /// How many messages are queued.
   package var count: Int { state.withLock { $0.queue.count } }
 
-  /// Whether nothing is queued.
   package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
   /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.

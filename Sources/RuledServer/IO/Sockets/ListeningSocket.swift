@@ -148,7 +148,6 @@ package final class Listener {
   private var retry: LoopTimer?
   private let accepted: (Int32) -> Void
 
-  /// Whether accepting pauses.
   package private(set) var isPaused = false
 
   /// Starts accepting.
@@ -207,7 +206,6 @@ package enum SocketActivation {
 
   /// A descriptor that systemd passed to this process.
   package struct Inherited: Sendable, Equatable, CustomStringConvertible {
-    /// The descriptor.
     package let descriptor: Int32
     /// The name that its unit gives it, by default the unit's.
     package let name: String
@@ -220,9 +218,7 @@ package enum SocketActivation {
 
   /// What systemd passed to this process.
   package struct Sockets: Sendable {
-    /// The Unix stream sockets.
     package var unix: [Inherited]
-    /// The TCP sockets.
     package var tcp: [Inherited]
     /// Descriptors that are no listening stream sockets.
     package var others: [Inherited]
@@ -283,7 +279,6 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
   case notASocket(path: String)
   /// The path does not fit into a socket address.
   case invalidPath(path: String)
-  /// A system call failed.
   case system(SystemError)
 
   /// One sentence that says what to do.

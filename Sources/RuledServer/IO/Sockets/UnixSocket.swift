@@ -52,14 +52,12 @@ package struct UnixAddress: Sendable {
 
 /// The process at the other end of a Unix socket, as the kernel recorded it at connect(2).
 package struct PeerCredentials: Sendable, Equatable {
-  /// The process.
   package let pid: Int32
   /// Its effective user.
   package let uid: UInt32
   /// Its effective group.
   package let gid: UInt32
 
-  /// Credentials with these ids.
   package init(pid: Int32, uid: UInt32, gid: UInt32) {
     self.pid = pid
     self.uid = uid

@@ -24,7 +24,6 @@ package struct SystemdNotifier: Sendable {
       watchdogPID: variable("WATCHDOG_PID"), pid: getpid())
   }
 
-  /// A notifier without effect.
   static let silent = SystemdNotifier(socket: nil, watchdogMicroseconds: nil, watchdogPID: nil, pid: 0)
 
   /// A notifier from the values of the environment variables, for the process `pid`.

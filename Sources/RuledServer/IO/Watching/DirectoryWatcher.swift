@@ -40,7 +40,6 @@ package final class DirectoryWatcher {
     updateWatches()
   }
 
-  /// Stops watching.
   package func close() {
     poll?.close()
     timer?.close()
@@ -80,7 +79,6 @@ package final class DirectoryWatcher {
 
 /// An inotify instance whose watches are set as a whole: inotify(7).
 final class Inotify {
-  /// An event of inotify.
   struct Event {
     /// The watch, or -1 for the overflow of the kernel's queue.
     let watch: Int32

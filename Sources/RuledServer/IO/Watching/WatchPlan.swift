@@ -146,13 +146,11 @@ enum FolderFiles {
 
   /// What a path names, without following a link.
   enum Kind {
-    /// A folder.
     case folder
     /// A symbolic link with its target.
     case link(String)
     /// Anything else that exists.
     case other
-    /// Nothing.
     case missing
   }
 
@@ -176,9 +174,7 @@ enum FolderFiles {
 
   /// A folder regardless of its name.
   struct Identity: Hashable {
-    /// The file system.
     let device: UInt64
-    /// The folder in it.
     let inode: UInt64
   }
 

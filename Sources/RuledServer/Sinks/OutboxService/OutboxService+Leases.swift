@@ -187,9 +187,7 @@ extension OutboxService {
 
 /// A request for effects to deliver.
 final class LeaseRequest {
-  /// What is asked for.
   let params: LeaseParams
-  /// Who asks.
   let caller: ControlCaller
   /// Until when the reply may wait for a first effect, in the loop's milliseconds.
   var waitEnd: UInt64

@@ -108,9 +108,7 @@ extension OutboxService {
 
   /// What is done with effects.
   enum Change {
-    /// They are tried again.
     case resend
-    /// They are removed.
     case drop
   }
 

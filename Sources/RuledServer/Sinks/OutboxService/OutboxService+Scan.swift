@@ -274,7 +274,6 @@ extension OutboxService {
   enum Fetched {
     /// The effect; its text is in `value`.
     case found(StoredEffect)
-    /// Nothing any more.
     case gone
     /// Something that can't be read: the effect stays, and the later ones of its subject wait.
     case unreadable

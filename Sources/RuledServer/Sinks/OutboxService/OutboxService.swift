@@ -74,7 +74,6 @@ final class OutboxService {
   private var nextRemoval: UInt64 = 0
   let keyBuffer = ByteBuffer(capacity: 320)
   let value = ByteBuffer(capacity: 4096)
-  /// Parses stored effects.
   let document = StoredEffect.makeDocument()
   private let writes = WriteSet(capacity: 4096)
   private let replyBuffer = ByteBuffer(capacity: 1024)

@@ -3,10 +3,8 @@ import RuledJSON
 
 /// The description of the HTTP API in OpenAPI 3.1: made of `HTTPEndpoint`, so that it has every route that the router has.
 package enum OpenAPIDocument {
-  /// The document as JSON.
   package static let json: [UInt8] = Array(value.text.utf8)
 
-  /// The document.
   static let value: JSONValue = [
     "openapi": "3.1.0",
     "info": [
@@ -87,7 +85,6 @@ enum OpenAPIParameters {
     }
   }
 
-  /// All parameters.
   static var components: JSONObject {
     var parameters = common
     for member in past { parameters[member.name] = member.value }

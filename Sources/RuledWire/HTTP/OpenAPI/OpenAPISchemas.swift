@@ -8,7 +8,6 @@ enum OpenAPISchemas {
   /// A reference to a schema.
   static func reference(_ name: String) -> JSONValue { ["$ref": .string("#/components/schemas/\(name)")] }
 
-  /// All schemas.
   static var components: JSONObject {
     var schemas = requests
     for member in results { schemas[member.name] = member.value }
