@@ -186,7 +186,7 @@ void rb_start_without_hook(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
 /* Stops the rule at the line that runs. */
 _Noreturn void rb_stop(lua_State *L, rb_status status);
-/* Charges what a host function does with so many bytes, before it begins: an instruction for each RB_BYTES_CHARGED. */
+/* Charges a host function's work on so many bytes, before it begins: an instruction for each RB_BYTES_CHARGED. */
 static inline void rb_charge(lua_State *L, size_t bytes) {
   rb_vm *vm = rb_vm_of(L);
   vm->instructions_left -= (int64_t)(bytes / RB_BYTES_CHARGED);

@@ -10,9 +10,9 @@ public import RuledCore
 ///     writer.raw(data)                     // ,"data":…
 ///     writer.endObject()                   // }
 ///
-/// It allocates nothing and checks nothing: whoever calls it closes what was begun, and gives each member one value. What others append to
-/// the buffer meanwhile goes through `raw`, so that the next comma is right. Within a function that is inlined, the compiler knows where
-/// commas belong, and the calls cost no more than appending literals.
+/// It allocates nothing and checks nothing: its caller closes all that it began, and gives each member one value. Text that others append to the
+/// buffer meanwhile goes through `raw`, so that the next comma is right. Within a function that is inlined, the compiler knows where commas belong,
+/// and the calls cost no more than appending literals.
 public struct JSONWriter {
   public let buffer: ByteBuffer
   /// Whether a comma belongs before the next member or value.

@@ -67,7 +67,7 @@ package struct LiveJournal: JournalSource {
   }
 
   package var gaps: [JournalGap] {
-    // Read before the log and the files, so that what was committed by now is in one of these.
+    // Read before the log and the files, so that each commit until now is in one of these.
     let committed = (try? store.lastSequence()) ?? 0
     let logged = store.loggedCommits
     let state = journal.state

@@ -17,7 +17,7 @@ struct RedactedValues {
   private var texts: [Text] = []
   private var numbers: [Double: [UInt8]] = [:]
 
-  /// From how many bytes on a text is replaced within others.
+  /// A text of this many bytes is replaced within others too.
   private static let long = 6
   /// The shortest text that is replaced at all, in bytes, and the shortest number, in digits.
   private static let shortest = (text: 3, number: 4)

@@ -158,7 +158,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
         break
       }
       guard let frame = PeerFrame(rest.extracting(0..<length)), take(frame) else {
-        return end("the peer has sent what is no frame that may come now", tells: true)
+        return end("the peer has sent bytes that are no frame that may come now", tells: true)
       }
       offset += length
     }

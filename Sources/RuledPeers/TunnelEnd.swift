@@ -95,7 +95,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     isReading = false
     inputEnded = true
     guard let connection else {
-      if hasEndedWriting { close() }  // otherwise what waits is written first
+      if hasEndedWriting { close() }  // otherwise waiting bytes are written first
       return
     }
     connection.send(PeerFrame.writeEnd)

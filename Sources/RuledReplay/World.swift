@@ -28,7 +28,7 @@ package final class World {
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
-  /// Whether a message was sent to a subject of another world, which has missed it: what was played since then may be wrong.
+  /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
   private(set) var hasMissed = false
 
   private let context: EngineContext
@@ -295,7 +295,7 @@ package final class World {
       }
       return true
     }
-    // Messages that could not be applied when the base was made are parked; what is retried becomes a message again.
+    // Messages that could not be applied when the base was made are parked; a retry makes them messages again.
     try context.store.scan(prefix: StoreKey.prefix(.parked)) { key, value in
       if case .parked(let subject, let sequence)? = try? ParsedKey(key), let text = reader.parkedMessage(Array(value)) {
         waiting.add(CommitBatch.Message(subject: Array(subject), sequence: sequence), text, isParked: true)

@@ -51,7 +51,7 @@ package final class Thread: Sendable {
     case lowest
     /// Only while a processor has nothing else to do: work that may be left out.
     ///
-    /// Whoever wakes with another priority takes the processor from it at once.
+    /// A thread that wakes with another priority takes the processor from it at once.
     case idle
 
     /// Gives the calling thread, and those that it starts, this priority.

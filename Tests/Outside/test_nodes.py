@@ -861,7 +861,7 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     assert "the rules folder of this node has others" in taker.problems and "the rules folder of this node has others" in taker.log
     shown = [entry for entry in taker.call("revisions")["result"] if entry["live"]]
     assert [entry["revision"] for entry in shown] == [revision]
-    # What the folder of a follower holds changes nothing, nor does its start.
+    # The folder of a follower changes nothing, nor does its start.
     owner.start()
     eventually(lambda: owner.status == "standby", seconds=60)
     taker.write_rules(decides("other"))
@@ -894,7 +894,7 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     client.send(*({"id": number, "method": method} for number, method in enumerate(["reload", "health", "counters"])))
     assert sorted(client.line()["id"] for _ in range(3)) == [0, 1, 2]
     eventually(lambda: other.add() == "later")
-    # So it is in a batch, over HTTP at either socket, and for whoever names the node.
+    # So it is in a batch, over HTTP at either socket, and for requests that name the node.
     follower.write_rules(decides("in a batch"))
     client = Client(follower.socket)
     client.send([{"jsonrpc": "2.0", "id": number, "method": method} for number, method in enumerate(["counters", "reload"])])
@@ -913,7 +913,7 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     assert owner.call("reload", {"node": owner.name})["result"]["revision"] == before
     follower.write_rules(decides("later"))
     assert follower.call("reload")["result"]["changed"]
-    # Whoever owns the log next serves them, and the folder of the former owner counts once it is told.
+    # The next owner of the log serves them, and the folder of the former owner counts once it is told.
     owner.end(signal.SIGKILL)
     eventually(lambda: len(cluster.owners) == 1, seconds=60)
     assert cluster.owners[0].add() == "later"

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RuledEngine
 
-/// Counters: whose they are, how many there may be, and that only what is committed is told.
+/// Counters: whose they are, how many there may be, and that only committed counts are told.
 @Suite struct CounterTests {
   private static let counting = """
     rule 'n' { on = 'n', run = function(e)

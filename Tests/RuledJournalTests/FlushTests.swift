@@ -68,7 +68,7 @@ import Testing
       try rig.flush()
       rig.files.fail(after: moment)
       for number in 0..<200 { try rig.send("user:\(number % 7)", "\"\(String(repeating: "x", count: 400))\"") }
-      // the process dies while the journal is written: what was flushed is still in the log
+      // the process dies while the journal is written: the flushed entries are still in the log
       try rig.store.seal()
       rig.journal.consume(rig.store.loggedCommits[0])
       rig.files.mend()
@@ -161,7 +161,7 @@ import Testing
     #expect(try rig.entries(of: rig.tools).dropLast() == before[...])
     #expect(try JournalFile(path, SystemFiles()).isComplete)
     #expect(try JournalFile(JournalFiles.path(31, in: rig.journal.folder), SystemFiles()).blocks.count == 1)
-    // what is written anew is in today's layout
+    // a rewritten block is in today's layout
     try rig.forget("user:1")
     try rig.flush()
     try rig.journal.erase(from: rig.store) { true }

@@ -81,7 +81,7 @@ import Testing
       #expect(seen.isDisjoint(with: unreadable))
       let missing = Set((0..<Self.count).map(Self.key)).subtracting(seen)
       #expect(missing.isSuperset(of: unreadable))
-      // Where two damaged blocks lie near each other, what stands between them may be passed over too.
+      // Where two damaged blocks lie near each other, keys between them may be passed over too.
       if stretches.count == blocks { #expect(missing == unreadable) }
       for key in missing {
         #expect(key.withView { key in stretches.contains { $0.mayHold(key) } })

@@ -205,7 +205,7 @@ def check_past(browser, base):
 
 
 def check_candidates(browser, base, daemon):
-    """What a shadow and a rollout do otherwise stands beside the live rules."""
+    """The differences of a shadow and a rollout stand beside the live rules."""
     changed = FAULTY.replace("event.data.amount", "2 * event.data.amount")
     rules = {"plugins": [{"name": "orders", "modules": [{"path": "orders/plugin.lua", "text": changed}]}]}
     daemon.call("shadow_start", {"rules": rules, "plugins": ["orders"]})

@@ -8,7 +8,7 @@ function fields.data(event)
   return type(event.data) == "table" and event.data or {}
 end
 
---- A non-empty UTF-8 string of at most `most` bytes, or nil. What clients send goes through it before it is parsed, so
+--- A non-empty UTF-8 string of at most `most` bytes, or nil. Texts of clients go through it before they are parsed, so
 --- that a long text costs nothing.
 function fields.text(value, most)
   if type(value) ~= "string" or value == "" or #value > most or not utf8.len(value) then return nil end

@@ -4,7 +4,7 @@ package import RuledStore
 import Synchronization
 
 /// Writes the log of commits as its owner; one thread at a time uses it, except for `stop` and `setProblem`.
-package final class LogWriter: @unchecked Sendable {  // what any thread may use is atomic or behind a lock
+package final class LogWriter: @unchecked Sendable {  // members for any thread are atomic or behind a lock
   /// The delays between attempts to find out what became of a commit.
   private static let backoff = Backoff(first: 20, longest: 500)
 

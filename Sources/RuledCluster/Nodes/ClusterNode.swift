@@ -284,7 +284,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Whether nobody else is about to go on as the owner.
   ///
-  /// After an outage of the database the leases of all are over. Who renews first leaves the owner the time of a lease to do so, too.
+  /// After an outage of the database the leases of all are over. A node that renews first leaves the owner the time of a lease to do so, too.
   private func isFree(_ head: LogHead) -> Bool {
     guard let owner = head.owner, owner.incarnation != identity.incarnation, !head.isLeaseReleased else { return true }
     return head.isLeaseOver && MonotonicClock.millisecondsWithSuspend - lock.locked { leasedSince } >= settings.lease
@@ -292,7 +292,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Plays the log back to the batch `last`, or as far as its standbys have it, with at most `reads` queries; returns the log's end.
   ///
-  /// What the primary alone has is lost if it fails: a crash of the primary shows commits that still waited for a standby.
+  /// Commits that the primary alone has are lost if it fails: a crash of the primary shows commits that still waited for a standby.
   @discardableResult
   private func follow(_ client: LogClient, through last: Int64? = nil, reads: Int = .max) throws(StoreError) -> LogHead
   {

@@ -167,7 +167,7 @@ final class ObjectTransfer {
         status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
       return .answered(answer)
     }
-    // What libcurl writes of these says what is wrong; of others it has times that differ each time.
+    // libcurl's own text on these says what is wrong; of others it has times that differ each time.
     let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)
     let detail = hasDetails ? String(cString: errorText) : ""
     let isFinal = [

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Every byte of a reply and of a commit passes through one of these. So appending is inlined across modules, which the compiler does for
 /// public types only (docs/decisions/27), and never bridges to `String`.
-/// A buffer belongs to one thread at a time; whoever hands it to another thread hands over all of it.
+/// A buffer belongs to one thread at a time; a thread that hands it to another one hands over all of it.
 public final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
   /// The first byte of the storage; growing replaces it.
   @usableFromInline var storage: UnsafeMutablePointer<UInt8>

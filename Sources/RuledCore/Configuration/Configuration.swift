@@ -67,7 +67,7 @@ package struct Configuration: Sendable, Equatable {
     package var timerStep = Limits.timerStep
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
-    /// From how many seconds behind on a shadow skips subjects.
+    /// A shadow that is so many seconds behind skips subjects.
     package var shadowSeconds = Limits.shadowSeconds
 
     /// How many of `limit` connections or requests in flight are for everybody.
@@ -189,7 +189,7 @@ package struct Configuration: Sendable, Equatable {
     package var file: String?
     /// Whether effects are written to the log.
     package var log = false
-    /// Whether effects are handed out to whoever leases them.
+    /// Whether effects are handed out to clients that lease them.
     package var lease = false
   }
 }

@@ -1,4 +1,4 @@
-/// The fixed limits, in one place; what the configuration may change has its default here.
+/// The fixed limits, in one place; limits that the configuration may change have their defaults here.
 ///
 /// Sizes are bytes and durations microseconds unless the name says otherwise.
 package enum Limits {
@@ -34,7 +34,7 @@ package enum Limits {
   package static let timerStep = second
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
-  /// From how many seconds behind on a shadow skips subjects, by default.
+  /// A shadow that is so many seconds behind skips subjects, by default.
   package static let shadowSeconds = 30
   /// How many subjects a shadow skips before it ends.
   package static let skippedSubjects = 1_000_000
@@ -129,11 +129,11 @@ package enum Limits {
   /// The memory that the filters of all watches may take.
   package static let filterBytes = 64 << 20
 
-  /// What requests under way may take over all HTTP connections, unless four of the longest take more.
+  /// How many bytes requests under way may take on all HTTP connections together, unless four of the longest take more.
   package static let httpBytes = 64 << 20
-  /// What lines that are not whole may take over all connections, unless four of the longest take more.
+  /// How many bytes incomplete lines may take on all connections together, unless four of the longest take more.
   package static let lineBytes = 64 << 20
-  /// What the replies of one connection may take that wait for cascades.
+  /// How many bytes replies that wait for cascades may take on one connection.
   package static let cascadeBytes = 1 << 20
   /// How many requests of a batch are carried out before others have their turn.
   package static let batchShare = 64

@@ -99,7 +99,7 @@ package struct LatencyHistogram: Sendable {
 
 /// Counts values in buckets with given upper bounds, and adds the values up: what Prometheus calls a histogram.
 ///
-/// `LatencyHistogram` tells quantiles of its own; this one can be summed over processes and time by whoever reads it.
+/// `LatencyHistogram` tells quantiles of its own; this one can be summed over processes and time by its reader.
 package struct BucketHistogram: Sendable {
   /// The highest value of each bucket but the last, which has no bound; in ascending order.
   package let bounds: [UInt64]

@@ -15,7 +15,7 @@ extension String {
     return text
   }
 
-  /// The text with all that `printable` escapes but C0, as `\u009b`: JSON keeps its value, and what the program itself writes, such as colours, stays.
+  /// The text with all that `printable` escapes but C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
   package var withoutSteering: String {
     guard utf8.contains(where: Unicode.Scalar.mayBeginSteering), unicodeScalars.contains(where: \.isSteering) else {
       return self

@@ -64,7 +64,7 @@ extension Timestamp {
     return buffer.text
   }
 
-  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; what is finer is dropped.
+  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; finer digits are dropped.
   ///
   /// The text has four digits for the year: a moment outside the years 0 to 9999 is written as the nearest within.
   package func write(to buffer: ByteBuffer) {

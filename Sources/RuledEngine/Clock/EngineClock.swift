@@ -159,7 +159,7 @@ package enum StoredTime {
         stored = Moment(value)
         isDamaged = stored == nil
         if isDamaged {
-          context.noteDamage(key.bytes, StoreError(.corrupt, "what the store keeps of the time has another form"))
+          context.noteDamage(key.bytes, StoreError(.corrupt, "the stored time has another form"))
         }
       }
     } catch {

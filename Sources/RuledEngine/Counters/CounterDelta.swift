@@ -77,7 +77,7 @@ extension CounterTable {
 
     /// Adds another delta of the same counter if both are whole numbers of one sign.
     ///
-    /// Floats are added one by one, in their order, as rounding depends on it. What is above zero and what is below are reserved apart.
+    /// Floats are added one by one, in their order, as rounding depends on it. Amounts above zero and amounts below it are reserved apart.
     fileprivate mutating func add(_ other: Delta) -> Bool {
       guard case .integer(let a) = amount, case .integer(let b) = other.amount, (a < 0) == (b < 0),
         case let (sum, overflow) = a.addingReportingOverflow(b), !overflow

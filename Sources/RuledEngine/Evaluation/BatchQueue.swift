@@ -3,7 +3,7 @@ package import RuledStore
 
 /// The commit batches of one worker: the one that collects writes, and those that were handed out and are not yet durable.
 ///
-/// What it reads is the store as it will be once all of these batches are durable.
+/// It reads the store as it will be once all of these batches are durable.
 final class BatchQueue {
   /// How many finished batches are kept for reuse.
   private static let mostSpare = 8

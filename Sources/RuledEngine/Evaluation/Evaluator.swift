@@ -6,7 +6,7 @@ import RuledStore
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.
 ///
 /// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discardAll`.
-/// What was evaluated counts for later events of the same subjects at once; replies wait for the commit.
+/// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   /// What all workers share.
   package let context: EngineContext
@@ -69,7 +69,7 @@ package final class Evaluator {
 
   // MARK: Events
 
-  /// Evaluates an event and appends its outcome to `reply`; what it changes joins the batch, whole or not at all.
+  /// Evaluates an event and appends its outcome to `reply`; its changes join the batch, all or none.
   ///
   /// A repeat of a remembered event runs no rule and gets the first outcome again.
   package func evaluate(

@@ -47,7 +47,7 @@ extension Evaluator {
     adopt(vms.catalog, reusing: vms)
   }
 
-  /// The evaluator that decides for a subject: this one, or that of a rollout's candidate; this one for what is about none.
+  /// The evaluator that decides for a subject: this one, or that of a rollout's candidate; calls without a subject use the live rules.
   package func deciding(for subject: [UInt8]?) -> Evaluator {
     guard let rollout, let subject, rollout.share.contains(subject) else { return self }
     return rollout.candidate
@@ -106,7 +106,7 @@ package final class RolloutTally {
 
   init(earlier: Set<UInt64>?) { self.earlier = earlier }
 
-  /// Counts an event; what has to outlast the process joins `writes`.
+  /// Counts an event; a count that has to outlast the process joins `writes`.
   func note(_ subject: Subject, hasFailed: Bool, into writes: WriteSet) {
     events += 1
     if hasFailed { failures += 1 }

@@ -20,10 +20,10 @@ final class MessageTable {
       switch sender {
       case .unnamed: nil
       case .gone(let name):
-        (name, "there is no plugin '\(name)' any more, so what it sent waits here: load it again, or drop this")
+        (name, "there is no plugin '\(name)' any more, so its message waits here: load it again, or drop this")
       case .plugin(let plugin):
         plugin.entry.runtime.isSuspended
-          ? (plugin.entry.name, "the plugin is suspended, so what it sent waits here: reload it or retry this") : nil
+          ? (plugin.entry.name, "the plugin is suspended, so its message waits here: reload it or retry this") : nil
       }
     }
 

@@ -64,7 +64,7 @@ final class ParkedEvents {
     let failure = Failure(
       plugin: "", kind: .error,
       message:
-        "a message of \(bytes.count) bytes could not be read: what is stored of it is damaged. It is kept here; drop it"
+        "a message of \(bytes.count) bytes could not be read: its stored bytes are damaged. It is kept here; drop it"
     )
     var event = EventInput.none
     event.subject = subject.name

@@ -78,7 +78,7 @@ package final class RevisionArchive: Sendable {
 
   /// The archive in a folder, which is made where it does not exist yet; in memory without one.
   ///
-  /// What can't be read is among the `problems`.
+  /// Revisions that can't be read are among the `problems`.
   package init(folder: String?, files: any FileSystem = SystemFiles()) {
     self.folder = folder
     self.files = files

@@ -25,7 +25,7 @@ package final class PluginVM {
   private var worker: LuaWorker?
   /// Whether a zone could not be read since the call began, as the host has no files of zones.
   ///
-  /// The call fails then even where the rule catches the error: what it would decide of the zone is not true.
+  /// The call fails then even where the rule catches the error: its decisions about the zone would not be true.
   var lacksZones = false
   let coverage: Coverage?
   let notes: LoadNotes?
@@ -225,7 +225,7 @@ extension PluginVM {
 
   /// Ends an event that was run uncounted, whether it failed or not.
   ///
-  /// - Returns: false when it may have used more instructions than its budget: what it did is void, and it must run again, counted.
+  /// - Returns: false when it may have used more instructions than its budget: its work is void, and it must run again, counted.
   package func endUncounted() -> Bool { rb_end_uncounted(handle) }
 
   /// Begins an event with the plugin's state for its subject.

@@ -97,7 +97,7 @@ final class PeerStream {
 
   /// Writes bytes, which must not change until `wrote` is called, at once if the system takes all of them; one write at a time.
   ///
-  /// What `uv_write` writes costs a change of what the loop waits for, even where nothing is left to wait for.
+  /// `uv_write` changes the events that the loop waits for, even where nothing is left to wait for.
   func write(_ bytes: ByteView) {
     let count = max(0, tryWrite(bytes))
     guard count < bytes.count else { return owner?.wrote() ?? () }

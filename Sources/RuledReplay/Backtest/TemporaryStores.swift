@@ -2,7 +2,7 @@ import Glibc
 import RuledCore
 import RuledStore
 
-/// The stores of a replay's two sides, in a folder that is removed at the end: what does not fit into memory is there.
+/// The stores of a replay's two sides, in a folder that is removed at the end: state that does not fit into memory is there.
 final class TemporaryStores {
   let baseline: RocksStore
   let candidate: RocksStore

@@ -135,7 +135,7 @@ package struct BacktestExample {
 
 /// Finds what the lines of one side of an explained event have that the other side does not have.
 ///
-/// Lines are compared by their parts, which end after each comma: of a long list only what differs is marked.
+/// Lines are compared by their parts, which end after each comma: of a long list only the elements that differ are marked.
 struct LineDifferences {
   struct Line {
     /// How many characters wide its beginning is, the branches of the tree.

@@ -5,7 +5,7 @@ struct HTMLText {
   /// Writes HTML as it is.
   mutating func raw(_ html: String) { text += html }
 
-  /// Writes text; what HTML gives a meaning to is escaped.
+  /// Writes text; characters with a meaning in HTML are escaped.
   mutating func text(_ plain: String) { text += plain.escapedForMarkup }
 
   /// Writes an element around what `body` writes.
@@ -35,7 +35,7 @@ struct HTMLText {
     text += "</title>"
     var left = 0.0
     for part in parts where part.count > 0 {
-      // What is there at all is seen.
+      // A part that is not empty is seen.
       let width = max(3, Double(part.count) / Double(max(whole, 1)) * 1000)
       text +=
         "<rect class=\"\(part.name)\" x=\"\(Self.tenths(min(left, 997)))\" width=\"\(Self.tenths(width))\" height=\"16\"/>"
@@ -76,7 +76,8 @@ struct HTMLText {
 }
 
 extension String {
-  /// The text for XML and HTML, in an element or a quoted attribute: what markup gives a meaning to is escaped, what XML forbids is U+FFFD.
+  /// The text for XML and HTML, in an element or a quoted attribute: characters with a meaning in markup are escaped, and those that XML forbids are
+  /// U+FFFD.
   package var escapedForMarkup: String {
     var escaped = ""
     for scalar in unicodeScalars {

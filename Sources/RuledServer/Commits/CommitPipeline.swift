@@ -16,7 +16,7 @@ enum CommitResult: Sendable {
 
 /// Makes submissions durable: each is appended to the store at once, and one sync makes durable all that were appended before it.
 ///
-/// Each worker gets the results of its submissions in their order. What to do with them is decided by the store's state (`StoreState`): after a failure it
+/// Each worker gets the results of its submissions in their order. The store's state decides on them (`StoreState`): after a failure it
 /// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all that it submits is refused until it knows of the loss.
 ///
 /// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.

@@ -89,7 +89,7 @@ extension Control {
   }
 
   private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: what it was asked for is not or not all done, send it again")
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 
   /// Calls `body` for each parked event on the worker that owns its subject, and `finish` once all of it is durable, or could not be committed.
   private func executeAll<Outcome: Sendable>(

@@ -16,8 +16,8 @@ extension RulesLoader {
     return next == old ? nil : true
   }
 
-  /// Looks at the configuration for a client that has the rules loaded: as `reconfigure`, but what holds changes only if SIGHUP has asked for it
-  /// before, when the configuration was refused.
+  /// Looks at the configuration for a client that has the rules loaded: as `reconfigure`, but the settings in force change only if SIGHUP has asked
+  /// for it before, when the configuration was refused.
   func reviewConfiguration() -> Bool? {
     if services.status.configurationError != nil { return reconfigure() }
     do throws(StartError) { _ = try readConfiguration() } catch {

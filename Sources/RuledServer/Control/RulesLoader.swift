@@ -21,7 +21,7 @@ final class RulesLoader {
   var rollout: RolloutState?
   /// The rules that are tried on some subjects, while a rollout runs.
   var candidate: Catalog?
-  /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only who asks has it loaded.
+  /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only a request has it loaded.
   var foreignFolder: String?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
@@ -171,7 +171,7 @@ final class RulesLoader {
   /// refused.
   private func load(becauseOfChange hasChanged: Bool, readingConfiguration: Bool) {
     let hasCallers = services.reloads.beginLoad()
-    // What changes in the folder meanwhile is loaded once nothing holds it up any more.
+    // Changes of the folder meanwhile are loaded once nothing holds them up any more.
     if folderWaits != nil, !hasCallers, !readingConfiguration { return }
     if let foreignFolder, !hasCallers, !readingConfiguration, (try? RulesFolder.read(path).revision) == foreignFolder {
       return

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledEngine
 
-/// How the daemon ends, or gives the log of a cluster up: what was received is answered first.
+/// How the daemon ends, or gives the log of a cluster up: received requests are answered first.
 extension Daemon {
   /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
   ///
@@ -10,10 +10,10 @@ extension Daemon {
     if reason == .signal { isEnding = true }
     if isHandingOver {
       guard !isStopping else { return }
-      log.write(LogLine(.info, "giving the log of commits up: what has been received is answered first"))
+      log.write(LogLine(.info, "giving the log of commits up: received requests are answered first"))
     } else if sockets != nil {
       notifier.stopping()
-      log.write(LogLine(.info, "ending: what has been received is answered first"))
+      log.write(LogLine(.info, "ending: received requests are answered first"))
       sockets = nil  // new clients are refused; those that are served have copies
     }
     guard !isStopping else { return }
@@ -55,7 +55,7 @@ extension Daemon {
   private static let loadingTime: UInt64 = 1_000
   /// How many milliseconds deliveries in flight may take to end.
   private static let deliveryTime: UInt64 = 3_000
-  /// The same where another node waits for the log: it delivers again what did not end.
+  /// The same where another node waits for the log: it delivers the unfinished effects again.
   private static let handOverTime: UInt64 = 50
 
   private static func end(_ control: Control) {

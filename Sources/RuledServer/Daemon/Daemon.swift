@@ -172,7 +172,7 @@ package final class Daemon {
 
   /// Ends the process, which can't serve without one of its threads.
   ///
-  /// What was acknowledged is in the store.
+  /// Each acknowledged event is in the store.
   private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
     log.write(LogLine(.error, reason))
     _exit(2)

@@ -14,7 +14,7 @@ final class DaemonSockets {
   /// The configured Unix socket, if it was made here.
   private let made: ListeningSocket?
 
-  /// Opens what the configuration names; what systemd has handed over and nobody would serve is an error.
+  /// Opens what the configuration names; a socket that systemd has handed over and nobody would serve is an error.
   init(_ configuration: Configuration, inherited: SocketActivation.Sockets) throws(StartError) {
     guard inherited.others.isEmpty else {
       throw StartError(

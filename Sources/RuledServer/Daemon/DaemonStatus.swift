@@ -341,7 +341,7 @@ package final class DaemonStatus: Sendable {
     let count = beyond > 0 ? "more than \(damage.count)" : "\(damage.count)"
     return "\(count) \(damage.count == 1 && beyond == 0 ? "entry" : "entries") of the store can't be read"
       + (files.isEmpty ? "" : ", in \(files.joined(separator: ", "))")
-      + "; only who needs them is refused: mend the disk, or restore a backup of the store"
+      + "; only requests that need them are refused: mend the disk, or restore a backup of the store"
   }
 
   /// The result of `rules`.

@@ -114,7 +114,7 @@ package enum ServeCommand {
     let start = ClusterStart(url, configuration, log: StandardErrorLog())
     let report: StoreImport.Report
     do throws(StoreError) {
-      // What the log holds for the journal stays with the old store.
+      // Entries in the log that the journal lacks stay with the old store.
       let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
       report = try FolderOwner.kept(of: path) { () throws(StoreError) in
         let store = try RocksStore(path: path, journal: journal)

@@ -166,7 +166,7 @@ final class HTTPConnection {
 
   /// Skips the line with which a proxy begins a connection over the Unix socket, by version 1 of the PROXY protocol.
   ///
-  /// The credentials of the connection are the proxy's from then on, and not those of whoever sends the requests. Returns false while
+  /// The credentials of the connection are the proxy's from then on, and not those of the client that sends the requests. Returns false while
   /// the line is incomplete.
   private func skipProxyLine() -> Bool {
     guard awaitsProxyLine, let input else { return true }

@@ -48,7 +48,7 @@ final class JournalService: Sendable {
     return found
   }
 
-  /// Takes a snapshot before anything is evaluated, unless what follows can be replayed from an earlier one.
+  /// Takes a snapshot before anything is evaluated, unless the entries to come can be replayed from an earlier one.
   func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
     var range = JournalRange()
     let known = journal.summary.last

@@ -4,7 +4,7 @@ import RuledStore
 
 /// All metrics of the daemon; plugins, rules and sinks are labels, subjects never are.
 ///
-/// What is shown here was counted before, so that reading it holds up nobody.
+/// All figures here were counted before, so that reading them holds up nobody.
 struct DaemonMetrics {
   let services: Services
   private let plugins: [Catalog.Plugin]

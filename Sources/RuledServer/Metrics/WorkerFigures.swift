@@ -3,8 +3,8 @@ import Synchronization
 
 /// What one worker counts for the metrics.
 ///
-/// Only that worker writes. It counts in memory of its own, and publishes here once per tick and once per commit, never per event. What was
-/// counted elsewhere is added.
+/// Only that worker writes. It counts in memory of its own, and publishes here once per tick and once per commit, never per event. Counts from
+/// elsewhere are added.
 final class WorkerFigures: Sendable {
   /// The events that clients sent to its subjects, repeats and dry runs included.
   let events = Atomic<Int>(0)

@@ -137,7 +137,7 @@ extension RulesLoader {
     try store { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
   }
 
-  /// Removes what the store has counted of a rollout that has ended; what is left after a failure goes before the next one starts.
+  /// Removes what the store has counted of a rollout that has ended; leftovers of a failure go before the next one starts.
   private func forgetCounts() {
     try? store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
   }

@@ -65,7 +65,7 @@ extension RulesLoader {
       rollout = state
       return earlier
     } catch {
-      services.context.log.write(LogLine(.error, "what was counted of the rollout begins again: \(error)"))
+      services.context.log.write(LogLine(.error, "the counts of the rollout begin again: \(error)"))
       return []
     }
   }

@@ -153,7 +153,7 @@ final class Shadow: Sendable {
       } else {
         try world.play(Array(ready), before: Array(waiting.dropFirst(ready.count)))
         let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
-        // To add up what was found takes longer the more subjects there are.
+        // Adding up the findings takes longer the more subjects there are.
         let now = EngineClock.monotonic
         let isDue = waiting.count == ready.count || now >= reported + Self.reportPeriod
         let found = isDue ? world.found : nil

@@ -83,7 +83,7 @@ final class Deliverer {
   /// Drops the requests under way without calling their completions.
   func close() { client.close() }
 
-  /// Reads the secret of a receiver, if it has one, and checks that its other files can be read; what is wrong is logged.
+  /// Reads the secret of a receiver, if it has one, and checks that its other files can be read; problems are logged.
   @discardableResult
   static func readFiles(of receiver: URLReceiver, _ log: any EventLog) -> Bool {
     for path in [receiver.certificate, receiver.authorities] {

@@ -8,7 +8,7 @@ final class Sink {
     /// Not configured: effects stay in the store.
     case none
     case url(URLReceiver)
-    /// Handed out to whoever leases them.
+    /// Handed out to clients that lease them.
     case lease
     case file(SinkFile)
     case log
@@ -182,7 +182,7 @@ final class SinkFile {
     return status.st_size
   }
 
-  /// Syncs the file; what can't be synced, such as a pipe, needs no sync.
+  /// Syncs the file; a file that can't be synced, such as a pipe, needs no sync.
   private func sync() throws(SystemError) {
     let (_, number) = SystemCalls.retrying { fdatasync(descriptor) }
     guard number != 0, number != EINVAL, number != EROFS else { return }

@@ -147,11 +147,11 @@ final class WatchTable {
       try refuse("a connection may have \(Limits.connectionWatches) watches at most")
     }
     if client.filterBytes + filter.bytes > Limits.connectionFilterBytes {
-      try refuse("what the watches of a connection name may take \(Limits.connectionFilterBytes) bytes at most")
+      try refuse("the names in the watches of a connection may take \(Limits.connectionFilterBytes) bytes at most")
     }
     if !hub.addWatch(bytes: filter.bytes) {
       try refuse(
-        "there may be \(Limits.watches) watches on all connections, and what they name may take \(Limits.filterBytes) bytes"
+        "there may be \(Limits.watches) watches on all connections, and their names may take \(Limits.filterBytes) bytes"
       )
     }
   }

@@ -17,17 +17,17 @@ extension Worker {
     replies.forwardBundles()
   }
 
-  /// From how many bytes on what collected in a tick is submitted before its end.
+  /// A tick submits early once its batch has this many bytes.
   private static let fullBytes = 4 << 20
 
-  /// Submits what collected if that is much, so that no commit grows with the number of requests that come at once.
+  /// Submits the batch early if it is large, so that no commit grows with the number of requests that come at once.
   func submitIfFull() {
     guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
     let inFlight = services.inFlight.load(ordering: .relaxed)
     services.report(services.commits.submit(takeSubmission(), of: index, inFlight: inFlight))
   }
 
-  /// Submits what collected to the commit pipeline; false if there is nothing.
+  /// Submits the tick's batch to the commit pipeline; false if it is empty.
   private func submit() -> Bool {
     guard !submission.isEmpty else { return false }
     let isFirst = submitted.isEmpty
@@ -44,7 +44,7 @@ extension Worker {
     return true
   }
 
-  /// Returns what collected, which is in flight from now on, and begins another submission.
+  /// Returns the submission, which is in flight from now on, and begins another one.
   private func takeSubmission() -> Submission {
     let full = submission
     _ = evaluator.takeBatch()
@@ -72,7 +72,7 @@ extension Worker {
       services.figures[index].noteCommit(of: done, at: EngineClock.monotonic)
       evaluator.complete(done.batch)
       let batch = done.batch
-      // before the replies, so that who has one finds its event counted
+      // before the replies, so that a client that has one finds its event counted
       services.context.parkedCounts.add(batch.parked)
       if batch.waitingTimers != 0 {
         services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)

@@ -117,7 +117,7 @@ extension Worker {
     input.explainsValues = view.explainsValues && target.isAdmin
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
-      // What it would do shows the state, and commits nothing.
+      // A dry run shows the state, and commits nothing.
       if input.isDryRun { try services.checkRead() }
       return nil
     }
@@ -153,7 +153,7 @@ extension Worker {
     do throws(RequestError) { return .success(try evaluator.retry(key)) } catch { return .failure(error) }
   }
 
-  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: what is under way has to be durable.
+  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: events under way have to be durable.
   func retryParked(of plugins: Set<String>) {
     let (services, index, before) = (services, index, services.context.nextSequence())
     evaluator.batch.awaited.append(

@@ -4,8 +4,8 @@ package import RuledCore
 
 /// A folder of backups: each is a folder named by its time, with a store's files and `BACKUP`, the list of them; the link `latest` leads to the last one.
 ///
-/// A backup is written beside the others and gets its name when all of it is on the disk, so that what has a name is complete. Files that did not change since
-/// the backup before, which RocksDB's never do, are further names of the same file; that is why nothing in a backup may be written to.
+/// A backup is written beside the others and gets its name when all of it is on the disk, so that a backup with a name is complete. Files that did not change
+/// since the backup before, which RocksDB's never do, are further names of the same file; that is why nothing in a backup may be written to.
 package final class BackupFolder {
   /// What a backup came to.
   package struct Summary: Sendable {

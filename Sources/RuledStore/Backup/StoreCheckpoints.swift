@@ -3,7 +3,7 @@ package import RuledCore
 
 /// The checkpoints of a store in a folder: folders below its own, since only files of the same file system can be linked.
 ///
-/// Whoever copies a checkpoint takes a `FolderUse` of it and removes it afterwards. One that nobody uses is abandoned.
+/// The copier of a checkpoint takes a `FolderUse` of it and removes it afterwards. One that nobody uses is abandoned.
 package struct StoreCheckpoints {
   private let folder: String
   private static let prefix = "checkpoint-"

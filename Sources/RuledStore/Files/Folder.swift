@@ -38,7 +38,7 @@ package enum Folder {
 
   /// How many bytes the files in the folder `path` and the folders in it take, but for one of its folders.
   ///
-  /// What can't be read, or is removed meanwhile, counts as nothing.
+  /// A file that can't be read, or is removed meanwhile, counts as nothing.
   static func diskBytes(_ path: String, without other: String = "") -> Int {
     guard let names = try? names(path) else { return 0 }
     var bytes = 0

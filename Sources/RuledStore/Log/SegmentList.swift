@@ -2,7 +2,7 @@ import RuledCore
 
 /// The segments of the log: the active one and the sealed ones, which wait for the flush thread.
 ///
-/// Readers ask them all, the latest first. `index` guards the list and what of each segment is committed, which only changes while its changer holds
+/// Readers ask them all, the latest first. `index` guards the list and the committed end of each segment, which only changes while its changer holds
 /// `LogTail` or `RedoLog.syncing` too. The lock on the log's end guards what there is to flush.
 final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what changes
   private let tail: LogTail

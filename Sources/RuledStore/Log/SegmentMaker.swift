@@ -11,7 +11,7 @@ struct LogSettings: Sendable {
   /// How many segments of an earlier process a start holds in memory at a time; it flushes the earliest ones beyond that.
   var heldAtStart = 2
 
-  /// From how many bytes on a segment is busy enough to make writing zeros to the next one's file worthwhile.
+  /// A segment of this many bytes makes it worthwhile to write zeros to the next one's file.
   var busyBytes: Int { segmentBytes / 16 }
 
   /// How many slots the index of a segment has before it grows: a power of two.
@@ -275,7 +275,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     written = offset + bytes.count
   }
 
-  /// Whether `bytes` may be at `offset` after a write of them failed: what was there before can equal the part that was not written.
+  /// Whether `bytes` may be at `offset` after a write of them failed: the bytes before it can equal the part that was not written.
   func mayHold(_ bytes: ByteView, at offset: Int) -> Bool {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     defer { room.deallocate() }

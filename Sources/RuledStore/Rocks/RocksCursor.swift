@@ -173,7 +173,7 @@ final class MergedCursor: StoreCursor {
   private var current: ByteView?
   private var currentValue: ByteView?
 
-  /// Only the files can be damaged; what the log holds of such a range is found.
+  /// Only the files can be damaged; keys of such a range in the log are found.
   var skipping: ((UnreadableKeys) -> Void)?
 
   /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the

@@ -11,7 +11,7 @@ final class RocksOptions: @unchecked Sendable {  // only read after `init`, but 
   let options = rocksdb_options_create()
   /// A read of one key, its checksums verified.
   ///
-  /// The block is not cached: what is read often is cached above the store, so caching the block would cost more than it saves.
+  /// The block is not cached: values that are read often are cached above the store, so caching the block would cost more than it saves.
   let read = rocksdb_readoptions_create()
   /// What drops expired outcomes.
   let expiry = ExpiryFilter()

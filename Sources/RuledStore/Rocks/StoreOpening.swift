@@ -37,7 +37,7 @@ struct StoreOpening {
         file: path, offset: 0,
         what:
           "the database took the log's files up to \(known.flushed), but now knows of those up to \(flushed) only: its MANIFEST is shorter "
-          + "than it was, or the files are of two backups, and what the files in between held is gone"
+          + "than it was, or the files are of two backups, and the commits of the files in between are gone"
       ).error
     }
     let manifest = LogManifest(files, folder: path, contents: known)

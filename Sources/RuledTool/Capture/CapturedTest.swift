@@ -19,7 +19,7 @@ struct CapturedTest {
     case failing(String, plugin: String)
     /// So many failures of rules have come since the last ones, besides those that were asked for.
     case failures(Int)
-    /// What is parked of a subject for a plugin is tried again: the event with that id, or all.
+    /// The parked events of a subject for a plugin are tried again: the event with that id, or all.
     case retry(String, plugin: String, event: String?)
     /// A line for the reader.
     case note(String)

@@ -22,7 +22,7 @@ package enum CompletionsCommand: Command {
     let shell = arguments.operands[0]
     if shell == "event" {
       let words = EventCompletion(environment).candidates(after: arguments.operands.dropFirst())
-      // Each line is a word, so what would have to be escaped can't be offered.
+      // Each line is a word, so a word that would have to be escaped can't be offered.
       for word in words where word.printable == word { environment.output.write(word + "\n") }
       return .done
     }

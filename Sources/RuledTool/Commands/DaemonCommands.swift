@@ -39,7 +39,7 @@ package enum HealthCommand: Command {
     }
   }
 
-  /// A value without JSON's marks: what is empty is a dash, the elements of a list have commas between.
+  /// A value without JSON's marks: an empty value is a dash, the elements of a list have commas between.
   private static func plain(_ value: JSONValue) -> String {
     if let elements = value.arrayValue {
       return elements.isEmpty ? "-" : elements.map(\.brief.printable).joined(separator: ", ")

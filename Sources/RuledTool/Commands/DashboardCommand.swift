@@ -61,8 +61,8 @@ package enum DashboardCommand: Command {
 
 /// Serves a daemon that listens on its Unix socket alone on a port of the loopback interface, for a browser.
 ///
-/// Bytes are passed on as they are. Each connection to the daemon begins with the line of the PROXY protocol: so the daemon asks whoever
-/// sends requests for a session, as everybody on this host can connect to the port, and does not trust the credentials of this process.
+/// Bytes are passed on as they are. Each connection to the daemon begins with the line of the PROXY protocol: so the daemon asks each sender of
+/// requests for a session, as everybody on this host can connect to the port, and does not trust the credentials of this process.
 final class DashboardProxy {
   /// How many connections are served at a time; others wait.
   private static let connectionLimit = 128

@@ -72,7 +72,7 @@ package enum EventCommand: Command {
 
   /// The event with what followed; nil if the daemon does not tell, for which standard error gets the reason.
   ///
-  /// That is no failure of the command: whoever sends the event again, as it failed, would apply it twice.
+  /// That is no failure of the command: a caller that sends the event again, as it failed, would apply it twice.
   private static func followed(
     _ event: JSONObject, _ outcome: JSONValue, on client: Client, _ arguments: Arguments, _ environment: ToolEnvironment
   ) -> FollowedEvent? {

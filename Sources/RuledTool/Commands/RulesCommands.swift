@@ -60,7 +60,7 @@ package enum RulesCommand: Command {
       text += table.text(style)
     }
     let errors = result.elements("errors")
-    if !errors.isEmpty { text += "\n" + style.red("what is on disk does not load") + "\n" }
+    if !errors.isEmpty { text += "\n" + style.red("the rules on disk do not load") + "\n" }
     for error in errors { text += "  \(error.locatedMessage.printable)\n" }
     return text
   }

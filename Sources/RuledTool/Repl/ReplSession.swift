@@ -46,7 +46,7 @@ final class ReplSession {
 
   // MARK: Events and queries
 
-  /// Reads the rules again and shows them an event; what it does stays in this session.
+  /// Reads the rules again and shows them an event; its changes stay in this session.
   ///
   /// - Returns: The outcome with its trace.
   func send(_ type: String, _ data: JSONValue?) throws -> JSONValue {

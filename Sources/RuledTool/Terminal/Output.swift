@@ -78,7 +78,7 @@ struct Progress {
   mutating func show(share: Double?, count: Int, _ noun: String, plural: String? = nil) {
     guard let errors else { return }
     let now = ContinuousClock.now
-    // What is done anew, or in a second pass, has a rate of its own.
+    // Work that is done anew, or in a second pass, has a rate of its own.
     if count < lastCount { started = now }
     lastCount = count
     if let shown, now - shown < Self.interval { return }
@@ -107,7 +107,7 @@ struct Progress {
   }
 }
 
-/// Writes a text as a whole file; what could not be written whole is an error.
+/// Writes a text as a whole file; output that could not be written whole is an error.
 enum WholeFile {
   /// Writes to `path`: a new file, in place of what a file has, or to what else is there, such as a pipe.
   ///

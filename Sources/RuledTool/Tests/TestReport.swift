@@ -3,7 +3,7 @@ internal import RuledReports
 
 /// Writes a test run for people: one line for each plugin, and each failure with what was expected.
 struct TestReport {
-  /// From how many microseconds on a test is called slow.
+  /// A test of this many microseconds is called slow.
   private static let slow = 100_000
 
   private let run: TestRun

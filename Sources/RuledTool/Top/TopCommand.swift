@@ -223,7 +223,7 @@ struct TopScreen {
       text += ", slowest \(style.cyan(slowest.entry.name)) (p99 \(Figures.micros(p99)))"
     }
     if !text.isEmpty { text += "\n" }
-    if after.errors > 0 { text += style.red("what is on disk does not load") + "; 'rulectl rules' shows why\n" }
+    if after.errors > 0 { text += style.red("the rules on disk do not load") + "; 'rulectl rules' shows why\n" }
     return text
   }
 

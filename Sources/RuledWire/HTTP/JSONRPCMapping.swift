@@ -28,8 +28,8 @@ package enum JSONRPCRequest {
 
   /// The params that the query of a target stands for; empty parameters are left out.
   ///
-  /// `limit`, `version` and the `after` of `watch` and `log` are numbers, `plugins` is a comma-separated list, `labels` is JSON. A value that is not what it
-  /// should be stays a string, which the method refuses.
+  /// `limit`, `version` and the `after` of `watch` and `log` are numbers, `plugins` is a comma-separated list, `labels` is JSON. A value of another type
+  /// stays a string, which the method refuses.
   package static func params(of target: HTTPTarget, for method: Method) -> JSONObject {
     var params = JSONObject()
     for (name, value) in target.formParameters where !value.isEmpty {

@@ -93,7 +93,7 @@ extension EndToEnd {
       daemon.end(SIGKILL)
       try daemon.start()
       ids.append(try tell(try daemon.client(), "user:3"))
-      // What was confirmed just before a kill may be delivered again: at least once.
+      // An effect that was confirmed just before a kill may be delivered again: at least once.
       #expect(eventually { Set(receiver.ids) == Set(ids) })
       #expect(end(process, SIGTERM) == 0)
       daemon.end(SIGTERM)

@@ -106,7 +106,7 @@ extension EndToEnd {
       let lines = daemon.log.split(separator: "\n").filter { String($0).holds("can't be read") }
       #expect(lines.count == refused.count)
       #expect(lines.allSatisfy { !String($0).holds("s:0") && String($0).holds("subject_hash") })
-      // A listing skips them; what was written since is in the log and is found.
+      // A listing skips them; later writes are in the log and are found.
       let listed = try client.call("subjects", ["limit": 1000])["subjects"]?.arrayValue?.count ?? 0
       #expect(listed == 600 - refused.count)
       #expect(daemon.end(SIGTERM) == 0)

@@ -64,7 +64,7 @@ extension EndToEnd {
       var client = try daemon.client()
       let id = try #require(try client.call("log", ["subject": "user:boss"])["entries"]?[0]?["event"]?["id"])
       let recorded = try client.call("log", ["subject": "user:anna"])["entries"]?[1]
-      // What the rules, the settings and the store are by now makes no difference.
+      // The present rules, settings and store make no difference.
       daemon.folder.replace("rules/game/plugin.lua", with: Self.game.replacing("decide(\"stamp\", now())", with: ""))
       daemon.folder.replace("ruled.conf.lua", with: "journal = { keep = '7d' }")
       daemon.end(SIGKILL)
@@ -153,7 +153,7 @@ extension EndToEnd {
           let words = ["--socket", daemon.socket, "capture", subject] + options
           let captured = Program.run("\(RuledDaemon.programs)/rulectl", words)
           #expect(captured.code == 0 && !captured.output.contains("recorded:"), "\(captured.output)")
-          // What the test expects is what was recorded, with microseconds, settings and what follows from events.
+          // The test expects the recorded outcomes, with microseconds, settings and the consequences of events.
           #expect(captured.output.contains("t:settings({ at = 30, earned = 15 }, \"game\")"), "\(captured.output)")
           #expect(captured.output.contains("t:at(\"2040-01-01T00:00:10.123456Z\")"))
           if name == "boss" {

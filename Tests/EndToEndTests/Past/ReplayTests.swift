@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-  /// The proof of exact replay on the real daemon: what its journal has comes out again, byte for byte.
+  /// The proof of exact replay on the real daemon: the entries of its journal come out again, byte for byte.
   @Suite struct ReplayTests {
     private static func files(_ factor: Int) -> [String: String] {
       Dictionary(uniqueKeysWithValues: SeededTraffic.rules(factor: factor).map { ("\($0.key)/plugin.lua", $0.value) })

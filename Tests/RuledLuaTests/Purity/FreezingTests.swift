@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// What a plugin holds at file level is a constant, however a rule comes by it.
+/// A value at a plugin's file level is a constant, however a rule comes by it.
 @Suite struct FreezingTests {
   /// Ways to write to something that outlives the event; each must raise.
   static let writes: [(before: String, run: String)] = [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// What the host said of a zone once is used again until its offset changes.
+/// The host's answer about a zone is used again until the zone's offset changes.
 @Suite struct CalendarTests {
   @Test func `days, hours and weekdays are the host's across changes of the offset`() throws {
     let bench = try Bench(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// `ipairs` is Lua's own to whoever uses it, also where it looks behind a frozen list.
+/// Rules can't tell `ipairs` from Lua's own, also where it looks behind a frozen list.
 @Suite struct ListStepTests {
   /// Expressions that are true, with `list` a frozen list of numbers, `rows` one of tables and `plain` a table of the event's.
   static let truths: [String] = [

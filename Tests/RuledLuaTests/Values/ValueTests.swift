@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// What may be stored comes back as what it was; what may not names its path.
+/// A value that may be stored comes back as it was; one that may not is refused by its path.
 @Suite struct ValueTests {
   @Test(arguments: 0..<300)
   func `a stored value comes back as it was`(_ seed: UInt64) throws {

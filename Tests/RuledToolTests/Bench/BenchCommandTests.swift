@@ -181,7 +181,7 @@ struct TopCommandTests {
     defer { daemon.stop() }
     let run = Run("top", "--once", "--limit", "1", on: daemon)
     #expect(run.output.contains("\nand 2 more\n"))
-    #expect(run.output.hasSuffix("what is on disk does not load; 'rulectl rules' shows why\n"))
+    #expect(run.output.hasSuffix("the rules on disk do not load; 'rulectl rules' shows why\n"))
   }
 
   @Test func `Rules are listed when the daemon measures each`() throws {

@@ -39,7 +39,7 @@ struct DaemonCommandsTests {
         PLUGIN   VERSION  RULES  QUERIES    RUNS  FAILURES    P50     P99
         greeter  1.0.0        2        1  12,345         1  41 µs  1.2 ms
 
-        what is on disk does not load
+        the rules on disk do not load
           x/plugin.lua:3: 'end' expected
 
         """)

@@ -4,7 +4,7 @@ import RuledTool
 import TestSupport
 import Testing
 
-/// Tests that can't lie: what rules do wrong fails the test that did not expect it.
+/// Tests that can't lie: an unexpected failure of a rule fails the test.
 @Suite struct TestFailureTests {
   /// A plugin with a rule for each mistake.
   private static let plugin = """

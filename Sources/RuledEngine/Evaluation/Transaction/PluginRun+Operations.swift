@@ -70,7 +70,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .cycle,
         message: event.hops < Limits.messageHops
           ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
-            + "one event, and what is left is divided among the messages that an event sends"
+            + "one event, and the rest is divided among the messages that an event sends"
           : "a message that follows from more than \(Limits.messageHops) others is not sent")
     }
     self.sends = sends

@@ -12,7 +12,7 @@ final class PluginRun {
   let plugin: WorkerPlugin
   /// Whether its VM has begun the event.
   private(set) var began = false
-  /// Why it failed; what it did is then void.
+  /// Why it failed; its work is then void.
   private(set) var failure: Failure?
   private(set) var hasFailed = false
   /// The kinds of the operations that its rules asked for.

@@ -70,7 +70,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
   /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.
   ///
-  /// What comes meanwhile does not wake the loop.
+  /// Messages that come meanwhile do not wake the loop.
   func collect(during body: () -> Void) -> [Message] {
     state.withLock { $0.isCollecting = true }
     body()

@@ -2,7 +2,7 @@ internal import CUV
 
 /// The signals of a process whose parts serve one after the other, each on a loop of its own.
 ///
-/// They have their default actions before the first part serves. What comes while no part serves waits for the next one. Confined to the
+/// They have their default actions before the first part serves. A signal that comes while no part serves waits for the next part. Confined to the
 /// thread that made it.
 package final class ProcessSignals {
   /// A loop within the loops of the parts: it runs when they see that a signal waits in it.

@@ -30,7 +30,7 @@ package struct ListeningSocket: ~Copyable {
     try SystemCalls.adopt(descriptor, "inherited socket \(descriptor)")
   }
 
-  /// A socket beside another one: who closes it leaves the other open.
+  /// A socket beside another one: closing it leaves the other open.
   package init(copying descriptor: Int32) throws(SystemError) {
     try self.init(
       inheriting: try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })

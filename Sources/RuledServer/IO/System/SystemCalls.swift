@@ -87,7 +87,7 @@ package enum SystemCalls {
 
   /// Ends the writing side of a socket: shutdown(2).
   ///
-  /// The peer sees the end, and what it sends can still be read.
+  /// The peer sees the end, and its bytes can still be read.
   static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes a descriptor: close(2).

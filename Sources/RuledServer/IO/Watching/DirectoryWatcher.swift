@@ -4,7 +4,7 @@ import RuledCore
 /// Reports changes of a folder tree, once per burst of changes.
 ///
 /// Symbolic links are followed while they stay in the tree. The watcher also notices when the folder itself is replaced, renamed or made. It updates
-/// its watches before each report, so that what the listener reads afterwards is never older than what is watched.
+/// its watches before each report, so that the listener never reads a tree that is older than the watched one.
 package final class DirectoryWatcher {
   /// How many milliseconds without a change end a burst.
   package static let quietTime: UInt64 = 50

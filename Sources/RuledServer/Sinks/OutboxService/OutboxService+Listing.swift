@@ -214,7 +214,7 @@ extension OutboxService {
   }
 
   private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: what it was asked for is not or not all done, send it again")
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 
   private static func notFound(_ selection: EffectSelection) -> RequestError {
     switch selection {

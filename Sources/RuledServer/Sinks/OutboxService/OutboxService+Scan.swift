@@ -4,7 +4,8 @@ import RuledStore
 
 /// Loads effects from the store into the queues, a page at a time.
 ///
-/// A scan goes through all effects once: it fills the queues and counts what does not fit. A queue that has room again is loaded on its own.
+/// A scan goes through all effects once: it fills the queues and counts the effects that do not fit. A queue that has room again is loaded on its
+/// own.
 extension OutboxService {
   /// The state of scanning and loading.
   struct Scan {
@@ -170,7 +171,7 @@ extension OutboxService {
         }
         readCount += 1
         guard let key = EffectKey(bytes) else { return true }
-        // What could not be read may be an earlier effect of the same subject.
+        // The unreadable value may be an earlier effect of the same subject.
         if followsDamage { block(key.subject) }
         followsDamage = false
         guard let effect = StoredEffect(text, document) else {
