@@ -16,8 +16,8 @@ package struct RecordedHistory: Sendable {
   private var erasures: [UInt64: Int64] = [:]
   /// When events that are not in the range sent messages that are in it: an erasure may have left neither them nor the subject's name.
   private var absent: Set<UInt64> = []
-  /// The shares of the subjects that its messages join.
-  private(set) var shares = SubjectShares()
+  /// The lanes of the subjects that its messages join.
+  private(set) var lanes = SubjectLanes()
 
   /// A history in which no message was applied and no timer fired.
   package init() {}
@@ -37,7 +37,7 @@ package struct RecordedHistory: Sendable {
     self.isPlayed = isPlayed
     let reader = EntryReader()
     var senders: Set<UInt64> = []
-    var builder = SubjectShares.Builder()
+    var builder = SubjectLanes.Builder()
     try source.forEach(in: range) { entry in
       if entry.origin != .rules, isPlayed(entry.subject) { builder.note(entry.subject) }
       if let sender = add(entry, reader, &senders), isPlayed(sender), isPlayed(entry.subject) {
@@ -46,7 +46,7 @@ package struct RecordedHistory: Sendable {
       return shouldContinue(entry)
     }
     keys.sort()
-    shares = builder.shares()
+    lanes = builder.lanes()
   }
 
   /// The history of entries.

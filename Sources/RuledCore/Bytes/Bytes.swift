@@ -4,9 +4,9 @@ public import Glibc
 public enum ByteOrder {
   /// Below 0 when `left` comes first, 0 when they are equal, else above 0.
   @inlinable public static func compare(_ left: ByteView, _ right: ByteView) -> Int {
-    let shared = min(left.count, right.count)
-    if shared > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
-      let difference = memcmp(leftStart, rightStart, shared)
+    let common = min(left.count, right.count)
+    if common > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
+      let difference = memcmp(leftStart, rightStart, common)
       if difference != 0 { return Int(difference) }
     }
     return left.count - right.count

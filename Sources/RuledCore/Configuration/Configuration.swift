@@ -71,7 +71,7 @@ package struct Configuration: Sendable, Equatable {
     package var shadowSeconds = Limits.shadowSeconds
 
     /// How many of `limit` connections or requests in flight are for everybody.
-    package func shared(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
+    package func unreserved(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
   }
 
   /// What a node of a cluster has of its own.

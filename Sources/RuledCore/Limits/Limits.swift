@@ -136,7 +136,7 @@ package enum Limits {
   /// How many bytes replies that wait for cascades may take on one connection.
   package static let cascadeBytes = 1 << 20
   /// How many requests of a batch are carried out before others have their turn.
-  package static let batchShare = 64
+  package static let requestsPerTurn = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.

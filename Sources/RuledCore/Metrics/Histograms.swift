@@ -44,16 +44,16 @@ package struct LatencyHistogram: Sendable {
     }
   }
 
-  /// The shortest duration that this share of all durations does not exceed, in nanoseconds.
+  /// The shortest duration that this fraction of all durations does not exceed, in nanoseconds.
   ///
   /// The rank is rounded up: the median of two durations is the first. The last rank gives the exact `longest`, any
   /// other one the middle of its bucket.
   ///
-  /// - Parameter share: From 0 to 1.
+  /// - Parameter fraction: From 0 to 1.
   /// - Returns: Nanoseconds; 0 when nothing was counted.
   /// - Complexity: O(buckets), which are 7,424 with the default precision.
-  package func quantile(_ share: Double) -> UInt64 {
-    let rank = max(1, UInt64((share * Double(total)).rounded(.up)))
+  package func quantile(_ fraction: Double) -> UInt64 {
+    let rank = max(1, UInt64((fraction * Double(total)).rounded(.up)))
     guard rank < total else { return longest }
     var remaining = rank
     for (index, count) in counts.enumerated() where count > 0 {

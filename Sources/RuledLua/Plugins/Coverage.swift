@@ -153,11 +153,11 @@ extension PluginVM {
       file.path.withSlice { path in rb_coverage_lines(handle, rb_slice(text), path, context, takeLine) }
     }
     let texts = file.text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    return list.lines.sorted().filter { line in line <= texts.count && Self.holdsCode(texts[line - 1]) }
+    return list.lines.sorted().filter { line in line <= texts.count && Self.hasCode(texts[line - 1]) }
   }
 
   /// Whether a line has more than a comment, `end` and closing brackets, to which the compiler attributes instructions too.
-  private static func holdsCode(_ line: ArraySlice<UInt8>) -> Bool {
+  private static func hasCode(_ line: ArraySlice<UInt8>) -> Bool {
     var text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     if text.starts(with: "--".utf8) { return false }
     if text.starts(with: "end".utf8) { text = text.dropFirst(3) }

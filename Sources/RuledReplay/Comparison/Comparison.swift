@@ -3,7 +3,7 @@ package import RuledJournal
 
 /// Compares what two sides, the baseline and the candidate, make of the same events.
 ///
-/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the shares
+/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the lanes
 /// of a replay are merged afterwards.
 package final class Comparison {
   private var subjects = SubjectStates()

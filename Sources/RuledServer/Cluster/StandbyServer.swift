@@ -243,7 +243,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Whether there is no place for another connection: the last ones are for administrators.
   func isFull(forAdmin isAdmin: Bool) -> Bool {
-    let limit = isAdmin ? connections : configuration.limits.shared(of: connections)
+    let limit = isAdmin ? connections : configuration.limits.unreserved(of: connections)
     return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
   }
 

@@ -77,8 +77,8 @@ package final class Services: Sendable {
     self.membership = membership
     let limits = context.configuration.limits
     let connections = connectionLimit ?? limits.connections
-    sharedInFlight = limits.shared(of: limits.inFlight)
-    places = ConnectionPlaces(connections, shared: limits.shared(of: connections), limits)
+    sharedInFlight = limits.unreserved(of: limits.inFlight)
+    places = ConnectionPlaces(connections, shared: limits.unreserved(of: connections), limits)
     sitePlaces = ConnectionPlaces(connections, shared: connections, limits)
     self.context = context
     self.notifier = notifier

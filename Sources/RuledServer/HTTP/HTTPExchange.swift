@@ -105,13 +105,14 @@ struct RPCRequests: Sendable {
     heldBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
 
-  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.batchShare`.
+  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.requestsPerTurn`.
   ///
   /// Empty at the end, and while replies are pending: so the requests are executed in order.
   mutating func nextShare() -> Range<Int> {
     let start = next
     guard pending == 0 else { return start..<start }
-    while next < requests.count, next - start < Limits.batchShare, requests[next].worker == requests[start].worker {
+    while next < requests.count, next - start < Limits.requestsPerTurn, requests[next].worker == requests[start].worker
+    {
       next += 1
     }
     pending = next - start

@@ -88,7 +88,7 @@ struct RolloutState: Sendable {
     let counts = total(new)
     guard let abortOn, counts.failures > 0 else { return nil }
     let share = Double(counts.failures) / Double(max(counts.events, 1))
-    if abortOn.isShare {
+    if abortOn.isFraction {
       guard counts.events >= Limits.rolloutEvents, share > abortOn.limit else { return nil }
     } else if Double(counts.failures) <= abortOn.limit {
       return nil

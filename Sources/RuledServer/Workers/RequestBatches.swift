@@ -83,7 +83,7 @@ final class PendingRequestBatch {
     case wait
   }
 
-  /// Passes requests to `body`, for up to `RequestBatches.shareTime` and up to `Limits.batchShare` of them.
+  /// Passes requests to `body`, for up to `RequestBatches.shareTime` and up to `Limits.requestsPerTurn` of them.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
   /// worker, requests beyond a share, so that it is not flooded.
@@ -97,10 +97,10 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner != owner { return .wait }
-      guard count < Limits.batchShare, EventLoop.nanoseconds - start < RequestBatches.shareTime else {
+      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.shareTime else {
         return requestOwner == worker || pending == 0 ? .share : .wait
       }
-      if requestOwner != worker, pending >= Limits.batchShare { return .wait }
+      if requestOwner != worker, pending >= Limits.requestsPerTurn { return .wait }
       elements[index] = .done
       next += 1
       owner = requestOwner

@@ -61,7 +61,7 @@ struct LogRecovery {
       result.end = segment.committed
       result.segments += empty + [segment]
       empty.removeAll()
-      while result.segments.count > settings.heldAtStart { try flush(result.segments.removeFirst()) }
+      while result.segments.count > settings.segmentsAtStart { try flush(result.segments.removeFirst()) }
     }
     return result
   }

@@ -37,7 +37,7 @@ package enum BacktestCommand: Command {
       fit into memory are in TMPDIR until the end. Ctrl-C ends with the report of what was played until then.
 
       A CONDITION is \(FailCondition.grammar).
-      'changed' and 'failures' are shares of the events; 'effects' and 'instructions' are what the candidate has more, as
+      'changed' and 'failures' are fractions of the events; 'effects' and 'instructions' are what the candidate has more, as
       a share of the baseline's. The exit code is 1 when a condition holds, and 2 after an interrupt.
       """,
     examples: [

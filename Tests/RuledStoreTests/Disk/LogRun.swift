@@ -25,7 +25,7 @@ final class LogRun {
     random = SeededRandom(seed: seed &* 0x1_0001)
     settings = LogSettings(
       segmentBytes: [1 << 12, 1 << 13, 1 << 14][Int.random(in: 0..<3, using: &random)],
-      longestBacklog: Int.random(in: 1...3, using: &random), heldAtStart: Int.random(in: 0...2, using: &random))
+      longestBacklog: Int.random(in: 1...3, using: &random), segmentsAtStart: Int.random(in: 0...2, using: &random))
     isFaulty = Int.random(in: 0..<3, using: &random) > 0
     world = LogWorld(seed: seed, settings: settings)
   }

@@ -12,7 +12,7 @@ final class RocksRun {
   private(set) var states = 0
   private(set) var failures = 0
   private let folder = TemporaryFolder()
-  private let settings = LogSettings(segmentBytes: 1 << 13, longestBacklog: 2, heldAtStart: 1)
+  private let settings = LogSettings(segmentBytes: 1 << 13, longestBacklog: 2, segmentsAtStart: 1)
   private let isFaulty: Bool
   private var random: SeededRandom
   /// The states at calls chosen at random, of any thread.
