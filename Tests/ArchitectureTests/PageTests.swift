@@ -5,9 +5,10 @@ import Testing
   static let page = Repository.lines(of: Repository.root + "/docs/architecture.md")
   static let pages =
     Repository.files(in: Repository.root + "/docs", endingIn: [".md"])
-    + ["README.md", "Torture/README.md", "Benchmarks/README.md", "Benchmarks/notes.md"].map {
-      "\(Repository.root)/\($0)"
-    }
+    + [
+      "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Torture/README.md", "Benchmarks/README.md",
+      "Benchmarks/notes.md",
+    ].map { "\(Repository.root)/\($0)" }
   /// Sources and tests by path.
   static let code: [(path: String, text: String)] = ["Sources", "Tests"].flatMap { folder in
     Repository.files(in: "\(Repository.root)/\(folder)", endingIn: [".swift", ".c", ".h", ".cpp", ".cc"])

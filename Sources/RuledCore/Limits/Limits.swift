@@ -87,7 +87,7 @@ package enum Limits {
   package static let stoppedShare: Int64 = 10
   /// How many bytes of a receiver's answer are kept with an effect that it did not take.
   package static let answerBytes = 300
-  /// How many events the candidate of a rollout must have decided before a share of failures aborts it.
+  /// How many events the candidate of a rollout must have decided before a fraction of failures aborts it.
   package static let rolloutEvents = 100
   /// The longest lease of effects, in seconds.
   package static let leaseSeconds: Int64 = 3_600

@@ -45,9 +45,9 @@ package enum Figures {
     return "\(seconds / size)\(unit) \(remainder / units[first + 1].0)\(units[first + 1].1)"
   }
 
-  /// A share from 0 to 1 in per cent with two decimals: `99.87 %`.
-  package static func percent(_ share: Double) -> String {
-    let scaled = Int((share * 10_000).rounded())
+  /// A fraction from 0 to 1 in per cent with two decimals: `99.87 %`.
+  package static func percent(_ fraction: Double) -> String {
+    let scaled = Int((fraction * 10_000).rounded())
     let decimals = scaled % 100
     return "\(scaled / 100).\(decimals < 10 ? "0" : "")\(decimals) %"
   }
