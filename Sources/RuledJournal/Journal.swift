@@ -24,7 +24,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   private(set) var redaction: Redaction?
   /// The last sequence that was consumed, whether its entry is kept or not.
   private var last: UInt64 = 0
-  /// Whether it is to have all that comes after `last`, so that what is missing is a gap; an empty journal is not, as it may have been off before.
+  /// Whether it is to have all that comes after `last`, so that missing entries are a gap; an empty journal is not, as it may have been off before.
   private var isWhole = false
   /// Why entries are being lost; nil if they are not.
   private var writeError: StoreError?

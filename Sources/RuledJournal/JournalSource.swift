@@ -85,7 +85,7 @@ extension JournalSource {
     return snapshots.filter { $0.sequence + 1 >= first }
   }
 
-  /// The entries up to `last` that can't be replayed, because what came before them was removed; nil if there are none.
+  /// The entries up to `last` that can't be replayed, because the entries before them were removed; nil if there are none.
   package func withoutBase(through last: UInt64) -> JournalGap? {
     let first = first
     let end = min(last, bases.first?.sequence ?? last)

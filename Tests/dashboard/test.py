@@ -382,7 +382,7 @@ def take_screenshots(browser, base, folder):
         if view == "playground":
             click(browser, "Dry run")
             browser.until("document.querySelector('.tree')")
-        # Two frames, so that what was drawn is on the screen.
+        # Two frames, so that the drawing is on the screen.
         browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         browser.screenshot(os.path.join(folder, f"{name}.png"))
 

@@ -78,7 +78,7 @@ package final class Sides {
   ///
   /// - Parameters:
   ///   - entry: the entry.
-  ///   - isCompared: whether it is in the range, so that what it does is compared; before the range both sides have the baseline's rules.
+  ///   - isCompared: whether it is in the range, so that its outcomes are compared; before the range both sides have the baseline's rules.
   /// - Throws: when a store can't be read or written.
   package func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }

@@ -3,7 +3,7 @@ import RuledEngine
 import RuledStore
 import Synchronization
 
-/// The submissions that were appended to the store, in that order, and are not durable yet; and what the daemon's own keys will hold once they are.
+/// The submissions that were appended to the store, in that order, and are not durable yet; and the values of the daemon's own keys once they are.
 struct CommitQueue {
   /// A submission whose result is not known yet.
   struct Entry {

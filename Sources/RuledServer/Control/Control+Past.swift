@@ -71,7 +71,7 @@ extension Control {
     answer(caller) { $0.log(params, now: now) }
   }
 
-  /// Brings what is committed into the journal's files, and replies with what they have.
+  /// Brings all commits into the journal's files, and replies with the range of these.
   func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
 
   /// Has the journal's service answer on a thread of its own.

@@ -13,7 +13,7 @@ struct BorrowedWorker: ~Copyable {
     worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
   }
 
-  /// Commits what the requests wrote and sends what leaves; wakes the worker if that leaves it something to do.
+  /// Commits the writes of the requests and sends the replies; wakes the worker if that leaves it something to do.
   func flush() {
     worker.flush()
     if worker.inbox.hasWork { worker.services.workers[worker.index].send(.perform { _ in }) }

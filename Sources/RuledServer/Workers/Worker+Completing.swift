@@ -3,9 +3,9 @@ import RuledEngine
 import RuledJSON
 import RuledWire
 
-/// Committing, and what leaves once a commit is durable.
+/// Committing, and sending all that waits for a durable commit.
 extension Worker {
-  /// Commits what was written and sends what leaves for other workers.
+  /// Commits the tick's batch and sends the bundles for other workers.
   func flush() {
     updateFigures()
     while submit() {}

@@ -4,7 +4,7 @@ package import RuledCore
 /// The commits that one segment of the log holds, for the journal; nothing in them changes.
 package struct LoggedCommits: Sendable {
   private let segment: Segment
-  /// Where what is committed ends in the segment.
+  /// Where the commits end in the segment.
   private let end: Int
 
   /// The commits of `segment` before `end`.

@@ -3,7 +3,7 @@ import RuledCore
 
 /// Writes of a segment in the order of their keys, by their offsets.
 ///
-/// Copies share what is not changed afterwards, so that a cursor keeps what it began with.
+/// Copies have unchanged parts in common, so that a cursor keeps the writes that it began with.
 struct OrderedWrites {
   /// A position among the writes.
   typealias Position = SortedChunks<UInt32>.Position

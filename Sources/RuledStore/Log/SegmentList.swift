@@ -63,7 +63,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { ([active] + sealed.reversed()).map { ($0, $0.writes(in: scope)) } }
   }
 
-  /// The segments, the earliest first, and where what is committed ends in each.
+  /// The segments, the earliest first, and where the commits end in each.
   var committed: [(segment: Segment, end: Int)] {
     index.reading { (sealed + [active]).map { ($0, $0.committed) } }
   }

@@ -153,7 +153,7 @@ package final class RocksStore: StateStore {
 
   // MARK: Background
 
-  /// Seals what the log holds, so that it is flushed.
+  /// Seals the log's active segment, so that it is flushed.
   func seal() throws(StoreError) { try log.seal() }
 
   /// Does the next piece of the flush thread's work, if there is any, for a store without that thread.
@@ -227,7 +227,7 @@ package final class RocksStore: StateStore {
     try flusher.paused { () throws(StoreError) in try access.reopen() }
   }
 
-  /// Seals what the log holds and waits until all of it is in the journal and in the database.
+  /// Seals the log's active segment and waits until all segments are in the journal and in the database.
   package func flushAll() throws(StoreError) {
     try log.seal()
     try log.waitForFlush()
