@@ -22,7 +22,7 @@ typedef struct {
 
 enum { RB_ZONES = 4 };
 
-/* A time zone's offset from UTC in seconds, and from when until when it holds; length 0 for an empty entry. */
+/* A time zone's offset from UTC in seconds, and from when until when it applies; length 0 for an empty entry. */
 typedef struct {
   size_t length;
   char name[64];

@@ -1,7 +1,7 @@
 /// The growing delay before something that failed is tried again, in milliseconds.
 ///
 /// The delay doubles with each failure, and is up to a quarter shorter at random, so that operations that failed together are not tried again
-/// together. That holds for the longest delay too.
+/// together. So is the longest delay.
 package struct Backoff: Sendable, Equatable {
   /// The longest delay after the first failure.
   package var first: UInt64

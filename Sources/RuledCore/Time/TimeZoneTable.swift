@@ -2,7 +2,7 @@
 package struct TimeZoneTable: Sendable, Equatable {
   /// When the offset changes, ascending, in seconds since the epoch.
   let transitions: [Int64]
-  /// The offset that holds from the transition at the same position, in seconds east of UTC.
+  /// The offset that applies from the transition at the same position, in seconds east of UTC.
   let offsets: [Int]
   /// The offset before the first transition.
   let firstOffset: Int

@@ -8,7 +8,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The moment that many microseconds after the epoch.
   @inlinable package init(microseconds: Int64) { self.microseconds = microseconds }
 
-  /// The nearest moment to that many seconds after the epoch, held within the years 0 to 9999; NaN is the epoch.
+  /// The nearest moment to that many seconds after the epoch, clamped to the years 0 to 9999; NaN is the epoch.
   package init(seconds: Double) {
     let bounded = Swift.min(Swift.max(seconds, Self.minimum.seconds), Self.maximum.seconds)
     let microseconds = bounded.isNaN ? 0 : Int64((bounded * 1e6).rounded())

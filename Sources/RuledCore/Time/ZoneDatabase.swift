@@ -89,17 +89,17 @@ extension ZoneDatabase {
     CivilDate.weekday(days: try day(time, zone: zone))
   }
 
-  /// An offset from UTC, and a time for which it holds.
+  /// An offset from UTC, and a time for which it applies.
   package struct Offset: Sendable, Equatable {
     /// Seconds east of UTC.
     package var seconds: Int
-    /// The first second of that time since the epoch; the offset may have held before.
+    /// The first second of that time since the epoch; the offset may have applied before.
     package var from: Int64
     /// The first second after it.
     package var until: Int64
   }
 
-  /// The offset of `zone` at `time`, and until when it holds.
+  /// The offset of `zone` at `time`, and until when it applies.
   ///
   /// - Throws: A sentence about the time or the zone.
   package func offset(_ time: Double, zone: String) throws(CalendarError) -> Offset {

@@ -199,7 +199,7 @@ extension PluginVM {
 }
 
 extension HostAnswers {
-  /// Adds the offset of a zone, from when and until when it holds; the bridge caches it.
+  /// Adds the offset of a zone, from when and until when it applies; the bridge caches it.
   fileprivate mutating func add(_ span: ZoneDatabase.Offset) {
     add(span.seconds)
     add(Int(span.from))

@@ -8,7 +8,7 @@ struct LogSettings: Sendable {
   var segmentBytes = 64 << 20
   /// How many sealed segments may wait to be flushed before commits wait for that, or fail while it fails.
   var longestBacklog = 3
-  /// How many segments of an earlier process a start holds in memory at a time; it flushes the earliest ones beyond that.
+  /// How many segments of an earlier process a start has in memory at a time; it flushes the earliest ones beyond that.
   var segmentsAtStart = 2
 
   /// A segment of this many bytes makes it worthwhile to write zeros to the next one's file.
