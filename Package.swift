@@ -68,6 +68,7 @@ let package = Package(
     module("RuledCore", ["CDigest"]),
     module("RuledThreads", ["CLinux"]),
     module("RuledJSON", ["RuledCore", "CJSON"]),
+    module("RuledIO", ["RuledCore", "RuledJSON", "RuledThreads", "CSystemd", "CUV"]),
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
@@ -82,9 +83,8 @@ let package = Package(
     module(
       "RuledServer",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-        "RuledPeers", "RuledReplay", "RuledReports", "RuledStore",
-        "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+        "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CCurl", "CLinux",
       ]),
     module(
       "RuledTool",
@@ -104,9 +104,11 @@ let package = Package(
       name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
       cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
     module("TestSupport", ["RuledCore"], path: "Tests/TestSupport"),
+    module("IOTestSupport", ["RuledCore", "RuledIO", "RuledThreads", "TestSupport"], path: "Tests/IOTestSupport"),
     module("StoreTestSupport", ["RuledCore", "RuledStore"], path: "Tests/StoreTestSupport"),
     tests("RuledCoreTests", ["RuledCore", "RuledJSON", "TestSupport"]),
     tests("RuledJSONTests", ["RuledJSON", "TestSupport"]),
+    tests("RuledIOTests", ["RuledIO", "RuledCore", "RuledThreads", "CUV", "IOTestSupport", "TestSupport"]),
     tests("RuledLuaTests", ["RuledLua", "RuledJSON", "TestSupport"]),
     tests(
       "RuledStoreTests",
@@ -126,8 +128,8 @@ let package = Package(
     tests(
       "RuledServerTests",
       [
-        "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
-        "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
+        "RuledServer", "RuledCore", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
+        "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),

@@ -7,6 +7,7 @@ import Testing
     "RuledCore": ["CDigest"],
     "RuledThreads": ["CLinux"],
     "RuledJSON": ["RuledCore", "CJSON"],
+    "RuledIO": ["RuledCore", "RuledJSON", "RuledThreads", "CSystemd", "CUV"],
     "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge"],
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
     "RuledCluster": ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"],
@@ -19,8 +20,8 @@ import Testing
     "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-      "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+      "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CCurl", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",

@@ -6,7 +6,7 @@ import Testing
   static let allowed = [
     "RuledCluster/Objects/", "RuledCluster/Postgres/", "RuledCore/Bytes/", "RuledJSON/", "RuledJournal/", "RuledLua/",
     "RuledPeers/Loop/",
-    "RuledPeers/TLS/", "RuledServer/IO/", "RuledServer/Sinks/HTTP", "RuledStore/", "RuledThreads/",
+    "RuledPeers/TLS/", "RuledIO/", "RuledServer/Sinks/HTTP", "RuledStore/", "RuledThreads/",
   ]
 
   @Test func `no signature above the code that calls C has a pointer`() {

@@ -188,6 +188,15 @@ package enum DurationText {
   }
 }
 
+extension Timestamp {
+  /// The host's wall clock.
+  package static var wall: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  }
+}
+
 /// The time since the host's start, which nobody sets: for measuring, and for time-outs.
 public enum MonotonicClock {
   /// In nanoseconds.

@@ -86,11 +86,7 @@ package final class EngineClock: Sendable {
   // MARK: The host
 
   /// The host's wall clock.
-  package static var wall: Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
-  }
+  package static var wall: Timestamp { .wall }
 
   /// Nanoseconds of a monotonic clock, for measuring.
   package static var monotonic: UInt64 { MonotonicClock.nanoseconds }

@@ -1,6 +1,7 @@
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 import Synchronization

@@ -2,6 +2,7 @@ import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledPeers
 import RuledStore

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledPeers
 import RuledStore
 import RuledThreads

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledThreads
 
 /// The other threads' side of the loader: here they ask for rules to be loaded, and here clients wait for that.

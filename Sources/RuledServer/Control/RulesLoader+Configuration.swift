@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// Reading the configuration again.
 extension RulesLoader {

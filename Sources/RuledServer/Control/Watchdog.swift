@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import Synchronization
 
 /// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.

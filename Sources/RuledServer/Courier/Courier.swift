@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledLua
 import RuledWire
@@ -297,7 +298,7 @@ package enum CourierCommand {
       }
       return 0
     } catch {
-      ServeCommand.complain(error.description, as: "ruled-courier")
+      error.complain(as: "ruled-courier")
       return error.exitCode(isService: isService)
     }
   }

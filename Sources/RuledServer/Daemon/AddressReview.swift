@@ -1,6 +1,7 @@
 import Glibc
 import RuledCluster
 import RuledCore
+import RuledIO
 import RuledLua
 import RuledPeers
 

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// The users who may call every method: root, the daemon's own user, and the users and groups that the configuration names.
 struct Administrators: Sendable {
@@ -36,16 +37,6 @@ struct Administrators: Sendable {
     if users.contains(peer.uid) || groups.contains(peer.gid) { return true }
     return !groups.isEmpty && supplementary().contains { groups.contains($0) }
   }
-}
-
-/// A client whose connection another node has carried here, as that node describes it.
-struct CarriedClient: Sendable, Equatable {
-  /// The node.
-  let node: String
-  /// Whether it may call every method.
-  let isAdmin: Bool
-  /// Whether it may lease effects.
-  let isCourier: Bool
 }
 
 extension Services {

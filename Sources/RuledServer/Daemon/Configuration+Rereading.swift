@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// Reads the configuration again.
 typealias ConfigurationReader = @Sendable () throws(StartError) -> Configuration

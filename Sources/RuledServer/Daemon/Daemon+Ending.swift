@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// How the daemon ends, or gives the log of a cluster up: what was received is answered first.
 extension Daemon {

@@ -3,6 +3,7 @@ import Glibc
 import RuledCluster
 package import RuledCore
 import RuledEngine
+package import RuledIO
 import RuledJournal
 import RuledStore
 import RuledThreads
@@ -258,33 +259,4 @@ package final class Daemon {
       log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
     }
   }
-}
-
-/// Why the daemon does not start.
-package struct StartError: Error, CustomStringConvertible {
-  /// One sentence that says what is wrong and what to do.
-  package let description: String
-  /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
-  let isFinding: Bool
-  /// Whether the next start meets the same until somebody changes the configuration or the rules.
-  let isLasting: Bool
-  /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
-  var errors: JSONValue = []
-
-  /// A reason that is no finding and may pass by itself, such as a store that another process holds.
-  package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }
-
-  init(_ description: String, isFinding: Bool = false, isLasting: Bool) {
-    self.description = description
-    self.isFinding = isFinding
-    self.isLasting = isLasting
-  }
-
-  /// The exit code of a program that does not start; `isService` is whether systemd has started it.
-  ///
-  /// The units name the second code in `RestartPreventExitStatus=`.
-  func exitCode(isService: Bool) -> Int32 { isService && isLasting ? Self.configurationCode : 2 }
-
-  /// `EX_CONFIG` of sysexits.h.
-  private static let configurationCode: Int32 = 78
 }

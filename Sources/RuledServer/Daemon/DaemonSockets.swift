@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// The sockets that new clients connect to: those that systemd has handed over, or new ones.
 final class DaemonSockets {

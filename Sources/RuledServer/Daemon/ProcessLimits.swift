@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 

@@ -2,6 +2,7 @@ import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJournal
 import RuledLua
 import RuledStore
@@ -28,7 +29,7 @@ package enum ServeCommand {
       guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
       serve(try options.configuration(), options)
     } catch {
-      complain(error.description)
+      error.complain(as: "ruled")
       return error.exitCode(isService: isService)
     }
   }
@@ -46,7 +47,7 @@ package enum ServeCommand {
         log: LimitedLog(JournalLog() ?? StandardErrorLog()), readConfiguration: options.configuration
       ).run()
     } catch {
-      complain(error.description)
+      error.complain(as: "ruled")
       code = error.exitCode(isService: isService)
     }
     fflush(nil)
@@ -133,14 +134,6 @@ package enum ServeCommand {
     )
     print("start the nodes, each with an empty folder; no daemon may serve \(path) any more")
     return 0
-  }
-
-  /// Writes each line of a problem on standard error, after the program's name.
-  static func complain(_ problem: String, as program: String = "ruled") {
-    for text in problem.split(separator: "\n") {
-      let line = Array("\(program): \(String(text).printable)\n".utf8)
-      _ = write(2, line, line.count)
-    }
   }
 
   /// Writes findings on standard error as `rulectl check` writes them: `file:line: message`, one a line.

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// One client that speaks HTTP; confined to the server's thread.

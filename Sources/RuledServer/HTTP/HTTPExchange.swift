@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import RuledWire
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 
 /// The listening TCP socket of the loopback listener.
 enum LoopbackSocket {

@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledJournal
 import RuledLua

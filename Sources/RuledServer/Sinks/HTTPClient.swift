@@ -1,4 +1,5 @@
 internal import CCurl
+import RuledIO
 
 /// Sends requests with libcurl on an event loop; certificates are verified, redirects are not followed.
 final class HTTPClient {

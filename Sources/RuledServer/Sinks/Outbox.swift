@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 package import RuledStore
 import RuledWire
 import Synchronization

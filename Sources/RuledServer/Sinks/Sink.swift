@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// One sink: how it delivers effects, and the effects that it has to deliver.
 final class Sink {

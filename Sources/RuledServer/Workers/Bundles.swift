@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// A request that does not come from a worker's connection.
 struct ForwardedRequest: Sendable {

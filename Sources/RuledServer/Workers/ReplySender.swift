@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Sends replies of one worker to where their requests came from: a connection of this worker, another worker's, a request batch, or HTTP.

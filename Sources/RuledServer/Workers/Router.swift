@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Takes the lines of one worker's connections, and decides for each request which worker executes it: the one that owns its subject.

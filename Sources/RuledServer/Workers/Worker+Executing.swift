@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Executing requests: from their text to the reply, which joins the commit batch.

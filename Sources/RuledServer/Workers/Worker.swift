@@ -1,6 +1,7 @@
 import CLinux
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledLua
 import RuledWire
 

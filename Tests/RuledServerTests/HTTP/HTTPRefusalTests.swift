@@ -1,4 +1,5 @@
 import Glibc
+import IOTestSupport
 import RuledCore
 import TestSupport
 import Testing

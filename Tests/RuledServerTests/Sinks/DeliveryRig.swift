@@ -1,5 +1,7 @@
 import Glibc
+import IOTestSupport
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledLua
 import RuledStore

@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledEngine
 import RuledJSON

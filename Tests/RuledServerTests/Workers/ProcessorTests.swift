@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import IOTestSupport
 import RuledThreads
 import Testing
 

@@ -1,5 +1,6 @@
 import CAllocations
 import Glibc
+import IOTestSupport
 import RuledCore
 import Synchronization
 import Testing

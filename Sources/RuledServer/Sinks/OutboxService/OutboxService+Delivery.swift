@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 
 /// Sinks whose plugins' handlers make the requests, on the worker that owns the subject; the receiver's answer decides what comes of an effect.
 extension OutboxService {
