@@ -78,7 +78,7 @@ let package = Package(
       "RuledReplay",
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
     module("RuledReports", ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"]),
-    module("RuledPeers", ["RuledCore", "RuledThreads", "CTLS", "CUV"]),
+    module("RuledPeers", ["RuledCore", "RuledThreads", "RuledIO", "CTLS"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
     module(
       "RuledServer",
@@ -123,7 +123,7 @@ let package = Package(
         "RuledReplay", "RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine", "TestSupport",
       ]),
     tests("RuledClusterTests", ["RuledCluster", "RuledCore", "RuledStore", "RuledThreads", "TestSupport"]),
-    tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledThreads", "TestSupport"]),
+    tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledIO", "RuledThreads", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledIO
 
 /// The user of a connection; all calls come on the loop's thread.
 protocol ConnectionOwner: AnyObject {
@@ -21,7 +22,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private static let recordBytes = 16 << 10
 
   private let loop: LoopState
-  private let stream: PeerStream
+  private let stream: StreamSocket
   private let session: TLSSession
   private let settings: PeerSettings
   private let expected: String?
@@ -48,7 +49,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   /// A connection over a stream: to the node `expected`, or if that is nil, from a node that has not sent its name yet.
   init(
-    on loop: LoopState, _ stream: PeerStream, _ settings: PeerSettings, to expected: String?,
+    on loop: LoopState, _ stream: StreamSocket, _ settings: PeerSettings, to expected: String?,
     owner: any ConnectionOwner
   ) throws(PeerError) {
     guard let session = TLSSession(settings.identity, to: expected) else {
@@ -69,15 +70,15 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     loop.watch(self)
   }
 
-  /// Begins to connect to the node `node`; `made` gets the connection before anything can happen to it.
+  /// A connection that begins to connect to the node `node`; nothing happens to it in this tick.
   static func open(
     on loop: LoopState, _ settings: PeerSettings, to node: String, at address: NumericAddress,
-    owner: any ConnectionOwner, made: (PeerConnection) -> Void
-  ) throws(PeerError) {
-    let stream = try PeerStream(on: loop)
+    owner: any ConnectionOwner
+  ) throws(PeerError) -> PeerConnection {
+    let stream: StreamSocket
+    do throws(SystemError) { stream = try .connect(on: loop.events, to: address) } catch { throw .system(error) }
     do throws(PeerError) {
-      made(try PeerConnection(on: loop, stream, settings, to: node, owner: owner))
-      try stream.connect(to: address)
+      return try PeerConnection(on: loop, stream, settings, to: node, owner: owner)
     } catch {
       stream.close()
       throw error
@@ -89,9 +90,9 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   // MARK: The stream
 
-  func connected(_ failure: PeerError?) {
+  func connected(_ failure: SystemError?) {
     guard phase == .connecting else { return }
-    if let failure { return end("\(failure)") }
+    if let failure { return end("\(PeerError.system(failure))") }
     phase = .shaking
     stream.startReading()
     shake()
@@ -295,12 +296,11 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   func end(_ reason: String, tells: Bool = false) {
     guard phase != .closed else { return }
     if tells, phase == .greeting || phase == .ready { PeerFrame.writeFarewell(reason, into: output) }
-    // A write that the system has accepted is over, even if libuv has not reported it yet.
-    if phase != .connecting, !isWriting || stream.unwritten == 0 {
+    if phase != .connecting, !isWriting {
       Self.empty(&outgoing)
       if encrypt(upTo: Self.writeBytes) == nil, phase != .shaking { session.end() }
       session.takeCiphertext(into: outgoing)
-      if outgoing.count > 0 { stream.tryWrite(outgoing.bytes) }
+      if outgoing.count > 0 { stream.writeNow(outgoing.bytes) }
     }
     phase = .closed
     stream.close()

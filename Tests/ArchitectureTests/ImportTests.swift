@@ -17,7 +17,7 @@ import Testing
       "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
     ],
     "RuledReports": ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"],
-    "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
+    "RuledPeers": ["RuledCore", "RuledThreads", "RuledIO", "CTLS"],
     "RuledWire": ["RuledCore", "RuledJSON"],
     "RuledServer": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",

@@ -217,7 +217,7 @@ import Testing
 
   @Test(arguments: [
     "0.0.0.0:80", "192.168.1.1:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "[::]:80", "::1:80", "127.0.1:80",
-    "127.0.0.+1:80", "example.com:80", "127.0.0.1:+8", "127.0.0.0001:8",
+    "127.0.0.+1:80", "example.com:80", "127.0.0.1:+8", "127.0.0.0001:8", "127.0.0.01:8",
   ])
   func `Only loopback addresses are listened on`(text: String) { #expect(ListenAddress(text) == nil) }
 

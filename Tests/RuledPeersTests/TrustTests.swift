@@ -97,6 +97,6 @@ import Testing
     let error = #expect(throws: PeerError.self) {
       try PeerListener(on: rig.b, at: address, settings) { _, _, _ in "" }
     }
-    #expect(error?.description == "listen: address already in use")
+    #expect(error?.description == "bind: Address already in use")
   }
 }

@@ -247,7 +247,7 @@ package struct ListenAddress: Sendable, Equatable {
     case let name:
       let parts = name.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 4, parts[0] == "127",
-        parts.allSatisfy({ $0.utf8.count <= 3 && !$0.hasPrefix("+") && UInt8($0) != nil })
+        parts.allSatisfy({ part in UInt8(part).map { String($0) == part } ?? false })
       else { return nil }
       host = String(name)
     }

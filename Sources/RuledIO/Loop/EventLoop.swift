@@ -30,9 +30,12 @@ internal import RuledCore
   private var isInTick = false
   private var busyPoll = BusyPoll()
   private var expectsInput: () -> Bool = { false }
+  /// The memory that all streams read into, one at a time.
+  private(set) lazy var scratch = ByteBuffer(capacity: 256 << 10)
 
   /// Makes a loop for the calling thread.
   package init() throws(SystemError) {
+    try Self.checkDescriptors()
     raw = .allocate(capacity: 1)
     let status = uv_loop_init(raw)
     guard status == 0 else {
@@ -46,6 +49,16 @@ internal import RuledCore
     prepare.pointee.data = Unmanaged.passUnretained(self).toOpaque()
     idle.pointee.data = prepare.pointee.data
     uv_prepare_start(prepare, loopTickEnded)
+  }
+
+  /// Throws if the process can't open the few descriptors of a loop: libuv ends the process if it has none for its first one, which takes two pipes for
+  /// signals, two descriptors of epoll, and an eventfd.
+  private static func checkDescriptors() throws(SystemError) {
+    var opened: [Int32] = []
+    defer { for descriptor in opened { SystemCalls.close(descriptor) } }
+    while opened.count < 8 {
+      opened.append(try SystemCalls.check("eventfd", "event loop") { eventfd(0, Int32(EFD_CLOEXEC)) })
+    }
   }
 
   deinit {

@@ -88,14 +88,16 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Drops what is queued and refuses further messages; on the loop's thread when one has attached.
-  package func close() {
-    let wake = state.withLock { state in
+  /// Refuses further messages, and returns those that are queued; on the loop's thread when one has attached.
+  @discardableResult
+  package func close() -> [Message] {
+    let (left, wake) = state.withLock { state in
       state.isClosed = true
-      state.queue = []
-      return state.wake
+      defer { state.queue = [] }
+      return (state.queue, state.wake)
     }
     wake?.close()
+    return left
   }
 }
 

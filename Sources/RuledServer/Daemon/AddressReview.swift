@@ -58,8 +58,9 @@ struct AddressReview {
       _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _, _ in "this is a check" }
     } catch .identity(let why) {
       problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
-    } catch .system("listen", number: EADDRINUSE)
-      where Self.isHeldByDaemon(port: tunnel.listen.port, socket: configuration.socket)
+    } catch .system(let error)
+      where error.number == EADDRINUSE
+      && Self.isHeldByDaemon(port: tunnel.listen.port, socket: configuration.socket)
     {
     } catch {
       problems.append(
