@@ -1,5 +1,5 @@
 internal import CUV
-package import Glibc
+internal import Glibc
 package import RuledCore
 
 /// A socket address of IPv4 or IPv6.
@@ -21,12 +21,14 @@ package struct NumericAddress: CustomStringConvertible {
 
   /// The address that a socket is bound to, or that of its peer; nil if there is none.
   package init?(of descriptor: Int32, isPeer: Bool = false) {
+    var length = self.length
     let status = withUnsafeMutablePointer(to: &storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         isPeer ? getpeername(descriptor, $0, &length) : getsockname(descriptor, $0, &length)
       }
     }
     guard status == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
+    self.length = length
   }
 
   fileprivate init?(_ info: addrinfo) {
@@ -38,7 +40,7 @@ package struct NumericAddress: CustomStringConvertible {
   }
 
   /// Calls `body` with the address as the socket calls take it.
-  package func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+  func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     withUnsafePointer(to: storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
     }

@@ -23,6 +23,7 @@ package import RuledThreads
   }
 
   /// One sentence: what was about to be done, and the system's reason.
+  @usableFromInline
   package var description: String { "\(context): \(call): \(Self.text(of: number))" }
 
   /// The system's text for an error number.
