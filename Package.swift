@@ -80,11 +80,12 @@ let package = Package(
     module("RuledReports", ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"]),
     module("RuledPeers", ["RuledCore", "RuledThreads", "RuledIO", "CTLS"]),
     module("RuledWire", ["RuledCore", "RuledJSON"]),
+    module("RuledDelivery", ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"]),
     module(
       "RuledServer",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
-        "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CCurl", "CLinux",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
+        "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
       ]),
     module(
       "RuledTool",
@@ -95,7 +96,8 @@ let package = Package(
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
-      name: "ruled-courier", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+      name: "ruled-courier", dependencies: ["RuledDelivery", "RuledIO", "RuledLua"], swiftSettings: strict,
+      linkerSettings: boundAtStart),
     .executableTarget(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
@@ -124,12 +126,13 @@ let package = Package(
       ]),
     tests("RuledClusterTests", ["RuledCluster", "RuledCore", "RuledStore", "RuledThreads", "TestSupport"]),
     tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledIO", "RuledThreads", "TestSupport"]),
+    tests("RuledDeliveryTests", ["RuledDelivery", "RuledCore", "RuledIO", "RuledWire", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",
       [
-        "RuledServer", "RuledCore", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
-        "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
+        "RuledServer", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
+        "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),

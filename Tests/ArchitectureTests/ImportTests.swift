@@ -19,16 +19,17 @@ import Testing
     "RuledReports": ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"],
     "RuledPeers": ["RuledCore", "RuledThreads", "RuledIO", "CTLS"],
     "RuledWire": ["RuledCore", "RuledJSON"],
+    "RuledDelivery": ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"],
     "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
-      "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CCurl", "CLinux",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
+      "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
       "RuledReports", "RuledStore", "RuledWire",
     ],
     "ruled": ["RuledServer"],
-    "ruled-courier": ["RuledServer"],
+    "ruled-courier": ["RuledDelivery", "RuledIO", "RuledLua"],
     "rulectl": ["RuledTool"],
   ]
 

@@ -1,3 +1,4 @@
+package import RuledCore
 package import RuledStore
 
 /// What one worker commits together: the writes of its events, and what follows from them once they are durable.

@@ -31,7 +31,8 @@ package final class Connection {
   /// Its place among all connections; nil if nobody counts them.
   package let place: ConnectionPlace?
 
-  let table: ConnectionTable
+  /// The table that it is in.
+  package let table: ConnectionTable
   let descriptor: Int32
   var poll: DescriptorPoll?
   var phase = Phase.detecting
@@ -86,6 +87,9 @@ package final class Connection {
     carried = client
     phase = .lines
   }
+
+  /// Whether the client sends nothing more, and all of its lines were delivered.
+  package var hasDeliveredAll: Bool { inputEnded && framer == nil }
 
   /// Whether the connection is not over.
   package var isOpen: Bool { phase != .closed }
@@ -181,7 +185,7 @@ package final class Connection {
   }
 
   /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP; one that begins with a byte order mark does, and is told so.
-  static func beginsLines(_ byte: UInt8) -> Bool {
+  package static func beginsLines(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D, 0xEF: true
     default: false
@@ -226,7 +230,7 @@ package final class Connection {
     if isPaused, isBelowHalf {
       isPaused = false
       table.loop.onNextTick { [self] in resume() }
-    } else if inputEnded, !isPaused, framer == nil, requestsInFlight == 0 || outputBroken, unsent == 0 {
+    } else if hasDeliveredAll, !isPaused, requestsInFlight == 0 || outputBroken, unsent == 0 {
       return close()
     }
     updateInterest()

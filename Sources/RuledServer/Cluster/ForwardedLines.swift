@@ -106,7 +106,7 @@ final class ForwardedLines {
   }
 
   /// Whether all lines of the client have come.
-  private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
+  private var clientHasEnded: Bool { !connection.isOpen || connection.hasDeliveredAll }
 
   private func updateInterest() {
     var events: DescriptorPoll.Events = []

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledIO
-import RuledLua
 import Synchronization
 
 /// The secret that clients of the loopback listener send with each request.

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledStore
 

@@ -1,4 +1,5 @@
 import RuledCore
+package import RuledDelivery
 import RuledEngine
 import RuledIO
 package import RuledStore

@@ -1,5 +1,6 @@
 import Glibc
 import IOTestSupport
+import RuledDelivery
 import RuledEngine
 import RuledIO
 import RuledJSON
@@ -20,7 +21,7 @@ final class DeliveryRig {
   private var outbox: Thread?
   private let backoff: Backoff
   private let timeout: Int
-  private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
+  private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledDelivery.HTTPClient
 
   /// Starts the threads over a store with sinks and the rules of a folder, or with one plugin `p` whose text is `plugin`.
   init(
@@ -28,8 +29,8 @@ final class DeliveryRig {
     rules: RulesSource? = nil,
     settings: [String: Configuration.Plugin] = [:], clock: EngineClock = EngineClock(), retryAfter: UInt64 = 20,
     timeout: Int = 10_000, delivery: DeliveryProcess = .daemon, delivers: Bool = true,
-    makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient = {
-      loop throws(SystemError) in try RuledServer.HTTPClient(on: loop)
+    makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledDelivery.HTTPClient = {
+      loop throws(SystemError) in try RuledDelivery.HTTPClient(on: loop)
     }
   ) throws {
     self.makeClient = makeClient

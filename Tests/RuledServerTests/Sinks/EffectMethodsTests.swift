@@ -1,6 +1,7 @@
 import Glibc
 import IOTestSupport
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledJSON
 import RuledStore

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RuledCore
+@testable import RuledDelivery
 @testable import RuledServer
 
 @Suite(.serialized) struct LineSinkTests {

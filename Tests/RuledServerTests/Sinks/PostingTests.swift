@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledJSON
 import RuledStore

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledWire
 
@@ -214,38 +215,4 @@ final class LeaseRequest {
 extension OutboxService.Delivery {
   /// How often the effect was tried before.
   var tries: Int { (effect.mark?.tries ?? 0) + subject.tries }
-}
-
-extension DeliveryResult {
-  /// What a client has confirmed.
-  init(_ outcome: ConfirmParams.Outcome) {
-    switch outcome {
-    case .delivered: self = .delivered
-    case .failed(let detail, let seconds, let holds):
-      self = .failed(DeliveryFailure(detail), atLeast: UInt64(seconds) * 1_000, holds ? .atOnce : .afterSeveral)
-    case .givenUp(let detail): self = .givenUp(DeliveryFailure(detail))
-    }
-  }
-}
-
-extension DeliveryFailure {
-  /// The longest reason of a client, in bytes.
-  private static let reasonBytes = 1_000
-
-  /// What a client has reported; long texts are cut.
-  init(_ detail: ConfirmParams.Detail) {
-    self.init(
-      reason: detail.error.prefix(bytes: Self.reasonBytes), status: detail.status,
-      body: detail.body?.prefix(bytes: Limits.answerBytes))
-  }
-}
-
-extension String {
-  /// The beginning of the text, so many bytes at most, with whole characters only.
-  fileprivate func prefix(bytes count: Int) -> String {
-    guard utf8.count > count else { return self }
-    var end = utf8.index(startIndex, offsetBy: count)
-    while end > startIndex, String.Index(end, within: self) == nil { end = utf8.index(before: end) }
-    return String(self[..<end])
-  }
 }

@@ -1,8 +1,8 @@
-import RuledCore
+package import RuledCore
 import RuledWire
 
 /// The answer of a plugin's `sink` handler for an effect.
-enum HandlerAnswer: Sendable {
+package enum HandlerAnswer: Sendable {
   /// The plugin has no handler for the sink: the effect is sent as it is.
   case none
   /// The request that delivers the effect.
@@ -16,18 +16,25 @@ enum HandlerAnswer: Sendable {
 }
 
 /// A request that a handler asks for.
-struct HandlerRequest: Sendable {
+package struct HandlerRequest: Sendable {
   /// The receiver; nil for the URL in the sink's configuration.
-  var url: String?
+  package var url: String?
   /// The method in capital letters.
-  var method = "POST"
+  package var method: String
   /// The header fields, as the handler writes them.
-  var headers: [(name: String, value: String)] = []
+  package var headers: [(name: String, value: String)] = []
   /// The body.
-  var body: [UInt8] = []
+  package var body: [UInt8]
+
+  /// A request.
+  package init(url: String? = nil, method: String = "POST", body: [UInt8] = []) {
+    self.url = url
+    self.method = method
+    self.body = body
+  }
 
   /// The request as `lease` hands it out.
-  var json: JSONValue {
+  package var json: JSONValue {
     var object: JSONObject = ["method": .string(method)]
     if let url { object["url"] = .string(url) }
     object["headers"] = .object(JSONObject(headers.map { ($0.name, .string($0.value)) }))
@@ -40,7 +47,7 @@ extension HandlerAnswer {
   private static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET"]
 
   /// Reads a handler's results: `[request]` or `[null, reason]`.
-  init(_ results: JSONValue) {
+  package init(_ results: JSONValue) {
     guard let first = results[0], !first.isNull else {
       self = .expired(results[1]?.stringValue ?? "no reason given")
       return

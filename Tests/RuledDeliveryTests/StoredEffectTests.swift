@@ -1,10 +1,14 @@
 import RuledCore
 import Testing
 
-@testable import RuledServer
+@testable import RuledDelivery
 
 @Suite struct StoredEffectTests {
   private let document = StoredEffect.makeDocument()
+
+  private static func text(_ id: String, data: String) -> String {
+    #"{"id":"\#(id)","plugin":"p","sink":"out","type":"t","data":\#(data),"subject":"s","at":"2025-11-10T00:00:00.000Z"}"#
+  }
 
   private func read(_ text: String) -> StoredEffect? {
     Array(text.utf8).withView { StoredEffect($0, document) }
@@ -24,7 +28,7 @@ import Testing
   }
 
   @Test func `the mark of an effect that was given up is added, read and removed`() throws {
-    let text = DeliveryRig.text("e\\n1", "s", data: #"{"a":[1.0,"\u0000"]}"#)
+    let text = Self.text("e\\n1", data: #"{"a":[1.0,"\u0000"]}"#)
     let failure = DeliveryFailure(reason: "\"no\"", status: 400, body: "b")
     let mark = StoredEffect.Mark(at: "2025-11-10T12:34:56.789Z", tries: 3, failure: failure, after: 7)
     let marked = String(decoding: StoredEffect.marked(Array(text.utf8), mark), as: UTF8.self)
@@ -41,7 +45,7 @@ import Testing
 
   @Test func `data may be nested as deep as a rule can nest it`() {
     let data = String(repeating: "[", count: Limits.jsonDepth) + String(repeating: "]", count: Limits.jsonDepth)
-    #expect(read(DeliveryRig.text("e", "s", data: data)) != nil)
+    #expect(read(Self.text("e", data: data)) != nil)
   }
 
   @Test(arguments: [

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledEngine
 import Synchronization
 
 /// The counters of a sink since the start, and its state; one thread writes, any may read.
@@ -25,7 +24,7 @@ package final class SinkFigures: Sendable {
   private let deliveries = Mutex(DeliveryRate())
 
   /// Counters at 0.
-  init() {}
+  package init() {}
 
   /// Effects that the receiver accepted.
   package var delivered: Int { deliveredCount.load(ordering: .relaxed) }
@@ -42,7 +41,7 @@ package final class SinkFigures: Sendable {
   /// How many effects are given up now, and are in the store.
   package var givenUp: Int { givenUpCount.load(ordering: .relaxed) }
   /// Deliveries per second over the last minute.
-  package var rate: Double { deliveries.withLock { $0.perSecond(now: EngineClock.monotonic / 1_000_000_000) } }
+  package var rate: Double { deliveries.withLock { $0.perSecond(now: MonotonicClock.nanoseconds / 1_000_000_000) } }
 
   /// How many seconds the effect that waits longest has waited; nil when none waits.
   package func oldestSeconds(now: Timestamp) -> Int? {
@@ -54,13 +53,13 @@ package final class SinkFigures: Sendable {
   package func failingSeconds(now: UInt64) -> Int? { failingNanoseconds(now: now).map { Int($0 / 1_000_000_000) } }
 
   /// Likewise, in nanoseconds.
-  func failingNanoseconds(now: UInt64) -> UInt64? {
+  package func failingNanoseconds(now: UInt64) -> UInt64? {
     let time = failureTime.load(ordering: .relaxed)
     return time == 0 ? nil : max(now, time) - time + failedBefore.load(ordering: .relaxed)
   }
 
   /// Whether the sink has failed without a success since.
-  var isFailing: Bool { failureTime.load(ordering: .relaxed) != 0 }
+  package var isFailing: Bool { failureTime.load(ordering: .relaxed) != 0 }
 
   /// For how many seconds effects have waited that nobody has asked to lease; nil when none do.
   package func unleasedSeconds(now: UInt64) -> Int? { Self.seconds(since: unleasedTime, now: now) }
@@ -71,7 +70,7 @@ package final class SinkFigures: Sendable {
   }
 
   /// The figures as `health` shows them; `clock` is the daemon's time and `now` the monotonic one.
-  func json(clock: Timestamp, now: UInt64) -> JSONValue {
+  package func json(clock: Timestamp, now: UInt64) -> JSONValue {
     .object([
       "delivered": .integer(Int64(delivered)), "failed": .integer(Int64(failed)), "expired": .integer(Int64(expired)),
       "retried": .integer(Int64(retried)), "waiting": .integer(Int64(waiting)),
@@ -83,7 +82,7 @@ package final class SinkFigures: Sendable {
   }
 
   /// What is wrong with the sink of that name, in a sentence that says what to do; nil when nothing is.
-  func problem(of sink: String, now: UInt64) -> String? {
+  package func problem(of sink: String, now: UInt64) -> String? {
     guard waiting > 0 || givenUp > 0 else { return nil }
     if let seconds = failingSeconds(now: now), seconds >= Self.failingSeconds {
       let resend =
@@ -98,20 +97,20 @@ package final class SinkFigures: Sendable {
     return nil
   }
 
-  func countDelivered(_ count: Int = 1) {
+  package func countDelivered(_ count: Int = 1) {
     deliveredCount.wrappingAdd(count, ordering: .relaxed)
-    deliveries.withLock { $0.add(count, now: EngineClock.monotonic / 1_000_000_000) }
+    deliveries.withLock { $0.add(count, now: MonotonicClock.nanoseconds / 1_000_000_000) }
   }
-  func countFailed() { failedCount.wrappingAdd(1, ordering: .relaxed) }
-  func countExpired() { expiredCount.wrappingAdd(1, ordering: .relaxed) }
-  func countRetried() { retriedCount.wrappingAdd(1, ordering: .relaxed) }
-  func setUnreadable(_ count: Int) { unreadableCount.store(count, ordering: .relaxed) }
-  func setWaiting(_ count: Int) { waitingCount.store(max(count, 0), ordering: .relaxed) }
-  func setGivenUp(_ count: Int) { givenUpCount.store(max(count, 0), ordering: .relaxed) }
-  func setOldest(_ time: Int64?) { oldestTime.store(time ?? .max, ordering: .relaxed) }
+  package func countFailed() { failedCount.wrappingAdd(1, ordering: .relaxed) }
+  package func countExpired() { expiredCount.wrappingAdd(1, ordering: .relaxed) }
+  package func countRetried() { retriedCount.wrappingAdd(1, ordering: .relaxed) }
+  package func setUnreadable(_ count: Int) { unreadableCount.store(count, ordering: .relaxed) }
+  package func setWaiting(_ count: Int) { waitingCount.store(max(count, 0), ordering: .relaxed) }
+  package func setGivenUp(_ count: Int) { givenUpCount.store(max(count, 0), ordering: .relaxed) }
+  package func setOldest(_ time: Int64?) { oldestTime.store(time ?? .max, ordering: .relaxed) }
 
   /// Forgets what belongs to a configuration of the sink that is no longer in force.
-  func reset() {
+  package func reset() {
     setWaiting(0)
     setOldest(nil)
     note(success: true)
@@ -119,27 +118,27 @@ package final class SinkFigures: Sendable {
   }
 
   /// Notes a delivery, or a failure of the sink.
-  func note(success: Bool) {
+  package func note(success: Bool) {
     if success {
       failureTime.store(0, ordering: .relaxed)
       failedBefore.store(0, ordering: .relaxed)
     } else if failureTime.load(ordering: .relaxed) == 0 {
-      failureTime.store(EngineClock.monotonic, ordering: .relaxed)
+      failureTime.store(MonotonicClock.nanoseconds, ordering: .relaxed)
     }
   }
 
   /// Continues failures that began so many nanoseconds before the start.
-  func resumeFailing(for nanoseconds: UInt64) {
+  package func resumeFailing(for nanoseconds: UInt64) {
     failedBefore.store(nanoseconds, ordering: .relaxed)
-    failureTime.store(EngineClock.monotonic, ordering: .relaxed)
+    failureTime.store(MonotonicClock.nanoseconds, ordering: .relaxed)
   }
 
   /// Notes whether effects wait that nobody asks to lease.
-  func note(unleased: Bool) {
+  package func note(unleased: Bool) {
     if !unleased {
       unleasedTime.store(0, ordering: .relaxed)
     } else if unleasedTime.load(ordering: .relaxed) == 0 {
-      unleasedTime.store(EngineClock.monotonic, ordering: .relaxed)
+      unleasedTime.store(MonotonicClock.nanoseconds, ordering: .relaxed)
     }
   }
 }

@@ -1,10 +1,10 @@
 internal import CCurl
-import RuledIO
+package import RuledIO
 
 /// Sends requests with libcurl on an event loop; certificates are verified, redirects are not followed.
-final class HTTPClient {
+package final class HTTPClient {
   /// Makes the poll of one of libcurl's sockets.
-  typealias MakePoll =
+  package typealias MakePoll =
     (EventLoop, Int32, @escaping (DescriptorPoll.Events) -> Void) throws(SystemError) -> DescriptorPoll
 
   private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -19,7 +19,7 @@ final class HTTPClient {
   private var pollError: SystemError?
 
   /// A client without requests; tests pass a `makePoll` that fails.
-  init(
+  package init(
     on loop: EventLoop,
     makePoll: @escaping MakePoll = { (loop, descriptor, body) throws(SystemError) in
       try DescriptorPoll(on: loop, descriptor, body)

@@ -1,29 +1,28 @@
-import RuledCore
-import RuledEngine
+package import RuledCore
 
 /// The loaded effects of one plugin for one sink: a bounded window on the store.
 ///
 /// While the store holds more than the window, loading continues at `loadPosition` as room comes.
-final class DeliveryQueue {
+package final class DeliveryQueue {
   /// How many effects the window holds.
   static let capacity = 4_096
 
   /// The plugin; empty for a sink that has one queue for all.
-  let plugin: String
+  package let plugin: String
   /// The key in the store at which loading continues; nil while no loading is under way.
-  var loadPosition: [UInt8]?
+  package var loadPosition: [UInt8]?
   /// Whether effects were left out that loading has passed already, so that it has to begin again.
-  var needsReload = false
+  package var needsReload = false
   /// About how many effects are in the store only.
-  var unloadedCount = 0
+  package var unloadedCount = 0
   /// How many of those the scan under way has counted so far.
-  var scannedCount = 0
+  package var scannedCount = 0
   /// How many effects the window holds now.
-  private(set) var count = 0
+  package private(set) var count = 0
   /// Until when the whole queue waits, in the loop's milliseconds.
-  private(set) var pausedUntil: UInt64 = 0
+  package private(set) var pausedUntil: UInt64 = 0
   /// Why the last try of all of it failed, for sinks that take many effects at a time; nil since the last success.
-  var failure: DeliveryFailure?
+  package var failure: DeliveryFailure?
 
   private var subjects: [[UInt8]: SubjectEffects] = [:]
   /// The subjects whose first effect may be sent; those before `readyHead` are gone.
@@ -41,26 +40,26 @@ final class DeliveryQueue {
   init(plugin: String) { self.plugin = plugin }
 
   /// Whether all effects in the store are loaded.
-  var isComplete: Bool { loadPosition == nil && !needsReload }
+  package var isComplete: Bool { loadPosition == nil && !needsReload }
 
   /// Whether there is no room for another effect.
-  var isFull: Bool { count >= Self.capacity }
+  package var isFull: Bool { count >= Self.capacity }
 
   /// Whether there is enough room to continue loading.
-  var hasRoom: Bool { count <= Self.capacity / 2 }
+  package var hasRoom: Bool { count <= Self.capacity / 2 }
 
   /// When an effect can be sent next; nil when none waits for a time.
-  var nextTime: UInt64? {
+  package var nextTime: UInt64? {
     if pausedUntil > 0, readyHead < ready.count { return max(pausedUntil, 1) }
     let next = min(earliestDelayed, earliestPostponed)
     return next == .max ? nil : max(next, pausedUntil)
   }
 
   /// Whether the effect is in the window.
-  func contains(_ key: EffectKey) -> Bool { subjects[key.subject]?.contains(key.sequence) ?? false }
+  package func contains(_ key: EffectKey) -> Bool { subjects[key.subject]?.contains(key.sequence) ?? false }
 
   /// Adds an effect unless the queue contains it: in the order of its subject's effects, but never before one that may be under way.
-  func append(_ key: EffectKey) {
+  package func append(_ key: EffectKey) {
     if let subject = subjects[key.subject] {
       guard subject.insert(key.sequence) else { return }
     } else {
@@ -73,15 +72,15 @@ final class DeliveryQueue {
   }
 
   /// The first effects of the subjects in the window.
-  var firstKeys: some Sequence<EffectKey> {
+  package var firstKeys: some Sequence<EffectKey> {
     subjects.values.lazy.filter { $0.count > 0 }.map { EffectKey(subject: $0.subject, sequence: $0.first) }
   }
 
   /// The subject's effects in the window, if it has any.
-  func effects(of subject: [UInt8]) -> SubjectEffects? { subjects[subject] }
+  package func effects(of subject: [UInt8]) -> SubjectEffects? { subjects[subject] }
 
   /// Removes an effect from the window, unless it is its subject's first and may be under way, as `isBusy` says.
-  func remove(_ key: EffectKey, isBusy: Bool) {
+  package func remove(_ key: EffectKey, isBusy: Bool) {
     guard let subject = subjects[key.subject], subject.contains(key.sequence) else { return }
     guard subject.first == key.sequence else {
       subject.remove(key.sequence)
@@ -95,7 +94,7 @@ final class DeliveryQueue {
   }
 
   /// Ends the wait of a subject, and that of the whole queue.
-  func expedite(_ subject: [UInt8]) {
+  package func expedite(_ subject: [UInt8]) {
     pausedUntil = 0
     guard let effects = subjects[subject] else { return }
     effects.notBefore = 0
@@ -106,14 +105,14 @@ final class DeliveryQueue {
   // MARK: One effect at a time
 
   /// The next subject that is ready and for which `isFree` is true; it stays ready until `start`.
-  func next(now: UInt64, where isFree: ([UInt8]) -> Bool) -> SubjectEffects? {
+  package func next(now: UInt64, where isFree: ([UInt8]) -> Bool) -> SubjectEffects? {
     guard now >= pausedUntil else { return nil }
     moveDelayed(now)
     return ready[readyHead...].first { isFree($0.subject) }
   }
 
   /// Removes a subject from those that are ready, until `completeFirst` or `retryFirst`.
-  func start(_ subject: SubjectEffects) {
+  package func start(_ subject: SubjectEffects) {
     guard let index = ready[readyHead...].firstIndex(where: { $0 === subject }) else { return }
     guard index == readyHead else {
       ready.remove(at: index)
@@ -127,14 +126,14 @@ final class DeliveryQueue {
   }
 
   /// Removes a subject's first effect, which is delivered, expired or given up.
-  func completeFirst(of subject: SubjectEffects) {
+  package func completeFirst(of subject: SubjectEffects) {
     subject.removeFirst()
     count -= 1
     if subject.count == 0 { subjects[subject.subject] = nil } else { ready.append(subject) }
   }
 
   /// Lets a subject's first effect be tried again at a time.
-  func retryFirst(of subject: SubjectEffects, at time: UInt64) {
+  package func retryFirst(of subject: SubjectEffects, at time: UInt64) {
     subject.notBefore = time
     delayed.append(subject)
     earliestDelayed = min(earliestDelayed, time)
@@ -158,7 +157,7 @@ final class DeliveryQueue {
   // MARK: Many effects at a time
 
   /// All effects that may be sent, in the order in which they were emitted.
-  func due(now: UInt64) -> [EffectKey] {
+  package func due(now: UInt64) -> [EffectKey] {
     guard now >= pausedUntil, count > 0 else { return [] }
     if now >= earliestPostponed {
       earliestPostponed = .max
@@ -174,7 +173,7 @@ final class DeliveryQueue {
   }
 
   /// Removes an effect of `due`, which is delivered; the effects of a subject in their order.
-  func complete(_ key: EffectKey) {
+  package func complete(_ key: EffectKey) {
     guard let subject = subjects[key.subject], subject.count > 0, subject.first == key.sequence else { return }
     if subject.count == 1 { start(subject) }
     subject.removeFirst()
@@ -183,7 +182,7 @@ final class DeliveryQueue {
   }
 
   /// Lets an effect of `due` wait, and the later ones of its subject with it; `time` gives the time of the next try.
-  func postpone(_ key: EffectKey, until time: (_ tries: Int) -> UInt64) {
+  package func postpone(_ key: EffectKey, until time: (_ tries: Int) -> UInt64) {
     guard let subject = subjects[key.subject] else { return }
     subject.tries += 1
     subject.notBefore = max(time(subject.tries), 1)
@@ -191,12 +190,12 @@ final class DeliveryQueue {
   }
 
   /// Whether an effect of `due` was postponed since, or an earlier one of its subject.
-  func isPostponed(_ key: EffectKey) -> Bool { subjects[key.subject].map { $0.notBefore > 0 } ?? false }
+  package func isPostponed(_ key: EffectKey) -> Bool { subjects[key.subject].map { $0.notBefore > 0 } ?? false }
 
   // MARK: Pausing
 
   /// Counts a success of the receiver, which ends a pause.
-  func recordSuccess() {
+  package func recordSuccess() {
     failures = 0
     pauses = 0
     pausedUntil = 0
@@ -207,7 +206,7 @@ final class DeliveryQueue {
   ///
   /// The queue pauses after three in a row, or at once when `pausesAtOnce`: the failure is then the receiver's, whatever the effect. The
   /// pause lasts `minimum` milliseconds at least.
-  func recordFailure(now: UInt64, _ backoff: Backoff, atLeast minimum: UInt64 = 0, pausesAtOnce: Bool) {
+  package func recordFailure(now: UInt64, _ backoff: Backoff, atLeast minimum: UInt64 = 0, pausesAtOnce: Bool) {
     failures += 1
     guard pausesAtOnce || failures >= 3 else { return }
     if now >= pausedUntil {
@@ -219,80 +218,10 @@ final class DeliveryQueue {
   }
 
   /// Ends all waits, and forgets the failures before.
-  func resume() {
+  package func resume() {
     recordSuccess()
     for subject in subjects.values { subject.notBefore = 0 }
     earliestPostponed = .max
     earliestDelayed = delayed.isEmpty ? .max : 0
-  }
-}
-
-/// The loaded effects of one subject in one queue, in their order.
-///
-/// The first is tried until it is delivered, expired or given up, then the next.
-final class SubjectEffects {
-  /// The subject.
-  let subject: [UInt8]
-  /// How often the first effect was tried without success.
-  var tries = 0
-  /// When the first effect may be tried again; 0 for at once.
-  var notBefore: UInt64 = 0
-  /// Why the last try of the first effect failed.
-  var failure: DeliveryFailure?
-  private var sequences: [UInt64] = []
-  private var head = 0
-
-  /// No effects of a subject.
-  init(of subject: [UInt8]) { self.subject = subject }
-
-  /// How many effects there are.
-  var count: Int { sequences.count - head }
-  /// The first effect's sequence; there must be one.
-  var first: UInt64 { sequences[head] }
-  /// All effects in order.
-  var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
-
-  /// Whether the effect of that sequence is one of them.
-  func contains(_ sequence: UInt64) -> Bool {
-    guard count > 0 else { return false }
-    if sequences[head] == sequence { return true }
-    let index = position(of: sequence)
-    return index < sequences.count && sequences[index] == sequence
-  }
-
-  /// Adds an effect where it belongs, but never before the first, which may be under way; false if it is one of them already.
-  func insert(_ sequence: UInt64) -> Bool {
-    guard !contains(sequence) else { return false }
-    sequences.insert(sequence, at: count == 0 ? sequences.count : position(of: sequence))
-    return true
-  }
-
-  /// Removes an effect that is not the first.
-  func remove(_ sequence: UInt64) {
-    let index = position(of: sequence)
-    if index < sequences.count, sequences[index] == sequence { sequences.remove(at: index) }
-  }
-
-  /// Where a sequence is behind the first, which may be out of order, or where it belongs there.
-  private func position(of sequence: UInt64) -> Int {
-    var (low, high) = (head + 1, sequences.count)
-    if let last = sequences.last, last < sequence { return high }
-    while low < high {
-      let middle = (low + high) / 2
-      if sequences[middle] < sequence { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  /// Removes the first effect.
-  func removeFirst() {
-    head += 1
-    tries = 0
-    notBefore = 0
-    failure = nil
-    if head > 32, head * 2 > sequences.count {
-      sequences.removeFirst(head)
-      head = 0
-    }
   }
 }

@@ -1,6 +1,3 @@
-package import RuledCore
-import RuledStore
-
 /// The key of something that is stored for a subject under a number of its own.
 package protocol ItemKey: Sendable, Hashable {
   /// The subject.
@@ -31,15 +28,6 @@ package struct EffectKey: ItemKey {
     self.subject = subject
     self.sequence = sequence
   }
-
-  /// Parses a key of the store; nil if it is not an effect's.
-  package init?(_ key: ByteView) {
-    guard case .effect(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
-    self.init(subject: Array(subject), sequence: sequence)
-  }
-
-  /// Appends the key of the store.
-  package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }
 
 /// The key of a parked part: the events of one plugin that wait for a retry.

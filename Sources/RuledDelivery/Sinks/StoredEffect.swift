@@ -1,44 +1,52 @@
-import RuledCore
-import RuledJSON
+package import RuledCore
+package import RuledJSON
 
 /// An effect in the store: `{"id":…,"plugin":…,"sink":…,"type":…,"data":…,"subject":…,"at":…}`.
 ///
 /// One that was given up has a further member, `"failed":{"at":…,"tries":…,"why":…,"status":…,"body":…,"after":…}`, of which `status` and
 /// `body` are there if a receiver answered. It keeps that member when it is to be tried again, with an `after` of 0.
-struct StoredEffect {
+package struct StoredEffect {
   /// The id, the same in each try.
-  let id: String
+  package let id: String
   /// The plugin that emitted it.
-  let plugin: String
+  package let plugin: String
   /// The sink that it is for.
-  let sink: String
+  package let sink: String
   /// Its type.
-  let type: String
+  package let type: String
   /// How it was given up; nil if it was not.
-  let mark: Mark?
+  package let mark: Mark?
 
   /// How an effect was given up.
-  struct Mark: Equatable {
+  package struct Mark: Equatable {
     /// The time as text.
-    var at: String
+    package var at: String
     /// How often it was tried before.
-    var tries: Int
+    package var tries: Int
     /// Why it was given up.
-    var failure: DeliveryFailure
+    package var failure: DeliveryFailure
     /// The last sequence before it was given up, 0 if it is not known or if the effect is to be tried again.
     ///
     /// It tells the effect from those that are given up later, whatever the clock says.
-    var after: UInt64
+    package var after: UInt64
+
+    /// A mark.
+    package init(at: String, tries: Int, failure: DeliveryFailure, after: UInt64) {
+      self.at = at
+      self.tries = tries
+      self.failure = failure
+      self.after = after
+    }
   }
 
   /// The last sequence before the effect was given up, 0 if it is not known; nil if it was not given up.
-  var givenUpAfter: UInt64? { mark?.after }
+  package var givenUpAfter: UInt64? { mark?.after }
 
   /// A parser of stored effects, whose data is one level deeper than in the rule that emitted them.
-  static func makeDocument() -> TapeDocument { TapeDocument(maximumDepth: Limits.jsonDepth + 1) }
+  package static func makeDocument() -> TapeDocument { TapeDocument(maximumDepth: Limits.jsonDepth + 1) }
 
   /// Reads a stored text; nil when it has another form.
-  init?(_ text: ByteView, _ document: TapeDocument) {
+  package init?(_ text: ByteView, _ document: TapeDocument) {
     guard let effect = try? document.parse(text), let id = effect.member("id")?.text,
       let plugin = effect.member("plugin")?.text, let sink = effect.member("sink")?.text,
       let type = effect.member("type")?.text
@@ -66,13 +74,13 @@ struct StoredEffect {
   }
 
   /// When the effect in a stored text was emitted, in the clock's microseconds; nil when the text has another form.
-  static func time(_ text: ByteView, _ document: TapeDocument) -> Int64? {
+  package static func time(_ text: ByteView, _ document: TapeDocument) -> Int64? {
     guard let at = (try? document.parse(text))?.member("at")?.string else { return nil }
     return Timestamp(rfc3339: at)?.microseconds
   }
 
   /// The effect as it was emitted, without the mark of being given up, from the text that it was read from.
-  func emitted(_ text: ByteView, _ document: TapeDocument) -> [UInt8] {
+  package func emitted(_ text: ByteView, _ document: TapeDocument) -> [UInt8] {
     guard mark != nil, let effect = try? document.parse(text) else { return Array(text) }
     let buffer = ByteBuffer(capacity: text.count)
     var writer = JSONWriter(buffer)
@@ -88,7 +96,7 @@ struct StoredEffect {
   }
 
   /// The text of an effect with a mark, made of its text as emitted.
-  static func marked(_ emitted: [UInt8], _ mark: Mark) -> [UInt8] {
+  package static func marked(_ emitted: [UInt8], _ mark: Mark) -> [UInt8] {
     let buffer = ByteBuffer(capacity: emitted.count + 128)
     var writer = JSONWriter(buffer)
     writer.beginObject()

@@ -1,64 +1,9 @@
-import RuledCore
-import RuledLua
-
-/// A receiver with a URL: where requests go, and what they carry.
-final class URLReceiver {
-  /// The configured URL.
-  let url: String
-  /// The name of the sink.
-  let sink: String
-  /// The secret that requests to the URL's origin carry.
-  let secret: SinkSecret?
-  /// The file with the client's certificate and key for that origin.
-  let certificate: String?
-  /// The file with the authorities that the certificate of that origin is checked against.
-  let authorities: String?
-  /// The origin of the URL.
-  let origin: URLOrigin?
-
-  /// The receiver that a sink's configuration names.
-  init(_ url: String, sink: String, _ configuration: Configuration.Sink?) {
-    self.url = url
-    self.sink = sink
-    secret = configuration?.secretFile.map { SinkSecret(path: $0) }
-    certificate = configuration?.certificateFile
-    authorities = configuration?.authoritiesFile
-    origin = URLOrigin(url)
-  }
-}
-
-/// Why an effect was not delivered.
-struct DeliveryFailure: Sendable, Equatable {
-  /// One sentence, without data.
-  var reason: String
-  /// The status that the receiver answered, if it did.
-  var status: Int?
-  /// The beginning of what the receiver answered, without the sink's secret.
-  var body: String?
-}
-
-/// What came of a request.
-enum DeliveryResult: Sendable {
-  /// Which other effects wait after a failure.
-  enum Hold: Sendable {
-    /// After three failures in a row, all of the plugin for the sink.
-    case afterSeveral
-    /// All of the plugin for the sink.
-    case atOnce
-  }
-
-  /// The receiver has the effect.
-  case delivered
-  /// The effect is to be tried again, after so many milliseconds at least.
-  case failed(DeliveryFailure, atLeast: UInt64, Hold)
-  /// The receiver will never take the effect.
-  case givenUp(DeliveryFailure)
-}
+package import RuledCore
 
 /// Sends requests to receivers with a URL, and decides by the answers what becomes of the effects.
 ///
 /// The outbox has one, unless a courier delivers: then the courier has it, in a process of its own.
-final class Deliverer {
+package final class Deliverer {
   /// Header fields that are set here, in lower case; `authorization` only where the receiver has a secret.
   private static let reservedHeaders: Set<String> = [
     "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
@@ -72,21 +17,21 @@ final class Deliverer {
   private let log: any EventLog
 
   /// A deliverer whose requests may take so many milliseconds.
-  init(client: HTTPClient, timeout: Int, log: any EventLog) {
+  package init(client: HTTPClient, timeout: Int, log: any EventLog) {
     self.client = client
     self.timeout = timeout
     self.log = log
   }
 
   /// How many requests are under way.
-  var count: Int { client.count }
+  package var count: Int { client.count }
 
   /// Drops the requests under way without calling their completions.
-  func close() { client.close() }
+  package func close() { client.close() }
 
   /// Reads the secret of a receiver, if it has one, and checks that its other files can be read; what is wrong is logged.
   @discardableResult
-  static func readFiles(of receiver: URLReceiver, _ log: any EventLog) -> Bool {
+  package static func readFiles(of receiver: URLReceiver, _ log: any EventLog) -> Bool {
     for path in [receiver.certificate, receiver.authorities] {
       guard let path else { continue }
       do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: maximumFileBytes) } catch {
@@ -100,7 +45,7 @@ final class Deliverer {
   }
 
   /// Sends the request for the effect with that id.
-  func send(
+  package func send(
     _ asked: HandlerRequest, id: String, to receiver: URLReceiver, completion: @escaping (DeliveryResult) -> Void
   ) {
     var request = HTTPRequest(url: asked.url ?? receiver.url, method: asked.method, body: asked.body)
@@ -188,52 +133,5 @@ final class Deliverer {
     var failure = failure
     failure.reason += ": effects wait until the secret in \(secret.path) is accepted"
     completion(.failed(failure, atLeast: 0, .atOnce))
-  }
-}
-
-/// A secret that is read from a file and used in a request's header only; printed it shows nothing.
-final class SinkSecret: CustomStringConvertible, CustomReflectable {
-  /// The path of the file.
-  let path: String
-  private var text: String?
-
-  /// The secret in a file that is not read yet.
-  init(path: String) { self.path = path }
-
-  let description = "(secret)"
-  var customMirror: Mirror { Mirror(self, children: [:]) }
-
-  /// The value of the `Authorization` header; nil when the file could not be read.
-  var authorization: String? { text.map { "Bearer \($0)" } }
-
-  /// How many bytes the secret has.
-  var count: Int { text?.utf8.count ?? 0 }
-
-  /// The first bytes of a receiver's answer, in which `(secret)` stands for the secret.
-  ///
-  /// `body` has as many more bytes as the secret, so that one that begins before the end is found.
-  func removed(from body: [UInt8]) -> String {
-    let secret = Array((text ?? "").utf8)
-    var shown: [UInt8] = []
-    var index = 0
-    while index < min(body.count, Limits.answerBytes) {
-      if !secret.isEmpty, body[index...].starts(with: secret) {
-        shown += Array("(secret)".utf8)
-        index += secret.count
-      } else {
-        shown.append(body[index])
-        index += 1
-      }
-    }
-    return String(decoding: shown, as: UTF8.self)
-  }
-
-  /// Reads the file; returns what is wrong with it, or nil.
-  ///
-  /// When the file can't be read, an older secret is dropped.
-  func read() -> String? {
-    text = nil
-    do throws(RegularFile.Refusal) { text = try SecretFile.secret(path) } catch { return "\(path): \(error)" }
-    return nil
   }
 }

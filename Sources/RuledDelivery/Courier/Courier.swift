@@ -1,9 +1,6 @@
-import Glibc
 import RuledCore
-import RuledEngine
 import RuledIO
 import RuledJSON
-import RuledLua
 import RuledWire
 
 /// Delivers the effects of a daemon from a process of its own: it leases them over the daemon's socket, sends their requests, and confirms
@@ -223,100 +220,5 @@ extension HandlerRequest {
     guard let method = json["method"]?.stringValue, let body = json["body"]?.stringValue else { return nil }
     self.init(url: json["url"]?.stringValue, method: method, body: Array(body.utf8))
     headers = (json["headers"]?.objectValue?.members ?? []).map { ($0.name, $0.value.stringValue ?? "") }
-  }
-}
-
-extension DeliveryResult {
-  /// The result as `confirm` takes it.
-  fileprivate func json(lease: String) -> JSONValue {
-    var object: JSONObject = ["lease": .string(lease)]
-    let failure: DeliveryFailure
-    switch self {
-    case .delivered:
-      object["result"] = "delivered"
-      return .object(object)
-    case .failed(let reason, let wait, let hold):
-      failure = reason
-      object["result"] = "retry"
-      object["retry_after_s"] = .integer(Int64(wait / 1_000))
-      object["hold"] = .bool(hold == .atOnce)
-    case .givenUp(let reason):
-      failure = reason
-      object["result"] = "give_up"
-    }
-    object["error"] = .string(failure.reason)
-    if let status = failure.status { object["status"] = .integer(Int64(status)) }
-    if let body = failure.body { object["body"] = .string(body) }
-    return .object(object)
-  }
-}
-
-/// The command line of `ruled-courier`.
-package enum CourierCommand {
-  /// What `ruled-courier` takes and says of itself.
-  static let spec = CommandSpec(
-    "ruled-courier", "Delivers the effects of ruled, which then opens no network socket itself.",
-    synopsis: ["[--config FILE] [--socket PATH]"],
-    options: [
-      OptionSpec(
-        "config", short: "c", value: "FILE", "The configuration of ruled, a Lua file; see ruled.conf(5).",
-        completes: .files, repeats: true),
-      OptionSpec(
-        "socket", short: "S", value: "PATH", "The Unix socket of ruled.", completes: .files, repeats: true),
-    ],
-    details: """
-      It delivers to the sinks with a URL, under delivery = "courier" in the configuration. SIGHUP reads the configuration
-      and the files of the sinks again. The exit code is 0 after a shutdown that was asked for, 2 when it cannot start; 78
-      instead of 2 as a service of systemd, if a restart would meet the same.
-      """,
-    examples: [.init("ruled-courier --config /etc/ruled/ruled.conf.lua", "beside a daemon with the same file")])
-
-  /// The options of `ruled-courier` that `rulectl` has, too.
-  static let shared = [OptionSpec.help, .version]
-
-  /// Runs the program and returns its exit code.
-  package static func run(_ words: [String]) -> Int32 {
-    let isService = SystemdNotifier.isService
-    do throws(StartError) {
-      let arguments = try parse(words)
-      if arguments.has("help") {
-        print(HelpText(program: nil, sharedOptions: shared).command(spec), terminator: "")
-        return 0
-      }
-      if arguments.has("version") {
-        print("ruled-courier \(Version.current)")
-        return 0
-      }
-      let configuration = try configuration(arguments)
-      guard configuration.delivery == .courier else {
-        throw StartError(
-          "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it",
-          isLasting: true)
-      }
-      try Courier.run(configuration, log: LimitedLog(JournalLog() ?? StandardErrorLog())) { () throws(StartError) in
-        try self.configuration(arguments)
-      }
-      return 0
-    } catch {
-      error.complain(as: "ruled-courier")
-      return error.exitCode(isService: isService)
-    }
-  }
-
-  private static func parse(_ words: [String]) throws(StartError) -> Arguments {
-    do throws(UsageError) {
-      return try ArgumentParser.parse(words[...], options: spec.options + shared, takesOperands: false)
-    } catch { throw StartError(error.message, isLasting: true) }
-  }
-
-  private static func configuration(_ arguments: Arguments) throws(StartError) -> Configuration {
-    var configuration = Configuration()
-    if let path = arguments.value("config") {
-      do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
-        throw StartError(error.description, isLasting: access(path, R_OK) == 0)
-      }
-    }
-    if let socket = arguments.value("socket") { configuration.socket = socket }
-    return configuration
   }
 }
