@@ -238,9 +238,9 @@ public struct ByteChanges {
   /// Calls `body` with a view of `memory` that ends with the call.
   @inlinable
   @inline(__always)
-  static func lend<Result, Failure>(
-    _ memory: UnsafeRawBufferPointer, _ body: (ByteView) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  static func lend<Result, Thrown>(
+    _ memory: UnsafeRawBufferPointer, _ body: (ByteView) throws(Thrown) -> Result
+  ) throws(Thrown) -> Result {
     guard let start = memory.baseAddress else { return try body(.empty) }
     let changes = ByteChanges()
     defer { changes.endViews() }
@@ -252,8 +252,8 @@ extension [UInt8] {
   /// Calls `body` with a view of the bytes, which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }
 
@@ -261,8 +261,8 @@ extension ArraySlice<UInt8> {
   /// Calls `body` with a view of the bytes, whose first index is 0 and which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }
 
@@ -270,7 +270,7 @@ extension String {
   /// Calls `body` with a view of the UTF-8 of the text, which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try utf8.span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try utf8.span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }
