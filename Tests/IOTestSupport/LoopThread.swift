@@ -28,6 +28,7 @@ package final class LoopThread: Sendable {
   package func post(_ body: @escaping @Sendable (EventLoop) -> Void) { inbox.send(body) }
 
   /// Runs `body` on the loop's thread and waits for its result.
+  @discardableResult
   package func call<Result: Sendable>(_ body: @escaping @Sendable (EventLoop) -> Result) -> Result {
     let answer = Signal<Result>()
     post { answer.set(body($0)) }

@@ -131,7 +131,7 @@ extension Connection {
   }
 
   /// Writes as much as the socket takes.
-  func write() {
+  package func write() {
     guard let output, output.count > sent else { return }
     switch SystemCalls.send(descriptor, output.bytes.extracting(sent...)) {
     case .moved(let count):

@@ -66,7 +66,7 @@ package final class Connection {
   /// Whether the client can no longer be written to.
   var outputBroken = false
   /// Whether the socket took less than there was.
-  var isBlocked = false
+  package internal(set) var isBlocked = false
   /// When output last made progress, in the loop's milliseconds.
   var lastProgress: UInt64 = 0
 

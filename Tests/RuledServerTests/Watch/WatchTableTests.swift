@@ -1,10 +1,10 @@
 import RuledCore
 import RuledEngine
-import RuledIO
 import RuledWire
 import TestSupport
 import Testing
 
+@testable import RuledIO
 @testable import RuledServer
 
 @Suite struct WatchTableTests {
