@@ -8,7 +8,7 @@ import RuledWire
 import Synchronization
 
 /// A daemon's membership in a cluster: its node, with the lease and the snapshots, and the end of the node's ownership of the log.
-final class ClusterMembership: Sendable {
+final class ClusterMembership: ClusterMember {
   /// How the node's ownership of the log ended.
   private struct End {
     /// Why the node lost the log; nil if it did not.
@@ -137,7 +137,22 @@ final class ClusterMembership: Sendable {
   /// Whether the node was drained, so that it has to give the log up.
   var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
 
-  /// Throws unless the node has its lease: without it another node may own the log, and a read here may miss its commits.
+  // MARK: ClusterMember
+
+  var name: String { node.identity.name }
+
+  var leaseProblem: String? { node.figures.leaseProblem?.description }
+
+  var snapshotProblem: String? { snapshotFigures?.problem?.description }
+
+  var metrics: [UInt8] {
+    let text = MetricsWriter()
+    ClusterMetrics(self).write(to: text)
+    return text.text
+  }
+
+  func reloadIdentity() { links?.reloadIdentity() }
+
   func checkRead() throws(RequestError) {
     guard !node.hasLease else { return }
     throw RequestError(

@@ -9,9 +9,6 @@ import Synchronization
 
 /// Rules from the folder of a node that follows: the owner asks for them, and the node offers them.
 extension RulesAgreement {
-  /// The rules in the folder of another node, which offers them when it is asked.
-  ///
-  /// `isWaiting` is called at each check, and ends the wait if it returns false.
   func folder(of name: String, while isWaiting: () -> Bool) throws(ReloadError) -> RevisionArchive.Revision {
     let exchange = RevisionExchange(settings, identity: node.identity)
     let answer: FolderAnswer

@@ -85,9 +85,7 @@ extension StandbyServer {
     let (token, late) = (connection.token, late)
     connection.beginRequest()
     do throws(RequestError) {
-      guard admins.include(connection) else {
-        throw Router.adminsOnly
-      }
+      guard admins.include(connection) else { throw Administrators.refusal }
       membership.answer(try ClusterParams(request)) {
         _ = late.send(LateReply(connection: token, id: id, result: $0))
       }
@@ -111,7 +109,7 @@ extension StandbyServer {
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
     let error = reason.error(requestBytes: configuration.limits.requestBytes)
-    ReplySender.writeError(error, id: nil, isAlone: true, to: reply)
+    ReplyWriter.error(error, id: nil, isAlone: true, replacing: reply)
     connection.send(reply.bytes)
   }
 }

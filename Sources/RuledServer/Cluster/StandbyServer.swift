@@ -162,7 +162,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
   private func reconfigure() {
-    membership.links?.reloadIdentity()
+    membership.reloadIdentity()
     sockets.token?.reread(membership.log)
     do throws(StartError) {
       let next = try readConfiguration()
@@ -255,7 +255,7 @@ final class StandbyServer: ConnectionHandler {
 
   private func adopt(_ descriptor: Int32) {
     guard !isFull(forAdmin: isAdmin(descriptor)) else {
-      ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: reply)
+      ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: reply)
       _ = SystemCalls.send(descriptor, reply.bytes)
       return SystemCalls.close(descriptor)
     }

@@ -5,16 +5,6 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// The result of a submission.
-enum CommitResult: Sendable {
-  /// It is committed, and as durable as is configured.
-  case durable
-  /// Nothing of it is committed, nor will be.
-  case lost
-  /// The store could not find out: a restart may find it, or not.
-  case unknown
-}
-
 /// Makes submissions durable: each is appended to the store at once, and one sync makes durable all that were appended before it.
 ///
 /// Each worker gets the results of its submissions in their order. What to do with them is decided by the store's state (`StoreState`): after a failure it
@@ -35,7 +25,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   let isDurable: Bool
   private let store: any StateStore
   private let counters: CounterTable
-  private let hub: WatchHub
+  /// Where the changes of durable submissions are published.
+  let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
   private let syncing = Condition()
   private let lock = Condition()

@@ -79,7 +79,7 @@ extension Control {
     _ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
   ) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
-    journal.answer(caller, services, body)
+    journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
   }
 
   static let isOff = RequestError(

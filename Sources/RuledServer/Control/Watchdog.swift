@@ -31,7 +31,7 @@ final class Watchdog {
     round.missing.store(services.workers.count, ordering: .releasing)
     for worker in services.workers {
       _ = worker.send(
-        .perform { _ in
+        .wake {
           let missing = round.missing.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
           if missing == 0 { notifier.watchdog() }
         })

@@ -7,7 +7,8 @@ extension Daemon {
   /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
   ///
   /// A signal may come while the node gives the log up: then it ends instead of following.
-  func stop(_ services: Services, _ control: Control, for reason: Control.StopReason) {
+  func stop(_ services: Services, _ commits: CommitPipeline, _ control: Control, for reason: StopReason) {
+    if reason == .drained { return Self.end(services, commits, control) }
     if reason == .signal { isEnding = true }
     if isHandingOver {
       guard !isStopping else { return }
@@ -26,11 +27,13 @@ extension Daemon {
     drain(services, control)
     do throws(SystemError) {
       try control.loop.timer(after: Self.loadingTime) {
-        for caller in services.reloads.refuse() { control.reply(.failure(Reloads.ending), to: caller) }
+        for caller in services.reloads.refuse() { services.reply(.failure(Reloads.ending), to: caller) }
       }
-      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { Daemon.end(control) }
+      try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) {
+        Self.end(services, commits, control)
+      }
     } catch {
-      Daemon.end(control)
+      Self.end(services, commits, control)
     }
   }
 
@@ -40,15 +43,15 @@ extension Daemon {
     let mailbox = services.control
     let drained = Cascade {
       services.outbox.stop(within: isHandingOver ? Self.handOverTime : Self.deliveryTime) {
-        _ = mailbox.send(.perform { Daemon.end($0) })
+        _ = mailbox.send(.stop(.drained))
       }
     }
     for worker in services.workers {
       drained.enter()
-      _ = worker.send(.perform { $0.drain { drained.leave() } })
+      _ = worker.send(.drain { drained.leave() })
     }
     drained.enter()
-    services.drainHTTP(on: control.loop) { drained.leave() }
+    if let web { web.drain(on: control.loop) { drained.leave() } } else { drained.leave() }
     drained.leave()
   }
 
@@ -59,10 +62,10 @@ extension Daemon {
   /// The same where another node waits for the log: it delivers again what did not end.
   private static let handOverTime: UInt64 = 50
 
-  private static func end(_ control: Control) {
-    control.services.outbox.stop(within: 0)
-    for worker in control.services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    control.services.commits.stop()
+  private static func end(_ services: Services, _ commits: CommitPipeline, _ control: Control) {
+    services.outbox.stop(within: 0)
+    for worker in services.workers { _ = worker.send(.stop) }
+    commits.stop()
     control.loop.stop()
   }
 }

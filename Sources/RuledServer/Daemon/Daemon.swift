@@ -5,6 +5,7 @@ package import RuledCore
 import RuledEngine
 package import RuledIO
 import RuledJournal
+import RuledPeers
 import RuledStore
 import RuledThreads
 
@@ -20,6 +21,8 @@ package final class Daemon {
   private var committer: Thread?
   private var outbox: Thread?
   private var loader: Thread?
+  /// The server for HTTP clients, while the daemon serves.
+  var web: HTTPServer?
   private var keeper: JournalKeeper?
   private let readConfiguration: ConfigurationReader
   var membership: ClusterMembership?
@@ -77,8 +80,10 @@ package final class Daemon {
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
-      context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
-      membership: membership)
+      context: context, workers: count, notifier: notifier, connectionLimit: connections, bearerToken: sockets.token,
+      journal: journal, membership: membership, agreement: membership?.agreement)
+    let hub = WatchHub(spare: context.changeLogs)
+    let commits = CommitPipeline(context: context, hub: hub, workers: services.workers)
     context.journals.store(journal != nil, ordering: .relaxed)
     context.workers.store(count, ordering: .relaxed)
     let catalog = try startLoader(services)
@@ -86,17 +91,17 @@ package final class Daemon {
     do {
       services.effectsAreHeld.store(try EffectsHold.isHeld(in: store), ordering: .relaxed)
       try StoredTime.resume(context)
-      services.hub.begin(after: try WatchSequence.read(from: context))
-      services.commits.begin(with: try context.counters.load(from: context))
-      try startCommitter(services)
+      hub.begin(after: try WatchSequence.read(from: context))
+      commits.begin(with: try context.counters.load(from: context))
+      try startCommitter(services, commits)
       services.countParked()
       services.countTimers()
       services.resumeMessages()
       keeper = services.journal.map { JournalKeeper($0, log: log) { clock.now } }
       try keeper?.start()
-      try startWorkers(services, catalog)
+      try startWorkers(services, commits, catalog)
       try startOutbox(services)
-      try serve(services, catalog)
+      try serve(services, commits, catalog)
       if isHandingOver {
         try handOver(store, context)
         configuration = services.configuration
@@ -167,8 +172,8 @@ package final class Daemon {
     }
   }
 
-  private func startCommitter(_ services: Services) throws(SystemError) {
-    committer = try Thread.start(name: "ruled-commit") { Committer(services: services).run() }
+  private func startCommitter(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
+    committer = try Thread.start(name: "ruled-commit") { Committer(services: services, commits: commits).run() }
   }
 
   /// Ends the process, which can't serve without one of its threads.
@@ -188,31 +193,35 @@ package final class Daemon {
     }
   }
 
-  private func startWorkers(_ services: Services, _ catalog: Catalog) throws(SystemError) {
+  private func startWorkers(
+    _ services: Services, _ commits: CommitPipeline, _ catalog: Catalog
+  ) throws(SystemError) {
     let log = log
+    let borrowable = services.workers.map { _ in BorrowableWorker() }
     for index in services.workers.indices {
       workers.append(
         try Thread.start(name: "ruled-\(index)") {
-          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+          do throws(SystemError) {
+            try Worker(index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog)
+              .run()
+          } catch {
             Self.endProcess(log, "a worker can't run: \(error)")
           }
         })
     }
-    services.workers.first?.send(.perform { $0.evaluator.journal($0.evaluator.catalog) })
+    services.workers.first?.send(.evaluate { $0.journal($0.catalog) })
   }
 
   // MARK: Serving
 
-  private func serve(
-    _ services: Services, _ catalog: Catalog
-  ) throws(SystemError) {
+  private func serve(_ services: Services, _ commits: CommitPipeline, _ catalog: Catalog) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
     let started = try Control(services: services, loop: loop) { [unowned self] in
-      if let control { stop(services, control, for: $0) }
+      if let control { stop(services, commits, control, for: $0) }
     }
     control = started
-    try startHTTP(services, started)
+    try startHTTP(services, commits, started)
     guard let lines = sockets?.lines else { return }
     var paths: [String] = []
     for descriptor in lines {
@@ -227,15 +236,14 @@ package final class Daemon {
         .info,
         "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
-    membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
-    membership?.links?.serve { client, node, socket in
-      services.control.send(.perform { $0.adopt(socket, for: client, of: node) })
-    }
+    membership?.whenOwnershipEnds { _ = services.control.send(.stop(.ownership)) }
+    membership?.links?.serve { Self.adopt($2, for: $0, of: $1, services) }
     loop.run()
     started.close()
     control = nil
     for worker in workers { worker.join() }
-    services.stopHTTP()
+    web?.stop()
+    web = nil
     membership?.links?.awaitTunnels()
     committer?.join()
     outbox?.join()
@@ -247,8 +255,24 @@ package final class Daemon {
     loop.close()
   }
 
-  private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
-    try services.startHTTP(token: sockets?.token, on: control.loop)
+  /// Takes over a socket that speaks for the client of another node; false if nobody takes it any more.
+  private static func adopt(_ descriptor: Int32, for client: PeerClient, of node: String, _ services: Services) -> Bool
+  {
+    switch client.listener {
+    case .lines:
+      let carried = CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier)
+      return services.control.send(.adopt(descriptor, for: carried))
+    case .web: services.adoptWeb(descriptor, from: .node(node, isAdmin: client.isAdmin))
+    case .api: services.adoptWeb(descriptor, from: .nodeWithoutCredentials(node, isVisitor: false))
+    case .sites: services.adoptWeb(descriptor, from: .nodeWithoutCredentials(node, isVisitor: true))
+    }
+    return true
+  }
+
+  private func startHTTP(_ services: Services, _ commits: CommitPipeline, _ control: Control) throws(SystemError) {
+    let server = try HTTPServer(services, commits)
+    web = server
+    try server.beginHeartbeats(on: control.loop)
     if let api = sockets?.api, let address = configuration.http.listen {
       try control.listen(try ListeningSocket(copying: api), forSites: false)
       log.write(LogLine(.info, "serving HTTP on \(address.text) too"))

@@ -20,11 +20,6 @@ enum ProcessLimits {
   /// With room for fewer connections the daemon does not start.
   private static let fewestConnections = 16
 
-  /// The error for a client beyond the connections that there is room for.
-  static let tooManyConnections = RequestError(
-    .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-    details: [.init("retry_after_ms", 1000)])
-
   /// Raises the limits that may be raised and checks all of them.
   ///
   /// Returns how many connections there is room for, at most the configured number.

@@ -220,7 +220,7 @@ final class HTTPConnection {
       closesConnection: !exchange.head.keepsAlive || place == nil)
     place?.note(isBusy: true, now: requestStart)
     if place == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
-      return respond(HTTPResponse(ProcessLimits.tooManyConnections))
+      return respond(HTTPResponse(Refusals.tooManyConnections))
     }
     table.router.route(exchange, on: self)
   }
@@ -241,9 +241,9 @@ final class HTTPConnection {
   func turnAway() {
     guard phase == .reading else { return }
     if peer.isAnonymous || input != nil && !speaksLines || reader.isWithinRequest {
-      return refuse(HTTPError(ProcessLimits.tooManyConnections))
+      return refuse(HTTPError(Refusals.tooManyConnections))
     }
-    ReplyWriter.error(ProcessLimits.tooManyConnections, id: nil, to: output)
+    ReplyWriter.error(Refusals.tooManyConnections, id: nil, to: output)
     ReplyWriter.endLine(to: output)
     phase = .ending
     flush()

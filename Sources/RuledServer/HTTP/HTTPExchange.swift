@@ -200,32 +200,3 @@ struct HTTPPeer: Sendable {
     }
   }
 }
-
-/// How an HTTP connection came here.
-enum HTTPOrigin: Sendable {
-  /// From the client itself; over the listener for sites if it `isVisitor`.
-  case client(isVisitor: Bool = false)
-  /// From another node, at whose Unix socket the client connected.
-  case node(String, isAdmin: Bool)
-  /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
-  case nodeWithoutCredentials(String, isVisitor: Bool)
-
-  /// Whether the client connected at a listener for sites.
-  var isVisitor: Bool {
-    switch self {
-    case .client(let isVisitor), .nodeWithoutCredentials(_, let isVisitor): isVisitor
-    case .node: false
-    }
-  }
-
-  /// Whether the client is an administrator whose place may be one of those that are reserved.
-  var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
-
-  /// Whose connections count together with this one.
-  var owner: ConnectionPlaces.Owner {
-    switch self {
-    case .client: .network
-    case .node(let node, _), .nodeWithoutCredentials(let node, _): .node(node)
-    }
-  }
-}

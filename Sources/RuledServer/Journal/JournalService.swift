@@ -69,33 +69,28 @@ final class JournalService: Sendable {
 
   // MARK: Requests
 
-  /// Runs `body` on a thread of its own, since reading may take long, and replies with its result.
+  /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
   func answer(
-    _ caller: ControlCaller, _ services: Services,
-    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
+    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>,
+    then reply: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
   ) {
     guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
       readers.wrappingSubtract(1, ordering: .relaxed)
-      return Self.reply(
+      return reply(
         .failure(
           RequestError(
-            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])),
-        to: caller, services)
+            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])))
     }
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-journal") { [self] in
         let result = body(self)
         readers.wrappingSubtract(1, ordering: .relaxed)
-        Self.reply(result, to: caller, services)
+        reply(result)
       }
     } catch {
       readers.wrappingSubtract(1, ordering: .relaxed)
-      Self.reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")), to: caller, services)
+      reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")))
     }
-  }
-
-  private static func reply(_ result: Result<[UInt8], RequestError>, to caller: ControlCaller, _ services: Services) {
-    _ = services.control.send(.perform { $0.reply(text: result, to: caller) })
   }
 
   /// The member `journal` of `health`.

@@ -16,6 +16,9 @@ final class MetricsWriter {
   /// The text.
   var text: [UInt8] { Array(buffer.bytes) }
 
+  /// Adds metrics that another writer has written.
+  func append(_ text: [UInt8]) { text.withView { buffer.append($0) } }
+
   // MARK: Families
 
   /// A value that may fall.

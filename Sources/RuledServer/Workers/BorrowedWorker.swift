@@ -17,7 +17,7 @@ struct BorrowedWorker: ~Copyable {
   /// Commits what the requests wrote and sends what leaves; wakes the worker if that leaves it something to do.
   func flush() {
     worker.flush()
-    if worker.inbox.hasWork { worker.services.workers[worker.index].send(.perform { _ in }) }
+    if worker.inbox.hasWork { worker.services.workers[worker.index].send(.wake {}) }
   }
 }
 
@@ -50,7 +50,7 @@ extension Worker {
   /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; otherwise sends them to it.
   func executeOrSend(_ bundle: RequestBundle, to owner: Int) {
     let messages = services.workers[index].collect {
-      let isDone = services.borrowable[owner].borrow { owner in
+      let isDone = borrowable[owner].borrow { owner in
         owner.executeRequests(in: bundle, for: self)
         owner.flush()
       }

@@ -207,6 +207,6 @@ final class MessageInbox {
   func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
-    services.context.log.write(LogLine(level, message, subjectHash: subject.map { OutboxService.hash($0) }))
+    services.context.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
   }
 }

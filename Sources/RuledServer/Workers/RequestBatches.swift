@@ -41,7 +41,7 @@ final class PendingRequestBatch {
         elements.append(.request(Self.text(of: request), owner: router.owner(of: request)))
         replies.append([])
       case .invalid(let id, let error):
-        ReplySender.writeError(error, id: id, isAlone: false, to: buffer)
+        ReplyWriter.error(error, id: id, isAlone: false, replacing: buffer)
         elements.append(.done)
         replies.append(Array(buffer.bytes))
       }

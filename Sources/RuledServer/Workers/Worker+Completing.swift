@@ -24,7 +24,7 @@ extension Worker {
   func submitIfFull() {
     guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
     let inFlight = services.inFlight.load(ordering: .relaxed)
-    services.report(services.commits.submit(takeSubmission(), of: index, inFlight: inFlight))
+    services.report(commits.submit(takeSubmission(), of: index, inFlight: inFlight))
   }
 
   /// Submits what collected to the commit pipeline; false if there is nothing.
@@ -33,10 +33,10 @@ extension Worker {
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
     guard isFirst, isWorthSyncing(full) else {
-      services.report(services.commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
-    let (result, error) = services.commits.commit(full, of: index)
+    let (result, error) = commits.commit(full, of: index)
     services.report(error)
     if result == .durable { share(full) }
     complete(full, result)
@@ -60,7 +60,7 @@ extension Worker {
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
   private func isWorthSyncing(_ submission: Submission) -> Bool {
-    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+    !commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
@@ -87,7 +87,7 @@ extension Worker {
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()
-      services.commits.resume(index)
+      commits.resume(index)
       evaluator.discardAll(from: done.batch)
       submission = Submission(evaluator.batch)
       for submission in refused {

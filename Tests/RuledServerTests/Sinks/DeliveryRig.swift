@@ -16,6 +16,7 @@ final class DeliveryRig {
   let log = RecordingLog()
   let store: any StateStore
   let services: Services
+  let commits: CommitPipeline
   private let committer: Thread
   private let worker: Thread
   private var outbox: Thread?
@@ -43,6 +44,9 @@ final class DeliveryRig {
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(context: context, workers: 1)
     self.services = services
+    let commits = CommitPipeline(
+      context: context, hub: WatchHub(spare: context.changeLogs), workers: services.workers)
+    self.commits = commits
     let text = #"plugin { name = "p", version = "1", sinks = { "out", "other" } }"# + "\n" + plugin
     let source =
       rules
@@ -55,10 +59,14 @@ final class DeliveryRig {
       source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
     services.status.serve(catalog)
     committer = try Thread.start(name: "commit") {
-      Committer(services: services).run()
+      Committer(services: services, commits: commits).run()
     }
     worker = try Thread.start(name: "worker") {
-      do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
+      do {
+        try Worker(
+          index: 0, services: services, commits: commits, borrowable: [BorrowableWorker()], catalog: catalog
+        ).run()
+      } catch { fatalError("\(error)") }
     }
     backoff = Backoff(first: retryAfter, longest: 200)
     if delivers { deliver() }
@@ -79,9 +87,9 @@ final class DeliveryRig {
   func stop(within milliseconds: UInt64 = 10_000) {
     services.outbox.stop(within: milliseconds)
     outbox?.join()
-    services.workers[0].send(.perform { $0.loop.stop() })
+    services.workers[0].send(.stop)
     worker.join()
-    services.commits.stop()
+    commits.stop()
     committer.join()
   }
 
@@ -90,16 +98,16 @@ final class DeliveryRig {
   func event(_ text: String) -> JSONValue {
     let answer = Signal<String>()
     services.workers[0].send(
-      .perform { worker in
+      .evaluate { evaluator in
         let document = TapeDocument()
         let reply = ByteBuffer()
         guard let object = Array(text.utf8).withView({ try? document.parse(copyOf: $0) }) else {
           return answer.set("null")
         }
         var event = EventInput(
-          stored: object, text: document.text, now: worker.services.context.clock.now.microseconds)
+          stored: object, text: document.text, now: evaluator.context.clock.now.microseconds)
         event.origin = .client
-        do { try worker.evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
+        do { try evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
         answer.set(reply.text)
       })
     return (try? JSONValue(parsing: answer.wait())) ?? .null

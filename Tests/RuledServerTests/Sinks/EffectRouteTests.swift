@@ -11,10 +11,9 @@ import Testing
   /// Serves HTTP for a rig with these sinks while `body` runs.
   private func withRig(_ sinks: [String: Configuration.Sink], _ body: (DeliveryRig, HTTPClient) throws -> Void) throws {
     let rig = try DeliveryRig(sinks: sinks)
-    let server = try HTTPServer(rig.services, token: nil)
-    rig.services.http.withLock { $0 = server }
+    let server = try HTTPServer(rig.services, rig.commits)
     defer {
-      rig.services.stopHTTP()
+      server.stop()
       rig.stop()
     }
     let (client, other) = Client.pair()

@@ -157,7 +157,7 @@ import Testing
     defer { rig.stop() }
     func status() -> String? {
       let late = EngineClock.monotonic + 301 * 1_000_000_000
-      return rig.services.status.health(rig.services, monotonic: late)["status"]?.stringValue
+      return HealthReport(rig.services, monotonic: late).json["status"]?.stringValue
     }
     #expect(status() == "ready")
     try rig.emit("a", subject: "s")

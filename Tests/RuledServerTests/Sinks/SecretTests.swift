@@ -24,7 +24,7 @@ import Testing
     try rig.emit("b", subject: "s")
     #expect(eventually { rig.figures().failed + rig.figures().delivered == 2 })
     #expect(eventually { rig.undelivered.count == 1 && rig.undelivered[0].hasPrefix(#"{"failed""#) })
-    let health = rig.services.status.health(rig.services).text
+    let health = HealthReport(rig.services).json.text
     rig.stop()
     #expect(receiver.requests.map { $0.headers["authorization"] } == Array(repeating: "Bearer TopSecret42", count: 3))
     #expect(!receiver.requests.contains { $0.body.contains("TopSecret42") })

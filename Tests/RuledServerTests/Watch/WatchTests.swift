@@ -143,7 +143,7 @@ import Testing
     let stream = HTTPClient(rig.client())
     stream.send("GET", "/v1/watch")
     _ = stream.fields()
-    rig.services.http.withLock { $0 }?.drain()
+    rig.server.drain()
     #expect(stream.streamLines(1).isEmpty)
     rig.stop()
   }

@@ -28,7 +28,7 @@ import Testing
     let tally = Tally()
     for worker in rig.services.workers {
       _ = worker.send(
-        .perform { _ in
+        .wake {
           tally.allocations.wrappingAdd(ca_count(), ordering: .relaxed)
           tally.answers.wrappingAdd(1, ordering: .releasing)
         })
