@@ -1,15 +1,36 @@
 import RuledCore
 import RuledDelivery
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledWire
 
-/// Lists undelivered effects, and lets them be tried again or dropped. All of it reads the store a share at a time, between ticks.
-extension OutboxService {
+/// Lists undelivered effects, and lets them be tried again or dropped; confined to the outbox's thread.
+///
+/// All of it reads the store a part at a time, between ticks.
+final class EffectListing {
   /// How many effects are read in a tick.
   private static let shareCount = 2_000
   /// How many effects are changed at a time.
   private static let changeCount = 256
+
+  private let services: Services
+  private let store: EffectStore
+  private let sinks: SinkTable
+  private let scan: EffectScan
+  private let loop: EventLoop
+  /// What follows each change of effects that is under way.
+  private var ends: [UInt64: (_ isWhole: Bool) -> Void] = [:]
+  private var lastChange: UInt64 = 0
+
+  /// A listing of the effects in a store; `scan` takes those that are tried again.
+  init(_ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ scan: EffectScan, on loop: EventLoop) {
+    self.services = services
+    self.store = store
+    self.sinks = sinks
+    self.scan = scan
+    self.loop = loop
+  }
 
   // MARK: Listing
 
@@ -18,7 +39,7 @@ extension OutboxService {
     var range = Self.range(of: params.subject)
     if let after = params.after {
       guard let key = EffectKey(text: after) else {
-        return reply(
+        return services.reply(
           .failure(.invalidParams(path: "params.after", "must be the \"next\" of an earlier list")), to: caller)
       }
       let next = StoreKey.bytes { key.write(to: $0) } + [0]
@@ -29,7 +50,7 @@ extension OutboxService {
       guard params.sink.map({ $0 == effect.sink }) ?? true, params.plugin.map({ $0 == effect.plugin }) ?? true,
         params.type.map({ $0 == effect.type }) ?? true
       else { return true }
-      let isFailed = self.isGivenUp(effect)
+      let isFailed = self.store.isGivenUp(effect)
       guard params.status.map({ ($0 == .failed) == isFailed }) ?? true else { return true }
       if page.effects.count == params.limit || page.bytes > Limits.pageBytes {
         page.hasMore = true
@@ -40,7 +61,7 @@ extension OutboxService {
       if params.withData { page.bytes += text.count }
       return true
     } done: { result in
-      self.reply(result.map { page.json }, to: caller)
+      self.services.reply(result.map { page.json }, to: caller)
     }
   }
 
@@ -52,7 +73,7 @@ extension OutboxService {
       found.append(self.json(key, effect, text, withData: true))
       return found.count < 2
     } done: { result in
-      self.reply(
+      self.services.reply(
         result.flatMap {
           guard let first = found.first else { return .failure(Self.notFound(selection)) }
           guard found.count == 1 else {
@@ -70,11 +91,11 @@ extension OutboxService {
   private func json(
     _ key: EffectKey, _ effect: StoredEffect, _ text: ByteView, withData: Bool
   ) -> JSONValue {
-    let stored = try? document.parse(text)
+    let stored = try? store.document.parse(text)
     let queue = sinks[effect.sink]?.existingQueue(of: effect.plugin)
     let subject = queue?.effects(of: key.subject)
     let isFirst = subject.map { $0.count > 0 && $0.first == key.sequence } ?? false
-    let isFailed = isGivenUp(effect)
+    let isFailed = store.isGivenUp(effect)
     let failure = (isFirst ? subject?.failure : nil) ?? (isFailed ? nil : queue?.failure) ?? effect.mark?.failure
     let at = stored?.member("at")?.string.flatMap { Timestamp(rfc3339: $0) }?.microseconds ?? 0
     var object: JSONObject = [
@@ -107,6 +128,9 @@ extension OutboxService {
 
   // MARK: Changing
 
+  /// Continues after a change of effects, which is durable, or is lost.
+  func endChange(_ number: UInt64, isWhole: Bool) { ends.removeValue(forKey: number)?(isWhole) }
+
   /// What is done with effects.
   enum Change {
     /// They are tried again.
@@ -128,7 +152,7 @@ extension OutboxService {
       self.change = change
       self.selection = selection
       self.caller = caller
-      range = OutboxService.range(of: nil)
+      range = EffectListing.range(of: nil)
     }
   }
 
@@ -145,28 +169,28 @@ extension OutboxService {
     let keys = changes.keys.prefix(Self.changeCount)
     changes.keys = changes.keys.dropFirst(Self.changeCount)
     find(changes.selection, in: changes.range, keys: keys) { key, effect, text in
-      let isFailed = self.isGivenUp(effect)
+      let isFailed = self.store.isGivenUp(effect)
       var changed: [UInt8] = []
       if changes.change == .resend, isFailed, var mark = effect.mark {
         mark.after = 0
-        changed = StoredEffect.marked(effect.emitted(text, self.document), mark)
+        changed = StoredEffect.marked(effect.emitted(text, self.store.document), mark)
       }
       found.append((key, changed, effect.sink, isFailed))
       guard found.count == Self.changeCount else { return true }
       next = StoreKey.bytes { key.write(to: $0) } + [0]
       return false
     } done: { result in
-      if case .failure(let error) = result { return self.reply(.failure(error), to: changes.caller) }
+      if case .failure(let error) = result { return self.services.reply(.failure(error), to: changes.caller) }
       self.apply(changes, found) { [unowned self] isWhole in
-        guard isWhole else { return reply(.failure(Self.notCommitted), to: changes.caller) }
+        guard isWhole else { return services.reply(.failure(Self.notCommitted), to: changes.caller) }
         changes.count += found.count
         if let next { changes.range.lower = next }
         if next != nil || !changes.keys.isEmpty { return continueChange(changes) }
         if case .id = changes.selection, changes.count == 0 {
-          return reply(.failure(Self.notFound(changes.selection)), to: changes.caller)
+          return services.reply(.failure(Self.notFound(changes.selection)), to: changes.caller)
         }
         let name = changes.change == .resend ? "resent" : "dropped"
-        reply(.success(.object([name: .integer(Int64(changes.count))])), to: changes.caller)
+        services.reply(.success(.object([name: .integer(Int64(changes.count))])), to: changes.caller)
       }
     }
   }
@@ -178,7 +202,9 @@ extension OutboxService {
   ) {
     let mailbox = services.outbox.mailbox
     let isResend = changes.change == .resend
-    let number = registerEnd { [unowned self] isWhole in
+    lastChange += 1
+    let number = lastChange
+    ends[number] = { [unowned self] isWhole in
       if isWhole { for item in found { requeue(item.key, sink: item.sink, item.wasGivenUp, isResend: isResend) } }
       finish(isWhole)
     }
@@ -202,13 +228,13 @@ extension OutboxService {
 
   /// Puts a changed effect back into its queues, or removes it from them.
   private func requeue(_ key: EffectKey, sink name: String, _ wasGivenUp: Bool, isResend: Bool) {
-    let sink = sink(name)
+    let sink = sinks.sink(name)
     if wasGivenUp {
       sink.givenUp = max(0, sink.givenUp - 1)
-      scheduleRecount()
+      scan.scheduleRecount()
     }
     if isResend {
-      if wasGivenUp { add(key) }
+      if wasGivenUp { scan.add(key) }
       for queue in sink.queues { queue.expedite(key.subject) }
     } else {
       sink.ended(key)
@@ -256,15 +282,16 @@ extension OutboxService {
     switch selection {
     case .keys:
       for text in keys {
-        guard let key = EffectKey(text: text), case .found(let effect) = fetch(key) else { continue }
-        guard body(key, effect, value.bytes) else { break }
+        guard let key = EffectKey(text: text), case .found(let effect) = store.fetch(key) else { continue }
+        guard body(key, effect, store.value.bytes) else { break }
       }
       done(.success(()))
     case .id(let id, _):
       walk(range, { key, effect, text in effect.id == id ? body(key, effect, text) : true }, done: done)
     case .failed(let sink):
       walk(
-        range, { key, effect, text in effect.sink == sink && self.isGivenUp(effect) ? body(key, effect, text) : true },
+        range,
+        { key, effect, text in effect.sink == sink && self.store.isGivenUp(effect) ? body(key, effect, text) : true },
         done: done)
     }
   }
@@ -284,7 +311,7 @@ extension OutboxService {
           return false
         }
         count += 1
-        guard let key = EffectKey(bytes), let effect = StoredEffect(text, document) else { return true }
+        guard let key = EffectKey(bytes), let effect = StoredEffect(text, store.document) else { return true }
         return body(key, effect, text)
       }
     } catch { return done(.failure(error.requestError)) }
