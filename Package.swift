@@ -63,11 +63,20 @@ let package = Package(
     .target(
       name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
+    .target(
+      name: "CEdit",
+      cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary("edit")]),
+
+    .target(
+      name: "COpenAPI", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
+
     .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
     module("RuledCore", ["CDigest"]),
     module("RuledThreads", ["CLinux"]),
     module("RuledJSON", ["RuledCore", "CJSON"]),
+    module("RuledIO", ["RuledCore", "RuledJSON", "RuledThreads", "CSystemd", "CUV"]),
     module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
     module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
@@ -77,25 +86,26 @@ let package = Package(
       "RuledReplay",
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
     module("RuledReports", ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"]),
-    module("RuledPeers", ["RuledCore", "RuledThreads", "CTLS", "CUV"]),
-    module("RuledWire", ["RuledCore", "RuledJSON"]),
+    module("RuledPeers", ["RuledCore", "RuledThreads", "RuledIO", "CTLS"]),
+    module("RuledWire", ["RuledCore", "RuledJSON", "COpenAPI"]),
+    module("RuledDelivery", ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"]),
     module(
       "RuledServer",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-        "RuledPeers", "RuledReplay", "RuledReports", "RuledStore",
-        "RuledWire", "CCurl", "CLinux", "CSystemd", "CUV",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
+        "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
       ]),
     module(
       "RuledTool",
       [
         "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-        "RuledReports", "RuledStore", "RuledWire",
+        "RuledReports", "RuledStore", "RuledWire", "CEdit",
       ]),
     .executableTarget(
       name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
-      name: "ruled-courier", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+      name: "ruled-courier", dependencies: ["RuledDelivery", "RuledIO", "RuledLua"], swiftSettings: strict,
+      linkerSettings: boundAtStart),
     .executableTarget(
       name: "rulectl", dependencies: ["RuledTool"], swiftSettings: strict, linkerSettings: boundAtStart),
 
@@ -104,9 +114,11 @@ let package = Package(
       name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
       cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
     module("TestSupport", ["RuledCore"], path: "Tests/TestSupport"),
+    module("IOTestSupport", ["RuledCore", "RuledIO", "RuledThreads", "TestSupport"], path: "Tests/IOTestSupport"),
     module("StoreTestSupport", ["RuledCore", "RuledStore"], path: "Tests/StoreTestSupport"),
     tests("RuledCoreTests", ["RuledCore", "RuledJSON", "TestSupport"]),
     tests("RuledJSONTests", ["RuledJSON", "TestSupport"]),
+    tests("RuledIOTests", ["RuledIO", "RuledCore", "RuledThreads", "CUV", "IOTestSupport", "TestSupport"]),
     tests("RuledLuaTests", ["RuledLua", "RuledJSON", "TestSupport"]),
     tests(
       "RuledStoreTests",
@@ -121,13 +133,14 @@ let package = Package(
         "RuledReplay", "RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine", "TestSupport",
       ]),
     tests("RuledClusterTests", ["RuledCluster", "RuledCore", "RuledStore", "RuledThreads", "TestSupport"]),
-    tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledThreads", "TestSupport"]),
+    tests("RuledPeersTests", ["RuledPeers", "RuledCore", "RuledIO", "RuledThreads", "TestSupport"]),
+    tests("RuledDeliveryTests", ["RuledDelivery", "RuledCore", "RuledIO", "RuledWire", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
       "RuledServerTests",
       [
-        "RuledServer", "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua", "RuledStore",
-        "CAllocations", "CLinux", "StoreTestSupport", "TestSupport",
+        "RuledServer", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
+        "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
     tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
@@ -142,7 +155,10 @@ let package = Package(
   cxxLanguageStandard: .cxx17
 )
 
-/// `RULED_TESTS` names the test targets to build where few are needed, as an optimised build does (scripts/test).
+/// `RULED_TESTS` names the test targets to build where few are needed (scripts/test-release), or none (scripts/build).
 if let wanted = Context.environment["RULED_TESTS"]?.split(separator: ",") {
-  package.targets.removeAll { target in target.type == .test && !wanted.contains { $0 == target.name } }
+  package.targets.removeAll { target in
+    let isSupport = wanted.isEmpty && target.path?.hasPrefix("Tests/") == true
+    return isSupport || target.type == .test && !wanted.contains { $0 == target.name }
+  }
 }

@@ -89,6 +89,7 @@ function explained(subject, event) {
       const past = await api.past(subject, event.id);
       box.replaceChildren(...[
         el("p", { class: "dim small" }, time(past.at), ` from a ${past.origin}, by revision ${past.revision}`),
+        past.redacted && el("p", { class: "bad small" }, `${past.redacted.join(", ")} was redacted: the decision may differ from that of then`),
         past.differs && el("p", { class: "bad small" }, `This is not what was recorded: ${past.differs}`),
         explanation(past.outcome, { type: past.event.type, subject }),
         past.recorded && el("details", {}, el("summary", { class: "small" }, "What was recorded"), json(past.recorded)),

@@ -23,7 +23,8 @@ def free_port():
 
 
 def as_other_user():
-  """What runs a program as PostgreSQL wants it, who refuses root: in a namespace where root has the number of another user.
+  """The words that run a program as PostgreSQL wants it, which refuses root: in a namespace where root has the number of another
+  user.
 
   So the files are root's, and may be in a folder that nobody else can enter.
   """

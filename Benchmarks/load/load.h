@@ -1,5 +1,5 @@
-// The load generator: one thread, one epoll, the same event bytes for every server. What differs between the
-// protocols is the envelope around the event and where a reply ends.
+// The load generator: one thread, one epoll, the same event bytes for every server. The protocols differ in the envelope around the
+// event and in where a reply ends.
 #ifndef LOAD_H
 #define LOAD_H
 

@@ -58,7 +58,7 @@ static bool has_bad_keys(lua_State *L, int table) {
   return count > 0 && (names || highest != count);
 }
 
-/* Whether the value at index can't be stored by itself; what is in it is not looked at. */
+/* Whether the value at index can't be stored by itself; its elements are not looked at. */
 static bool is_bad(lua_State *L, int index) {
   rb_vm *vm = rb_vm_of(L);
   switch (lua_type(L, index)) {
@@ -108,7 +108,7 @@ static bool is_in_place(lua_State *L) {
 
 void rb_blame_hook(lua_State *L, lua_Debug *activation) {
   rb_vm *vm = rb_vm_of(L);
-  /* What a coroutine does is the doing of the line that resumes it. */
+  /* The line that resumes a coroutine is to blame for all that the coroutine does. */
   if (L != vm->L || vm->blamed_source || vm->phase != RB_PHASE_EVENT) return;
   int top = lua_gettop(L);
   luaL_checkstack(L, 12, NULL);

@@ -22,7 +22,7 @@ typedef struct {
 
 enum { RB_ZONES = 4 };
 
-/* A time zone's offset from UTC in seconds, and from when until when it holds; length 0 for an empty entry. */
+/* A time zone's offset from UTC in seconds, and from when until when it applies; length 0 for an empty entry. */
 typedef struct {
   size_t length;
   char name[64];
@@ -173,8 +173,8 @@ extern const char rb_key_tracked; /* the store of a proxy that records reads; ot
 extern const char rb_key_frozen;  /* true: the proxy can't be written */
 extern const char rb_null;        /* address of json.null */
 
-/* What a plugin file may hold. */
-enum { RB_SOURCE_LIMIT = 256 * 1024, RB_VALUE_LIMIT = 1024 * 1024 };
+/* What a plugin file may hold, and a little more, for a mutation of it. */
+enum { RB_SOURCE_LIMIT = 256 * 1024 + 64, RB_VALUE_LIMIT = 1024 * 1024 };
 
 static inline rb_vm *rb_vm_of(lua_State *L) { return *(rb_vm **)lua_getextraspace(L); }
 
@@ -186,7 +186,7 @@ void rb_start_without_hook(rb_vm *vm, const rb_budget *budget);
 void rb_set_hook(rb_vm *vm);
 /* Stops the rule at the line that runs. */
 _Noreturn void rb_stop(lua_State *L, rb_status status);
-/* Charges what a host function does with so many bytes, before it begins: an instruction for each RB_BYTES_CHARGED. */
+/* Charges a host function's work on so many bytes, before it begins: an instruction for each RB_BYTES_CHARGED. */
 static inline void rb_charge(lua_State *L, size_t bytes) {
   rb_vm *vm = rb_vm_of(L);
   vm->instructions_left -= (int64_t)(bytes / RB_BYTES_CHARGED);

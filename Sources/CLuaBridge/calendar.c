@@ -1,5 +1,5 @@
 /*
- * `calendar`: the host knows the time zones. Its answer holds until the zone's offset changes, and is cached here until then.
+ * `calendar`: the host knows the time zones. Its answer applies until the zone's offset changes, and is cached here until then.
  */
 #include <math.h>
 
@@ -22,7 +22,7 @@ static const rb_zone *known_zone(lua_State *L, lua_Number time, int index) {
   return NULL;
 }
 
-/* Caches what the host returned after its answer: the offset, from when it holds, and until when. */
+/* Caches what the host returned after its answer: the offset, from when it applies, and until when. */
 static void remember(lua_State *L, int offset) {
   rb_vm *vm = rb_vm_of(L);
   size_t length;

@@ -174,9 +174,10 @@ static void push_object(lua_State *L, rb_vm *vm, size_t *index, uint32_t count, 
   if (frozen) rb_push_frozen(L);
 }
 
+/* With room for one more element where a rule may append one. */
 static void push_array(lua_State *L, rb_vm *vm, size_t *index, uint32_t count, bool frozen) {
   luaL_checkstack(L, 8, "JSON nested too deep");
-  lua_createtable(L, (int)count, 0);
+  lua_createtable(L, (int)count + !frozen, 0);
   for (uint32_t i = 1; i <= count; i++) {
     rb_push_token(L, vm, index, frozen);
     lua_rawseti(L, -2, i);

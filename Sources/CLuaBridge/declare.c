@@ -16,7 +16,7 @@ static bool environment_escapes(lua_State *L) {
 
 /* Pushes the compiled text with the sandbox's globals as its environment. Raises if it does not compile. */
 static void push_chunk(lua_State *L, rb_slice text, rb_slice path) {
-  /* What records its coverage is longer than what was written. */
+  /* A text that records its coverage is longer than the file. */
   if (text.length > RB_SOURCE_LIMIT && !rb_vm_of(L)->covering) {
     lua_pushlstring(L, path.bytes, path.length);
     luaL_error(L, "%s:1: the file is larger than 256 KiB", lua_tostring(L, -1));

@@ -78,6 +78,13 @@ rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget) {
 
 /* Raised events ---------------------------------------------------------------------------------------------------------------- */
 
+static int complete_body(lua_State *L) {
+  rb_fill_event(L, true);
+  return 0;
+}
+
+rb_status rb_complete_event(rb_vm *vm) { return vm->event_store ? rb_protect(vm, complete_body, NULL) : RB_OK; }
+
 typedef struct {
   rb_slice type;
   rb_json json;
@@ -226,10 +233,7 @@ static int run_body(lua_State *L) {
     size_t before = vm->op_count;
     run_rule(L, progress->rule);
     progress->next++;
-    if (raised_since(vm, before)) {
-      rb_fill_event(L, true);
-      return 0;
-    }
+    if (raised_since(vm, before)) return 0;
   }
   progress->rule = -1;
   lua_settop(L, 1);

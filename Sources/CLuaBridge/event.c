@@ -27,7 +27,7 @@ static bool is_own_attribute(const char *name, size_t length) {
   return false;
 }
 
-/* Sets the event's extensions in the table on top; returns whether there are any. */
+/* Sets the event's extensions in the table on top; returns whether there are any. An array is none: it is the note of what is redacted. */
 static bool set_extensions(lua_State *L, const rb_event *event) {
   if (!event->attributes) return false;
   bool any = false;
@@ -37,7 +37,7 @@ static bool set_extensions(lua_State *L, const rb_event *event) {
   for (size_t at = cj_first(event->attributes); at < end;) {
     size_t length, value = cj_next(tape, at);
     const char *name = cj_string(tape, strings, at, &length);
-    if (cj_type(tape, value) != CJ_NULL && !is_own_attribute(name, length)) {
+    if (cj_type(tape, value) != CJ_NULL && cj_type(tape, value) != CJ_ARRAY && !is_own_attribute(name, length)) {
       rb_push_name(L, name, length);
       rb_push_json(L, event->json, value, RB_DECODE_EVENT, true);
       lua_rawset(L, -3);

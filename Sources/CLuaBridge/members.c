@@ -16,7 +16,7 @@ enum { PATIENCE = 4, FEW = 24 };
 /* Labels ----------------------------------------------------------------------------------------------------------------------- */
 
 static rb_label *label_at(rb_vm *vm, const void *string) {
-  return &vm->labels[(uintptr_t)string * UINT64_C(0x9E3779B97F4A7C15) >> 58];
+  return &vm->labels[(uintptr_t)string * UINT64_C(0x9E3779B97F4A7C15) >> (64 - RB_LABEL_BITS)];
 }
 
 /* Keeps the string at index in the slot of one that is no longer used. */

@@ -1,5 +1,6 @@
 /*
- * What a rule decides, emits or sends is encoded at once and recorded as an operation. The engine executes it with the commit.
+ * Each decision, effect or message of a rule is encoded at once and recorded as an operation. The engine executes it with the
+ * commit.
  */
 #include <math.h>
 #include <stdio.h>

@@ -244,8 +244,8 @@ static void open_libraries(lua_State *L, int environment) {
 }
 
 /*
- * A metatable can make a table weak at any time with `__mode`. What a weak table still holds depends on when the collector ran, which would
- * make rules depend on it. So the name that Lua looks up, a string that it keeps for ever, is replaced with one that no rule can write.
+ * A metatable can make a table weak at any time with `__mode`. The contents of a weak table depend on when the collector ran, and rules
+ * would depend on that too. So the name that Lua looks up, a string that it keeps for ever, is replaced with one that no rule can write.
  */
 static void disable_weak_tables(lua_State *L) {
   lua_pushliteral(L, "__mode");

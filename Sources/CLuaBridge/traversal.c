@@ -28,7 +28,7 @@ static void check_key(lua_State *L, int index) {
     luaL_error(L, "a %s as a key can't be visited: its order would differ from run to run", luaL_typename(L, index));
 }
 
-/* Sifts the key at `root` down a heap of `count` keys in the array at `keys`. */
+/* Sifts the key at `root` down a heap of `count` keys in the array at `keys`, whose first is the least. */
 static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
   for (;;) {
     lua_Integer child = root * 2;
@@ -37,14 +37,14 @@ static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
     lua_rawgeti(L, keys, child);
     if (child < count) {
       lua_rawgeti(L, keys, child + 1);
-      if (compare_keys(L, -1, -2) > 0) {
+      if (compare_keys(L, -1, -2) < 0) {
         child++;
         lua_remove(L, -2);
       } else {
         lua_pop(L, 1);
       }
     }
-    if (compare_keys(L, -2, -1) >= 0) {
+    if (compare_keys(L, -2, -1) <= 0) {
       lua_pop(L, 2);
       return;
     }
@@ -54,56 +54,65 @@ static void sift(lua_State *L, int keys, lua_Integer root, lua_Integer count) {
   }
 }
 
+/* Sorts few keys. */
 static void sort_keys(lua_State *L, int keys, lua_Integer count) {
-  if (count <= 12) {
-    for (lua_Integer i = 2; i <= count; i++) {
-      lua_rawgeti(L, keys, i);
-      lua_Integer j = i - 1;
-      for (; j >= 1; j--) {
-        lua_rawgeti(L, keys, j);
-        if (compare_keys(L, -1, -2) <= 0) {
-          lua_pop(L, 1);
-          break;
-        }
-        lua_rawseti(L, keys, j + 1);
+  for (lua_Integer i = 2; i <= count; i++) {
+    lua_rawgeti(L, keys, i);
+    lua_Integer j = i - 1;
+    for (; j >= 1; j--) {
+      lua_rawgeti(L, keys, j);
+      if (compare_keys(L, -1, -2) <= 0) {
+        lua_pop(L, 1);
+        break;
       }
       lua_rawseti(L, keys, j + 1);
     }
-    return;
-  }
-  for (lua_Integer root = count / 2; root >= 1; root--) sift(L, keys, root, count);
-  for (lua_Integer last = count; last > 1; last--) {
-    lua_rawgeti(L, keys, 1);
-    lua_rawgeti(L, keys, last);
-    lua_rawseti(L, keys, 1);
-    lua_rawseti(L, keys, last);
-    sift(L, keys, 1, last - 1);
+    lua_rawseti(L, keys, j + 1);
   }
 }
 
-/* Upvalues: the keys, the table to read from, the table that holds them, the index reached. */
+enum { STEP_KEYS = 1, STEP_TABLE, STEP_STORE, STEP_INDEX, STEP_HEAP };
+
+/* Pushes the next key: of the sorted ones the one after the index reached, or the least of the heap, which is taken off. */
+static int push_next_key(lua_State *L) {
+  int keys = lua_upvalueindex(STEP_KEYS);
+  lua_Integer count = lua_tointeger(L, lua_upvalueindex(STEP_HEAP));
+  if (count < 0) {
+    lua_Integer index = lua_tointeger(L, lua_upvalueindex(STEP_INDEX)) + 1;
+    if (lua_rawgeti(L, keys, index) == LUA_TNIL) return LUA_TNIL;
+    lua_pushinteger(L, index);
+    lua_replace(L, lua_upvalueindex(STEP_INDEX));
+    return lua_type(L, -1);
+  }
+  if (count == 0) {
+    lua_pushnil(L);
+    return LUA_TNIL;
+  }
+  lua_rawgeti(L, keys, 1);
+  lua_rawgeti(L, keys, count);
+  lua_rawseti(L, keys, 1);
+  lua_pushnil(L);
+  lua_rawseti(L, keys, count);
+  lua_pushinteger(L, count - 1);
+  lua_replace(L, lua_upvalueindex(STEP_HEAP));
+  sift(L, keys, 1, count - 1);
+  return lua_type(L, -1);
+}
+
 static int pairs_step(lua_State *L) {
-  lua_Integer index = lua_tointeger(L, lua_upvalueindex(4));
-  for (;;) {
-    index++;
-    if (lua_rawgeti(L, lua_upvalueindex(1), index) == LUA_TNIL) {
-      lua_pushinteger(L, index - 1);
-      lua_replace(L, lua_upvalueindex(4));
-      return 1;
-    }
+  while (push_next_key(L) != LUA_TNIL) {
     lua_pushvalue(L, -1);
-    if (lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL) {
-      lua_pushinteger(L, index);
-      lua_replace(L, lua_upvalueindex(4));
-      if (!lua_rawequal(L, lua_upvalueindex(2), lua_upvalueindex(3))) {
+    if (lua_rawget(L, lua_upvalueindex(STEP_STORE)) != LUA_TNIL) {
+      if (!lua_rawequal(L, lua_upvalueindex(STEP_TABLE), lua_upvalueindex(STEP_STORE))) {
         lua_pop(L, 1);
         lua_pushvalue(L, -1);
-        lua_gettable(L, lua_upvalueindex(2));
+        lua_gettable(L, lua_upvalueindex(STEP_TABLE));
       }
       return 2;
     }
     lua_pop(L, 2);
   }
+  return 1;
 }
 
 int rb_base_pairs(lua_State *L) {
@@ -131,11 +140,18 @@ int rb_base_pairs(lua_State *L) {
       lua_pop(L, 1);
     }
   }
-  if (!sorted) sort_keys(L, 3, count);
+  /* Many keys are sorted as far as they are visited: a loop that ends early does not pay for the rest. */
+  bool heap = !sorted && count > 12;
+  if (heap) {
+    for (lua_Integer root = count / 2; root >= 1; root--) sift(L, 3, root, count);
+  } else if (!sorted) {
+    sort_keys(L, 3, count);
+  }
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   lua_pushinteger(L, 0);
-  lua_pushcclosure(L, pairs_step, 4);
+  lua_pushinteger(L, heap ? count : -1);
+  lua_pushcclosure(L, pairs_step, 5);
   lua_pushvalue(L, 1);
   lua_pushnil(L);
   return 3;

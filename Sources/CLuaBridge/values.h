@@ -7,8 +7,11 @@
 
 #include <lua.h>
 
-/* A label is a name of at most RB_LABEL_NAME bytes that needs no escapes, between quotes and with a colon. */
-enum { RB_NAMES = 128, RB_LABELS = 64, RB_SHAPE = 16, RB_LABEL_WORDS = 3, RB_LABEL_NAME = 8 * RB_LABEL_WORDS - 3 };
+enum { RB_NAMES = 128, RB_SHAPE = 16 };
+
+/* A label is a name of at most RB_LABEL_NAME bytes that needs no escapes, between quotes and with a colon. A slot holds one, so there are
+   several slots for each name that a plugin writes in every event. */
+enum { RB_LABEL_BITS = 8, RB_LABELS = 1 << RB_LABEL_BITS, RB_LABEL_WORDS = 3, RB_LABEL_NAME = 8 * RB_LABEL_WORDS - 3 };
 
 /* A member's name: the Lua string, and its text in JSON with quotes and colon. `string` is NULL in an empty slot. */
 typedef struct {

@@ -105,7 +105,7 @@ pq_connection *pq_connect(const char *url, const char *application, int seconds)
   if (!c) return NULL;
   char timeout[16];
   snprintf(timeout, sizeof timeout, "%d", seconds);
-  /* What stands behind `dbname` overrides the URL, what stands before it is a default. */
+  /* Parameters behind `dbname` override the URL, those before it are defaults. */
   const char *keys[] = {"connect_timeout", "dbname", "fallback_application_name", NULL};
   const char *values[] = {timeout, url, application, NULL};
   c->server = PQconnectdbParams(keys, values, 1);

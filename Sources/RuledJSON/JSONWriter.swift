@@ -10,11 +10,10 @@ public import RuledCore
 ///     writer.raw(data)                     // ,"data":…
 ///     writer.endObject()                   // }
 ///
-/// It allocates nothing and checks nothing: whoever calls it closes what was begun, and gives each member one value. What others append to
-/// the buffer meanwhile goes through `raw`, so that the next comma is right. Within a function that is inlined, the compiler knows where
-/// commas belong, and the calls cost no more than appending literals.
+/// It allocates nothing and checks nothing: its caller closes all that it began, and gives each member one value. Text that others append to the
+/// buffer meanwhile goes through `raw`, so that the next comma is right. Within a function that is inlined, the compiler knows where commas belong,
+/// and the calls cost no more than appending literals.
 public struct JSONWriter {
-  /// Where the text goes.
   public let buffer: ByteBuffer
   /// Whether a comma belongs before the next member or value.
   @usableFromInline var needsComma = false
@@ -33,13 +32,11 @@ public struct JSONWriter {
   /// Begins an object: members follow, then `endObject`.
   @inlinable public mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
-  /// Ends an object.
   @inlinable public mutating func endObject() { end(UInt8(ascii: "}")) }
 
   /// Begins an array: values follow, then `endArray`.
   @inlinable public mutating func beginArray() { begin(UInt8(ascii: "[")) }
 
-  /// Ends an array.
   @inlinable public mutating func endArray() { end(UInt8(ascii: "]")) }
 
   @inlinable
@@ -139,7 +136,6 @@ public struct JSONWriter {
   /// Writes a moment as a string in RFC 3339, in UTC with whole milliseconds.
   public mutating func time(_ time: Timestamp) { string(plain: time.write(to:)) }
 
-  /// Writes an integer.
   @inlinable public mutating func integer(_ value: Int64) {
     separate()
     buffer.append(decimal: value)
@@ -151,13 +147,11 @@ public struct JSONWriter {
     buffer.append(jsonNumber: value)
   }
 
-  /// Writes `true` or `false`.
   @inlinable public mutating func bool(_ value: Bool) {
     separate()
     if value { buffer.append("true" as StaticString) } else { buffer.append("false" as StaticString) }
   }
 
-  /// Writes `null`.
   @inlinable public mutating func null() {
     separate()
     buffer.append("null" as StaticString)

@@ -9,7 +9,6 @@ import Synchronization
 /// the last known sequence are skipped. A failure of the journal loses entries but stops nothing else: the gap is noted, and the journal
 /// goes on once it can.
 package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing` guards what changes
-  /// Its folder.
   package let folder: String
   let files: any FileSystem
   /// Held by the thread that writes files, creates them or removes them.
@@ -25,7 +24,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   private(set) var redaction: Redaction?
   /// The last sequence that was consumed, whether its entry is kept or not.
   private var last: UInt64 = 0
-  /// Whether it is to have all that comes after `last`, so that what is missing is a gap; an empty journal is not, as it may have been off before.
+  /// Whether it is to have all that comes after `last`, so that missing entries are a gap; an empty journal is not, as it may have been off before.
   private var isWhole = false
   /// Why entries are being lost; nil if they are not.
   private var writeError: StoreError?
@@ -43,11 +42,9 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
   /// What a journal has consumed since the start.
   package struct Figures: Sendable {
-    /// Entries.
     package var entries = 0
     /// Bytes of entries before they were compressed.
     package var plainBytes = 0
-    /// Bytes of blocks.
     package var blockBytes = 0
   }
 
@@ -98,13 +95,12 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// What was consumed since the start, the number of files, and their size in bytes.
   package var figures: (taken: Figures, files: Int, bytes: Int) {
     let state = state
-    return (state.figures, state.contents.summaries.count, state.contents.summaries.reduce(0) { $0 + $1.bytes })
+    return (state.figures, state.contents.summaries.count, state.contents.bytes)
   }
 
   /// What readers see.
   var state: State { published.withLock { $0 } }
 
-  /// Applies other settings.
   package func adopt(_ settings: Configuration.Journal) {
     writing.locked {
       self.settings = settings
@@ -215,6 +211,37 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
+  /// Adds the entries after its own from a file of another journal, which has redacted them.
+  func take(entriesOf path: String) {
+    writing.locked {
+      open()
+      attempt { () throws(StoreError) in
+        let file = try JournalFile(path, files)
+        guard let first = file.blocks.first?.header.first else { return }
+        if last > 0, first > last + 1 {
+          try write(JournalGap(first: last + 1, last: first - 1, reason: Self.tailReason))
+        }
+        last = max(last, first - 1)
+        for block in file.blocks where block.header.last > last {
+          _ = try file.forEach(in: block) { view in
+            guard view.sequence > last else { return true }
+            builder.cover(last + 1)
+            builder.add(view)
+            last = view.sequence
+            return true
+          }
+          builder.cover(block.header.last)
+          last = block.header.last
+          writeBlock()
+        }
+        try writer?.sync()
+      }
+      publish(state.forgotten)
+    }
+  }
+
+  private static let tailReason = "the node's store began anew with a snapshot of another node's"
+
   /// Adds an entry; under `writing`.
   private func take(_ view: EntryView) {
     if isWhole || last > 0, view.sequence > last + 1 {
@@ -280,10 +307,21 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
     guard let writer else { return }
     if current == nil { current = state.contents.summaries.last }
+    try makeRoom(for: writer, adding: header)
     try writer.append(block.bytes, header)
     current?.add(header)
     current?.bytes = writer.end
     if writer.end >= fileBytes(settings) || current.map(isOld) ?? false { try complete(writer) }
+  }
+
+  /// Removes the oldest files if all would take too much room with the block that is added to the current one.
+  private func makeRoom(for writer: JournalFileWriter, adding header: BlockHeader) throws(StoreError) {
+    let room = settings.maxBytes - writer.bytes(adding: header)
+    while let oldest = state.contents.summaries.first, oldest.path != writer.path,
+      state.contents.summaries.reduce(0, { $1.path == writer.path ? $0 : $0 + $1.bytes }) > room
+    {
+      try remove(oldest)
+    }
   }
 
   /// Whether a file spans so much time that its oldest entries would be kept much longer than configured.

@@ -32,7 +32,6 @@ package final class JournalEntry: Sendable, Equatable {
   package let version: UInt64
   /// The revision of the rules that decided; for `rules` the one that came into force.
   package let revision: String
-  /// Where it comes from.
   package let origin: Origin
   /// The event as JSON.
   ///
@@ -58,19 +57,16 @@ package final class JournalEntry: Sendable, Equatable {
 
   /// The digest of one plugin's state.
   package struct Digest: Sendable, Equatable {
-    /// The plugin's name.
     package var plugin: String
     /// `hash64` with the seed 0 of the state's bytes as they are stored.
     package var state: UInt64
 
-    /// A digest.
     package init(plugin: String, state: UInt64) {
       self.plugin = plugin
       self.state = state
     }
   }
 
-  /// An entry.
   package init(
     sequence: UInt64, at: Timestamp, now: Timestamp, subject: String, version: UInt64, revision: String,
     origin: Origin, event: [UInt8], plugin: String = "", timer: String = "", decisions: [UInt8] = [],

@@ -2,6 +2,8 @@ package import RuledCore
 package import RuledStore
 
 /// Maintenance of complete files, by one thread at a time: the oldest are removed, and forgotten subjects are erased.
+///
+/// The thread that writes files removes the oldest too, if there is no room for what it writes.
 extension Journal {
   // MARK: Retention
 
@@ -13,19 +15,24 @@ extension Journal {
     if let last = state.contents.summaries.last, !last.isComplete, last.entries > 0, last.latest < cutoff {
       completeCurrent()
     }
-    while let oldest = state.contents.summaries.first {
-      let bytes = state.contents.summaries.reduce(0) { $0 + $1.bytes }
-      guard oldest.isComplete || state.contents.summaries.count > 1,
-        bytes > room || (oldest.entries > 0 && oldest.latest < cutoff)
-      else { break }
-      published.withLock { state in
-        state.contents.summaries.removeFirst()
-        let first = state.contents.first
-        state.contents.gaps.removeAll { $0.last < first }
+    try writing.locked { () throws(StoreError) in
+      while let oldest = state.contents.summaries.first, oldest.isComplete || state.contents.summaries.count > 1,
+        state.contents.bytes > room || (oldest.entries > 0 && oldest.latest < cutoff)
+      {
+        try remove(oldest)
       }
-      try files.remove(oldest.path)
     }
     try removeOldSnapshots()
+  }
+
+  /// Removes the oldest file; under `writing`.
+  func remove(_ oldest: FileSummary) throws(StoreError) {
+    try files.remove(oldest.path)
+    published.withLock { state in
+      state.contents.summaries.removeFirst()
+      let first = state.contents.first
+      state.contents.gaps.removeAll { $0.last < first }
+    }
   }
 
   /// Removes the journal of a store, as when it was turned off.
@@ -35,7 +42,7 @@ extension Journal {
 
   // MARK: Forgetting
 
-  /// Erases forgotten subjects from all files of the journal, its store and its snapshots.
+  /// Erases forgotten subjects from all files of the journal, its store and its snapshots; copies of a log that was salvaged are removed.
   ///
   /// It stops once `shouldContinue` returns false, and starts over at the next call. A snapshot shares files with the store, so one that is taken after a
   /// `forget` has the subject's bytes as long as the store's files do.
@@ -51,6 +58,7 @@ extension Journal {
     }
     guard shouldContinue() else { return }
     try store.compact()
+    try LogSalvage.removeCopies(of: store.path)
     for snapshot in snapshots {
       guard shouldContinue() else { return }
       try erase(forgotten, from: snapshot)
@@ -65,6 +73,7 @@ extension Journal {
 
   /// Rewrites a file without the entries of forgotten subjects; it covers the same sequences.
   private func rewrite(_ summary: FileSummary, without forgotten: ForgottenSubjects) throws(StoreError) {
+    guard files.exists(summary.path) else { return }
     let old = try JournalFile(summary.path, files)
     guard old.blocks.contains(where: { forgotten.concerns($0.header.first, $0.filter) }) else { return }
     let new = summary.path + ".new"
@@ -96,11 +105,13 @@ extension Journal {
     try writer.finish(covering: after)
     after.isComplete = true
     after.bytes = writer.end
-    try files.rename(new, to: summary.path)
-    try files.syncFolder(folder)
-    published.withLock { [after] state in
-      guard let index = state.contents.summaries.firstIndex(where: { $0.path == after.path }) else { return }
-      state.contents.summaries[index] = after
+    try writing.locked { () throws(StoreError) -> Void in
+      guard let index = state.contents.summaries.firstIndex(where: { $0.path == after.path }) else {
+        return try files.remove(new)
+      }
+      try files.rename(new, to: summary.path)
+      try files.syncFolder(folder)
+      published.withLock { [after] state in state.contents.summaries[index] = after }
     }
   }
 }

@@ -1,11 +1,11 @@
-import RuledCore
-import RuledJSON
+package import RuledCore
+package import RuledJSON
 
 /// The values that are redacted in one event, to be replaced in what rules made of them.
 ///
 /// A text is replaced wherever it occurs in a string, whatever the case of its letters, if it is long; a shorter one where it stands as a word.
 /// A number is replaced where it stands as a number, and its digits as a text. What is shorter still occurs by chance.
-struct RedactedValues {
+package struct RedactedValues {
   private struct Text {
     /// What it is within quotes, in lower case.
     let bytes: [UInt8]
@@ -16,11 +16,19 @@ struct RedactedValues {
 
   private var texts: [Text] = []
   private var numbers: [Double: [UInt8]] = [:]
+  /// The values themselves.
+  private var all: [JSONValue] = []
 
-  /// From how many bytes on a text is replaced within others.
+  /// A text of this many bytes is replaced within others too.
   private static let long = 6
   /// The shortest text that is replaced at all, in bytes, and the shortest number, in digits.
   private static let shortest = (text: 3, number: 4)
+
+  /// The member of a stored message or timer with the values that are redacted in the event that sent it.
+  static let member = "redact"
+
+  /// Whether there are none.
+  var isEmpty: Bool { all.isEmpty }
 
   /// What takes the place of a value.
   static func digest(of value: JSONValue) -> String {
@@ -29,6 +37,11 @@ struct RedactedValues {
 
   /// Adds a value and all that it contains.
   mutating func add(_ value: JSONValue) {
+    all.append(value)
+    addTexts(of: value)
+  }
+
+  private mutating func addTexts(of value: JSONValue) {
     switch value {
     case .string(let string):
       add(Array(value.text.utf8.dropFirst().dropLast()), Self.shortest.text, value)
@@ -37,8 +50,8 @@ struct RedactedValues {
       let text = Array(value.text.utf8)
       add(text, Self.shortest.number, value)
       if text.count >= Self.shortest.number { numbers[Double(value.text) ?? .nan] = Self.quoted(value) }
-    case .array(let elements): for element in elements { add(element) }
-    case .object(let object): for member in object { add(member.value) }
+    case .array(let elements): for element in elements { addTexts(of: element) }
+    case .object(let object): for member in object { addTexts(of: member.value) }
     case .null, .bool: break
     }
   }
@@ -54,12 +67,38 @@ struct RedactedValues {
   /// Puts longer texts before those that they contain; to be called after the last `add`.
   mutating func sort() { texts.sort { $0.bytes.count > $1.bytes.count } }
 
+  // MARK: What rules made of them
+
+  /// Adds the values to a message or timer that is being written, if its data has some of them.
+  package func note(with data: ByteView, to json: inout JSONWriter) {
+    let replaced = replaced(in: data, from: 1)
+    defer { withExtendedLifetime(replaced) {} }
+    guard !ByteOrder.equal(replaced.bytes, data) else { return }
+    json.member(named: Self.member)
+    json.raw(JSONValue.array(all).write(to:))
+  }
+
+  /// The data of an event with the values replaced; adds to `paths` the members that have some.
+  func replaced(in data: JSONValue, _ paths: inout [String]) -> JSONValue {
+    let text = ByteBuffer(capacity: 256)
+    data.write(to: text)
+    let replaced = replaced(in: text.bytes, from: 1)
+    defer { withExtendedLifetime((text, replaced)) {} }
+    guard let after = try? JSONValue(parsing: replaced.bytes) else { return data }
+    for (old, new) in zip(data.objectValue ?? [:], after.objectValue ?? [:])
+    where old.value != new.value && !paths.contains(new.name) {
+      paths.append(new.name)
+    }
+    return after
+  }
+
   /// JSON with the values replaced: the members of an object or the elements of an array.
   ///
-  /// The names and texts that give it its form stay: those of the outermost members, and the members of these that `fixed` names.
-  func replaced(in json: ByteView, except fixed: Set<String>) -> ByteBuffer {
+  /// The names and texts that give it its form stay: those of the outermost members, and the members of these that `fixed` names. With a
+  /// `depth` of 1 it is within something else, and all names are replaced too.
+  func replaced(in json: ByteView, except fixed: Set<String> = [], from depth: Int = 0) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: json.count + 64)
-    var depth = 0
+    var depth = depth
     var member: ByteView = json.extracting(..<0)
     var index = 0
     while index < json.count {

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledIO
 
 /// The user of a connection; all calls come on the loop's thread.
 protocol ConnectionOwner: AnyObject {
@@ -6,7 +7,6 @@ protocol ConnectionOwner: AnyObject {
   func ready(_ connection: PeerConnection, peer: String)
   /// A frame of a tunnel came; returns false if the peer must not send it now.
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool
-  /// The connection has ended.
   func ended(_ connection: PeerConnection, reason: String)
 }
 
@@ -21,7 +21,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private static let recordBytes = 16 << 10
 
   private let loop: LoopState
-  private let stream: PeerStream
+  private let stream: StreamSocket
   private let session: TLSSession
   private let settings: PeerSettings
   private let expected: String?
@@ -48,7 +48,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   /// A connection over a stream: to the node `expected`, or if that is nil, from a node that has not sent its name yet.
   init(
-    on loop: LoopState, _ stream: PeerStream, _ settings: PeerSettings, to expected: String?,
+    on loop: LoopState, _ stream: StreamSocket, _ settings: PeerSettings, to expected: String?,
     owner: any ConnectionOwner
   ) throws(PeerError) {
     guard let session = TLSSession(settings.identity, to: expected) else {
@@ -69,15 +69,15 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     loop.watch(self)
   }
 
-  /// Begins to connect to the node `node`; `made` gets the connection before anything can happen to it.
+  /// A connection that begins to connect to the node `node`; nothing happens to it in this tick.
   static func open(
     on loop: LoopState, _ settings: PeerSettings, to node: String, at address: NumericAddress,
-    owner: any ConnectionOwner, made: (PeerConnection) -> Void
-  ) throws(PeerError) {
-    let stream = try PeerStream(on: loop)
+    owner: any ConnectionOwner
+  ) throws(PeerError) -> PeerConnection {
+    let stream: StreamSocket
+    do throws(SystemError) { stream = try .connect(on: loop.events, to: address) } catch { throw .system(error) }
     do throws(PeerError) {
-      made(try PeerConnection(on: loop, stream, settings, to: node, owner: owner))
-      try stream.connect(to: address)
+      return try PeerConnection(on: loop, stream, settings, to: node, owner: owner)
     } catch {
       stream.close()
       throw error
@@ -89,9 +89,9 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   // MARK: The stream
 
-  func connected(_ failure: PeerError?) {
+  func connected(_ failure: SystemError?) {
     guard phase == .connecting else { return }
-    if let failure { return end("\(failure)") }
+    if let failure { return end("\(PeerError.system(failure))") }
     phase = .shaking
     stream.startReading()
     shake()
@@ -159,7 +159,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
         break
       }
       guard let frame = PeerFrame(rest.extracting(0..<length)), take(frame) else {
-        return end("the peer has sent what is no frame that may come now", tells: true)
+        return end("the peer has sent bytes that are no frame that may come now", tells: true)
       }
       offset += length
     }
@@ -295,12 +295,11 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   func end(_ reason: String, tells: Bool = false) {
     guard phase != .closed else { return }
     if tells, phase == .greeting || phase == .ready { PeerFrame.writeFarewell(reason, into: output) }
-    // A write that the system has accepted is over, even if libuv has not reported it yet.
-    if phase != .connecting, !isWriting || stream.unwritten == 0 {
+    if phase != .connecting, !isWriting {
       Self.empty(&outgoing)
       if encrypt(upTo: Self.writeBytes) == nil, phase != .shaking { session.end() }
       session.takeCiphertext(into: outgoing)
-      if outgoing.count > 0 { stream.tryWrite(outgoing.bytes) }
+      if outgoing.count > 0 { stream.writeNow(outgoing.bytes) }
     }
     phase = .closed
     stream.close()

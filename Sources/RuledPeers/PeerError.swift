@@ -1,4 +1,4 @@
-internal import CUV
+package import RuledIO
 
 /// Why a link, a tunnel or a listener failed.
 package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -6,9 +6,8 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   case identity(String)
   /// A host has no address.
   case unknownHost(String)
-  /// A system call failed with this error number.
-  case system(String, number: Int32)
-  /// The loop has stopped.
+  /// A system call failed.
+  case system(SystemError)
   case stopped
 
   /// What is wrong, and what to do if that is known.
@@ -16,11 +15,8 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"
     case .unknownHost(let why): "the host has no address: \(why)"
-    case .system(let call, let number): "\(call): \(Self.text(of: number))"
+    case .system(let error): "\(error.call): \(SystemError.text(of: error.number))"
     case .stopped: "the thread of the links has stopped"
     }
   }
-
-  /// The text for an error number of the system or of libuv.
-  static func text(of number: Int32) -> String { String(cString: uv_strerror(-number)) }
 }

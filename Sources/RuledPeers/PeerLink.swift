@@ -1,5 +1,5 @@
-internal import Glibc
 package import RuledCore
+internal import RuledIO
 internal import Synchronization
 
 /// A link to another node: a permanent connection, which shows whether the node can be reached, and tunnels.
@@ -61,7 +61,6 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
 
   // MARK: Tunnels
 
-  /// How a tunnel ended.
   package enum Outcome: Sendable, Equatable {
     /// It could not be opened: the caller owns the socket again, and nothing was read from it.
     case refused(String)
@@ -83,10 +82,8 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
       tunnels[id] = tunnel
       tunnel.forget = { [weak self] in self?.tunnels[id] = nil }
       if let reached { return tunnel.connect(on: loop, to: node, at: reached, settings) }
-      address.resolve(on: loop) { [settings, node] addresses, failure in
-        guard let first = addresses.first else {
-          return tunnel.refuse("\(failure ?? PeerError.unknownHost("no address"))")
-        }
+      address.resolve(on: loop.events) { [settings, node] addresses, problem in
+        guard let first = addresses.first else { return tunnel.refuse("\(PeerError.unknownHost(problem))") }
         tunnel.connect(on: loop, to: node, at: first, settings)
       }
     }
@@ -98,17 +95,15 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   private func connect(on loop: LoopState) {
     guard !state.withLock({ $0.isClosed }) else { return }
     isConnecting = true
-    address.resolve(on: loop) { [self] addresses, failure in
+    address.resolve(on: loop.events) { [self] addresses, problem in
       isConnecting = false
       guard !state.withLock({ $0.isClosed }) else { return }
       do throws(PeerError) {
-        guard !addresses.isEmpty else { throw failure ?? .unknownHost("no address") }
+        guard !addresses.isEmpty else { throw .unknownHost(problem) }
         let next = addresses[failures % addresses.count]
         attempted = next
-        try PeerConnection.open(on: loop, settings, to: node, at: next, owner: self) { connection = $0 }
-      } catch {
-        if let connection { connection.end("\(error)") } else { fail("\(error)") }
-      }
+        connection = try PeerConnection.open(on: loop, settings, to: node, at: next, owner: self)
+      } catch { fail("\(error)") }
     }
   }
 

@@ -1,6 +1,5 @@
-internal import CUV
-internal import Glibc
 package import RuledCore
+internal import RuledIO
 internal import RuledThreads
 
 /// Accepts the tunnels of other nodes.
@@ -24,8 +23,8 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
     let acceptor = Acceptor(settings, receive)
     let result = OneResult<Result<UInt16, PeerError>>()
     let isRunning = loop.call { state in
-      address.resolve(on: state) { addresses, failure in
-        result.give(acceptor.listen(on: state, at: addresses.first, failure))
+      address.resolve(on: state.events) { addresses, problem in
+        result.give(acceptor.listen(on: state, at: addresses.first, problem))
       }
       return true
     }
@@ -59,7 +58,7 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
 private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
   var settings: PeerSettings
   private let receiver: PeerListener.Receiver
-  private var stream: PeerStream?
+  private var listener: Listener?
   private var loop: LoopState?
   private var callers: [ObjectIdentifier: Caller] = [:]
   /// Guards `tunnels`, and is signalled when it changes.
@@ -79,47 +78,38 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
     self.receiver = receiver
   }
 
-  func listen(on state: LoopState, at address: NumericAddress?, _ failure: PeerError?) -> Result<UInt16, PeerError> {
-    guard let address else { return .failure(failure ?? .unknownHost("no address")) }
-    do throws(PeerError) {
-      let stream = try PeerStream(on: state)
-      do throws(PeerError) {
-        try stream.listen(at: address) { [weak self] in self?.accept(on: state) }
-      } catch {
-        stream.close()
-        throw error
-      }
-      self.stream = stream
+  func listen(on state: LoopState, at address: NumericAddress?, _ problem: String) -> Result<UInt16, PeerError> {
+    guard let address else { return .failure(.unknownHost(problem)) }
+    do throws(SystemError) {
+      let socket = try ListeningSocket(inheriting: try address.listen().release())
+      let port = NumericAddress(of: socket.descriptor)?.port ?? 0
+      listener = try Listener(on: state.events, socket) { [weak self] in self?.accept($0, on: state) }
       loop = state
       state.watch(self)
-      return .success(stream.address(ofPeer: false)?.port ?? 0)
-    } catch {
-      return .failure(error)
-    }
+      return .success(port)
+    } catch { return .failure(.system(error)) }
   }
 
-  private func accept(on state: LoopState) {
-    guard let listener = stream, let accepted = try? PeerStream(on: state) else { return }
-    do throws(PeerError) {
-      try accepted.accept(from: listener)
-      let address = accepted.address(ofPeer: true)?.description ?? "an unknown address"
-      guard callers.count < settings.limits.connections else {
-        settings.note(.refused(address: address, reason: "\(callers.count) connections are open, no more may be"))
-        return accepted.close()
-      }
-      let connection = try PeerConnection(on: state, accepted, settings, to: nil, owner: self)
-      callers[ObjectIdentifier(connection)] = Caller(connection: connection, address: address)
-      connection.begin()
-    } catch {
-      accepted.close()
+  private func accept(_ descriptor: Int32, on state: LoopState) {
+    guard let stream = try? StreamSocket(on: state.events, descriptor) else { return SystemCalls.close(descriptor) }
+    SystemCalls.sendAtOnce(descriptor)
+    let address = stream.peer?.description ?? "an unknown address"
+    guard callers.count < settings.limits.connections else {
+      settings.note(.refused(address: address, reason: "\(callers.count) connections are open, no more may be"))
+      return stream.close()
     }
+    guard let connection = try? PeerConnection(on: state, stream, settings, to: nil, owner: self) else {
+      return stream.close()
+    }
+    callers[ObjectIdentifier(connection)] = Caller(connection: connection, address: address)
+    connection.begin()
   }
 
   func check(now: UInt64) {}
 
   func stopAccepting() {
-    stream?.close()
-    stream = nil
+    listener?.stop()
+    listener = nil
   }
 
   func shutDown() {
@@ -147,25 +137,25 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// Makes the connection a tunnel for a client; the receiver gets the socket at its other end.
   private func open(_ client: PeerClient, of node: String, _ connection: PeerConnection) {
     guard let loop else { return }
-    var pair: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    guard socketpair(AF_UNIX, kind, 0, &pair) == 0 else {
+    let pair: (near: Int32, far: Int32)
+    do throws(SystemError) { pair = try SystemCalls.socketPair("tunnel") } catch {
       return connection.end(
-        "node \(settings.name) has no socket for a tunnel: \(PeerError.text(of: errno))", tells: true)
+        "node \(settings.name) has no socket for a tunnel: \(SystemError.text(of: error.number))", tells: true)
     }
-    if let refusal = receiver(client, node, pair[1]) {
-      for socket in pair { Glibc.close(socket) }
+    if let refusal = receiver(client, node, pair.far) {
+      SystemCalls.close(pair.near)
+      SystemCalls.close(pair.far)
       return connection.end(refusal, tells: true)
     }
-    do throws(PeerError) {
-      let tunnel = try TunnelEnd(on: loop, pair[0], .daemon, connection, settings.limits) { [self] in
+    do throws(SystemError) {
+      let tunnel = try TunnelEnd(on: loop, pair.near, .daemon, connection, settings.limits) { [self] in
         idle.signal { tunnels -= 1 }
       }
       idle.locked { tunnels += 1 }
       callers[ObjectIdentifier(connection)]?.tunnel = tunnel
       tunnel.begin()
     } catch {
-      Glibc.close(pair[0])
+      SystemCalls.close(pair.near)
       connection.end("node \(settings.name) has no tunnel: \(error)", tells: true)
     }
   }

@@ -11,7 +11,6 @@ package struct PeerSettings: Sendable {
   /// Called when connections are made, end or are refused, on the loop's thread.
   package var note: @Sendable (PeerNote) -> Void
 
-  /// Settings of a node.
   package init(
     name: String, identity: PeerIdentity, limits: PeerLimits = PeerLimits(),
     note: @escaping @Sendable (PeerNote) -> Void = { _ in }
@@ -40,7 +39,6 @@ package struct PeerLimits: Sendable {
   /// How long a link waits before it connects again.
   package var backoff = Backoff(first: 100, longest: 2_000)
 
-  /// The usual limits.
   package init() {}
 }
 
@@ -58,14 +56,11 @@ package struct PeerClient: Sendable, Equatable {
     case sites
   }
 
-  /// Where it connected.
   package let listener: Listener
-  /// Whether it may administer.
   package let isAdmin: Bool
   /// Whether it may lease effects without being an administrator.
   package let isCourier: Bool
 
-  /// A client.
   package init(_ listener: Listener, isAdmin: Bool = false, isCourier: Bool = false) {
     self.listener = listener
     self.isAdmin = isAdmin

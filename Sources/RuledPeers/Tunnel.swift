@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledIO
 
 /// The client's side of a tunnel; confined to the loop.
 final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
@@ -23,16 +24,13 @@ final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the l
     self.outcome = outcome
   }
 
-  /// Begins to connect.
   func connect(on loop: LoopState, to node: String, at address: NumericAddress, _ settings: PeerSettings) {
     guard !isOver else { return }
     self.loop = loop
     limits = settings.limits
     do throws(PeerError) {
-      try PeerConnection.open(on: loop, settings, to: node, at: address, owner: self) { connection = $0 }
-    } catch {
-      if let connection { connection.end("\(error)") } else { refuse("\(error)") }
-    }
+      connection = try PeerConnection.open(on: loop, settings, to: node, at: address, owner: self)
+    } catch { refuse("\(error)") }
   }
 
   /// Returns the socket to the caller.
@@ -43,19 +41,18 @@ final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the l
     outcome(.refused(reason))
   }
 
-  /// Ends the tunnel.
   func end(_ reason: String) {
     if let connection { connection.end(reason, tells: true) } else { refuse(reason) }
   }
 
   func ready(_ connection: PeerConnection, peer: String) {
     guard let loop else { return }
-    do throws(PeerError) {
+    do throws(SystemError) {
       let end = try TunnelEnd(on: loop, socket, .client, connection, limits) {}
       self.end = end
       connection.send { PeerFrame.writeOpen(client, into: $0) }
       first.withView { end.begin(after: $0) }
-    } catch { connection.end("\(error)", tells: true) }
+    } catch { connection.end("\(PeerError.system(error))", tells: true) }
   }
 
   func receive(_ frame: PeerFrame, on connection: PeerConnection) -> Bool { end?.receive(frame) ?? false }

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledIO
 
 /// One end of a tunnel: moves bytes between the connection to another node and a socket of this host; confined to the loop.
 ///
@@ -16,7 +17,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   private let loop: LoopState
   private let local: Local
   private let limits: PeerLimits
-  private let stream: PeerStream
+  private let stream: StreamSocket
   private var connection: PeerConnection?
   private let ended: () -> Void
 
@@ -45,14 +46,9 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   init(
     on loop: LoopState, _ descriptor: Int32, _ local: Local, _ connection: PeerConnection, _ limits: PeerLimits,
     ended: @escaping () -> Void
-  ) throws(PeerError) {
-    let stream = try PeerStream(on: loop)
-    do throws(PeerError) { try stream.open(descriptor) } catch {
-      stream.close()
-      throw error
-    }
+  ) throws(SystemError) {
+    stream = try StreamSocket(on: loop.events, descriptor)
     self.loop = loop
-    self.stream = stream
     self.local = local
     self.connection = connection
     self.limits = limits
@@ -69,7 +65,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
 
   // MARK: From the socket to the peer
 
-  func connected(_ failure: PeerError?) {}
+  func connected(_ failure: SystemError?) {}
 
   func received(_ bytes: ByteView) {
     guard connection != nil else { return }  // the peer is gone
@@ -95,7 +91,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
     isReading = false
     inputEnded = true
     guard let connection else {
-      if hasEndedWriting { close() }  // otherwise what waits is written first
+      if hasEndedWriting { close() }  // otherwise waiting bytes are written first
       return
     }
     connection.send(PeerFrame.writeEnd)

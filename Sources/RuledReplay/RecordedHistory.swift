@@ -5,22 +5,42 @@ package import RuledStore
 
 /// The messages and timers in a recorded range, so that a world knows which of its own have a recorded counterpart.
 ///
-/// It takes 8 bytes for each message and timer of the range, and 16 for each subject that was erased and each moment at which an event sent
-/// messages that is not in the range. While the range is read, it takes 16 more for each event that sent messages or set timers.
+/// It takes 8 bytes for each message and timer of the range, 16 more for each message whose sender's event is not in the range, and 24 for each
+/// subject that was erased. While the range is read, it takes 16 more for each event that sent messages or set timers.
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   package var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
   /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
   private var keys: [UInt64] = []
-  /// When subjects were last erased, in microseconds, by the hash of the name.
-  private var erasures: [UInt64: Int64] = [:]
-  /// When events that are not in the range sent messages that are in it: an erasure may have left neither them nor the subject's name.
+  /// The last erasure of each subject that was erased, by the hash of the name.
+  private var erasures: [UInt64: Erasure] = [:]
+  /// The sequences of messages that events sent that are not in the range: an erasure may have left neither them nor the subject's name.
   private var absent: Set<UInt64> = []
-  /// The shares of the subjects that its messages join.
-  private(set) var shares = SubjectShares()
+  /// The ids of messages of subjects that were erased before, or at a time that their sender may have had twice.
+  private var reserved: Set<UInt64> = []
+  /// Whether a subject's events from before its erasure may be among the entries, as a shadow has seen them.
+  private let hasErased: Bool
+  /// The lanes of the subjects that its messages join.
+  private(set) var lanes = SubjectLanes()
+
+  /// What is known of the event that sent a message.
+  enum Sender {
+    /// It is played, or will not be.
+    case known
+    /// It is one that is played, or one that was erased.
+    case unsure
+    /// It is not played, and its message happens as it was recorded.
+    case absent
+  }
+
+  private struct Erasure {
+    /// When it was, in microseconds.
+    let at: Int64
+    let sequence: UInt64
+  }
 
   /// A history in which no message was applied and no timer fired.
-  package init() {}
+  package init() { hasErased = false }
 
   /// The history of a range of a journal.
   ///
@@ -35,9 +55,10 @@ package struct RecordedHistory: Sendable {
     isPlayed: @escaping @Sendable (_ subject: String) -> Bool, shouldContinue: (JournalEntry) -> Bool
   ) throws(StoreError) {
     self.isPlayed = isPlayed
+    hasErased = false
     let reader = EntryReader()
     var senders: Set<UInt64> = []
-    var builder = SubjectShares.Builder()
+    var builder = SubjectLanes.Builder()
     try source.forEach(in: range) { entry in
       if entry.origin != .rules, isPlayed(entry.subject) { builder.note(entry.subject) }
       if let sender = add(entry, reader, &senders), isPlayed(sender), isPlayed(entry.subject) {
@@ -46,18 +67,29 @@ package struct RecordedHistory: Sendable {
       return shouldContinue(entry)
     }
     keys.sort()
-    shares = builder.shares()
+    lanes = builder.lanes()
   }
 
-  /// The history of entries.
-  ///
-  /// With `continuing` they follow others that the world has played too, whose events may have sent some of their messages.
-  package init(_ entries: some Sequence<JournalEntry>, continuing: Bool = false) {
+  /// The history of entries, in which a subject has none from before its last erasure.
+  package init(_ entries: some Sequence<JournalEntry>) {
+    hasErased = false
     let reader = EntryReader()
     var senders: Set<UInt64> = []
     for entry in entries { _ = add(entry, reader, &senders) }
     keys.sort()
-    if continuing { absent = [] }
+  }
+
+  /// The history of entries that follow `earlier` ones, as they were before subjects were erased.
+  ///
+  /// The world has played the earlier ones, whose events may have sent some of the messages, and others before them.
+  init(_ entries: some Sequence<JournalEntry>, after earlier: some Sequence<JournalEntry>) {
+    hasErased = true
+    let reader = EntryReader()
+    var senders: Set<UInt64> = []
+    for entry in earlier { _ = add(entry, reader, &senders) }
+    keys.removeAll()
+    for entry in entries { _ = add(entry, reader, &senders) }
+    keys.sort()
   }
 
   /// Adds an entry; returns the sender if it is a message.
@@ -69,11 +101,13 @@ package struct RecordedHistory: Sendable {
     case .message:
       guard let message = reader.message(entry.event) else { return nil }
       keys.append(message.key)
-      let sent = Self.moment(of: message.from, message.time)
-      if !senders.contains(sent) { absent.insert(sent) }
+      if !senders.contains(Self.moment(of: message.from, message.time)) { absent.insert(entry.sequence) }
+      if erasures[message.from.nameHash].map({ message.time <= $0.at }) ?? false {
+        reserved.insert(message.id.nameHash)
+      }
       return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
-    case .forget: erasures[entry.subject.nameHash] = entry.at.microseconds
+    case .forget: erasures[entry.subject.nameHash] = Erasure(at: entry.at.microseconds, sequence: entry.sequence)
     case .client, .retry, .rules: break
     }
     return nil
@@ -87,10 +121,21 @@ package struct RecordedHistory: Sendable {
     return index - first
   }
 
-  /// Whether the event is played with which the subject sent something at that time, in microseconds.
-  func hasSender(_ subject: String, at time: Int64) -> Bool {
-    guard isPlayed(subject), absent.isEmpty || !absent.contains(Self.moment(of: subject, time)) else { return false }
-    return erasures.isEmpty || erasures[subject.nameHash].map { time > $0 } ?? true
+  /// What is known of the event that sent a recorded message.
+  func sender(of message: MessageText, at sequence: UInt64) -> Sender {
+    guard isPlayed(message.from) else { return .absent }
+    let isAbsent = absent.contains(sequence)
+    let isErased = erasures[message.from.nameHash].map { message.time <= $0.at } ?? false
+    if hasErased { return isAbsent && isErased ? .unsure : .known }
+    return isAbsent ? .absent : isErased ? .unsure : .known
+  }
+
+  /// Whether a recorded message with that id may be the very one, so that no other takes its counterpart.
+  func isReserved(_ id: String) -> Bool { !reserved.isEmpty && reserved.contains(id.nameHash) }
+
+  /// Whether the subject is erased after a sequence, and has no entries from before.
+  func isMissing(_ subject: String, after sequence: UInt64) -> Bool {
+    !hasErased && !erasures.isEmpty && erasures[subject.nameHash].map { $0.sequence > sequence } ?? false
   }
 
   /// Whether the range erases the subject.

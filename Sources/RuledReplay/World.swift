@@ -11,7 +11,8 @@ package import RuledStore
 /// **With a recorded history**, entries are replayed in the recorded order. A message or a timer of this world that the record also has
 /// happens when the record says. A recorded one that this world does not have does not happen. One that only this world has happens when
 /// the daemon would do it: a message right after its sender's event and after all that the sender sent to the same subject before, a timer when it
-/// is due. docs/decisions/33 says what an entry contains, and what is imposed.
+/// is due. A message to a subject that the record erases later does not happen, as the record has nothing of the subject from before.
+/// docs/decisions/33 says what an entry contains, and what is imposed.
 ///
 /// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
 /// follow their sender's event, and timers fire when they are due.
@@ -28,7 +29,7 @@ package final class World {
   package var isImposed: (_ plugin: String) -> Bool = { _ in true }
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
-  /// Whether a message was sent to a subject of another world, which has missed it: what was played since then may be wrong.
+  /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
   private(set) var hasMissed = false
 
   private let context: EngineContext
@@ -83,7 +84,6 @@ package final class World {
     } catch { throw error.requestError }
   }
 
-  /// The rules in force.
   package var rules: Catalog { evaluator.catalog }
 
   /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
@@ -168,8 +168,10 @@ package final class World {
 
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
-    let hasSender = recorded?.hasSender(text.from, at: text.time) ?? true
-    while let (message, id, isParked) = waiting.take(text, orAnother: hasSender) {
+    let sender = recorded?.sender(of: text, at: entry.sequence) ?? .known
+    while let (message, id, isParked) = waiting.take(
+      text, orAnother: { [recorded] id in sender != .absent && recorded?.isReserved(id) != true })
+    {
       if isParked { _ = try evaluator.retry(ParkedKey(subject: message.subject, sequence: message.sequence)) }
       if id != text.id, let own = try evaluator.text(of: message) {
         try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
@@ -182,7 +184,7 @@ package final class World {
         return
       }
     }
-    if !hasSender { _ = try evaluator.replay(entry) }
+    if sender != .known { _ = try evaluator.replay(entry) }
   }
 
   /// The failures of a recorded event that were the machine's doing.
@@ -234,7 +236,7 @@ package final class World {
     let receiver = String(decoding: message.subject, as: UTF8.self)
     if let recorded {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
-      guard recorded.isPlayed(receiver) else { return }
+      guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
     guard isHere(receiver) else { return hasMissed = true }
     if !waiting.hold(message, text) { ownMessages.append(message) }
@@ -296,7 +298,7 @@ package final class World {
       }
       return true
     }
-    // Messages that could not be applied when the base was made are parked; what is retried becomes a message again.
+    // Messages that could not be applied when the base was made are parked; a retry makes them messages again.
     try context.store.scan(prefix: StoreKey.prefix(.parked)) { key, value in
       if case .parked(let subject, let sequence)? = try? ParsedKey(key), let text = reader.parkedMessage(Array(value)) {
         waiting.add(CommitBatch.Message(subject: Array(subject), sequence: sequence), text, isParked: true)

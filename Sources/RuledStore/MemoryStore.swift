@@ -13,7 +13,6 @@ package final class MemoryStore: StateStore {
 
   private let contents = Mutex(Contents())
 
-  /// An empty store.
   package init() {}
 
   package var name: String { "memory" }
@@ -145,9 +144,7 @@ private final class MemoryCursor: StoreCursor {
 private struct SortedMap: Sendable {
   /// A key with its value.
   struct Entry: Sendable {
-    /// The key.
     let key: [UInt8]
-    /// The value.
     var value: [UInt8]
   }
 
@@ -173,7 +170,6 @@ private struct SortedMap: Sendable {
     return entry.value
   }
 
-  /// Puts `value` under `key`.
   mutating func set(_ key: ByteView, _ value: ByteView) {
     var growth = key.count + value.count
     entries.set {

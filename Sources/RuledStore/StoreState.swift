@@ -1,6 +1,3 @@
-import RuledCore
-import RuledThreads
-
 /// What a store does with commits: the one state that the log, its flush thread, the store and the commit pipeline ask.
 ///
 /// | state | an append | a sync | is left |
@@ -29,66 +26,6 @@ package enum StoreState: Sendable {
     switch self {
     case .failed(let error), .suspended(let error): error
     case .open, .sealing, .closed: nil
-    }
-  }
-}
-
-/// The lock on the end of the log, and the state that it guards.
-///
-/// All locks that a commit takes, in their order: a thread that holds one may take those below it.
-///
-/// | lock | guards | held during I/O |
-/// | --- | --- | --- |
-/// | `CommitPipeline.syncing` | that one thread at a time syncs or reopens, until the workers have the results | syncs, repairs |
-/// | `CommitPipeline.lock` | the queue of submissions, the shared counters' next values, the workers' results | the write of an append |
-/// | `RocksStore.committing` | that no reopening comes between the append of a durable commit outside the pipeline and its sync | syncs, repairs |
-/// | `RedoLog.syncing` | that one thread at a time syncs, seals or replaces the active segment's file | syncs, new files |
-/// | `LogTail` | the state, the active segment's end, sequences, what there is to flush | the write of an append |
-/// | `SegmentList.index` | the list of segments, and what of each is committed; readers share it | never |
-///
-/// `SegmentMaker` and `LogManifest` have a lock each, held during I/O, which are taken in this order, under `RedoLog.syncing` or under none of these. The
-/// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Appends take `CommitPipeline.lock`
-/// and `LogTail` alone: no sync is made under these.
-final class LogTail: @unchecked Sendable {  // `lock` guards `state`
-  private let lock = Condition()
-  private let path: String
-  /// The state of the log; under the lock.
-  var state = StoreState.open
-
-  /// The open end of the log of the store at `path`.
-  init(of path: String) { self.path = path }
-
-  /// Runs `body` under the lock.
-  func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result { try lock.locked(body) }
-
-  /// Runs `body` under the lock and wakes those who wait.
-  func signal(_ body: () -> Void) { lock.signal(body) }
-
-  /// Waits until `body`, which runs under the lock, gives something.
-  func wait<Result>(for body: () -> Result?) -> Result { lock.wait(for: body) }
-
-  /// Waits until `body`, which runs under the lock, gives something; nil when it has not within so many milliseconds.
-  func wait<Result>(milliseconds: Int, for body: () -> Result?) -> Result? {
-    lock.wait(milliseconds: milliseconds, for: body)
-  }
-
-  /// Wakes those who wait.
-  func wakeAll() { lock.wakeAll() }
-
-  /// Whether a segment is being sealed; under the lock.
-  var isSealing: Bool { if case .sealing = state { true } else { false } }
-
-  /// Whether the store has been closed; under the lock.
-  var isClosed: Bool { if case .closed = state { true } else { false } }
-
-  /// Throws why nothing is appended; under the lock.
-  func check() throws(StoreError) {
-    switch state {
-    case .open, .sealing: return
-    case .closed: throw .closed(path)
-    case .failed(let failure), .suspended(let failure):
-      throw .poisoned(
-        by: failure, "the store at \(path) takes no commit until it is reopened, since an earlier one failed")
     }
   }
 }

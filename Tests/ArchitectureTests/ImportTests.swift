@@ -7,6 +7,7 @@ import Testing
     "RuledCore": ["CDigest"],
     "RuledThreads": ["CLinux"],
     "RuledJSON": ["RuledCore", "CJSON"],
+    "RuledIO": ["RuledCore", "RuledJSON", "RuledThreads", "CSystemd", "CUV"],
     "RuledLua": ["RuledCore", "RuledJSON", "CLuaBridge"],
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
     "RuledCluster": ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"],
@@ -16,18 +17,19 @@ import Testing
       "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
     ],
     "RuledReports": ["RuledCore", "RuledJSON", "RuledJournal", "RuledReplay"],
-    "RuledPeers": ["RuledCore", "RuledThreads", "CTLS", "CUV"],
-    "RuledWire": ["RuledCore", "RuledJSON"],
+    "RuledPeers": ["RuledCore", "RuledThreads", "RuledIO", "CTLS"],
+    "RuledWire": ["RuledCore", "RuledJSON", "COpenAPI"],
+    "RuledDelivery": ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"],
     "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledJournal", "RuledLua",
-      "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CUV", "CCurl", "CLinux", "CSystemd",
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
+      "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
-      "RuledReports", "RuledStore", "RuledWire",
+      "RuledReports", "RuledStore", "RuledWire", "CEdit",
     ],
     "ruled": ["RuledServer"],
-    "ruled-courier": ["RuledServer"],
+    "ruled-courier": ["RuledDelivery", "RuledIO", "RuledLua"],
     "rulectl": ["RuledTool"],
   ]
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// Checks that what is marked to be inlined across modules can be: the compiler never inlines the members of a `package` type there.
+/// Checks that members marked to be inlined across modules can be: the compiler never inlines the members of a `package` type there.
 @Suite struct InliningTests {
   @Test func `no inlinable member belongs to a package type`() {
     let files = Repository.files(in: Repository.root + "/Sources", endingIn: [".swift"])

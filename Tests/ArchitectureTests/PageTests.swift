@@ -5,9 +5,10 @@ import Testing
   static let page = Repository.lines(of: Repository.root + "/docs/architecture.md")
   static let pages =
     Repository.files(in: Repository.root + "/docs", endingIn: [".md"])
-    + ["README.md", "Torture/README.md", "Benchmarks/README.md", "Benchmarks/notes.md"].map {
-      "\(Repository.root)/\($0)"
-    }
+    + [
+      "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Torture/README.md", "Benchmarks/README.md",
+      "Benchmarks/notes.md",
+    ].map { "\(Repository.root)/\($0)" }
   /// Sources and tests by path.
   static let code: [(path: String, text: String)] = ["Sources", "Tests"].flatMap { folder in
     Repository.files(in: "\(Repository.root)/\(folder)", endingIn: [".swift", ".c", ".h", ".cpp", ".cc"])
@@ -55,7 +56,7 @@ import Testing
   }
 
   /// Tables of the page that a comment in the sources has too, by their first column's title.
-  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "StoreState.swift")])
+  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "LogTail.swift")])
   func `a table lists the same keys or locks as the comment in the sources`(title: String, file: String) throws {
     let path = try #require(Self.code.first { $0.path.hasSuffix("/\(file)") }?.path)
     let comment = Repository.lines(of: path).compactMap { $0.hasPrefix("/// ") ? $0.dropFirst(4) : nil }

@@ -1,4 +1,4 @@
-"""Three hosts of examples/cluster on this machine: what was acknowledged survives the primary, and faults are made and mended."""
+"""Three hosts of examples/cluster on this machine: acknowledged events survive the primary, and faults are made and mended."""
 
 import ctypes.util
 import json

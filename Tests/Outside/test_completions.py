@@ -218,6 +218,28 @@ def test_names_from_rules_are_one_word_each_and_never_run(shell):
     assert not (shell.work / "ran").exists()
 
 
+def test_members_are_offered_after_any_type_as_the_shell_quotes_it(shell):
+    quoted = {name: shell_quoted(name) for name in HOSTILE + ["a:b", "x=y"] if not name.startswith("-")}
+    described = "".join(f'event({lua(name)}, {{ m{index} = "integer" }})\n' for index, name in enumerate(quoted))
+    (shell.work / "rules" / "shop" / "plugin.lua").write_text(f'plugin {{ name = "shop" }}\n{described}')
+    for index, word in enumerate(quoted.values()):
+        assert shell.complete(f"rulectl event {word} user:1 ") == {f"m{index}="}, word
+    assert not (shell.work / "ran").exists()
+
+
+def shell_quoted(name):
+    """A word for bash, zsh and fish: with a backslash before each character that may mean something."""
+    return "".join(letter if letter.isalnum() else "\\" + letter for letter in name)
+
+
+def test_what_loads_is_offered_while_other_rules_do_not(shell):
+    plugin = shell.work / "rules" / "shop" / "plugin.lua"
+    plugin.write_text(f'{PLUGIN}\nrule "wrong" {{ on = {{ "fine", "a\\27b" }}, run = function() end }}\n')
+    (shell.work / "rules" / "other").mkdir()
+    (shell.work / "rules" / "other" / "plugin.lua").write_text('plugin { name = "other" }\nevent("known", {})\nerror("no")\n')
+    assert shell.complete("rulectl event ") == {"paid", "left", "fine", "known"}
+
+
 def test_names_of_files_are_listed_and_never_run(shell):
     for name in ["$(touch ran)", "`touch ran`", "a b", "a;b", "*", "'q'", "two\nlines"]:
         (shell.work / name).write_text("")

@@ -112,7 +112,7 @@ def examples():
 
 def changes(chance):
     """Requests that change something, in their order: each is sent once to each side."""
-    # What follows from an event is over before the next one, so that the order in the journal does not depend on the moment.
+    # The consequences of an event are over before the next one, so that the order in the journal does not depend on the moment.
     events = [{**event, "id": event.get("id", f"e{number}"), "wait": "cascade"} for number, event in enumerate(examples())]
     yield line("clock", set=START)
     for number, event in enumerate(events):

@@ -1,4 +1,4 @@
-"""Faults of Torture/nodes, thirty of all kinds and some at each step of a commit: what clients were told is what one process could have answered."""
+"""Faults of Torture/nodes, thirty of all kinds and some at each step of a commit: one process could have given all replies that clients got."""
 
 import ctypes.util
 import re

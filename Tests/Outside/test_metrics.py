@@ -183,7 +183,7 @@ def test_a_shadow_and_a_rollout_are_told(daemon, tool):
     live, other = (found[f'ruled_rollout_events_total{{revision="{name}",side="{side}"}}'] for name, side in (
         (daemon.http.get("/v1/rules").json()["revision"], "live"), (revision, "candidate")))
     assert live + other == 200 and other > 50
-    # What the live rules have counted is theirs alone.
+    # The counts of the live rules are theirs alone.
     assert found['ruled_plugin_runs_total{plugin="probe"}'] == runs + live
     assert found['ruled_rollout_run_seconds_count{plugin="probe"}'] >= 1
     subprocess.run([tool("promtool"), "check", "metrics"], input=text, check=True, text=True, capture_output=True)

@@ -436,6 +436,67 @@ def test_watchers_and_event_streams_pass_through_each_node(cluster):
             assert next(line for line in events.iter_lines() if line.startswith("data:")).count(f"w:{node.name}") == 1
 
 
+class Watcher:
+    """A watch that connects again, to one node after the other, and goes on after the last change that it got."""
+
+    def __init__(self, nodes):
+        self.nodes, self.after, self.missed, self.versions = nodes, 0, 0, {}
+        self.is_ending = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        number = 0
+        while not self.is_ending.wait(0.02):
+            number += 1
+            try:
+                client = Client(self.nodes[number % len(self.nodes)].socket)
+                while "result" in client.call("watch", {"after": self.after}) and not self.is_ending.is_set():
+                    while line := client.line():
+                        self.note(line)
+                    break
+            except (OSError, TypeError, ValueError):
+                pass
+
+    def note(self, line):
+        if line["method"] == "lagged":
+            self.missed += line["params"]["missed"]
+            return
+        change = line["params"]
+        assert change["sequence"] > self.after
+        self.after = change["sequence"]
+        self.versions.setdefault(change["subject"], []).append(change["version"])
+
+    def check(self, load):
+        """Each acknowledged event was seen once, in order."""
+        for subject, count in enumerate(load.acknowledged):
+            eventually(lambda: len(self.versions.get(f"s:{subject}", [])) >= count, seconds=60)  # noqa: B023
+            versions = self.versions[f"s:{subject}"]
+            assert versions == list(range(1, len(versions) + 1))
+        assert self.missed == 0
+        self.is_ending.set()
+
+
+def test_a_watch_goes_on_without_a_gap_when_the_owner_is_killed_stopped_or_drained(cluster):
+    load, watcher = Load(cluster.nodes), Watcher(cluster.nodes)
+    load.go_on()
+    for leave in ["kill", "stop", "drain"] * 2:
+        owner = cluster.owners[0]
+        if leave == "drain":
+            assert tool(cluster.standbys[0], "drain", owner.name)[0] == 0
+        else:
+            owner.end(signal.SIGKILL if leave == "kill" else signal.SIGTERM)
+            owner.start()
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        if leave == "drain":
+            assert tool(owner, "undrain", owner.name)[0] == 0
+        load.go_on()
+    load.check(cluster.owners[0])
+    watcher.check(load)
+    late = Watcher(cluster.nodes)
+    late.check(load)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="other users take root")
 def test_a_client_has_the_rights_that_its_node_gives_it(cluster):
     for node in cluster.nodes:
@@ -800,9 +861,11 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
             other.end(signal.SIGKILL)
         eventually(lambda: node.is_owner, seconds=60)
         load.go_on()
+        watcher = Watcher([node])
         # Three are kept. One more is being written, or not removed yet; while a killed node's lease lasts, so is the one that it was at.
         eventually(lambda: len(list(snapshots.glob("*/*/SNAPSHOT"))) in (3, 4), seconds=60)
         load.check(node)
+        watcher.check(load)
     finally:
         cluster.stop()
 
@@ -861,7 +924,7 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     assert "the rules folder of this node has others" in taker.problems and "the rules folder of this node has others" in taker.log
     shown = [entry for entry in taker.call("revisions")["result"] if entry["live"]]
     assert [entry["revision"] for entry in shown] == [revision]
-    # What the folder of a follower holds changes nothing, nor does its start.
+    # The folder of a follower changes nothing, nor does its start.
     owner.start()
     eventually(lambda: owner.status == "standby", seconds=60)
     taker.write_rules(decides("other"))
@@ -894,7 +957,7 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     client.send(*({"id": number, "method": method} for number, method in enumerate(["reload", "health", "counters"])))
     assert sorted(client.line()["id"] for _ in range(3)) == [0, 1, 2]
     eventually(lambda: other.add() == "later")
-    # So it is in a batch, over HTTP at either socket, and for whoever names the node.
+    # So it is in a batch, over HTTP at either socket, and for requests that name the node.
     follower.write_rules(decides("in a batch"))
     client = Client(follower.socket)
     client.send([{"jsonrpc": "2.0", "id": number, "method": method} for number, method in enumerate(["counters", "reload"])])
@@ -913,7 +976,7 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     assert owner.call("reload", {"node": owner.name})["result"]["revision"] == before
     follower.write_rules(decides("later"))
     assert follower.call("reload")["result"]["changed"]
-    # Whoever owns the log next serves them, and the folder of the former owner counts once it is told.
+    # The next owner of the log serves them, and the folder of the former owner counts once it is told.
     owner.end(signal.SIGKILL)
     eventually(lambda: len(cluster.owners) == 1, seconds=60)
     assert cluster.owners[0].add() == "later"
@@ -1001,10 +1064,27 @@ def test_a_rollout_goes_on_after_a_take_over(cluster):
 
 def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):
     database = Database()
+    def check(node):
+        command = [PROGRAMS / "ruled", "--config", node.folder / "ruled.conf.lua", "--check"]
+        return subprocess.run(command, capture_output=True, text=True)
+
     try:
         node = Node("a", database, tmp_path_factory.mktemp("a"), durability="commit")
         assert node.process.wait(60) == 2
         assert "synchronous_standby_names is empty" in node.log
+        found = check(node)
+        assert found.returncode == 1 and "ruled.conf.lua:3: store: synchronous_standby_names is empty" in found.stderr
+        node = Node("b", database, tmp_path_factory.mktemp("b"), durability="provider")
+        eventually(lambda: node.is_owner, seconds=60)
+        assert "result" in node.call("event", {"type": "tally.add", "subject": "x", "data": {"number": 1}})
+        assert "takes the operator's word" in node.log
+        found = check(node)
+        assert found.returncode == 0 and "PostgreSQL 15" in found.stdout and "takes the operator's word" in found.stdout
+        node.end(signal.SIGTERM)
+        database.stop()
+        found = check(node)
+        assert found.returncode == 1 and "store: the database can't be reached" in found.stderr
+        database.start()
     finally:
         database.stop()
         shutil.rmtree(database.folder)

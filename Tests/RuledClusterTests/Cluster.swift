@@ -22,7 +22,7 @@ import Testing
     let name = "cluster\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
     try PostgresConnection(server.url(), seconds: 5).run(script: "CREATE DATABASE \(name)", milliseconds: 60_000)
     var settings = ClusterSettings(url: server.url(name, socket: socket))
-    settings.allowsPrimary = true
+    settings.durability = .primary
     return settings
   }
 
@@ -33,7 +33,6 @@ import Testing
     return proxied
   }
 
-  /// A node's process.
   static func node(_ name: String) -> NodeIdentity { NodeIdentity(name: name, address: "\(name).example") }
 
   /// A writer that owns the log.

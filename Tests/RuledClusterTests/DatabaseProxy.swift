@@ -7,7 +7,6 @@ import TestSupport
 final class DatabaseProxy: Sendable {
   /// What happens to the next statement of any connection; after it, everything passes again.
   enum Fault: Int {
-    /// Nothing.
     case none
     /// The database gets it, and the connection breaks before the answer.
     case answerLost

@@ -115,7 +115,7 @@ extension Cluster {
     }
 
     @Test(arguments: ["kill", "restart"])
-    func `what was acknowledged outlives the server's death, and comes once`(way: String) throws {
+    func `acknowledged commits outlive the server's death, and come once`(way: String) throws {
       let server = PostgresServer()
       let settings = try Cluster.settings(on: server)
       let writer = try Cluster.owner(settings)
@@ -163,7 +163,7 @@ extension Cluster {
 
     @Test func `a database that could lose what it acknowledges is refused`() throws {
       var settings = try Cluster.settings()
-      settings.allowsPrimary = false
+      settings.durability = .commit
       #expect(Cluster.code { _ = try LogClient(settings).readHead() } == .unsafeDatabase)
       let problems = [
         DurabilityReview(synchronousCommit: "on", standbys: "ANY 1 (a, b)"),
@@ -174,11 +174,16 @@ extension Cluster {
         DurabilityReview(synchronousCommit: "off", standbys: "a"),
         DurabilityReview(synchronousCommit: "on", standbys: "a", isSynced: false),
         DurabilityReview(synchronousCommit: "on", standbys: "a", hasFullPages: false),
+        DurabilityReview(synchronousCommit: "on", standbys: "a", version: 120_017),
       ]
-      #expect(
-        problems.map { $0.problem(allowsPrimary: false) == nil } == [true, true] + [Bool](repeating: false, count: 6))
-      #expect(
-        problems.map { $0.problem(allowsPrimary: true) == nil } == [true, true, true, true, true, false, false, false])
+      func accepted(_ durability: Durability) -> [Int] {
+        problems.indices.filter { problems[$0].problem(with: durability) == nil }
+      }
+      #expect(accepted(.commit) == [0, 1])
+      #expect(accepted(.primary) == [0, 1, 2, 3, 4])
+      #expect(accepted(.provider) == [0, 1, 2, 3, 4, 7], "the storage repairs its pages itself")
+      #expect(problems[2].promise(with: .provider).contains("the operator's word"))
+      #expect(problems[2].promise(with: .primary).contains("primary alone"))
     }
   }
 

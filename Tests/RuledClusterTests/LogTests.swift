@@ -10,7 +10,7 @@ import Testing
 extension Cluster {
   /// The log of commits in a database that is well.
   @Suite struct LogTests {
-    @Test func `what is appended is read back in its order, each batch after the one before`() throws {
+    @Test func `batches are read back in the order of their appends, each after the one before`() throws {
       let settings = try Cluster.settings()
       let writer = try Cluster.owner(settings)
       let texts = (0..<25).map { "\($0)" }
@@ -131,7 +131,6 @@ extension Cluster {
   }
 }
 
-/// The bytes of batches.
 @Suite struct LogBatchTests {
   @Test func `commits come out of a batch as they went in`() throws {
     let batch = LogBatch()

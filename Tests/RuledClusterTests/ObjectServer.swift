@@ -13,12 +13,13 @@ final class ObjectServer: Sendable {
     case damage
     /// Closes the connection in the middle of the object.
     case cut
+    /// Answers with a head that libcurl has no room for.
+    case largeHead
   }
 
   /// A request as the server sees it.
   struct Request: Sendable {
     let method: String
-    /// The object's name.
     let name: String
     let query: String
     let head: String
@@ -87,9 +88,11 @@ final class ObjectServer: Sendable {
       case .status(let number, let code):
         (status, body) = (number, Array("<Error><Code>\(code)</Code><Message>as told</Message></Error>".utf8))
       case .damage: if !body.isEmpty { body[body.count / 2] ^= 1 }
-      case .cut: break
+      case .cut, .largeHead: break
       }
-      sendAll(Array("HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n\r\n".utf8), to: client)
+      var head = "HTTP/1.1 \(status) X\r\nContent-Length: \(body.count)\r\n"
+      if case .largeHead = fault { head += "X: \(String(repeating: "x", count: 2 << 20))\r\n" }
+      sendAll(Array((head + "\r\n").utf8), to: client)
       if case .cut = fault {
         sendAll(Array(body.prefix(body.count / 2)), to: client)
         return

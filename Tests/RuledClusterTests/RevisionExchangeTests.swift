@@ -52,7 +52,7 @@ extension Cluster {
       #expect(try second.offered(live: "")?.revision == "r1")
     }
 
-    @Test func `what another process of the node said does not count`() throws {
+    @Test func `reports of another process of the node do not count`() throws {
       var settings = try Cluster.settings()
       settings.lease = 3_600_000
       let owner = try exchange("a", settings)

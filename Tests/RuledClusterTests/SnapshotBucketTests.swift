@@ -152,6 +152,9 @@ extension Cluster {
         #expect(error?.underlying.hasPrefix("status \(status)") == true)
         #expect(server.requests.count == before + 1)
       }
+      server.fail { _ in .largeHead }
+      let error = #expect(throws: StoreError.self) { try store.get("x") { _ in } }
+      #expect(error?.underlying == "the answer's head is too large")
     }
 
     @Test func `progress ends a request and the wait for the next attempt`() throws {
@@ -175,7 +178,7 @@ extension Cluster {
       try settings.review()
     }
 
-    @Test func `what a store calls a list is read, and what is none is not`() throws {
+    @Test func `lists of an object store are read, and other texts are refused`() throws {
       let text = "<ListBucketResult><IsTruncated>true</IsTruncated><Key>a&amp;b&#x41;&#66;&lt;</Key><Key>c</Key>"
       let whole = ObjectAnswer(
         status: 200, body: Array((text + "<NextContinuationToken>t</NextContinuationToken></ListBucketResult>").utf8))

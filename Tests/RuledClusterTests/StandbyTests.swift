@@ -17,7 +17,7 @@ extension Cluster {
 
     init() throws {
       var settings = try Cluster.settings(on: server)
-      settings.allowsPrimary = false
+      settings.durability = .commit
       settings.lease = 1_200
       self.settings = settings
       folder.makeFolder("log")

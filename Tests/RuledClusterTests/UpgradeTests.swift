@@ -71,7 +71,7 @@ extension Cluster {
       #expect(try client.reviewFormat(for: node, isOwner: true) == .isNewest)
       #expect(try Self.format(settings) == after)
       try Cluster.append(["2"], by: writer)
-      // Who does not read the format says what to do, on an open connection and on a new one.
+      // A node that does not read the format says what to do, on an open connection and on a new one.
       do {
         _ = try earlier.reviewFormat(for: Cluster.node("a"), isOwner: false)
         Issue.record("a later format is not read")

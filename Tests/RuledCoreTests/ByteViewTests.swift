@@ -60,7 +60,7 @@ import Testing
     }
   #endif
 
-  @Test func `what two texts begin and end with is told byte by byte`() {
+  @Test func `the common prefix and suffix of two texts are told byte by byte`() {
     let text = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
     for changed in text.indices {
       var other = text

@@ -139,5 +139,5 @@ import Testing
   @Test(arguments: [
     "", "E5", "EST", "EST5EDT", "EST5EDT,M3.2.0", "EST5EDT,M13.2.0,M11.1.0", "EST5EDT,M3.2.0,M11.1.0x", "<A5",
   ])
-  func `What is no POSIX rule is refused`(text: String) { #expect(PosixTimeZone(parsing: text.utf8) == nil) }
+  func `Text that is no POSIX rule is refused`(text: String) { #expect(PosixTimeZone(parsing: text.utf8) == nil) }
 }

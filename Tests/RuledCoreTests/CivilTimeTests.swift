@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["", "9:00", "09", "24:00", "09:60", "09:00:60", "09:00:00:00", "09:0x", "-1:00", "09:00 ", "٠٩:٠٠"])
-  func `What is no time of day is an error`(text: String) {
+  func `Text that is no time of day is an error`(text: String) {
     #expect(throws: CalendarError("\"\(text)\" is no time of day; write it like \"09:00\" or \"09:00:30\"")) {
       try zones.moment(0, time: text, zone: "UTC")
     }

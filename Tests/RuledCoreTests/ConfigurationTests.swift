@@ -59,7 +59,7 @@ import Testing
   @Test func `A node of a cluster has a store on its host too`() throws {
     let text = """
       {"store":"postgresql://ruled@db1,db2/ruled","durability":"primary",
-      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s","share":false}}
+      "cluster":{"node":"a","address":"a:1","folder":"/x","lease":"2s"}}
       """
     let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
     #expect(configuration.store == .postgresql(url: "postgresql://ruled@db1,db2/ruled"))
@@ -112,7 +112,7 @@ import Testing
     ), (#""snapshots":"/x","s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
     (#""s3":{"region":"a"}"#, "cluster.s3: belongs to snapshots in an object store"),
   ])
-  func `What is wrong with an object store is named`(keys: String, message: String) throws {
+  func `A mistake in the settings of an object store is named`(keys: String, message: String) throws {
     let text = #"{"store":"postgresql://db/x","cluster":{"node":"a",\#(keys)}}"#
     guard case .failure(let found) = Configuration.decode(try JSONValue(parsing: text)) else {
       Issue.record("\(keys) is accepted")
@@ -161,10 +161,14 @@ import Testing
     ),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a"},"durability":"interval"}"#,
-      #"durability: a store in PostgreSQL has "commit" or "primary""#
+      #"durability: a store in PostgreSQL has "commit", "provider" or "primary""#
     ),
-    (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
+    (
+      #"{"store":"postgresql://db/x","cluster":{"node":"a","share":true}}"#,
+      "cluster.share: unknown key; known are node, address, folder, lease, snapshots, s3, snapshot_every, listen, certificate, key, authority"
+    ), (#"{"cluster":{"node":"a"}}"#, #"cluster: belongs to a store in PostgreSQL, as in "postgresql://…""#),
     (#"{"durability":"primary"}"#, #"durability: "primary" belongs to a store in PostgreSQL"#),
+    (#"{"durability":"provider"}"#, #"durability: "provider" belongs to a store in PostgreSQL"#),
     (
       #"{"store":"postgresql://db/x","cluster":{"node":"a","lease":"1ms"}}"#,
       #"cluster.lease: expected a duration from "1s" to "5m", not "1ms""#
@@ -198,8 +202,15 @@ import Testing
     (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),
   ])
-  func `What is wrong is said with its path`(text: String, message: String) throws {
+  func `A mistake is reported with its path`(text: String, message: String) throws {
     #expect(try errors(text) == [message])
+  }
+
+  @Test(arguments: ["user.*", "*", "people[1].name", "$.user"])
+  func `A path of what is redacted with a wildcard or an index is refused, with what to write`(path: String) throws {
+    let refused = try errors(#"{"journal":{"redact":["email","\#(path)"]}}"#)
+    #expect(refused.count == 1 && refused[0].hasPrefix("journal.redact: has '\(path)'"), "\(refused)")
+    #expect(refused[0].contains("'user' replaces all that user has"))
   }
 
   @Test func `A journal is not kept for a shorter time than there is between its snapshots`() throws {
@@ -217,7 +228,7 @@ import Testing
 
   @Test(arguments: [
     "0.0.0.0:80", "192.168.1.1:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "[::]:80", "::1:80", "127.0.1:80",
-    "127.0.0.+1:80", "example.com:80", "127.0.0.1:+8", "127.0.0.0001:8",
+    "127.0.0.+1:80", "example.com:80", "127.0.0.1:+8", "127.0.0.0001:8", "127.0.0.01:8",
   ])
   func `Only loopback addresses are listened on`(text: String) { #expect(ListenAddress(text) == nil) }
 

@@ -1,7 +1,6 @@
 import RuledCore
 import Testing
 
-/// How durations are counted.
 struct LatencyHistogramTests {
   @Test(arguments: [2, 7]) func `A quantile differs from the exact one by half a bucket at most`(precision: Int) {
     var generator = SystemRandomNumberGenerator()

@@ -27,7 +27,7 @@ import Testing
     ("aws_access_key_id = i d\naws_secret_access_key = x", "printable ASCII"),
     ("[a]\naws_access_key_id = id\n[b]\naws_access_key_id = id", "twice"),
   ])
-  func `what a file lacks is named, and no secret shown`(text: String, message: String) throws {
+  func `the members that a file lacks are named, and no secret is shown`(text: String, message: String) throws {
     let error = #expect(throws: RegularFile.Refusal.self) { try read(text) }
     #expect(error?.description.contains(message) == true, "\(String(describing: error))")
   }

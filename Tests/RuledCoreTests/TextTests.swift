@@ -22,9 +22,12 @@ import Testing
     #expect(buffer.text == "a\u{FFFD}z")
   }
 
-  @Test func `What steers a terminal is escaped, in JSON with its value`() throws {
+  @Test func `Text that steers a terminal is escaped, in JSON with its value`() throws {
+    // Cf, Zl and Zp of Unicode 15, and what else is to be ignored by default.
     let ranges: [ClosedRange<UInt32>] = [
-      0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069,
+      0x7F...0x9F, 0xAD...0xAD, 0x34F...0x34F, 0x600...0x605, 0x61C...0x61C, 0x6DD...0x6DD, 0x70F...0x70F,
+      0x890...0x891, 0x8E2...0x8E2, 0x115F...0x1160, 0x17B4...0x17B5, 0x180B...0x180F, 0x200B...0x200F, 0x2028...0x202E,
+      0x2060...0x206F, 0x3164...0x3164, 0xFEFF...0xFEFF, 0xFFA0...0xFFA0, 0xFFF0...0xFFFB,
     ]
     for value in 0...0xFFFF as ClosedRange<UInt32> {
       guard let scalar = Unicode.Scalar(value) else { continue }
@@ -36,6 +39,7 @@ import Testing
         return
       }
     }
+    #expect("a\u{E0041}".withoutSteering == "a\\udb40\\udc41" && "❤\u{FE0F}".withoutSteering == "❤\u{FE0F}")
     #expect("\u{1B}[1m\u{9B}2J\u{202E}é\n".withoutSteering == "\u{1B}[1m\\u009b2J\\u202eé\n")
     #expect("\u{1B}\u{9B}\t\u{200F}".printable == "\\u{1b}\\u{9b}\\t\\u{200f}")
   }

@@ -23,7 +23,7 @@ import Testing
     "2025-01-01T00:00:00+24:00", "2025-01-01T00:00:00+01:60", "2025-01-01T00:00:00Z ", "25-01-01T00:00:00Z",
     "2025-1-01T00:00:00Z", "1900-02-29T00:00:00Z", "2025-01-01T00:00:00,5Z", "+2025-01-01T00:00:00Z",
   ])
-  func `What is not RFC 3339 is refused`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
+  func `Text that is not RFC 3339 is refused`(text: String) { #expect(Timestamp(rfc3339: text) == nil) }
 
   @Test func `Text has milliseconds and Z`() {
     #expect(Timestamp(microseconds: 0).rfc3339 == "1970-01-01T00:00:00.000Z")
@@ -78,5 +78,5 @@ import Testing
   func `Durations are read`(text: String, microseconds: Int64) { #expect(DurationText.parse(text) == microseconds) }
 
   @Test(arguments: ["", "d", "14", "0s", "-1d", "+1d", "1.d", ".5d", "1 d", "1e3s", "1w", "1D", "99999999999999999d"])
-  func `What is not a positive duration is refused`(text: String) { #expect(DurationText.parse(text) == nil) }
+  func `Text that is not a positive duration is refused`(text: String) { #expect(DurationText.parse(text) == nil) }
 }

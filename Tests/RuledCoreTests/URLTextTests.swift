@@ -64,7 +64,7 @@ import Testing
     "", "not a url", "/path?x=1", "://x", "1a://x", "https://", "https:///x", "https:x", "https://x:99999/",
     "https://x:8a/", "https://[::1", "https://[::1]x/", "https://a b/", "a\nb://c", "https://x/\u{0}", "?x=1", "#x",
   ])
-  func `What is no absolute URL is an error`(text: String) {
+  func `Text that is no absolute URL is an error`(text: String) {
     #expect(throws: URLTextError.self) { try URLText.parse(text) }
   }
 

@@ -40,7 +40,7 @@ import Testing
   @Test(
     .enabled(if: ca_is_counting()),
     arguments: ["", "event 'y' { points = 'integer' } "])
-  func anEventOfAHotSubjectAllocatesNothing(declared: String) throws {
+  func `an event of a hot subject allocates nothing`(declared: String) throws {
     let engine = try Engine(["p": declared + Self.text])
     let evaluator = engine.local.evaluator
     let document = TapeDocument()

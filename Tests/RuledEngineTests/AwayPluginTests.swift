@@ -3,7 +3,7 @@ import RuledEngine
 import RuledStore
 import Testing
 
-/// What is due for a plugin that is not in force waits, and happens once it is back.
+/// Timers and messages of a plugin that is not in force wait, and happen once it is back.
 @Suite struct AwayPluginTests {
   private static let setting =
     "rule 'set' { on = 'set', run = function(e) timer.set('t', now() + 10, 'due') end } "

@@ -19,7 +19,7 @@ import Testing
     end }
     """
 
-  @Test func anEvictedSubjectComesBackIdentical() throws {
+  @Test func `an evicted subject comes back identical`() throws {
     var small = Configuration()
     small.limits.cacheMiB = 0
     let cached = try Engine(["p": Self.text])
@@ -38,7 +38,7 @@ import Testing
     #expect(left.map(\.key) == right.map(\.key) && left.map(\.value) == right.map(\.value))
   }
 
-  @Test func valuesKeepTheirKindInStateAndAfterARestart() throws {
+  @Test func `values keep their kind in state and after a restart`() throws {
     let engine = try Engine(["p": Self.text])
     try engine.send("x", ["word": "a"])
     let again = try Engine(["p": Self.text], store: engine.store)
@@ -49,7 +49,7 @@ import Testing
       ])
   }
 
-  @Test func aStoreThatFailsAppliesNothingAndTheEventCanBeSentAgain() throws {
+  @Test func `a store that fails applies nothing and the event can be sent again`() throws {
     let store = FaultyStore(MemoryStore())
     let engine = try Engine(["p": Self.text], store: store)
     try engine.send("x", ["word": "a"], ["id": "1"])

@@ -8,7 +8,7 @@ import Testing
     Array("user:1".utf8).withView { log.append(forgotten: $0) }
   }
 
-  @Test func aLogThatNobodyHoldsIsFilledAgain() {
+  @Test func `a log that nobody holds is filled again`() {
     let pool = ChangeLogPool()
     var log = pool.take()
     Self.fill(log)
@@ -18,7 +18,7 @@ import Testing
     #expect(ObjectIdentifier(log) == first && log.isEmpty && log.bytes.count == 0)
   }
 
-  @Test func aLogThatSomebodyReadsIsLeftToThem() {
+  @Test func `a log that somebody reads is left to them`() {
     let pool = ChangeLogPool()
     let read = pool.take()
     Self.fill(read)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RuledEngine
 
-/// Counters: whose they are, how many there may be, and that only what is committed is told.
+/// Counters: whose they are, how many there may be, and that only committed counts are told.
 @Suite struct CounterTests {
   private static let counting = """
     rule 'n' { on = 'n', run = function(e)
@@ -67,7 +67,7 @@ import Testing
     #expect(try second.send("n", ["from": 6, "to": 6]).failureKinds == ["value"])
   }
 
-  @Test func `what fails, is tried dry or is not committed takes no room`() throws {
+  @Test func `counters of failed, dry or uncommitted events take no room`() throws {
     let store = FaultyStore(MemoryStore())
     let engine = try Engine(["p": Self.counting], store: store, configuration: Self.bounded(5))
     #expect(try engine.send("n", ["from": 1, "to": 5, "fails": true]).failureKinds == ["error"])
@@ -201,7 +201,7 @@ import Testing
     #expect(try engine.send("bad").failureKinds == ["value"])
   }
 
-  @Test func `what an older build counted apart is added up, once`() throws {
+  @Test func `counts that an older build kept apart are added up, once`() throws {
     let odd = #""\u001fé\"\\\/""#
     let stored = [
       (#"{"a":1}"#, "2"), (#"{"a":"1"}"#, "3"), (#"{"a":true}"#, "5"), (#"{"a":""}"#, "7"), ("{}", "11"),
@@ -263,7 +263,7 @@ import Testing
     withExtendedLifetime(bytes) {}
   }
 
-  @Test func `what is counted and not committed is told by nobody but whose answer waits for it`() throws {
+  @Test func `uncommitted counts are seen only where the answer waits for their commit`() throws {
     let engine = try Engine(["p": Self.counting])
     let table = engine.local.context.counters
     let workers = (LuaWorker(), LuaWorker())
@@ -316,13 +316,13 @@ import Testing
     }
   }
 
-  private func delta(_ name: String, _ amount: CounterValue) -> CounterTable.Delta {
+  private func delta(_ name: String, _ amount: CounterValue) -> CounterDelta {
     Array(name.utf8).withView { name in
-      Array("{}".utf8).withView { CounterTable.Delta(CounterTable.Key(name: name, labels: $0), amount) }
+      Array("{}".utf8).withView { CounterDelta(CounterKey(name: name, labels: $0), amount) }
     }
   }
 
-  private func sums(_ deltas: [CounterTable.Delta]) -> [CounterTable.Key: CounterValue] {
+  private func sums(_ deltas: [CounterDelta]) -> [CounterKey: CounterValue] {
     deltas.reduce(into: [:]) { $0[$1.key] = ($0[$1.key] ?? .integer(0)) + $1.amount }
   }
 

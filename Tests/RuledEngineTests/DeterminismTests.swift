@@ -3,7 +3,7 @@ import RuledEngine
 import Testing
 
 @Suite struct DeterminismTests {
-  @Test func theSameEventsGiveTheSameOutcomesIdsAndRandomNumbers() throws {
+  @Test func `the same events give the same outcomes, ids and random numbers`() throws {
     let text = """
       rule 'r' { on = 'x', run = function(e, s)
         s.ids = { uuid(), uuid(), emit('mail', 'm', { r = math.random() }) }
@@ -25,7 +25,7 @@ import Testing
     #expect(outcomes[0][1]["order"] == "abmqz")
   }
 
-  @Test func nothingCarriesFromOneSubjectOrEventToTheNext() throws {
+  @Test func `nothing carries from one subject or event to the next`() throws {
     let text = """
       local config = { list = {} }
       rule 'r' { on = 'x', run = function(e, s)

@@ -2,7 +2,7 @@ import RuledCore
 import Testing
 
 @Suite struct EffectTests {
-  @Test func onceIsTrueTheFirstTimeAndAgainWhenItExpires() throws {
+  @Test func `once is true the first time, and again when it expires`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', run = function() decide('ever', once('a')) decide('hour', once('b', 3600)) "
         + "decide('again', once('a')) end } rule 'f' { on = 'forget', run = function() forget() decide('a', once('a')) end }"
@@ -16,7 +16,7 @@ import Testing
     #expect(try engine.send("x")["decisions"]?["p"] == ["ever": false, "hour": true, "again": false])
   }
 
-  @Test func theFirstToDecideAKeyWins() throws {
+  @Test func `the first to decide a key wins`() throws {
     let engine = try Engine([
       "p": "rule 'late' { on = 'x', run = function() decide('k', 'late') end } "
         + "rule 'early' { on = 'x', priority = 1, run = function() decide('k', 'early') end }"
@@ -24,7 +24,7 @@ import Testing
     #expect(try engine.send("x")["decisions"]?["p"] == ["k": "early"])
   }
 
-  @Test func anEffectUnderAKeyIsRecordedOnceAndKeepsItsId() throws {
+  @Test func `an effect under a key is recorded once and keeps its id`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', run = function(e) decide('id', emit('mail', 'm', {}, { key = e.data.k })) end }"
     ])
@@ -38,7 +38,7 @@ import Testing
     #expect(try engine.stored(.effect).count == 2)
   }
 
-  @Test func effectsForTheClientLiveInTheReplyAlone() throws {
+  @Test func `effects for the client live in the reply alone`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', run = function() emit('client', 'c', { a = 1 }) emit('mail', 'm') end }"
     ])
@@ -47,7 +47,7 @@ import Testing
     #expect(try engine.stored(.effect).map { $0["sink"] } == ["mail"])
   }
 
-  @Test func countersAreSharedSummedAndKeptOverARestart() throws {
+  @Test func `counters are shared, summed, and kept over a restart`() throws {
     let text = """
       rule 'r' { on = 'x', run = function(e) count('p.n') count('p.by', { kind = e.data.kind }, 2) if e.data.fail then error('no') end end }
       query 'all' (function(state, args) return counters('p.') end)
@@ -67,7 +67,7 @@ import Testing
     #expect(try third.local.query("p.all", subject: nil, arguments: nil)[1]?["value"] == 3)
   }
 
-  @Test func peekSeesAnotherPluginsStateAsItStoodBeforeTheEvent() throws {
+  @Test func `peek sees another plugin's state as it stood before the event`() throws {
     let engine = try Engine([
       "a": "rule 'r' { on = 'x', run = function(e, s) s.n = (s.n or 0) + 1 end }",
       "b": "rule 'r' { on = 'x', run = function() local a = peek('a') decide('n', a and a.n or 'none') end }",
@@ -76,7 +76,7 @@ import Testing
     #expect(try engine.send("x")["decisions"]?["b"]?["n"] == 1)
   }
 
-  @Test func aQueryReadsAndChangesNothing() throws {
+  @Test func `a query reads and changes nothing`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', run = function(e, s) s.list = { 1, 2 } end } "
         + "query 'read' (function(s, args) return { list = s and s.list, args = args } end) "

@@ -6,7 +6,7 @@ import Testing
     outcome["trace"]?.arrayValue?.first { $0["rule"]?.stringValue == rule }
   }
 
-  @Test func everyRuleThatWasConsideredSaysWhyItFiredOrNot() throws {
+  @Test func `every rule that was considered says why it fired or not`() throws {
     let engine = try Engine([
       "a":
         "rule 'fires' { on = 'x', run = function(e, s) s.n = (s.n or 0) + e.data.by decide('n', s.n) emit('mail', 'm') end } "
@@ -26,7 +26,7 @@ import Testing
     #expect(try engine.state("a")?["n"] == 2)
   }
 
-  @Test func anExplanationChangesNothingOfTheOutcome() throws {
+  @Test func `an explanation changes nothing of the outcome`() throws {
     let text =
       "rule 'r' { on = 'x', run = function(e, s) s.l = s.l or array {} s.l[#s.l + 1] = e.data.v "
       + "for k, v in pairs(e.data) do s[k] = v end decide('count', #s.l) if once('a') then raise('y') end end } "
@@ -64,14 +64,14 @@ import Testing
     #expect(trace(outcome, "global")?["fired"] == false, "\(outcome.text)")
   }
 
-  @Test func aDryRunMayExplainToo() throws {
+  @Test func `a dry run may explain too`() throws {
     let engine = try Engine(["p": "rule 'r' { on = 'x', run = function(e, s) s.n = 1 end }"])
     let outcome = try engine.send("x", [:], ["explain": true, "dryrun": true])
     #expect(trace(outcome, "r")?["fired"] == true)
     #expect(try engine.state("p") == nil)
   }
 
-  @Test func aPluginThatTakesOtherSourcesSaysSo() throws {
+  @Test func `a plugin that takes other sources says so`() throws {
     let engine = try Engine(
       ["p": "rule 'r' { on = 'x', run = function(e, s) s.n = 1 end }"], manifest: "sources = { 'boss/*' }")
     let outcome = try engine.send("x", [:], ["explain": true, "source": "other"])
@@ -81,7 +81,7 @@ import Testing
     #expect(try engine.state("p")?["n"] == 1)
   }
 
-  @Test func theRulesOfAPluginStandTogetherInTheirOrder() throws {
+  @Test func `the rules of a plugin stand together in their order`() throws {
     let engine = try Engine([
       "p": """
       rule 'one' { on = 'other', run = function() end }
@@ -99,7 +99,8 @@ import Testing
     #expect(trace.prefix(5).map { $0["fired"] } == [false, true, false, true, false])
   }
 
-  @Test func `What a rule reads has its value, and what it says to others is listed`() throws {
+  @Test func `The fields that a rule reads have their values, and its messages, effects and timers are listed`() throws
+  {
     let engine = try Engine([
       "p": """
       rule 'first' { on = 'x', run = function(_, s) s.n = 1 s.deep = { list = { 'a', 'b' } } end }

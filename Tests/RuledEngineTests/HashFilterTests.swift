@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HashFilterTests {
   @Test(arguments: [0, 1, 16, 32, 128])
-  func whatWasAddedIsFoundAndFewOthersAre(count: Int) {
+  func `an added subject is found, and few others are`(count: Int) {
     var random = SeededRandom(seed: UInt64(count) + 1)
     var filter = HashFilter()
     let hashes = (0..<count).map { _ in UInt64.random(in: 0 ... .max, using: &random) }

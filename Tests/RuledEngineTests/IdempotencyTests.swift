@@ -6,7 +6,7 @@ import Testing
 @Suite struct IdempotencyTests {
   private static let counting = "rule 'n' { on = '*', run = function(e, s) s.n = (s.n or 0) + 1 decide('n', s.n) end }"
 
-  @Test func aRepeatGivesTheFirstOutcomeAgainAndRunsNothing() throws {
+  @Test func `a repeat gives the first outcome again and runs nothing`() throws {
     let engine = try Engine(["p": Self.counting])
     let first = try engine.send("a", [:], ["id": "1"])
     let second = try engine.send("a", [:], ["id": "1"])
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [17, 100, 145, 400])
-  func farMoreIdsThanARecordHoldsAreRemembered(count: Int) throws {
+  func `far more ids than a record holds are remembered`(count: Int) throws {
     let engine = try Engine(["p": Self.counting])
     for id in 0..<count { try engine.send("a", [:], ["id": .string("\(id)")]) }
     for id in 0..<count {
@@ -29,7 +29,7 @@ import Testing
     #expect(try engine.state("p")?["n"] == .integer(Int64(count)))
   }
 
-  @Test func anIdIsForgottenWhenTheWindowIsOver() throws {
+  @Test func `an id is forgotten when the window is over`() throws {
     let engine = try Engine(["p": Self.counting])
     for id in 0..<20 { try engine.send("a", [:], ["id": .string("\(id)")]) }
     try engine.local.advance(microseconds: Limits.dedupWindow - Limits.second)
@@ -43,7 +43,7 @@ import Testing
 
   /// Against a model: repeats, new events, time that passes, restarts, with everything hot or nothing.
   @Test(arguments: UInt64(1)...16)
-  func everyIdIsRememberedAsLongAsTheWindow(seed: UInt64) throws {
+  func `every id is remembered as long as the window`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var configuration = Configuration()
     if seed.isMultiple(of: 2) { configuration.limits.cacheMiB = 0 }
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func earlierEventsAreOneEntryUntilThereAreTooMany() throws {
+  @Test func `earlier events are one entry until there are too many`() throws {
     let engine = try Engine(["p": Self.counting])
     func entries(_ kind: StoreKey.Kind) throws -> Int { try engine.stored(kind).count }
     for id in 0..<145 { try engine.send("a", [:], ["id": .string("\(id)")]) }
@@ -79,7 +79,7 @@ import Testing
     #expect(try engine.send("a", [:], ["id": "3"])["duplicate"] == true)
   }
 
-  @Test func nothingOfASubjectIsRememberedOnceItIsForgotten() throws {
+  @Test func `nothing of a subject is remembered once it is forgotten`() throws {
     let engine = try Engine(["p": Self.counting])
     for id in 0..<200 { try engine.send("a", [:], ["id": .string("\(id)")]) }
     let forgotten = try Array("user:1".utf8).withView { try engine.local.evaluator.administration.forget($0) }
@@ -92,7 +92,7 @@ import Testing
     for id in 0..<40 { #expect(try engine.send("a", [:], ["id": .string("\(id)")])["duplicate"] == true) }
   }
 
-  @Test func anotherSourceOrSubjectMakesItAnotherEvent() throws {
+  @Test func `another source or subject makes it another event`() throws {
     let engine = try Engine(["p": Self.counting])
     try engine.send("a", [:], ["id": "1", "source": "x"])
     #expect(try engine.send("a", [:], ["id": "1", "source": "y"])["duplicate"] == false)
@@ -102,7 +102,7 @@ import Testing
 
   /// A repeat gets all of the first outcome, and so does who exports the subject, whether its key has the id or a digest.
   @Test(arguments: ["1", "a \"quoted\" id", String(repeating: "x", count: 256)])
-  func allOfAnOutcomeIsRemembered(id: String) throws {
+  func `all of an outcome is remembered`(id: String) throws {
     let engine = try Engine([
       "bad": "rule 'f' { on = '*', run = function() error('no') end }",
       "p": "rule 'n' { on = '*', run = function(e) decide('n', { 1, 'two' }) emit('mail', 'hello', { n = 1 }) end }",
@@ -159,7 +159,7 @@ import Testing
     #expect(repeated["duplicate"] == true && repeated["differs"] == nil)
   }
 
-  @Test func longIdsAreToldApart() throws {
+  @Test func `long ids are told apart`() throws {
     let engine = try Engine(["p": Self.counting])
     let long = String(repeating: "x", count: 300)
     try engine.send("a", [:], ["id": .string(long + "1")])
@@ -167,7 +167,7 @@ import Testing
     #expect(try engine.send("a", [:], ["id": .string(long + "1")])["duplicate"] == true)
   }
 
-  @Test func aDryRunNeitherLooksUpNorLeavesAnIdNorChangesAnything() throws {
+  @Test func `a dry run neither looks up nor leaves an id nor changes anything`() throws {
     let engine = try Engine(["p": Self.counting])
     try engine.send("a", [:], ["id": "1"])
     let before = try engine.local.contents()
@@ -180,7 +180,7 @@ import Testing
     #expect(try engine.send("a", [:], ["id": "2"])["duplicate"] == false)
   }
 
-  @Test func anIdIsRememberedOverARestart() throws {
+  @Test func `an id is remembered over a restart`() throws {
     let engine = try Engine(["p": Self.counting])
     try engine.send("a", [:], ["id": "1"])
     let again = try Engine(["p": Self.counting], store: engine.store)

@@ -14,7 +14,7 @@ import Testing
     end }
     """
 
-  @Test func messagesReachTheirSubjectInTheOrderSentExactlyOnce() throws {
+  @Test func `messages reach their subject in the order sent, exactly once`() throws {
     let engine = try Engine(["p": Self.relay])
     try engine.send("go", ["n": 5, "to": "user:2"], ["id": "1"])
     try engine.send("go", ["n": 5, "to": "user:2"], ["id": "1"])
@@ -24,7 +24,7 @@ import Testing
     #expect(engine.local.sent.count == 5)
   }
 
-  @Test func sendingToOneselfIsAnEventOfItsOwnLater() throws {
+  @Test func `sending to oneself is an event of its own later`() throws {
     let engine = try Engine([
       "p": "rule 'go' { on = 'go', run = function(e, s) s.seen = { 'go' } send(e.subject, 'later') "
         + "s.seen[2] = 'go ends' end } rule 'later' { on = 'later', run = function(e, s) s.seen[3] = 'later' end }"
@@ -35,7 +35,7 @@ import Testing
     #expect(try engine.local.version(of: "user:1") == 2)
   }
 
-  @Test func whatWaitsInTheStoreIsDeliveredAtTheNextStart() throws {
+  @Test func `messages that wait in the store are delivered at the next start`() throws {
     let store = MemoryStore()
     let writes = WriteSet()
     for sequence in 1...3 as ClosedRange<UInt64> {
@@ -51,7 +51,7 @@ import Testing
     #expect(try again.state("p", of: "user:2")?["got"] == [1, 2, 3])
   }
 
-  @Test func moreThanThirtyTwoHopsAreACycle() throws {
+  @Test func `more than 32 hops are a cycle`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'hop', run = function(e, s) s.n = (s.n or 0) + 1 send('user:2', 'hop') end }"
     ])
@@ -61,7 +61,7 @@ import Testing
     #expect(try engine.state("p", of: "user:2")?["n"] == 32)
   }
 
-  @Test func idsThatFollowFromAnEventAreTheSameWhateverElseIsCommitted() throws {
+  @Test func `ids that follow from an event are the same whatever else is committed`() throws {
     let text = Self.relay + " rule 'id' { on = 'got', run = function(e, s) s.id = e.id end }"
     let alone = try Engine(["p": text])
     try alone.send("go", ["n": 1, "to": "user:2"], ["id": "7"])
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [50, 900])
-  func `what may follow from an event is divided among its messages, and a cascade beyond it is parked as a cycle`(
+  func `the allowance of an event is divided among its messages, and a cascade beyond it is parked as a cycle`(
     _ n: Int64
   ) throws {
     let engine = try Engine(["p": Self.fan])

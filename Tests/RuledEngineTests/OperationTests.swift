@@ -105,7 +105,7 @@ import Testing
 
   // MARK: What it costs
 
-  /// What a rule reads may be read twice, as an attempt that proves nothing is made again.
+  /// A rule may read twice, as an attempt that proves nothing is made again.
   @Test(arguments: [
     ("timer.set('t' .. i, now() + i, 'y')", 200, reads: 200, writes: 400),
     ("timer.set('t', now() + i, 'y')", 1, reads: 1, writes: 2),

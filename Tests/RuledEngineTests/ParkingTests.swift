@@ -8,7 +8,7 @@ import Testing
     "rule 'r' { on = '*', run = function(e, s) s.n = (s.n or 0) + 1 s.extra = e.extra s.from = e.from "
     + "s.k = e.data.k s.id = e.id end }"
 
-  @Test func aFailureIsTheOutcomesAndTheOthersStand() throws {
+  @Test func `a failure is part of the outcome, and the other parts stand`() throws {
     let engine = try Engine(["a": Self.failing, "b": Self.working])
     let outcome = try engine.send("x", ["k": 1])
     #expect(outcome.failureKinds == ["error"])
@@ -31,7 +31,7 @@ import Testing
     #expect(pages == 3)
   }
 
-  @Test func aRetryAppliesTheEventAsItWasSentOnce() throws {
+  @Test func `a retry applies the event as it was sent, once`() throws {
     let engine = try Engine(["a": Self.failing])
     try engine.send("x", ["k": 1], ["id": "7", "extra": "e", "from": "f"])
     try engine.adopt(["a": Self.working])
@@ -46,7 +46,7 @@ import Testing
     #expect(try engine.local.version(of: "user:1") == 1)
   }
 
-  @Test func aRetryThatFailsAgainStaysParkedAndCountsItsTries() throws {
+  @Test func `a retry that fails again stays parked and counts its tries`() throws {
     let engine = try Engine(["a": Self.failing])
     try engine.send("x", ["k": 1])
     let parked = try #require(try engine.parked().first)
@@ -56,7 +56,7 @@ import Testing
     #expect(try engine.state("a") == nil)
   }
 
-  @Test func whatARetriedPluginRaisesReachesTheOthersButNotTheEventItself() throws {
+  @Test func `an event that a retried plugin raises reaches the others, and the retried event does not`() throws {
     let raising = "rule 'r' { on = 'x', run = function() raise('y', { n = 1 }) end }"
     let engine = try Engine(["a": Self.failing, "b": Self.working])
     try engine.send("x")
@@ -65,7 +65,7 @@ import Testing
     #expect(try engine.state("b")?["n"] == 2)
   }
 
-  @Test func severalEventsOfOneCommitAreRetriedInOrder() throws {
+  @Test func `several events of one commit are retried in order`() throws {
     let raiser = "rule 'r' { on = 'go', run = function() raise('x', { k = 1 }) raise('x', { k = 2 }) end }"
     let engine = try Engine(["a": raiser, "b": Self.failing])
     try engine.send("go", ["k": 0])
@@ -79,7 +79,7 @@ import Testing
     #expect(try engine.parked().isEmpty)
   }
 
-  @Test func aDroppedPartIsGone() throws {
+  @Test func `a dropped part is gone`() throws {
     let engine = try Engine(["a": Self.failing])
     try engine.send("x")
     let parked = try #require(try engine.parked().first)

@@ -13,7 +13,7 @@ import Testing
     """
   }
 
-  @Test func thePluginsOwnRulesSeeARaisedEventAfterTheCurrentRule() throws {
+  @Test func `the plugin's own rules see a raised event after the current rule`() throws {
     let engine = try Engine([
       "p": Self.noting("first", on: "a", "raise('b') s.seen[#s.seen + 1] = 'first ends'")
         + Self.noting("second", on: "a")
@@ -23,7 +23,7 @@ import Testing
     #expect(try engine.state("p")?["seen"] == ["first", "first ends", "inner", "second"])
   }
 
-  @Test func theOthersSeeItOnceThePluginIsDoneInTheOrderRaised() throws {
+  @Test func `the others see it once the plugin is done, in the order raised`() throws {
     let engine = try Engine([
       "a": "rule 'r' { on = 'go', run = function() raise('x', { n = 1 }) raise('x', { n = 2 }) end }",
       "b": "rule 'r' { on = { 'go', 'x' }, run = function(e, s) s.seen = s.seen or array {} "
@@ -34,7 +34,7 @@ import Testing
     #expect(try engine.state("b")?["seen"] == ["go", "x1", "x2", "x3"])
   }
 
-  @Test func effectsAndDecisionsOfRaisedEventsStandInTheSameReply() throws {
+  @Test func `effects and decisions of raised events stand in the same reply`() throws {
     let engine = try Engine([
       "a": "rule 'r' { on = 'go', run = function() raise('x') end }",
       "b": "rule 'r' { on = 'x', run = function(e) decide('type', e.type) emit('mail', 'm', {}) end }",
@@ -45,7 +45,7 @@ import Testing
     #expect(outcome["version"] == 1)
   }
 
-  @Test func thirtyTwoRaisesDeepAreAllowedAndOneMoreIsACycleWithItsChain() throws {
+  @Test func `32 raises deep are allowed, and one more is a cycle with its chain`() throws {
     let text =
       "rule 'r' { on = 'a', run = function(e, s) s.n = (s.n or 0) + 1 if s.n <= settings.n then raise('a') end end }"
     let deep = try Engine(["p": text], manifest: "settings = { n = 32 }")
@@ -58,7 +58,7 @@ import Testing
     #expect(try tooDeep.state("p") == nil)
   }
 
-  @Test func aCycleThroughTwoPluginsIsFoundAndNothingOfItStays() throws {
+  @Test func `a cycle through two plugins is found and nothing of it stays`() throws {
     let engine = try Engine([
       "a": "rule 'r' { on = { 'go', 'pong' }, run = function(e, s) s.n = (s.n or 0) + 1 raise('ping') end }",
       "b": "rule 'r' { on = 'ping', run = function(e, s) s.n = (s.n or 0) + 1 raise('pong') end }",
@@ -70,7 +70,9 @@ import Testing
     #expect(try engine.state(failed) == nil)
   }
 
-  @Test func aPluginThatFailsOnARaisedEventIsRolledBackForTheWholeCommitAndParkedWithAllItSaw() throws {
+  @Test func `a plugin that fails on a raised event is rolled back for the whole commit, and parked with all it saw`()
+    throws
+  {
     let engine = try Engine([
       "a": "rule 'r' { on = 'go', run = function(e, s) s.done = true raise('x', { n = 7 }) end }",
       "b": "rule 'go' { on = 'go', run = function(e, s) s.went = true decide('went', true) end } "
@@ -85,6 +87,23 @@ import Testing
     #expect(parked.first?["events"]?.arrayValue?.map { $0["type"] } == ["go", "x"])
     #expect(parked.first?["events"]?[0]?["data"] == ["k": 1])
     #expect(parked.first?["events"]?[1]?["data"] == ["n": 7])
+  }
+
+  /// A field of an event is made when it is needed, of a text that the next raised event replaces.
+  @Test(arguments: ["", "rule 'own' { on = 'x', run = function(e, s) s.own = e end }"])
+  func `an event that a rule keeps in the state is whole, also where the plugin sees what it raises`(own: String) throws
+  {
+    let keeping = "run = function(e, s) s[e.type] = e raise('x', { n = 3 }) end } " + own
+    let engine = try Engine([
+      "a": "rule 'r' { on = 'go', run = function() raise('told', { n = 2 }) end }",
+      "b": "rule 'keep' { on = { 'go', 'told' }, " + keeping,
+      "c": "rule 'keep' { on = 'told', " + keeping,
+    ])
+    try engine.send("go", ["n": 1])
+    let b = try engine.state("b"), c = try engine.state("c")
+    #expect(b?["go"]?["data"] == ["n": 1] && b?["go"]?["type"] == "go" && b?["go"]?["subject"] == "user:1")
+    #expect(b?["told"]?["data"] == ["n": 2] && c?["told"]?["data"] == ["n": 2] && c?["told"]?["type"] == "told")
+    if !own.isEmpty { #expect(b?["own"]?["data"] == ["n": 3] && c?["own"]?["type"] == "x") }
   }
 
   /// A thousand raised events of 10 ms each would hold up a worker for 10 s, of 50 ms each beyond the watchdog.

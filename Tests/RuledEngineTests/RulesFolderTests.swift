@@ -65,6 +65,51 @@ struct RulesFolderTests {
     #expect(errors()["greeter/more.lua"]?.contains("larger than 256 KiB") == true)
   }
 
+  @Test(arguments: [
+    (["greeter/words.lua": "\nlocal words = {"], "greeter/words.lua:2: "),
+    (["lib/words.lua": "\nreturn = 1"], "lib/words.lua:2: "),
+    (
+      ["greeter/words.lua": "\nreturn function() return data('t.json') end"],
+      "greeter/words.lua:2: there is no 't.json' in greeter/"
+    ),
+    (
+      [
+        "greeter/plugin.lua": "plugin { name = 'greeter' }\nlocal words = require 'words'\nif false then words() end",
+        "lib/words.lua": "\n\nreturn function() return data('t.json') end",
+      ], "lib/words.lua:3: there is no 't.json' in greeter/"
+    ),
+    (
+      ["greeter/plugin.lua": "plugin { name = 'greeter' }\nif false then require('words') end"],
+      "greeter/plugin.lua:2: there is no 'words.lua' beside plugin.lua or in lib"
+    ),
+  ])
+  func `all files are checked when a folder is loaded, and not when rules are that were in force`(
+    files: [String: String], error: String
+  ) throws {
+    let worker = LuaWorker()
+    func load(_ previous: Catalog?, isNew: Bool) throws -> Catalog {
+      try CatalogBuilder.build(
+        try read(), configuration: [:], previous: previous, worker: worker, checksFiles: isNew, now: LocalEngine.start)
+    }
+    let before = try load(nil, isNew: true)
+    for (path, text) in files { folder.write("rules/\(path)", text) }
+    let refusal = #expect(throws: ReloadError.self) { try load(before, isNew: true) }
+    #expect(refusal?.errors.count == 1 && refusal?.errors.first?.description.hasPrefix(error) == true)
+    #expect(try load(nil, isNew: false).plugins.count == 1)
+  }
+
+  @Test func `a broken file of the library is one error, however many plugins require it`() throws {
+    for name in ["a", "b", "greeter"] {
+      folder.write("rules/\(name)/plugin.lua", "plugin { name = '\(name)' }\nrequire 'words'")
+    }
+    folder.write("rules/lib/words.lua", "\nreturn = 1")
+    let refusal = #expect(throws: ReloadError.self) {
+      try CatalogBuilder.build(
+        try read(), configuration: [:], previous: nil, worker: LuaWorker(), checksFiles: true, now: LocalEngine.start)
+    }
+    #expect(refusal?.errors.map(\.file) == ["lib/words.lua"])
+  }
+
   @Test func `files of the largest size are read`() throws {
     makeSparse("rules/greeter/d.json", size: Limits.dataFileBytes)
     makeSparse("rules/greeter/more.lua", size: Limits.sourceFileBytes)
@@ -130,7 +175,7 @@ struct RulesFolderTests {
     #expect(try text() == Array("two".utf8))
   }
 
-  @Test func `what is not read is not looked at: files beside plugins, and folders below them`() throws {
+  @Test func `files beside plugins, and folders below them, are not looked at`() throws {
     folder.write("rules/README.md", "")
     folder.write("rules/greeter/assets/deep/x.lua", "")
     folder.link("rules/greeter/assets/out", to: "/")

@@ -80,7 +80,7 @@ import Testing
     #expect(try engine.state("q") == nil)
   }
 
-  @Test func `What a rule raises is checked before the plugin's own rules see it`() throws {
+  @Test func `An event that a rule raises is checked before the plugin's own rules see it`() throws {
     let engine = try Engine([
       "p": """
       event 'typed' { n = 'integer' }
@@ -115,7 +115,7 @@ import Testing
     #expect(try engine.send("x", [:], to: "user:3").failureKinds == [])
   }
 
-  @Test func `What waits is not judged by rules that came later`() throws {
+  @Test func `Waiting events are not judged by rules that came later`() throws {
     let engine = try Engine([
       "p": "rule 'r' { on = 'x', run = function() timer.set('t', now() + 60, 'promo.redeemed', {}) end }"
     ])

@@ -145,7 +145,7 @@ import Testing
     #expect(daemon.context.nextSequence() > after)
   }
 
-  @Test func `what is kept of the time and can't be read is told, and nothing is forgotten early for it`() throws {
+  @Test func `a stored time that can't be read is reported, and nothing is forgotten early for it`() throws {
     let lua = LuaWorker()
     let catalog = try Self.catalog(lua)
     let store = FaultyStore(MemoryStore())

@@ -76,7 +76,7 @@ import Testing
     #expect(record.stop(42, at: now) == nil, "it is suspended once")
   }
 
-  @Test func `what is older than 10 s does not count`() {
+  @Test func `stops more than 10 s ago do not count`() {
     for number in 1...1_000 { record.stop(number, at: Self.start + Int64(number) * 300_000) }
     #expect(!record.stopped.isSuspended)
   }

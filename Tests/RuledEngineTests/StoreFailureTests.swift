@@ -10,7 +10,7 @@ import Testing
     rule 'due' { on = 'due', run = function(e, s) s.due = timer.due('t') == nil end }
     """
 
-  @Test(arguments: ["once", "due"]) func anEventFailsWholeWhenTheStoreCannotBeRead(type: String) throws {
+  @Test(arguments: ["once", "due"]) func `an event fails whole when the store cannot be read`(type: String) throws {
     let store = FaultyStore(MemoryStore())
     let engine = try Engine(["p": Self.asking], store: store)
     try engine.send("hot")
@@ -26,7 +26,7 @@ import Testing
     #expect(try engine.state("p")?["n"] == 1)
   }
 
-  @Test func `what forgets fails alone when the store cannot be read, and others commit on`() throws {
+  @Test func `a forget fails alone when the store cannot be read, and others commit on`() throws {
     let store = FaultyStore(MemoryStore())
     let engine = try Engine(
       [

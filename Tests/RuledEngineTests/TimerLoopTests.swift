@@ -138,6 +138,49 @@ import Testing
     #expect(timers.count == 8 && timers.allSatisfy { $0["may_send"] == 12_500 && $0["hops"] == 2 })
   }
 
+  @Test func `timers that fan out are bounded for a subject, come ever later, and are named at once`() throws {
+    let engine = try Engine([
+      "p": """
+      rule 'x' { on = { 'go', 'x' }, run = function(e) for i = 1, 50 do timer.set(e.id .. i, now(), 'x') end end }
+      """
+    ])
+    try engine.send("go")
+    #expect(looping(engine) == ["p/x: 1"])
+    let timers = try engine.stored(.timer)
+    #expect((Limits.timers - 50...Limits.timers).contains(timers.count))
+    let dues = Dictionary(grouping: timers) { $0["due"]?.intValue ?? 0 }
+    #expect(dues.count >= 9 && dues.values.allSatisfy { $0.count <= Limits.crowdedTimers + 50 })
+    #expect(try engine.stored(.parked).allSatisfy { $0["failure"]?["kind"] == "value" })
+  }
+
+  @Test func `as many timers as may be can be replaced and exchanged, and leave room for other plugins and subjects`()
+    throws
+  {
+    let engine = try Engine([
+      "p": """
+      rule 'set' { on = 'set', run = function(e)
+        if e.data.cancel then timer.cancel(e.data.cancel) end
+        for i = e.data.first, e.data.last do timer.set('t' .. i, now() + 60, 'due') end
+      end }
+      """, "q": "rule 'also' { on = 'also', run = function(e) timer.set('t', now() + 60, 'due') end }",
+    ])
+    let most = Int64(Limits.timers)
+    func set(_ first: Int64, _ last: Int64, cancel: JSONValue = .null, to subject: String = "user:1") throws -> [String]
+    {
+      try engine.send("set", ["first": .integer(first), "last": .integer(last), "cancel": cancel], to: subject)
+        .failureKinds
+    }
+    #expect(try set(1, most - 1) == [])
+    #expect(try set(most, most + 1) == ["value"])
+    #expect(try set(most, most) == [])
+    #expect(try set(most + 1, most + 1) == ["value"])
+    #expect(try set(1, most) == [])
+    #expect(try set(most + 1, most + 1, cancel: "t1") == [])
+    #expect(try set(1, 1, to: "user:2") == [])
+    #expect(try engine.send("also").failureKinds == [])
+    #expect(try engine.stored(.timer).count == Limits.timers + 2)
+  }
+
   @Test func `a time more than ten years from now is refused, and one in the past never`() throws {
     let engine = try Engine([
       "p": "rule 's' { on = 's', run = function(e) timer.set('t', now() + e.data.years * 365.25 * 86400, 'due') end }"

@@ -17,7 +17,7 @@ import Testing
 
   private func engine() throws -> Engine { try Engine(["p": Self.timers]) }
 
-  @Test func timersFireInTheOrderOfTheirTimesAndSeeIt() throws {
+  @Test func `timers fire in the order of their times and see it`() throws {
     let engine = try engine()
     for (name, seconds) in [("c", 30), ("a", 10), ("b", 20)] as [(String, Int64)] {
       try engine.send("set", ["name": .string(name), "seconds": .integer(seconds)])
@@ -29,7 +29,7 @@ import Testing
     #expect(try engine.stored(.timer).isEmpty && engine.stored(.timerIndex).isEmpty)
   }
 
-  @Test func aTimerSetAnewFiresOnlyAtTheNewTimeAndACancelledOneNever() throws {
+  @Test func `a timer set anew fires only at the new time and a cancelled one never does`() throws {
     let engine = try engine()
     try engine.send("set", ["name": "a", "seconds": 10])
     try engine.send("set", ["name": "a", "seconds": 50])
@@ -41,7 +41,7 @@ import Testing
     #expect(try engine.state("p")?["fired"] == ["a@50"])
   }
 
-  @Test func aTimerThatCameDueWhileNothingRanFiresOnceWithThePresentTime() throws {
+  @Test func `a timer that came due while nothing ran fires once with the present time`() throws {
     let first = try engine()
     try first.send("set", ["name": "a", "seconds": 10])
     let later = Timestamp(microseconds: LocalEngine.start.microseconds + 500 * Limits.second)
@@ -53,7 +53,7 @@ import Testing
     #expect(try third.state("p")?["fired"] == ["a@500"])
   }
 
-  @Test func forgettingDeletesTimers() throws {
+  @Test func `forgetting deletes timers`() throws {
     let engine = try engine()
     try engine.send("set", ["name": "a", "seconds": 10])
     try engine.send("forget")
@@ -62,7 +62,7 @@ import Testing
     #expect(try engine.state("p") == nil)
   }
 
-  @Test func whatATimersEventSendsIsAppliedBeforeTheNextTimer() throws {
+  @Test func `a message of a timer's event is applied before the next timer`() throws {
     let engine = try Engine([
       "p":
         "rule 'go' { on = 'go', run = function(e) timer.set('a', now() + 10, 'a') timer.set('b', now() + 10.5, 'b') end } "

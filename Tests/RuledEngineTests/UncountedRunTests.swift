@@ -22,7 +22,7 @@ import Testing
     """
   private static let witness = "rule 'r' { on = 'inner', run = function(e, s) s.seen = (s.seen or 0) + e.data.n end }"
 
-  @Test func aLongEventHasTheOutcomeOfAShortOne() throws {
+  @Test func `a long event has the outcome of a short one`() throws {
     let short = try Engine(["p": Self.plugin, "w": Self.witness]),
       long = try Engine(["p": Self.plugin, "w": Self.witness])
     for round in 1...3 {
@@ -37,7 +37,7 @@ import Testing
     #expect(try long.stored(.effect).count == short.stored(.effect).count)
   }
 
-  @Test func anEventThatSpendsTooMuchIsStoppedOnceAndThreeOfThemSuspendThePlugin() throws {
+  @Test func `an event that spends too much is stopped once, and three of them suspend the plugin`() throws {
     let engine = try Engine(["p": Self.plugin, "w": Self.witness])
     for _ in 1...3 {
       let outcome = try engine.send("go", ["spin": 2_000_000_000])

@@ -18,11 +18,11 @@ import Testing
       (#""é\/\n""#, #""\u00e9/\u000a""#), (#"{"a":null,"b":2}"#, #"{"b":2}"#), ("1e3", "1000"),
       ("9223372036854775808", "9.223372036854775808e18"), ("0.1", "1e-1"),
     ])
-  func `what means the same has the same digest`(left: String, right: String) throws {
+  func `values that mean the same have the same digest`(left: String, right: String) throws {
     #expect(try digest(left) == digest(right))
   }
 
-  @Test func `what means something else has another digest`() throws {
+  @Test func `values that mean something else have another digest`() throws {
     let texts = [
       "{}", "[]", "null", "0", "1", "-1", "0.5", "true", "false", #""""#, #""1""#, "[1]", "[1,2]", "[2,1]", "[[1],2]",
       #"{"a":1}"#, #"{"a":2}"#, #"{"b":1}"#, #"{"a":{"b":1}}"#, #"{"a":1,"b":2}"#, #"{"a":2,"b":1}"#, "[null]", "[{}]",

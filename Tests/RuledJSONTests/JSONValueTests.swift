@@ -20,7 +20,7 @@ import Testing
     ("1e999", 0), ("+1", 0), ("NaN", 0), ("'a'", 0), ("[", 0), ("\u{FEFF}1", 0), ("\"\\u12g4\"", 0),
     ("{\"a\":1}\n{}", 8), ("[1,\n2,\n\"x\\y\"]", 7), ("{\"a\":\n[nul]}", 7), ("{\"a\":[1,2}", 9), ("[1,\n\"a]", 4),
   ])
-  func `What is not JSON is an error with the place of the byte or token`(text: String, offset: Int) {
+  func `Text that is not JSON is an error with the place of the byte or token`(text: String, offset: Int) {
     let error = #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
     #expect(error?.offset == offset, "\(text): \(error?.description ?? "")")
   }

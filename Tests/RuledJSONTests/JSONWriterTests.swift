@@ -36,7 +36,7 @@ import Testing
         + #""at":"1970-01-01T00:00:01.500Z","q\"":[1, 2]}"#)
   }
 
-  @Test func `what others append is a value like any other`() {
+  @Test func `text that others append is a value like any other`() {
     let (buffer, quoted) = (ByteBuffer(), ByteBuffer())
     quoted.append(jsonString: "n")
     var writer = JSONWriter(buffer)

@@ -35,6 +35,7 @@ import Testing
     let results = ByteBuffer()
     for index in 4...6 { JournalRecord.write(part(index), into: results) }
     view.results = results.bytes
+    if Bool.random(using: &random) { view.plugins = part(8) }
     if origin == .timer || origin == .retry { (view.plugin, view.timer) = (part(7), part(8)) }
     view.consequences = Bool.random(using: &random) ? 0 : UInt32.random(in: 1 ... .max, using: &random)
     let digests = ByteBuffer()
@@ -52,18 +53,21 @@ import Testing
     var random = SeededRandom(seed: 16)
     let plain = ByteBuffer()
     var codec = EntryCodec()
-    var expected: [JournalEntry] = []
+    var expected: [(entry: JournalEntry, plugins: [UInt8]?)] = []
     var sequence: UInt64 = 0
     for _ in 0..<500 {
       sequence += UInt64.random(in: 1...3, using: &random)
       Self.withView(&random, sequence) { view in
         codec.write(view, into: plain)
-        expected.append(view.entry)
+        expected.append((view.entry, view.plugins.map { Array($0) }))
       }
     }
     var reader = BlockReader(plain.bytes)
     var again = EntryCodec()
-    for entry in expected { #expect(again.read(&reader)?.entry == entry) }
+    for (entry, plugins) in expected {
+      let view = again.read(&reader)
+      #expect(view?.entry == entry && view?.plugins.map { Array($0) } == plugins)
+    }
     #expect(reader.isAtEnd)
     // whatever is left of damaged bytes, reading them ends
     for end in stride(from: 0, to: plain.count, by: 371) {
@@ -75,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `what entries have in common is stored once, wherever their subject is`() throws {
+  @Test func `common parts of entries are stored once, wherever their subject is`() throws {
     let plain = ByteBuffer()
     var codec = EntryCodec()
     let texts = (1...100).map { number in

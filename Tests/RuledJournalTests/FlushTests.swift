@@ -68,7 +68,7 @@ import Testing
       try rig.flush()
       rig.files.fail(after: moment)
       for number in 0..<200 { try rig.send("user:\(number % 7)", "\"\(String(repeating: "x", count: 400))\"") }
-      // the process dies while the journal is written: what was flushed is still in the log
+      // the process dies while the journal is written: the flushed entries are still in the log
       try rig.store.seal()
       rig.journal.consume(rig.store.loggedCommits[0])
       rig.files.mend()
@@ -161,7 +161,7 @@ import Testing
     #expect(try rig.entries(of: rig.tools).dropLast() == before[...])
     #expect(try JournalFile(path, SystemFiles()).isComplete)
     #expect(try JournalFile(JournalFiles.path(31, in: rig.journal.folder), SystemFiles()).blocks.count == 1)
-    // what is written anew is in today's layout
+    // a rewritten block is in today's layout
     try rig.forget("user:1")
     try rig.flush()
     try rig.journal.erase(from: rig.store) { true }
@@ -170,7 +170,7 @@ import Testing
     #expect(try rig.files(with: "user:1").isEmpty)
   }
 
-  @Test func `what happened while the journal was off is a gap`() throws {
+  @Test func `events of the time when the journal was off are a gap`() throws {
     let rig = try JournalRig()
     try rig.send("a")
     rig.changeWithoutJournal(10)
@@ -180,7 +180,8 @@ import Testing
     #expect(try rig.entries().map(\.sequence) == [1, 12])
   }
 
-  @Test func `whoever reads what came last begins close to it, and finds what a reading from the start finds`() throws {
+  @Test func `a reader of the last entries begins close to them, and finds the same as a reader from the start`() throws
+  {
     let rig = try JournalRig()
     for number in 0..<2_000 {
       try rig.send("user:\(number % 7)", hasID: number % 3 > 0)

@@ -14,7 +14,6 @@ final class InterruptedFiles: FileSystem {
   /// Lets so many further calls that write succeed, and fails all after them.
   func fail(after count: Int) { left.store(count, ordering: .relaxed) }
 
-  /// Fails nothing any more.
   func mend() { left.store(.max, ordering: .relaxed) }
 
   fileprivate func check(_ path: String) throws(StoreError) {

@@ -179,7 +179,6 @@ final class JournalRig {
   }
 }
 
-/// Texts as buffers.
 struct ByteBuffers {
   private let buffers: [ByteBuffer]
 

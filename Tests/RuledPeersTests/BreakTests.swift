@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 import RuledThreads
 import TestSupport
 import Testing
@@ -172,8 +173,8 @@ private final class LaterNode: ConnectionOwner, @unchecked Sendable {  // confin
   func open(on loop: PeerLoop, at address: NodeAddress, kind: UInt8) {
     loop.post { [self] loop in
       self.kind = kind
-      address.resolve(on: loop) { [self] addresses, _ in
-        try? PeerConnection.open(on: loop, settings, to: "b", at: addresses[0], owner: self) { connection = $0 }
+      address.resolve(on: loop.events) { [self] addresses, _ in
+        connection = try? PeerConnection.open(on: loop, settings, to: "b", at: addresses[0], owner: self)
       }
     }
   }

@@ -69,7 +69,6 @@ final class Socket: Sendable {
 
   deinit { close() }
 
-  /// Two ends.
   static func pair() -> (near: Socket, far: Int32) {
     var pair: [Int32] = [-1, -1]
     precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0, &pair) == 0)

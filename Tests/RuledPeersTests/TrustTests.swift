@@ -61,7 +61,7 @@ import Testing
     #expect(rig.waitForLink())
   }
 
-  @Test func `what is no certificate is refused with the file's name`() {
+  @Test func `a file that is no certificate is refused by its name`() {
     let paths = ["a/node.pem", "a/node.key", "authority.pem"].map(certificates.path)
     #expect(throws: Never.self) { try PeerIdentity(certificate: paths[0], key: paths[1], authority: paths[2]) }
     for wrong in 0..<3 {
@@ -97,6 +97,6 @@ import Testing
     let error = #expect(throws: PeerError.self) {
       try PeerListener(on: rig.b, at: address, settings) { _, _, _ in "" }
     }
-    #expect(error?.description == "listen: address already in use")
+    #expect(error?.description == "bind: Address already in use")
   }
 }

@@ -61,7 +61,9 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `what comes is the beginning of what was sent, and all of it without a break`(seed: UInt64) throws {
+  func `the bytes that arrive are the beginning of those that were sent, and all of them without a break`(seed: UInt64)
+    throws
+  {
     let rig = try PeerRig()
     var random = SeededRandom(seed: seed)
     var broken = 0

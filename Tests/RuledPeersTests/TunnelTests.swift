@@ -41,7 +41,7 @@ import Testing
     #expect(rig.clients.items[0].socket.receive(5) == "GET /")
   }
 
-  @Test func `what a client sends can't say who it is`() throws {
+  @Test func `the bytes of a client can't say who the client is`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let (client, daemon) = try rig.tunnel()

@@ -170,7 +170,7 @@ import Testing
     }
     left.merge(right)
     var (expected, merged) = (try report(whole).objectValue ?? [:], try report(left).objectValue ?? [:])
-    // Of what is equally common, the merged report may list other examples.
+    // Of equally common changes, the merged report may list others.
     for name in ["most_changed", "decisions"] { (expected[name], merged[name]) = (nil, nil) }
     #expect(expected == merged)
     #expect(left.result.outcomes == whole.result.outcomes)

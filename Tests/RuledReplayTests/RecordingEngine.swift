@@ -93,6 +93,14 @@ final class RecordingEngine {
     note(.message)
   }
 
+  /// Delivers all messages that wait for a subject, in order.
+  func deliver(to subject: String) throws {
+    try commit()
+    while let index = waiting.firstIndex(where: { $0.subject.elementsEqual(subject.utf8) }) {
+      if try evaluator.deliver(waiting.remove(at: index)) { note(.message) }
+    }
+  }
+
   /// Advances the clock and fires the timers that are due then, with a chance not all in time.
   func advance(microseconds: Int64, _ random: inout SeededRandom) throws {
     try commit()
@@ -119,7 +127,6 @@ final class RecordingEngine {
     }
   }
 
-  /// Erases a subject.
   func forget(_ subject: String) throws {
     try commit()
     try evaluator.forget(subject)

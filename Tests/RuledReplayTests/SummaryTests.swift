@@ -62,10 +62,10 @@ import Testing
     ("instructions > 100", 100, false),
     ("  changed  >  2.5 % ", 0.025, true),
   ])
-  func `a condition is a measure and a share or a count`(text: String, limit: Double, isShare: Bool) throws {
+  func `a condition is a measure and a fraction or a count`(text: String, limit: Double, isFraction: Bool) throws {
     let condition = try FailCondition(text)
     #expect(condition.limit == limit)
-    #expect(condition.isShare == isShare)
+    #expect(condition.isFraction == isFraction)
   }
 
   @Test(arguments: [

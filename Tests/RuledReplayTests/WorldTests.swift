@@ -155,7 +155,7 @@ import Testing
       for round in 0..<3 {
         for number in 0..<2 { try engine.send(event("a", 10 * round + number)) }
         try engine.commit()
-        // What is sent now waits while the next event happens.
+        // A message that is sent now waits while the next event happens.
         if round == 2 { break }
         try engine.send(event("a", 10 * round + 5))
         while engine.waitingCount > 0 { try engine.deliver(&random) }

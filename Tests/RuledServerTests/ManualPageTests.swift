@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import Testing
 
+@testable import RuledDelivery
 @testable import RuledServer
 
 /// Holds the manual pages and completions of the programs that have no commands against their options; those of rulectl are made from them.

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import Testing
 
 @testable import RuledServer
@@ -7,14 +8,14 @@ import Testing
   @Test(arguments: [
     ["--rules", "r", "--store", "memory:", "--socket", "s"], ["--rules=r", "--store=memory:", "--socket=s"],
     ["--ru", "r", "--st", "memory:", "--so=s"], ["-r", "r", "-smemory:", "-Ss", "--"],
-  ]) func anOptionMayBeWrittenInEveryWayOfGetopt(words: [String]) throws {
+  ]) func `an option may be written in every way of getopt`(words: [String]) throws {
     let configuration = try ServeOptions(words).configuration()
     #expect(configuration.rules == "r")
     #expect(configuration.store == .memory)
     #expect(configuration.socket == "s")
   }
 
-  @Test func flagsMayStandTogether() throws {
+  @Test func `flags may stand together`() throws {
     let options = try ServeOptions(["-hV", "--chec", "--cl", "manual"])
     #expect(options.showsHelp && options.showsVersion && options.checks && options.hasManualClock)
   }
@@ -22,7 +23,7 @@ import Testing
   @Test(arguments: [
     ["--c", "x"], ["--s=x"], ["--check=1"], ["--rules"], ["--rules="], ["-x"], ["--nothing"], ["--", "word"], ["word"],
     ["-"], ["--clock", "auto"],
-  ]) func whatIsNoOptionIsRefused(words: [String]) {
+  ]) func `a word that is no option is refused`(words: [String]) {
     #expect(throws: StartError.self) { try ServeOptions(words) }
   }
 }

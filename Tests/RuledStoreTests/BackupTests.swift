@@ -197,7 +197,7 @@ import Testing
     #expect(access(folder("new"), F_OK) != 0)
   }
 
-  @Test func `what finishes a restore is in the store`() throws {
+  @Test func `the last writes of a restore are in the new store, and not in the backup`() throws {
     let store = try open(live)
     try store.put("ra", "1")
     try backUp(store, second: 1)

@@ -81,7 +81,7 @@ import Testing
       #expect(seen.isDisjoint(with: unreadable))
       let missing = Set((0..<Self.count).map(Self.key)).subtracting(seen)
       #expect(missing.isSuperset(of: unreadable))
-      // Where two damaged blocks lie near each other, what stands between them may be passed over too.
+      // Where two damaged blocks lie near each other, keys between them may be passed over too.
       if stretches.count == blocks { #expect(missing == unreadable) }
       for key in missing {
         #expect(key.withView { key in stretches.contains { $0.mayHold(key) } })
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `what the log holds of a damaged stretch is found, and what it removed is not`() throws {
+  @Test func `keys of a damaged stretch are found in the log, and those that it removed are not`() throws {
     let store = try damagedStore(seed: 7, blocks: 1)
     defer { try? store.close() }
     let unreadable = (0..<Self.count).filter { (try? store.value(Self.key($0))) == nil }

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `what root writes into a store belongs to the owner of its folder`() throws {
+  @Test func `files that root writes into a store belong to the owner of its folder`() throws {
     try open { _ in }
     for file in try BackupFiles.list(folder("store")) { #expect(try owner(file.name) == daemon, "\(file.name)") }
     #expect(try owner("log") == daemon)

@@ -4,7 +4,6 @@ import TestSupport
 
 /// The model of a store: its pairs in a dictionary.
 struct ModelStore {
-  /// The pairs.
   private(set) var values: [[UInt8]: [UInt8]] = [:]
 
   /// Makes a few random writes, the same ones in `set` and here.

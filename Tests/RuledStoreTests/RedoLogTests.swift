@@ -34,7 +34,7 @@ import Testing
 
   /// Writes of records and of remembered outcomes, which the flush thread puts into separate files.
   @Test(arguments: [1, 700, 100_000], ["ra", "d2107a"])
-  func `what was committed is there after a crash`(size: Int, kind: String) throws {
+  func `commits are there after a crash`(size: Int, kind: String) throws {
     let store = try unflushed(live)
     for round in 0..<60 { try store.put("\(kind)\(round)", String(repeating: "a", count: size)) }
     #expect(try store.text("\(kind)7")?.utf8.count == size)
@@ -281,7 +281,9 @@ import Testing
     #expect(try crashed("reopened").pairs().map { String(decoding: $0.key, as: UTF8.self) } == ["ra", "rd"])
   }
 
-  @Test func `what is appended while others sync is committed by its own sync, and is there after a crash`() throws {
+  @Test func `a batch that is appended while others sync is committed by its own sync, and is there after a crash`()
+    throws
+  {
     let store = try unflushed(live)
     let writers = 2
     let rounds = 3_000

@@ -42,7 +42,6 @@ struct Pair: Equatable {
 }
 
 extension WriteSet {
-  /// Puts arrays.
   func put(_ key: [UInt8], _ value: [UInt8]) {
     key.withView { key in value.withView { put(key, $0) } }
   }

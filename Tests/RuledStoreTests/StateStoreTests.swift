@@ -62,7 +62,7 @@ struct StateStoreTests {
     }
   }
 
-  @Test func `what is closed says so`() throws {
+  @Test func `a closed store says so`() throws {
     let folder = TemporaryFolder()
     for store in [MemoryStore(), try RocksStore(path: folder.path)] as [any StateStore] {
       try store.close()

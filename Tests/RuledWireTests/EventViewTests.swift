@@ -17,8 +17,8 @@ struct EventViewTests {
 
   private func text(_ bytes: ByteView?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-  @Test("An event's attributes are what was sent")
-  func attributes() throws {
+  @Test
+  func `An event's attributes are what was sent`() throws {
     let params = #"""
       { "type":"app.l\u0061unched","subject":"device:ü","id":"3f","source":"ios","specversion":"1.0",
       "time":"2025-11-10T12:34:56.789Z","data" : {"a": [1.0, "}"]} ,"traceparent":"00","weight":2,"on":true,"dryrun":true,
@@ -43,8 +43,8 @@ struct EventViewTests {
     }
   }
 
-  @Test("An event of type and subject alone has no id, no time, no data and an empty source")
-  func leastEvent() throws {
+  @Test
+  func `An event of type and subject alone has no id, no time, no data and an empty source`() throws {
     try Wire.request("event", #"{"type":"t","subject":"s","id":null,"time":null,"data":null,"x":null}"#) { request in
       let event = try EventView(request)
       #expect(event.id == nil && event.time == nil && event.data == nil)
@@ -53,8 +53,8 @@ struct EventViewTests {
     }
   }
 
-  @Test("What says whether there are extensions agrees with the walk over them, whatever the event has")
-  func extensionsOfRandomEvents() throws {
+  @Test
+  func `The check for extensions agrees with the walk over them, whatever the event has`() throws {
     var random = SeededRandom(seed: 13)
     let members = [
       #""datacontenttype":"text/plain""#, #""dataschema":"a""#, #""data_base64":"AA==""#, #""data_base64":null"#,
@@ -73,55 +73,51 @@ struct EventViewTests {
     }
   }
 
-  @Test("Data may be any JSON value", arguments: ["0", "\"\"", "[]", "{}", "false", "1e3", "[null]"])
-  func anyData(data: String) throws {
+  @Test(arguments: ["0", "\"\"", "[]", "{}", "false", "1e3", "[null]"])
+  func `Data may be any JSON value`(data: String) throws {
     try Wire.request("event", "{\"data\":\(data),\"type\":\"t\",\"subject\":\"s\"}") { request in
       let event = try EventView(request)
       #expect(text(event.dataText) == data)
     }
   }
 
-  @Test(
-    "What is wrong is named by its path",
-    arguments: [
-      (#""type":"""#, "params.type"), (#""type":null"#, "params.type"), (#""type":1"#, "params.type"),
-      (#""type":"a\nb""#, "params.type"), (#""type":"\u0000""#, "params.type"),
-      (#""subject":"\u007f""#, "params.subject"),
-      (#""subject":"\u0085""#, "params.subject"), ("\"subject\":\"a\u{9F}\"", "params.subject"),
-      (#""subject":{}"#, "params.subject"), (#""subject":"""#, "params.subject"),
-      (#""id":"""#, "params.id"), (#""id":7"#, "params.id"), (#""id":"\t""#, "params.id"),
-      (#""source":1"#, "params.source"), (#""source":"\u001f""#, "params.source"),
-      (#""specversion":"0.3""#, "params.specversion"), (#""specversion":1.0"#, "params.specversion"),
-      (#""time":"yesterday""#, "params.time"), (#""time":1"#, "params.time"), (#""time":"""#, "params.time"),
-      (#""data":1,"data_base64":"AA==""#, "params.data_base64"), (#""data_base64":"A""#, "params.data_base64"),
-      (#""data_base64":"A===""#, "params.data_base64"), (#""data_base64":"A=A=""#, "params.data_base64"),
-      (#""data_base64":"AA-_""#, "params.data_base64"), (#""data_base64":1"#, "params.data_base64"),
-      (#""datacontenttype":1"#, "params.datacontenttype"), (#""dataschema":{}"#, "params.dataschema"),
-      (#""dryrun":1"#, "params.dryrun"), (#""explain":"true""#, "params.explain"),
-      (#""wait":"all""#, "params.wait"), (#""wait":true"#, "params.wait"),
-      (#""myExt":1"#, "params.myExt"), (#""a_b":1"#, "params.a_b"), (#""":1"#, "params[\"\"]"),
-      (#""a.b":1"#, "params[\"a.b\"]"),
-      ("\"\(EventViewTests.name(65))\":1", "params[\"\(EventViewTests.name(64))…\"]"),
-      (#""ext":{}"#, "params.ext"), (#""ext":[1]"#, "params.ext"),
-    ])
-  func faults(members: String, path: String) throws {
+  @Test(arguments: [
+    (#""type":"""#, "params.type"), (#""type":null"#, "params.type"), (#""type":1"#, "params.type"),
+    (#""type":"a\nb""#, "params.type"), (#""type":"\u0000""#, "params.type"),
+    (#""subject":"\u007f""#, "params.subject"),
+    (#""subject":"\u0085""#, "params.subject"), ("\"subject\":\"a\u{9F}\"", "params.subject"),
+    (#""subject":{}"#, "params.subject"), (#""subject":"""#, "params.subject"),
+    (#""id":"""#, "params.id"), (#""id":7"#, "params.id"), (#""id":"\t""#, "params.id"),
+    (#""source":1"#, "params.source"), (#""source":"\u001f""#, "params.source"),
+    (#""specversion":"0.3""#, "params.specversion"), (#""specversion":1.0"#, "params.specversion"),
+    (#""time":"yesterday""#, "params.time"), (#""time":1"#, "params.time"), (#""time":"""#, "params.time"),
+    (#""data":1,"data_base64":"AA==""#, "params.data_base64"), (#""data_base64":"A""#, "params.data_base64"),
+    (#""data_base64":"A===""#, "params.data_base64"), (#""data_base64":"A=A=""#, "params.data_base64"),
+    (#""data_base64":"AA-_""#, "params.data_base64"), (#""data_base64":1"#, "params.data_base64"),
+    (#""datacontenttype":1"#, "params.datacontenttype"), (#""dataschema":{}"#, "params.dataschema"),
+    (#""dryrun":1"#, "params.dryrun"), (#""explain":"true""#, "params.explain"),
+    (#""wait":"all""#, "params.wait"), (#""wait":true"#, "params.wait"),
+    (#""myExt":1"#, "params.myExt"), (#""a_b":1"#, "params.a_b"), (#""":1"#, "params[\"\"]"),
+    (#""a.b":1"#, "params[\"a.b\"]"),
+    ("\"\(EventViewTests.name(65))\":1", "params[\"\(EventViewTests.name(64))…\"]"),
+    (#""ext":{}"#, "params.ext"), (#""ext":[1]"#, "params.ext"),
+  ])
+  func `A wrong member is named by its path`(members: String, path: String) throws {
     #expect(try fault(members) == path)
   }
 
-  @Test(
-    "What the rules allow is accepted",
-    arguments: [
-      #""data":null,"data_base64":"AAA=""#, #""data_base64":null,"data":1"#, #""data_base64":"""#, #""source":"""#,
-      #""knativekafkapartition":"x""#, "\"\(EventViewTests.name(64))\":1", #""0":1.5"#, #""specversion":"1.0""#,
-      #""wait":null"#, #""dryrun":null"#,
-      #""id":"\u00a0""#, #""time":"2025-11-10T12:34:60+01:00""#, "\"subject\":\"é\u{A0}\"",
-    ])
-  func allowed(members: String) throws {
+  @Test(arguments: [
+    #""data":null,"data_base64":"AAA=""#, #""data_base64":null,"data":1"#, #""data_base64":"""#, #""source":"""#,
+    #""knativekafkapartition":"x""#, "\"\(EventViewTests.name(64))\":1", #""0":1.5"#, #""specversion":"1.0""#,
+    #""wait":null"#, #""dryrun":null"#,
+    #""id":"\u00a0""#, #""time":"2025-11-10T12:34:60+01:00""#, "\"subject\":\"é\u{A0}\"",
+  ])
+  func `Members that the rules allow are accepted`(members: String) throws {
     #expect(try fault(members) == nil)
   }
 
-  @Test("Type and subject are required, and 256 bytes are the most")
-  func requiredAndLength() throws {
+  @Test
+  func `Type and subject are required, and 256 bytes are the most`() throws {
     func check(_ params: String) throws -> String? {
       try Wire.fault("event", params) { (request) throws(RequestError) in try EventView(request) }
     }

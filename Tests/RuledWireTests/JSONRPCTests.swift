@@ -6,8 +6,8 @@ import Testing
 
 @Suite("JSON-RPC 2.0")
 struct JSONRPCTests {
-  @Test("The calls of the specification's examples are read as calls")
-  func callsOfTheSpecification() {
+  @Test
+  func `The calls of the specification's examples are read as calls`() {
     #expect(
       Wire.reply(to: #"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#)
         == #"{"jsonrpc":"2.0","id":1,"result":["subtract",[42, 23]]}"#)
@@ -22,25 +22,23 @@ struct JSONRPCTests {
         == #"{"jsonrpc":"2.0","id":"1","result":["foobar",{}]}"#)
   }
 
-  @Test(
-    "The errors of the specification's examples are answered as it says",
-    arguments: [
-      (#"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]"#, ["-32700 null"]),
-      (#"{"jsonrpc": "2.0", "method": 1, "params": "bar"}"#, ["-32600 null"]),
-      (
-        #"[ {"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"}, {"jsonrpc": "2.0", "method" ]"#,
-        ["-32700 null"]
-      ),
-      ("[]", ["-32600 null"]),
-      ("[1]", ["-32600 null"]),
-      ("[1,2,3]", ["-32600 null", "-32600 null", "-32600 null"]),
-    ])
-  func errorsOfTheSpecification(line: String, errors: [String]) throws {
+  @Test(arguments: [
+    (#"{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]"#, ["-32700 null"]),
+    (#"{"jsonrpc": "2.0", "method": 1, "params": "bar"}"#, ["-32600 null"]),
+    (
+      #"[ {"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"}, {"jsonrpc": "2.0", "method" ]"#,
+      ["-32700 null"]
+    ),
+    ("[]", ["-32600 null"]),
+    ("[1]", ["-32600 null"]),
+    ("[1,2,3]", ["-32600 null", "-32600 null", "-32600 null"]),
+  ])
+  func `The errors of the specification's examples are answered as it says`(line: String, errors: [String]) throws {
     #expect(try Wire.errors(line) == errors)
   }
 
-  @Test("The specification's mixed batch is answered in its order, without its notification")
-  func mixedBatch() throws {
+  @Test
+  func `The specification's mixed batch is answered in its order, without its notification`() throws {
     let batch = #"""
       [ {"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"},
         {"jsonrpc": "2.0", "method": "notify_hello", "params": [7]},
@@ -55,55 +53,53 @@ struct JSONRPCTests {
     #expect(reply.hasSuffix(#"{"jsonrpc":"2.0","id":"9","result":["get_data",{}]}]"#))
   }
 
-  @Test("A batch of notifications gets no answer")
-  func batchOfNotifications() {
+  @Test
+  func `A batch of notifications gets no answer`() {
     let batch = #"[{"jsonrpc":"2.0","method":"a","params":[1]},{"jsonrpc":"2.0","method":"b","params":[7]}]"#
     #expect(Wire.reply(to: batch) == nil)
   }
 
-  @Test(
-    "An id is echoed byte for byte",
-    arguments: [
-      "1.0", "1E+2", "-0", "0.10", #""\u0041""#, #""\/\"ü😀""#, "null", "\"\"", "18446744073709551615",
-      "18446744073709551616", "123456789012345678901234567890", "-123456789012345678901234567890",
-    ])
-  func idEcho(id: String) {
+  @Test(arguments: [
+    "1.0", "1E+2", "-0", "0.10", #""\u0041""#, #""\/\"ü😀""#, "null", "\"\"", "18446744073709551615",
+    "18446744073709551616", "123456789012345678901234567890", "-123456789012345678901234567890",
+  ])
+  func `An id is echoed byte for byte`(id: String) {
     #expect(
       Wire.reply(to: "{\"method\":\"x\" , \"id\" : \(id) ,\"jsonrpc\":\"2.0\"} \r")
         == "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"result\":[\"x\",{}]}")
   }
 
-  @Test(
-    "What is no request is told so, with its id where one can be told",
-    arguments: [
-      (#"{"jsonrpc":"2.0","method":"x","id":{}}"#, "-32600 null"),
-      (#"{"jsonrpc":"2.0","method":"x","id":[1]}"#, "-32600 null"),
-      (#"{"jsonrpc":"2.0","method":"x","id":true}"#, "-32600 null"),
-      (#"{"jsonrpc":"1.0","method":"x","id":4}"#, "-32600 4"),
-      (#"{"jsonrpc":2.0,"method":"x","id":4}"#, "-32600 4"),
-      (#"{"method":"x","id":4}"#, "-32600 4"),
-      (#"{"jsonrpc":"2.0","id":4}"#, "-32600 4"),
-      (#"{"jsonrpc":"2.0","method":null,"id":"é"}"#, "-32600 é"),
-      (#"{"jsonrpc":"2.0","method":"x","params":7,"id":4}"#, "-32600 4"),
-      (#"{"jsonrpc":"2.0","method":"x","params":null,"id":4}"#, "-32600 4"),
-      (#"{"jsonrpc":"2.0","method":"x","params":"bar"}"#, "-32600 null"),
-      ("7", "-32600 null"), ("null", "-32600 null"), ("\"x\"", "-32600 null"), ("{}", "-32600 null"),
-      ("", "-32700 null"), ("{", "-32700 null"), ("nul", "-32700 null"), ("{} {}", "-32700 null"),
-      ("[1,]", "-32700 null"), ("01", "-32700 null"), ("\"\u{1}\"", "-32700 null"), (#""\ud800""#, "-32700 null"),
-    ])
-  func invalidRequests(line: String, error: String) throws {
+  @Test(arguments: [
+    (#"{"jsonrpc":"2.0","method":"x","id":{}}"#, "-32600 null"),
+    (#"{"jsonrpc":"2.0","method":"x","id":[1]}"#, "-32600 null"),
+    (#"{"jsonrpc":"2.0","method":"x","id":true}"#, "-32600 null"),
+    (#"{"jsonrpc":"1.0","method":"x","id":4}"#, "-32600 4"),
+    (#"{"jsonrpc":2.0,"method":"x","id":4}"#, "-32600 4"),
+    (#"{"method":"x","id":4}"#, "-32600 4"),
+    (#"{"jsonrpc":"2.0","id":4}"#, "-32600 4"),
+    (#"{"jsonrpc":"2.0","method":null,"id":"é"}"#, "-32600 é"),
+    (#"{"jsonrpc":"2.0","method":"x","params":7,"id":4}"#, "-32600 4"),
+    (#"{"jsonrpc":"2.0","method":"x","params":null,"id":4}"#, "-32600 4"),
+    (#"{"jsonrpc":"2.0","method":"x","params":"bar"}"#, "-32600 null"),
+    ("7", "-32600 null"), ("null", "-32600 null"), ("\"x\"", "-32600 null"), ("{}", "-32600 null"),
+    ("", "-32700 null"), ("{", "-32700 null"), ("nul", "-32700 null"), ("{} {}", "-32700 null"),
+    ("[1,]", "-32700 null"), ("01", "-32700 null"), ("\"\u{1}\"", "-32700 null"), (#""\ud800""#, "-32700 null"),
+  ])
+  func `A value that is no request is answered with an error, and with its id where it has one`(
+    line: String, error: String
+  ) throws {
     #expect(try Wire.errors(line) == [error])
   }
 
-  @Test("Of a repeated member the last counts, and an escaped name is that name")
-  func repeatedMembers() {
+  @Test
+  func `Of a repeated member the last counts, and an escaped name is that name`() {
     #expect(
       Wire.reply(to: #"{"jsonrpc":"1","method":"a","id":1,"\u006ason\u0072pc":"2.0","method":"b","\u0069d":2}"#)
         == #"{"jsonrpc":"2.0","id":2,"result":["b",{}]}"#)
   }
 
-  @Test("Every method of the protocol is known by its name, and no other is")
-  func methods() throws {
+  @Test
+  func `Every method of the protocol is known by its name, and no other is`() throws {
     for method in Method.allCases where method != .unknown {
       #expect(try Wire.request("\(method.name)", "{}") { $0.method } == method)
     }
@@ -116,8 +112,8 @@ struct JSONRPCTests {
     #expect(error.message.utf8.count < 200)
   }
 
-  @Test("Invalid UTF-8 is a parse error wherever it stands")
-  func invalidUTF8() throws {
+  @Test
+  func `Invalid UTF-8 is a parse error wherever it stands`() throws {
     for bad in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]] {
       let line = Array(#"{"jsonrpc":"2.0","method":"x","id":""#.utf8) + bad + Array("\"}".utf8)
       let reply = try #require(Wire.reply(to: line))
@@ -126,8 +122,8 @@ struct JSONRPCTests {
     }
   }
 
-  @Test("A line may nest 64 deep and no deeper, whether the innermost container is empty or not")
-  func depth() throws {
+  @Test
+  func `A line may nest 64 deep and no deeper, whether the innermost container is empty or not`() throws {
     for inner in ["", "1", "\"[\"", "[]", "{}", "[1]"] {
       for (open, close) in [("[", "]"), ("{\"a\":", "}")] where open == "[" || !inner.isEmpty {
         let innerDepth = inner.hasPrefix("[") || inner == "{}" ? 1 : 0
@@ -142,8 +138,8 @@ struct JSONRPCTests {
     }
   }
 
-  @Test("Depth is counted the same by a parser that has seen a line that was too deep")
-  func depthAfterDepth() throws {
+  @Test
+  func `Depth is counted the same by a parser that has seen a line that was too deep`() throws {
     let parser = RequestParser()
     let deep = Array(String(repeating: "[", count: 65).utf8) + Array(String(repeating: "]", count: 65).utf8)
     let plain = Array(#"{"jsonrpc":"2.0","method":"x","id":1}"#.utf8)
@@ -162,8 +158,8 @@ struct JSONRPCTests {
     }
   }
 
-  @Test("A byte order mark before a request is named")
-  func byteOrderMark() throws {
+  @Test
+  func `A byte order mark before a request is named`() throws {
     let line = "\u{FEFF}" + #"{"jsonrpc":"2.0","id":1,"method":"health"}"#
     #expect(try Wire.errors(line) == ["-32700 null"])
     #expect(Wire.reply(to: line)?.contains("byte order mark") == true)

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Mutated input")
 struct MutationTests {
-  @Test("Nothing traps, and two parsers agree on what is JSON and what it holds")
-  func mutations() throws {
+  @Test
+  func `Nothing traps, and two parsers agree on what is JSON and what it holds`() throws {
     let seeds = try Seeds.lines()
     try #require(seeds.count > 10)
     var random = SeededRandom(seed: 11)
@@ -37,7 +37,7 @@ struct MutationTests {
   }
 
   private func check(_ line: [UInt8], _ parser: RequestParser) {
-    // What stands behind a line must not change what it is: digits would make a number longer, a quote end a string.
+    // The bytes behind a line must not change its meaning: digits would make a number longer, a quote end a string.
     let padded = line + [UInt8](repeating: line.count.isMultiple(of: 2) ? 0x31 : 0x22, count: 64)
     padded.withView { buffer in
       let bytes = buffer.extracting(..<line.count)

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Params of the other methods")
 struct ParamsTests {
-  @Test("A query's name, subject and arguments come as sent")
-  func query() throws {
+  @Test
+  func `A query's name, subject and arguments come as sent`() throws {
     try Wire.request("query", #"{"name":"onboarding.stamps","subject":"user:1","args":{"n" : 1.0}}"#) { request in
       let query = try QueryParams(request)
       #expect(query.plugin.equals("onboarding"))
@@ -22,26 +22,26 @@ struct ParamsTests {
     }
   }
 
-  @Test(
-    "A member that a method does not read is an error that names the nearest one",
-    arguments: [
-      ("watch", #"{"sujbect":"s"}"#, "params.sujbect: is unknown; did you mean “subject”?"),
-      ("subjects", #"{"limit":1,"frm":"a"}"#, "params.frm: is unknown; known are prefix, after, limit"),
-      ("state", #"{"subject":"s","plugins":null}"#, "params.plugins: is unknown; did you mean “plugin”?"),
-      ("health", #"{"x":1}"#, "params.x: is unknown; there are none"),
-      ("query", #"{"name":"p.q","arg":{}}"#, "params.arg: is unknown; did you mean “args”?"),
-      ("clock", #"{"advanced":"1s"}"#, "params.advanced: is unknown; did you mean “advance”?"),
-      ("drop", #"{"":1}"#, #"params[""]: is unknown; known are parked, plugin"#),
-    ])
-  func unknownMembers(_ method: String, _ params: String, _ message: String) throws {
+  @Test(arguments: [
+    ("watch", #"{"sujbect":"s"}"#, "params.sujbect: is unknown; did you mean “subject”?"),
+    ("subjects", #"{"limit":1,"frm":"a"}"#, "params.frm: is unknown; known are prefix, after, limit"),
+    ("state", #"{"subject":"s","plugins":null}"#, "params.plugins: is unknown; did you mean “plugin”?"),
+    ("health", #"{"x":1}"#, "params.x: is unknown; there are none"),
+    ("query", #"{"name":"p.q","arg":{}}"#, "params.arg: is unknown; did you mean “args”?"),
+    ("clock", #"{"advanced":"1s"}"#, "params.advanced: is unknown; did you mean “advance”?"),
+    ("drop", #"{"":1}"#, #"params[""]: is unknown; known are parked, plugin"#),
+  ])
+  func `A member that a method does not read is an error that names the nearest one`(
+    _ method: String, _ params: String, _ message: String
+  ) throws {
     let error = #expect(throws: RequestError.self) {
       try Wire.request(method, params) { _ = try ParamsReader($0) }
     }
     #expect(error?.code == .invalidParams && error?.message == message)
   }
 
-  @Test("Lists have 100 entries unless asked for otherwise")
-  func lists() throws {
+  @Test
+  func `Lists have 100 entries unless asked for otherwise`() throws {
     #expect(try Wire.request("subjects", #"{"prefix":"d","after":"x"}"#) { try SubjectsParams($0).limit } == 100)
     #expect(try Wire.request("parked", #"{"limit":1000}"#) { try ParkedParams($0).limit } == 1000)
     #expect(try Wire.request("parked", #"{"limit":7.0}"#) { try ParkedParams($0).limit } == 7)
@@ -52,8 +52,8 @@ struct ParamsTests {
     }
   }
 
-  @Test("A watch names subjects, plugins and where to go on")
-  func watch() throws {
+  @Test
+  func `A watch names subjects, plugins and where to go on`() throws {
     let params = #"{"subject":"s","prefix":"p","plugins":["a","b"],"after":12}"#
     let watch = try Wire.request("watch", params) { try WatchParams($0) }
     #expect(watch.subject == "s" && watch.prefix == "p" && watch.plugins == ["a", "b"] && watch.after == 12)
@@ -69,8 +69,8 @@ struct ParamsTests {
     #expect(try Wire.fault("unwatch", "{}") { (r) throws(RequestError) in try UnwatchParams(r) } == "params.watch")
   }
 
-  @Test("Parked events are chosen by id or by plugin, not by both")
-  func parkedSelection() throws {
+  @Test
+  func `Parked events are chosen by id or by plugin, not by both`() throws {
     func select(_ params: String) throws -> ParkedSelection {
       try Wire.request("retry", params) { try ParkedSelection($0) }
     }
@@ -84,8 +84,8 @@ struct ParamsTests {
     #expect(try fault(#"{"parked":"1","plugin":"a"}"#) == "params.plugin")
   }
 
-  @Test("Many labels are read, of repeated ones the last")
-  func manyLabels() throws {
+  @Test
+  func `Many labels are read, of repeated ones the last`() throws {
     let labels = (0..<5000).map { "\"a\($0)\":\"x\",\"a\($0)\":\"y\"" }.joined(separator: ",")
     try Wire.request("counters", "{\"labels\":{\(labels)}}") { request in
       let counters = try CountersParams(request)
@@ -94,8 +94,8 @@ struct ParamsTests {
     }
   }
 
-  @Test("Counters are chosen by prefix and labels")
-  func counters() throws {
+  @Test
+  func `Counters are chosen by prefix and labels`() throws {
     let params = #"{"prefix":"a","labels":{"day":"x","n":1.0,"gone":null,"day":"y"}}"#
     let counters = try Wire.request("counters", params) { try CountersParams($0) }
     #expect(counters.prefix == "a")
@@ -109,8 +109,8 @@ struct ParamsTests {
         == "params.labels")
   }
 
-  @Test("The clock is set or advanced")
-  func clock() throws {
+  @Test
+  func `The clock is set or advanced`() throws {
     func read(_ params: String) throws -> ClockParams { try Wire.request("clock", params) { try ClockParams($0) } }
     func fault(_ params: String) throws -> String? {
       try Wire.fault("clock", params) { (r) throws(RequestError) in try ClockParams(r) }
@@ -125,8 +125,8 @@ struct ParamsTests {
     }
   }
 
-  @Test("Every method refuses an array for its params")
-  func arrays() throws {
+  @Test
+  func `Every method refuses an array for its params`() throws {
     #expect(try Wire.fault("health", "[]") { (r) throws(RequestError) in try EmptyParams(r) } == "params")
     #expect(try Wire.fault("export", "[1]") { (r) throws(RequestError) in try SubjectParams(r) } == "params")
     #expect(try Wire.fault("query", "[]") { (r) throws(RequestError) in try QueryParams(r) } == "params")
@@ -134,8 +134,8 @@ struct ParamsTests {
     #expect(try Wire.fault("state", "{}") { (r) throws(RequestError) in try StateParams(r) } == "params.subject")
   }
 
-  @Test("What is asked of a cluster, and of which node")
-  func cluster() throws {
+  @Test
+  func `A request about a cluster may name a node`() throws {
     #expect(try Wire.request("cluster", "{}") { try ClusterParams($0) } == .show)
     #expect(try Wire.request("cluster_undrain", #"{"node":"a"}"#) { try ClusterParams($0) } == .undrain(node: "a"))
     #expect(

@@ -6,7 +6,6 @@ import Testing
 
 /// The lines of `Fuzz/wire/seeds.ndjson`, from which mutated input is made.
 enum Seeds {
-  /// Reads the lines.
   static func lines(file: StaticString = #filePath) throws -> [[UInt8]] {
     let root = "\(file)".split(separator: "/").dropLast(3).joined(separator: "/")
     let handle = try #require(fopen("/\(root)/Fuzz/wire/seeds.ndjson", "r"))

@@ -55,7 +55,7 @@ package final class FaultyStore: StateStore {
     }
   }
 
-  /// Has each sync call `body` first: what was appended can't be read before `body` ends.
+  /// Has each sync call `body` first: appended commits can't be read before `body` ends.
   package func beforeSyncs(_ body: @escaping @Sendable () -> Void) { faults.withLock { $0.syncing = body } }
 
   /// Has each append find no room at first.

@@ -1,6 +1,5 @@
 /// A stream of bytes and what the HTTP reader must find in it.
 package struct HTTPCase: Sendable, CustomStringConvertible {
-  /// What it tests.
   package let name: String
   /// The bytes of the stream.
   package let text: String

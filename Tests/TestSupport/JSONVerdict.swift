@@ -2,19 +2,15 @@ import Glibc
 
 /// The cases of `Tests/Data/json-verdicts.txt`: what every JSON reader must accept, and what it must refuse.
 package struct JSONVerdict: Sendable, CustomStringConvertible {
-  /// What it tests.
   package let name: String
-  /// Whether it is JSON.
   package let isJSON: Bool
   /// The bytes: `unit`, `count` times, followed by `rest`.
   package let parts: (unit: [UInt8], count: Int, rest: [UInt8])
 
-  /// All bytes.
   package var bytes: [UInt8] { Array(repeatElement(parts.unit, count: parts.count).joined()) + parts.rest }
 
   package var description: String { name }
 
-  /// Reads all cases.
   package static func all() -> [JSONVerdict] {
     let file: StaticString = #filePath
     let root = "\(file)".split(separator: "/").dropLast(2).joined(separator: "/")

@@ -44,7 +44,6 @@ package final class PostgresServer: Sendable {
     "postgresql:///\(database)?host=\(socket ?? folder.path)&user=postgres"
   }
 
-  /// Starts the server again.
   package func start() { run("pg_ctl", ["-D", data, "-l", folder("log"), "-w", "start"]) }
 
   /// Stops the server, in the mode `fast` or `immediate`.

@@ -1,6 +1,5 @@
 package import Glibc
 
-/// Running programs.
 package enum Program {
   /// Starts a program whose output goes to the end of a file.
   ///

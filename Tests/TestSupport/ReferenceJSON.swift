@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// A second reader of JSON, written by hand and slow: what the daemon's parser makes of a text is compared with what this one makes of it.
+/// A second reader of JSON, written by hand and slow: tests compare the result of the daemon's parser with that of this one.
 package struct ReferenceJSON {
   /// A text that is not JSON.
   package struct Refusal: Error {
@@ -15,7 +15,6 @@ package struct ReferenceJSON {
     return try parser.parseDocument()
   }
 
-  /// The document.
   private let bytes: ByteView
   /// How deep arrays and objects may nest.
   private let maximumDepth: Int

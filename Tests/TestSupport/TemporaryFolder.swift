@@ -55,7 +55,6 @@ package final class TemporaryFolder: Sendable {
     precondition(status == 0, "symlink \(name): \(errno)")
   }
 
-  /// Renames within it.
   package func move(_ name: String, _ target: String) {
     let status = rename(self(name), self(target))
     precondition(status == 0, "rename \(name): \(errno)")

@@ -205,7 +205,7 @@ def check_past(browser, base):
 
 
 def check_candidates(browser, base, daemon):
-    """What a shadow and a rollout do otherwise stands beside the live rules."""
+    """The differences of a shadow and a rollout stand beside the live rules."""
     changed = FAULTY.replace("event.data.amount", "2 * event.data.amount")
     rules = {"plugins": [{"name": "orders", "modules": [{"path": "orders/plugin.lua", "text": changed}]}]}
     daemon.call("shadow_start", {"rules": rules, "plugins": ["orders"]})
@@ -382,7 +382,7 @@ def take_screenshots(browser, base, folder):
         if view == "playground":
             click(browser, "Dry run")
             browser.until("document.querySelector('.tree')")
-        # Two frames, so that what was drawn is on the screen.
+        # Two frames, so that the drawing is on the screen.
         browser.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         browser.screenshot(os.path.join(folder, f"{name}.png"))
 

@@ -108,7 +108,7 @@ class History:
       thread.join()
 
   def check(self, node):
-    """What is wrong with what the clients were told, as the state of `node` says; an empty list if one process could have answered so.
+    """The contradictions between the clients' replies and the state of `node`; an empty list if one process could have answered so.
 
     Afterwards `found` has the numbers of each subject, and `stale` the reads that lacked what had been acknowledged before they began.
     """

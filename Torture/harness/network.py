@@ -4,7 +4,7 @@ import hashlib
 import os
 import subprocess
 
-# Nobody has this address, so what is sent to it is lost.
+# Nobody has this address, so packets to it are lost.
 NOWHERE = "02:00:00:00:00:01"
 
 

@@ -143,7 +143,8 @@ class Rounds:
     self.faults.clear()
     self.figures["kills"] += 1
     self.figures["rounds of failing calls"] += 1
-    # Without a sync per commit, what a failed sync has dropped is lost as after a power cut, unless the daemon wrote it again.
+    # Without a sync per commit, commits that a failed sync has dropped are lost as after a power cut, unless the daemon wrote them
+    # again.
     self.restart(time.monotonic() if dropped else None)
 
   def fail_start(self, faults):
@@ -184,7 +185,7 @@ class Rounds:
     while True:
       self.daemon_must_live()
       health = self.daemon.health()
-      if all("only who needs them is refused" in problem for problem in health["problems"]):
+      if all("only requests that need them are refused" in problem for problem in health["problems"]):
         return  # unreadable entries are listed until somebody has read them
       if time.monotonic() > deadline:
         raise Violation(f"not ready {seconds} s after {self.what}: {health}\n{self.daemon.words()}")

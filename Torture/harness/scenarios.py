@@ -61,7 +61,7 @@ def manifest_sync(session):
 
 @scenario
 def refused_is_gone(session):
-  """A sync or write of the log fails, and so does its repair; what was answered `unavailable` does not come back."""
+  """A sync or write of the log fails, and so does its repair; events that were answered `unavailable` do not come back."""
   rounds = session.rounds("commit")
   rounds.begin()
   first = [(SYNCS, "fail"), (SYNCS, "drop"), (SYNCS, "fail_after"), ("pwrite", "fail")]
@@ -76,7 +76,7 @@ def refused_is_gone(session):
 
 @scenario
 def interval_sync(session):
-  """Syncs fail while commits do not wait for them; what was acknowledged is there after a kill."""
+  """Syncs fail while commits do not wait for them; acknowledged events are there after a kill."""
   rounds = session.rounds("interval", padding=0)
   rounds.begin()
   for _ in session.some(range(4), 1):
@@ -91,7 +91,7 @@ def interval_sync(session):
 
 @scenario
 def interval_repair(session):
-  """A kill during the repair of the log, when commits do not wait for syncs; what was acknowledged before is there."""
+  """A kill during the repair of the log, when commits do not wait for syncs; events acknowledged before are there."""
   rounds = session.rounds("interval", padding=0)
   rounds.begin()
   moments = [(calls, skip) for skip in (1, 2, 0, 3) for calls in ("pwrite", SYNCS)]

@@ -181,7 +181,7 @@ class Hitter:
     figures["oldest lost, ms"] = max(figures["oldest lost, ms"], int(1000 * age))
 
   def look_into(self, state, version, last, missing, wrong):
-    """Whether what one event leaves behind is there or not as a whole, for all of them."""
+    """Whether the traces of each event are there as a whole or not at all."""
     groups = {(n - 1) // 7 for n in range(1, last + 1) if n not in missing} if missing else range((last + 6) // 7)
     expected = {
       "count": last - len(missing), "sevens": len(groups), "sent": last // 10 - sum(n % 10 == 0 for n in missing),

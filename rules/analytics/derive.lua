@@ -18,11 +18,9 @@ local from_session = {
   flirts_generated         = function(session) return math.max(session.sets_announced, session.sets_completed) end,
 }
 
---- The properties, with derived ones added where the report has none.
-return function(state, of, properties)
-  local all = {}
-  for key, value in pairs(properties) do all[key] = value end
-  local session = sessions.open(state, properties.session_id)
+--- Adds derived properties to a report's own where it has none.
+return function(state, of, all)
+  local session = sessions.open(state, all.session_id)
   for key, one in pairs(of) do
     if one.derived and (all[key] == nil or all[key] == json.null) then
       if from_days[key] then
@@ -32,5 +30,4 @@ return function(state, of, properties)
       end
     end
   end
-  return all
 end

@@ -44,12 +44,18 @@ function pii.in_string(text)
   return has_email(rest) or has_ip(rest) or numbers.has_phone(rest) or numbers.has_card(rest)
 end
 
---- Whether the value holds personal data, at any depth.
-function pii.in_value(value)
+--- How much is looked at in the tables of one event, for `pii.in_value`.
+function pii.looking() return { left = settings.pii.members } end
+
+--- Whether the value holds personal data, at any depth. Of tables, which no event of the plan carries, only the first
+--- members are looked at.
+function pii.in_value(value, looking)
   if type(value) == "string" then return pii.in_string(value) end
   if type(value) ~= "table" or value == json.null then return false end
   for key, inner in pairs(value) do
-    if type(key) == "string" and (pii.in_name(key) or pii.in_string(key)) or pii.in_value(inner) then return true end
+    looking.left = looking.left - 1
+    if looking.left < 0 then return false end
+    if type(key) == "string" and pii.in_name(key) or pii.in_value(inner, looking) then return true end
   end
   return false
 end

@@ -21,37 +21,45 @@ function plan.good_name(name)
   return type(name) == "string" and #name <= settings.name_length and name:find("^%l[%l%d_]*$") ~= nil
 end
 
-local function is_map(value)
-  if type(value) ~= "table" then return false end
-  for key in pairs(value) do
-    if type(key) ~= "string" then return false end
+--- The properties that the plan has for an event, and the first of the others: further ones would not be listed.
+function plan.listed(of, properties)
+  local all, others = {}, 0
+  for key in pairs(of) do all[key] = properties[key] end
+  for key, value in pairs(properties) do
+    if of[key] == nil then
+      all[key] = value
+      others = others + 1
+      if others > settings.violations_listed then break end
+    end
   end
-  return true
+  return all
 end
+
+local function is_map(value) return type(value) == "table" and #value == 0 end
 
 -- A property's name may itself be personal data, which must not be repeated; the violation then names the event only.
 local function path_of(key)
   return (#key <= settings.name_length and key:find("^[%w_.-]+$") and not pii.in_string(key)) and key or ""
 end
 
-local function kind_of_unknown(key, value)
-  return (pii.in_name(key) or pii.in_value(value)) and "pii" or "unknown_property"
+local function kind_of_unknown(key, value, looking)
+  return (pii.in_name(key) or pii.in_value(value, looking)) and "pii" or "unknown_property"
 end
 
---- The violations in order of path: an array of {path, kind}, empty if there are none.
+--- The violations in order of path: an array of {path, kind}, empty if there are none. `properties` are those listed.
 function plan.violations(name, properties)
   if not plan.good_name(name) then return { { path = "", kind = "name" } } end
   local known = events[name]
   if not known then return { { path = "", kind = "unknown_event" } } end
   if not is_map(properties) then return { { path = "", kind = "type" } } end
-  local found = {}
+  local found, looking = {}, pii.looking()
   for key, rule_of in pairs(known) do
-    local kind = property.violation(rule_of, properties[key])
+    local kind = property.violation(rule_of, properties[key], looking)
     if kind then found[#found + 1] = { path = key, kind = kind } end
   end
   for key, value in pairs(properties) do
     if not known[key] and value ~= json.null then
-      found[#found + 1] = { path = path_of(key), kind = kind_of_unknown(key, value) }
+      found[#found + 1] = { path = path_of(key), kind = kind_of_unknown(key, value, looking) }
     end
   end
   table.sort(found, function(a, b) return a.path < b.path or (a.path == b.path and a.kind < b.kind) end)

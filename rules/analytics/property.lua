@@ -49,11 +49,11 @@ local function violation_of_binned(value)
   return value < 0 and "range" or nil
 end
 
---- The kind of violation, or nil: personal data before type, type before list and range.
-function property.violation(of, value)
+--- The kind of violation, or nil: personal data before type, type before list and range. `looking` is of `pii`.
+function property.violation(of, value, looking)
   if value == nil or value == json.null then return not of.optional and "missing" or nil end
   if permitted(of, value) then return nil end
-  if pii.in_value(value) then return "pii" end
+  if pii.in_value(value, looking) then return "pii" end
   if of.bins then return violation_of_binned(value) end
   if not is_a[of.type](value) then return "type" end
   if of.values then return "value" end

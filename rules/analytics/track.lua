@@ -43,7 +43,10 @@ return function(state, name, properties)
   end
   if properties == nil then properties = {} end
   local of = plan.good_name(name) and plan.events[name]
-  if of and type(properties) == "table" then properties = derive(state, of, properties) end
+  if of and type(properties) == "table" then
+    properties = plan.listed(of, properties)
+    derive(state, of, properties)
+  end
   local violations = plan.violations(name, properties)
   if #violations > 0 then
     refuse(name, violations)

@@ -26,7 +26,7 @@ function linking.link(event, state, user)
   state.attribution = nil
 end
 
---- The user whom the event names, nil if it names none; decides `error` if what it names can't be a user.
+--- The user whom the event names, nil if it names none; decides `error` if its name can't be a user.
 function linking.user_of(event)
   local named = fields.data(event).user
   local user = subjects.user_id(named)

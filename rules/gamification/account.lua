@@ -1,5 +1,6 @@
 -- The user's settings: gamification on or off, time zone, data export, deletion.
 local bins = require "bins"
+local fields = require "fields"
 local player = require "player"
 local standings = require "standings"
 local streak = require "streak"
@@ -43,7 +44,7 @@ end
 
 function account.exported(state, format)
   player.wake(state)
-  raise("settings_data_exported", { export_format = format or "json" })
+  raise("settings_data_exported", { export_format = fields.plain(format) or "json" })
 end
 
 function account.deleted(state)

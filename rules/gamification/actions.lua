@@ -1,6 +1,7 @@
 -- Actions of a user and their rewards: the streak first, then points times the streak's multiplier, milestones and
 -- tiers.
 local bins = require "bins"
+local fields = require "fields"
 local milestones = require "milestones"
 local payload = require "payload"
 local player = require "player"
@@ -10,34 +11,45 @@ local wallet = require "wallet"
 
 local actions = {}
 
--- `points` names the action; `tells` is the event for analytics, and `with` lists the data fields that it may carry:
--- never a flirt's content. A reveal is part of the game; copies and ratings are reported with gamification off too.
+local plain = fields.plain
+
+-- What analytics may learn of the data: never a flirt's content.
+local function reveal(data)
+  return {
+    reveal_method = plain(data.reveal_method), scroll_duration_ms = plain(data.scroll_duration_ms),
+    flirt_index = plain(data.flirt_index),
+  }
+end
+
+local function copy(data)
+  return {
+    flirt_index = plain(data.flirt_index), tone_used = plain(data.tone_used), quality_tier = plain(data.quality_tier),
+  }
+end
+
+local function rating(data)
+  local properties = copy(data)
+  properties.rating = data.rating
+  return properties
+end
+
+-- `points` names the action; `tells` is the event for analytics, and `with` makes its properties of the data.
+-- A reveal is part of the game; copies and ratings are reported with gamification off too.
 local ACTIONS = {
   ["flirt.revealed"] = {
-    points = "scroll_reveal", reveals = 1,
-    tells = "gamification_flirt_revealed", with = { "reveal_method", "scroll_duration_ms", "flirt_index" },
+    points = "scroll_reveal", reveals = 1, tells = "gamification_flirt_revealed", with = reveal,
   },
-  ["flirt.copied"] = {
-    points = "copy_flirt", when_off = true,
-    tells = "gamification_flirt_copied", with = { "flirt_index", "tone_used", "quality_tier" },
-  },
+  ["flirt.copied"] = { points = "copy_flirt", when_off = true, tells = "gamification_flirt_copied", with = copy },
   ["flirt.rated"] = {
-    points = "rate_flirt", rated = true, when_off = true,
-    tells = "gamification_flirt_rated", with = { "rating", "flirt_index", "tone_used", "quality_tier" },
+    points = "rate_flirt", rated = true, when_off = true, tells = "gamification_flirt_rated", with = rating,
   },
   ["flirts.generated"] = { points = "generate_flirts" },
   ["app.opened"] = { points = "daily_login", daily = true },
 }
 
-local function tell(action, data)
-  local properties = {}
-  for _, name in ipairs(action.with) do properties[name] = data[name] end
-  raise(action.tells, properties)
-end
-
-local function valid_rating(rating)
+local function is_valid(stars)
   local range = settings.rating
-  return type(rating) == "number" and math.tointeger(rating) and rating >= range.lowest and rating <= range.highest
+  return type(stars) == "number" and math.tointeger(stars) and stars >= range.lowest and stars <= range.highest
 end
 
 local function tell_streak(state, change, previous, multiplier)
@@ -74,10 +86,10 @@ end
 
 function actions.perform(event, state)
   local action, data = ACTIONS[event.type], payload(event)
-  if action.rated and not valid_rating(data.rating) then return decide("error", "invalid_rating") end
+  if action.rated and not is_valid(data.rating) then return decide("error", "invalid_rating") end
   local today = player.today(state)
   player.wake(state, today)
-  if action.tells and (action.when_off or not state.off) then tell(action, data) end
+  if action.tells and (action.when_off or not state.off) then raise(action.tells, action.with(data)) end
   if state.off then return end
   if action.daily then
     if state.login and today <= state.login then return end

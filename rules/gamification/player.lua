@@ -3,7 +3,7 @@ local player = {}
 
 function player.zone(state) return state.zone or settings.time_zone end
 
-function player.today(state) return calendar.day(now(), player.zone(state)) end
+function player.today(state) return calendar.day(now(), state.zone or settings.time_zone) end
 
 -- The first handled event creates the record; its day counts as the day of the install.
 function player.wake(state, today)

@@ -22,7 +22,7 @@ local function count_tiers(state, change)
   end
 end
 
---- Moves a player to the band of the points that they have now; who was in none joins.
+--- Moves a player to the band of the points that they have now; a player who was in none joins.
 function standings.update(state)
   local band = band_of(state.points)
   if state.band == band then return end

@@ -4,20 +4,19 @@
 local streak = {}
 
 function streak.multiplier(days)
-  for _, step in ipairs(settings.multipliers) do
-    if days >= step.streak then return step.times end
+  local steps = settings.multipliers
+  for i = 1, #steps do
+    if days >= steps[i].streak then return steps[i].times end
   end
   return 1
 end
 
--- Days until the streak is due; negative: days missed. The number is frozen while gamification is off.
-local function left(state, today) return state.paused or state.due - today end
-
+-- `days_left`: until the streak is due; negative: days missed. The number is frozen while gamification is off.
 local function alive(state, days_left) return days_left >= 0 or days_left == -1 and state.freezes > 0 end
 
 -- The streak as the user sees it: 0 once it can't be continued.
 function streak.current(state, today)
-  if state.due and alive(state, left(state, today)) then return state.streak end
+  if state.due and alive(state, state.paused or state.due - today) then return state.streak end
   return 0
 end
 

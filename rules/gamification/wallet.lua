@@ -32,7 +32,7 @@ local function refusal(state, amount, tier)
   if amount > (state.points or 0) then return "insufficient_points" end
 end
 
--- Spends points, on a tier if one is named: what is spent on a tier adds up until it is unlocked.
+-- Spends points, on a tier if one is named: the points spent on a tier add up until it is unlocked.
 function wallet.spend(state, amount, tier)
   local why = refusal(state, amount, tier)
   if why then return decide("error", why) end

@@ -8,7 +8,7 @@ function fields.data(event)
   return type(event.data) == "table" and event.data or {}
 end
 
---- A non-empty UTF-8 string of at most `most` bytes, or nil. What clients send goes through it before it is parsed, so
+--- A non-empty UTF-8 string of at most `most` bytes, or nil. Texts of clients go through it before they are parsed, so
 --- that a long text costs nothing.
 function fields.text(value, most)
   if type(value) ~= "string" or value == "" or #value > most or not utf8.len(value) then return nil end
@@ -19,6 +19,13 @@ end
 function fields.flag(value, before)
   if type(value) == "boolean" then return value end
   return before
+end
+
+--- What may be passed on of a value: a table, which may have any number of members, becomes an empty one, which is as
+--- wrong where a string, a number or a boolean belongs.
+function fields.plain(value)
+  if type(value) == "table" and value ~= json.null then return {} end
+  return value
 end
 
 local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent

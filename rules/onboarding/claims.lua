@@ -1,5 +1,6 @@
 -- Whether a user may claim a stamp: the welcome stamp from anywhere, any other within its radius, each once.
 local collection = require "collection"
+local fields = require "fields"
 local metrics = require "metrics"
 local stamps = require "stamps"
 local welcome = require "welcome"
@@ -31,7 +32,9 @@ function claims.ask(state, subject, id, lat, lon)
       collection.add(state, subject, id)
     end
   end
-  decide("claim", { ok = reason == nil, stamp = id, reason = reason, distance_m = distance })
+  local stamp = id
+  if reason == "unknown_stamp" then stamp = fields.label(id, settings.id_bytes) end
+  decide("claim", { ok = reason == nil, stamp = stamp, reason = reason, distance_m = distance })
 end
 
 return claims

@@ -147,7 +147,7 @@ def measure_events(server, load, arguments, results, followers=(), database=None
   for shape, options in SHAPES.items():
     before, sequence = processor_seconds([node.pid for node in followers]), database.sequence if database else 0
     figures = load.once(server, subjects=arguments.subjects, **options)
-    # What the followers use in the warm-up is in their figure, and so are its events.
+    # The followers' figure covers the warm-up too, its processor time and its events.
     answered = figures["throughput"] * (load.seconds + load.warmup)
     figures["follower_cpu_us"] = (processor_seconds([node.pid for node in followers]) - before) / answered / max(1, len(followers)) * 1e6
     figures["way_cpu_us"] = nodes.bare(database, arguments.seconds)["client_cpu_us"] * (database.sequence - sequence) / answered if database else 0

@@ -80,7 +80,7 @@ typedef enum {
   RB_CALL_UUID,           /* -> string */
   RB_CALL_EFFECT_ID,      /* key or nil -> string */
   RB_CALL_DATA,           /* the name of a file that the plugin does not have -> an error */
-  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it holds at least */
+  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it applies at least */
   RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
   RB_CALL_CALENDAR_START, /* day, zone -> number */
   RB_CALL_CALENDAR_HOUR,    /* as the day */
@@ -260,6 +260,8 @@ rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool
 /* Ends an event that was run uncounted, whether it failed or not. False if more instructions than the budget's may have run: discard what
    it did, and the VM too if it is dead, and run the event again with counting. */
 bool rb_end_uncounted(rb_vm *vm);
+/* Makes those fields of the event that no rule has read yet; to be called before the text that they come from is gone. */
+rb_status rb_complete_event(rb_vm *vm);
 /* Makes an event that a rule raised the current one until rb_end_raised; the state is the same. For an event that another plugin raised,
    `budget`, `depth` and `chain` are given; for one of this plugin's own, `budget` is NULL. */
 rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain);

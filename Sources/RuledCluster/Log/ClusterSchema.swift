@@ -12,7 +12,7 @@
 /// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered; with another name: a request for its folder |
 /// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
-/// The format covers the batches of the log too: who writes batches in a new way makes a new format, if only with an empty script.
+/// The format covers the batches of the log too: a new layout of batches is a new format, if only with an empty script.
 ///
 /// The first node creates the tables. They get a later format once each node that is alive reads it; until then the nodes that read it work with
 /// the earlier one.
@@ -94,7 +94,6 @@ struct ClusterSchema: Sendable {
 
   /// The cluster that the tables belong to.
   struct Cluster {
-    /// The cluster's unique id.
     let id: String
     /// The number of batches in a partition of the log.
     let partitionSize: Int64

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// Whether a database keeps what it has acknowledged, even if its primary is lost.
 struct DurabilityReview {
   /// The connection's `synchronous_commit`.
@@ -10,28 +12,51 @@ struct DurabilityReview {
   var standbyAddress: String?
   /// Whether it can repair pages that a power cut tore: `full_page_writes`.
   var hasFullPages = true
+  /// The server's version, as `server_version_num` has it.
+  var version: Int64 = DurabilityReview.oldestVersion
+
+  /// PostgreSQL 13.
+  private static let oldestVersion: Int64 = 130_000
 
   static let statement = PostgresStatement(
     """
     SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')::bool, \
     current_setting('full_page_writes')::bool, \
-    CASE WHEN pg_is_in_recovery() THEN coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket') END
+    CASE WHEN pg_is_in_recovery() THEN coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket') END, \
+    current_setting('server_version_num')::int8
     """)
+
+  /// What is wrong if the server is a standby; nil if it is not.
+  var standbyProblem: String? {
+    standbyAddress.map {
+      "the server at \($0) is a standby, which takes no commits: name all hosts in 'store', and "
+        + "target_session_attrs=read-write"
+    }
+  }
 
   /// What the database could lose, and what to do about it; nil if it loses nothing that was acknowledged.
   ///
-  /// With `allowsPrimary`, the operator accepts that the loss of the primary's disk loses commits.
-  func problem(allowsPrimary: Bool) -> String? {
+  /// With `provider` the operator says that the storage beneath the database has each write in several places, and repairs pages
+  /// itself; with `primary`, that the loss of the primary's disk may lose commits.
+  func problem(with durability: Durability) -> String? {
+    if version < Self.oldestVersion {
+      return
+        "the database is PostgreSQL \(version / 10_000): the nodes need \(Self.oldestVersion / 10_000) or a later one"
+    }
     if !isSynced {
       return "fsync is off in the database: after a power cut acknowledged commits may be gone; turn it on"
     }
-    if !hasFullPages { return "full_page_writes is off in the database: a power cut may tear its pages; turn it on" }
+    if !hasFullPages, durability != .provider {
+      return "full_page_writes is off in the database: a power cut may tear its pages; turn it on"
+    }
     if synchronousCommit == "off" {
       return
         "synchronous_commit is off in the database: it acknowledges commits before they are on a disk; set it to on"
     }
-    if allowsPrimary { return nil }
-    let hint = "or set durability = \"primary\" if an acknowledged commit may be lost with the primary"
+    guard durability == .commit else { return nil }
+    let hint =
+      "or set durability = \"provider\" if the storage beneath the database replicates each write, \"primary\" if an acknowledged "
+      + "commit may be lost with the primary"
     if standbys.allSatisfy(\.isWhitespace) {
       return "synchronous_standby_names is empty in the database: commits wait for no standby; name standbys, \(hint)"
     }
@@ -44,12 +69,17 @@ struct DurabilityReview {
   }
 
   /// What an acknowledged commit survives.
-  var promise: String {
-    if !isSynced || !hasFullPages || synchronousCommit == "off" {
+  func promise(with durability: Durability) -> String {
+    if !isSynced || !hasFullPages && durability != .provider || synchronousCommit == "off" {
       return "an acknowledged commit may be lost by a power cut of the primary"
     }
     let waits = synchronousCommit == "on" || synchronousCommit == "remote_apply"
     guard waits, !standbys.allSatisfy(\.isWhitespace) else {
+      if durability == .provider {
+        return
+          "an acknowledged commit survives what the storage beneath the primary does: durability = \"provider\" takes the operator's "
+          + "word for it"
+      }
       return "an acknowledged commit is on the disk of the primary alone, and lost with it"
     }
     return "an acknowledged commit is on the disks of the primary and of the standbys that it waits for: \(standbys)"
@@ -60,6 +90,7 @@ struct DurabilityReview {
     let rows = try connection.execute(statement, milliseconds: milliseconds)
     return DurabilityReview(
       synchronousCommit: rows.text(0, 0), standbys: rows.text(0, 1), isSynced: rows.boolean(0, 2),
-      standbyAddress: rows.bytes(0, 4).map { String(decoding: $0, as: UTF8.self) }, hasFullPages: rows.boolean(0, 3))
+      standbyAddress: rows.bytes(0, 4).map { String(decoding: $0, as: UTF8.self) }, hasFullPages: rows.boolean(0, 3),
+      version: rows.integer(0, 5))
   }
 }

@@ -5,7 +5,6 @@ package import RuledStore
 ///
 /// The store's redo log has the same records (`WriteSet`), so playing a batch back appends its commits there.
 package final class LogBatch {
-  /// The current format.
   private static let format: UInt8 = 1
   private static let headerBytes = 4
 
@@ -15,10 +14,8 @@ package final class LogBatch {
   /// The most bytes of writes whose memory is kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
-  /// A batch without commits.
   package init() { removeAll() }
 
-  /// Removes the commits.
   package func removeAll() {
     buffer.removeAll()
     buffer.append(Self.format)
@@ -31,7 +28,6 @@ package final class LogBatch {
   /// The bytes; valid until the batch changes.
   package var bytes: ByteView { buffer.bytes }
 
-  /// The number of bytes.
   var byteCount: Int { buffer.count }
 
   /// Adds a commit of `writes`.

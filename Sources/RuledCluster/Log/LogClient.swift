@@ -9,9 +9,15 @@ final class LogClient {
   /// The number of the log; there is one so far, with all subjects.
   static let log: Int64 = 0
   /// How long connecting may take for each host, in seconds.
-  private static let connectionSeconds = 3
+  static let connectionSeconds = 3
   /// How long a statement waits for a row that another transaction has locked, in milliseconds.
   private static let lockTimeout = 2_000
+  /// Sets the times of a session; what a database sets for its people would end commits that wait for standbys, and connections that are idle.
+  private static let times = """
+    SET lock_timeout = \(lockTimeout); \
+    DO $do$ BEGIN PERFORM set_config(name, '0', false) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout', \
+    'idle_session_timeout', 'idle_in_transaction_session_timeout') AND setting <> '0'; END $do$
+    """
 
   let settings: ClusterSettings
   private let counts: ClusterCounts?
@@ -40,14 +46,9 @@ final class LogClient {
     open = nil
     do throws(PostgresError) {
       let made = try PostgresConnection(settings.url, seconds: Self.connectionSeconds)
-      try made.run(script: "SET lock_timeout = \(Self.lockTimeout)", milliseconds: settings.commitTimeout)
+      try made.run(script: Self.times, milliseconds: settings.commitTimeout)
       let review = try DurabilityReview.read(made, milliseconds: settings.commitTimeout)
-      if let address = review.standbyAddress {
-        throw PostgresError(
-          .unreachable,
-          "the server at \(address) is a standby, which takes no commits: name all hosts in 'store', and target_session_attrs=read-write"
-        )
-      }
+      if let problem = review.standbyProblem { throw PostgresError(.unreachable, problem) }
       if let problem = problem(of: review) { throw PostgresError(.unsafe, problem) }
       let found = try settings.schema.prepare(made, partitionSize: settings.partitionSize)
       if let cluster, cluster.id != found.id {
@@ -61,7 +62,6 @@ final class LogClient {
     } catch { throw error.storeError("there is no connection to the log of commits") }
   }
 
-  /// Closes the connection.
   func disconnect() { open = nil }
 
   /// Has the server drop a statement that was not answered in time; it would keep its connection as long as no standby is there.
@@ -118,7 +118,7 @@ final class LogClient {
       owner: owner.isEmpty
         ? nil
         : NodeIdentity(name: owner, incarnation: rows.text(0, 4), address: rows.text(0, 5), listen: rows.text(0, 7)),
-      isLeaseOver: rows.boolean(0, 6), confirmed: settings.allowsPrimary ? rows.integer(0, 1) : rows.integer(0, 9),
+      isLeaseOver: rows.boolean(0, 6), confirmed: rows.integer(0, settings.waitsForStandbys ? 9 : 1),
       isLeaseReleased: rows.boolean(0, 8))
   }
 
@@ -244,7 +244,6 @@ final class LogClient {
 
   // MARK: Durability
 
-  /// The current settings.
   func durability() throws(StoreError) -> DurabilityReview {
     let connection = try connection()
     do throws(PostgresError) {
@@ -253,7 +252,7 @@ final class LogClient {
   }
 
   /// What a database with these settings could lose although the configuration does not allow that.
-  func problem(of review: DurabilityReview) -> String? { review.problem(allowsPrimary: settings.allowsPrimary) }
+  func problem(of review: DurabilityReview) -> String? { review.problem(with: settings.durability) }
 }
 
 extension PostgresRows {

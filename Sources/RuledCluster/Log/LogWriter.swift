@@ -1,10 +1,10 @@
 import Glibc
-package import RuledCore
+internal import RuledCore
 package import RuledStore
 import Synchronization
 
 /// Writes the log of commits as its owner; one thread at a time uses it, except for `stop` and `setProblem`.
-package final class LogWriter: @unchecked Sendable {  // what any thread may use is atomic or behind a lock
+package final class LogWriter: @unchecked Sendable {  // members for any thread are atomic or behind a lock
   /// The delays between attempts to find out what became of a commit.
   private static let backoff = Backoff(first: 20, longest: 500)
 
@@ -134,35 +134,4 @@ package final class LogWriter: @unchecked Sendable {  // what any thread may use
   }
 
   private static func left(until end: Int) -> Int { max(1, end - MonotonicClock.milliseconds) }
-}
-
-/// What a node counts of its cluster; any thread may count and read.
-package final class ClusterCounts: Sendable {
-  private let figures = Mutex(Figures())
-
-  /// The counts so far.
-  package struct Figures: Sendable {
-    /// The latency of successful commits in nanoseconds, including the time to find out what became of them.
-    package var commits = BucketHistogram(bounds: BucketHistogram.latencies)
-    /// Commits of which nothing was applied.
-    package var refused = 0
-    /// Commits whose outcome is unknown.
-    package var doubtful = 0
-    /// Connections to the database that were opened, including those after a failure.
-    package var connections = 0
-  }
-
-  /// No counts.
-  package init() {}
-
-  /// The counts so far.
-  package var all: Figures { figures.withLock { $0 } }
-
-  func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }
-
-  func countFailure(isDoubtful: Bool) {
-    figures.withLock { isDoubtful ? ($0.doubtful += 1) : ($0.refused += 1) }
-  }
-
-  func countConnection() { figures.withLock { $0.connections += 1 } }
 }

@@ -35,8 +35,8 @@ extension LogClient {
 
   /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
   ///
-  /// After a missing answer this settles the outcome: what the node sent earlier has the old epoch and can't take effect any more. What had
-  /// taken effect is as durable as this statement, for which the standbys have answered.
+  /// After a missing answer this settles the outcome: earlier batches of the node have the old epoch and can't take effect any more. Those that had
+  /// taken effect are as durable as this statement, for which the standbys have answered.
   func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
     try raise(Self.raiseStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
   }

@@ -51,7 +51,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package let identity: NodeIdentity
   let played: PlayedStore
   private let writer: LogWriter
-  /// The node's counts.
   package let counts = ClusterCounts()
   private let lock = Condition()
   private var current = Figures()
@@ -91,7 +90,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package var hasLease: Bool { isConfirmed && lock.locked { current.leaseLeft > 0 } }
 
   private var isConfirmed: Bool {
-    settings.allowsPrimary || MonotonicClock.millisecondsWithSuspend < writer.confirmedAt + settings.lease
+    !settings.waitsForStandbys || MonotonicClock.millisecondsWithSuspend < writer.confirmedAt + settings.lease
   }
 
   /// Whether the node follows, and would take over if the owner died now.
@@ -174,7 +173,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   ///
   /// It waits as long as a commit does, while `keepLease` goes on: the others see the lease although no standby has it.
   package func keepConfirmed() {
-    guard !settings.allowsPrimary else { return }
+    guard settings.waitsForStandbys else { return }
     let client = LogClient(settings)
     while !lock.locked({ isStopping }) {
       let start = MonotonicClock.millisecondsWithSuspend
@@ -285,7 +284,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Whether nobody else is about to go on as the owner.
   ///
-  /// After an outage of the database the leases of all are over. Who renews first leaves the owner the time of a lease to do so, too.
+  /// After an outage of the database the leases of all are over. A node that renews first leaves the owner the time of a lease to do so, too.
   private func isFree(_ head: LogHead) -> Bool {
     guard let owner = head.owner, owner.incarnation != identity.incarnation, !head.isLeaseReleased else { return true }
     return head.isLeaseOver && MonotonicClock.millisecondsWithSuspend - lock.locked { leasedSince } >= settings.lease
@@ -293,7 +292,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Plays the log back to the batch `last`, or as far as its standbys have it, with at most `reads` queries; returns the log's end.
   ///
-  /// What the primary alone has is lost if it fails: a crash of the primary shows commits that still waited for a standby.
+  /// Commits that the primary alone has are lost if it fails: a crash of the primary shows commits that still waited for a standby.
   @discardableResult
   private func follow(_ client: LogClient, through last: Int64? = nil, reads: Int = .max) throws(StoreError) -> LogHead
   {

@@ -1,8 +1,7 @@
-package import RuledStore
+internal import RuledStore
 
 /// A cluster as the database shows it: its nodes, its log, and how durable the log is.
 package struct ClusterOverview: Sendable, Equatable {
-  /// What a node does.
   package enum Role: String, Sendable {
     /// It owns the log and serves.
     case owner
@@ -16,7 +15,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Node: Sendable, Equatable {
     /// Its name, process and address.
     package var identity: NodeIdentity
-    /// What it does.
     package var role: Role
     /// The version of its daemon.
     package var version: String
@@ -36,7 +34,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Standby: Sendable, Equatable {
     /// Its `application_name`; empty if the node may not see it.
     package var name: String
-    /// Its address.
     package var address: String
     /// `streaming` while it follows.
     package var state: String
@@ -48,7 +45,6 @@ package struct ClusterOverview: Sendable, Equatable {
   package struct Database: Sendable, Equatable {
     /// The address and port of its primary.
     package var primary = ""
-    /// The version of PostgreSQL.
     package var version = ""
     /// The size of the log's tables in bytes.
     package var bytes: Int64 = 0
@@ -64,73 +60,15 @@ package struct ClusterOverview: Sendable, Equatable {
     package var problem: String?
   }
 
-  /// The nodes, by name.
   package var nodes: [Node] = []
   /// The epoch of the log's owner.
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
-  /// The database.
   package var database = Database()
 
   /// The owner; nil while there is none.
   package var owner: Node? { nodes.first { $0.role == .owner } }
-}
-
-/// Why a node was not drained.
-package enum DrainRefusal: Error, Sendable, Equatable {
-  /// There is no node of that name.
-  case unknown
-  /// No other node could take over, for this reason.
-  case alone(String)
-}
-
-/// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
-package struct ClusterAdministration: Sendable {
-  /// How many batches a node may lack that is to take over: it plays them back within a fraction of a second.
-  package static let mostBehind: Int64 = 1_000
-
-  private let settings: ClusterSettings
-
-  /// The administration of the cluster in the database of these settings.
-  package init(_ settings: ClusterSettings) {
-    var settings = settings
-    settings.commitTimeout = min(settings.commitTimeout, 5_000)
-    self.settings = settings
-  }
-
-  /// The cluster as it is now.
-  package func overview() throws(StoreError) -> ClusterOverview { try LogClient(settings).overview() }
-
-  /// Makes a node give the log up and not own it again until `undrain`; refuses if no other node could take over, unless `force` is set.
-  package func drain(_ node: String, force: Bool) throws(StoreError) -> Result<ClusterOverview, DrainRefusal> {
-    let client = LogClient(settings)
-    let before = try client.overview()
-    guard let target = before.nodes.first(where: { $0.identity.name == node }) else { return .failure(.unknown) }
-    if !force, let reason = Self.obstacle(to: target, in: before) { return .failure(.alone(reason)) }
-    try client.mark(node, drained: true)
-    return .success(try client.overview())
-  }
-
-  /// Lets a node own the log again; returns nil if there is no node of that name.
-  package func undrain(_ node: String) throws(StoreError) -> ClusterOverview? {
-    let client = LogClient(settings)
-    guard try client.mark(node, drained: false) else { return nil }
-    return try client.overview()
-  }
-
-  /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if that is not possible.
-  package func note(_ problem: String, of node: String) { try? LogClient(settings).note(problem, of: node) }
-
-  /// Why no node could take over from `target`; nil if one can.
-  private static func obstacle(to target: ClusterOverview.Node, in cluster: ClusterOverview) -> String? {
-    let others = cluster.nodes.filter { $0.identity.name != target.identity.name && $0.role != .gone }
-    if others.isEmpty { return "no other node is there" }
-    let able = others.filter { !$0.isDrained }
-    if able.isEmpty { return "all other nodes are drained" }
-    guard let nearest = able.map({ $0.role == .owner ? 0 : $0.behind }).min(), nearest > mostBehind else { return nil }
-    return "the other nodes are \(nearest) batches and more behind"
-  }
 }
 
 extension LogClient {
@@ -223,7 +161,7 @@ extension LogClient {
     let review = try durability()
     found.synchronousCommit = review.synchronousCommit
     found.synchronousStandbys = review.standbys
-    found.promise = review.promise
+    found.promise = review.promise(with: settings.durability)
     found.problem = problem(of: review)
     return found
   }

@@ -2,7 +2,6 @@ import RuledCore
 
 /// What an object store answered.
 struct ObjectAnswer {
-  /// The status.
   let status: Int
   /// The wait in seconds that it asks for; 0 if it does not ask.
   let retryAfter: Int
@@ -10,7 +9,6 @@ struct ObjectAnswer {
   let code: String
   /// The body that was kept.
   let body: [UInt8]
-  /// The body as text.
   private let text: String
 
   /// An answer with a body.
@@ -34,7 +32,6 @@ struct ObjectAnswer {
       || ["RequestTimeout", "OperationAborted", "SlowDown"].contains(code)
   }
 
-  /// What the store said.
   var summary: String {
     let message = Self.elements("Message", in: text[...]).first ?? ""
     let details = [code, message].filter { !$0.isEmpty }.joined(separator: ": ")

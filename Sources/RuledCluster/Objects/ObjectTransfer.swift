@@ -3,42 +3,9 @@ import Glibc
 import RuledCore
 import RuledStore
 
-/// A request to an object store.
-struct ObjectRequest {
-  /// What a request sends.
-  enum Body {
-    /// Nothing.
-    case none
-    /// These bytes.
-    case bytes([UInt8])
-    /// The open file, which has so many bytes.
-    case file(descriptor: Int32, bytes: Int)
-  }
-
-  /// The method in capital letters.
-  var method: String
-  /// The URL, whose query is sorted and escaped as the signature has it.
-  var url: String
-  /// The body.
-  var body = Body.none
-  /// The SHA-256 of the body, in hexadecimal digits.
-  var digest = SHA256.hash("").hex
-
-  /// How many bytes the body has.
-  var bodyBytes: Int {
-    switch body {
-    case .none: 0
-    case .bytes(let bytes): bytes.count
-    case .file(_, let bytes): bytes
-    }
-  }
-}
-
 /// One attempt at a request: libcurl's easy handle with what belongs to it; the signature is libcurl's.
 final class ObjectTransfer {
-  /// How a transfer ended.
   enum Result {
-    /// The store answered.
     case answered(ObjectAnswer)
     /// There was no whole answer; another attempt may get one unless `isFinal`.
     case failed(String, isFinal: Bool)
@@ -55,6 +22,8 @@ final class ObjectTransfer {
   private var sent = 0
   /// How many bytes of the body were sent or received.
   private(set) var count = 0
+  /// Whether a part of the answer's body came.
+  private var hasBody = false
   /// The body of the answer that was kept.
   private var body: [UInt8] = []
   /// Why a callback ended the transfer.
@@ -149,6 +118,7 @@ final class ObjectTransfer {
 
   /// Takes bytes of the answer's body; false to end the transfer.
   fileprivate func receive(_ bytes: ByteView) -> Bool {
+    hasBody = true
     guard let receiver, ruled_curl_status(easy) == 200 else {
       guard body.count + bytes.count <= Self.longestBody else { return false }
       body += bytes
@@ -173,7 +143,9 @@ final class ObjectTransfer {
         status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
       return .answered(answer)
     }
-    // What libcurl writes of these says what is wrong; of others it has times that differ each time.
+    // libcurl's own text on these says what is wrong; of others it has times that differ each time.
+    // libcurl has no room for a longer line of the head, and no limit on memory.
+    if code == CURLE_OUT_OF_MEMORY, !hasBody { return .failed("the answer's head is too large", isFinal: true) }
     let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)
     let detail = hasDetails ? String(cString: errorText) : ""
     let isFinal = [

@@ -1,36 +1,6 @@
 import CPQ
 import RuledCore
 
-/// A statement in SQL.
-struct PostgresStatement: Sendable {
-  /// Its text, with `$1` and so on for the parameters.
-  let text: StaticString
-  /// The name under which the server prepares it at its first execution; nil for one that is rarely executed.
-  let name: StaticString?
-
-  /// A statement that is parsed each time.
-  init(_ text: StaticString) {
-    self.text = text
-    name = nil
-  }
-
-  /// A statement that the server prepares once.
-  init(kept name: StaticString, _ text: StaticString) {
-    self.text = text
-    self.name = name
-  }
-}
-
-/// A parameter of a statement.
-enum PostgresValue {
-  /// An int8.
-  case integer(Int64)
-  /// A text.
-  case text(String)
-  /// A bytea.
-  case bytes(ByteView)
-}
-
 /// A connection to PostgreSQL by libpq; one thread at a time uses it.
 ///
 /// Each statement is a transaction of its own. An error says whether the server may have committed it: `PostgresError.isDoubtful`.
@@ -130,71 +100,5 @@ package enum PostgresLibrary {
     pq_load().map {
       "libpq is missing, which a store in PostgreSQL needs: install ruled-postgres, or libpq5 (\(String(cString: $0)))"
     }
-  }
-}
-
-/// The rows of an answer, valid until the connection's next statement.
-struct PostgresRows {
-  /// Kept open while somebody reads the rows.
-  private let owner: PostgresConnection
-  private let connection: OpaquePointer
-
-  fileprivate init(_ owner: PostgresConnection, _ connection: OpaquePointer) {
-    self.owner = owner
-    self.connection = connection
-  }
-
-  /// The number of rows.
-  var count: Int { Int(pq_rows(connection)) }
-
-  /// The number of rows that the statement wrote.
-  var written: Int { Int(pq_written(connection)) }
-
-  /// The bytes in a column; nil for a null.
-  func bytes(_ row: Int, _ column: Int) -> ByteView? {
-    var length = 0
-    guard let start = pq_column(connection, Int32(row), Int32(column), &length) else { return nil }
-    return ByteView(start: start, count: length)
-  }
-
-  /// The int8 in a column.
-  func integer(_ row: Int, _ column: Int) -> Int64 {
-    guard let bytes = bytes(row, column), bytes.count == 8 else { preconditionFailure("column \(column) is no int8") }
-    return Int64(bitPattern: UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self)))
-  }
-
-  /// The boolean in a column; false for a null.
-  func boolean(_ row: Int, _ column: Int) -> Bool { bytes(row, column)?.first == 1 }
-
-  /// The text in a column; empty for a null.
-  func text(_ row: Int, _ column: Int) -> String {
-    bytes(row, column).map { String(decoding: $0, as: UTF8.self) } ?? ""
-  }
-}
-
-/// Why a statement failed.
-struct PostgresError: Error, Sendable, Equatable {
-  /// What kind of failure it is.
-  enum Kind: Sendable, Equatable {
-    /// The client library can't be loaded.
-    case library
-    /// The database could lose what it acknowledges.
-    case unsafe
-    /// There is no connection; nothing was sent.
-    case unreachable
-    /// The server refused the statement.
-    case refused(sqlstate: String)
-    /// The connection broke, or the time was over, before the answer: the server may have committed, or may do so later.
-    case noAnswer
-  }
-
-  /// What kind of failure it is.
-  let kind: Kind
-  /// What happened, for the operator.
-  let message: String
-
-  init(_ kind: Kind, _ message: String) {
-    self.kind = kind
-    self.message = message
   }
 }

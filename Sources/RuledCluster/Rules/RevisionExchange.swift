@@ -8,7 +8,6 @@ package import RuledStore
 package final class RevisionExchange {
   /// A live follower's report on a revision.
   package struct Report: Sendable, Equatable {
-    /// The follower's name.
     package let node: String
     /// Whether it has tried to load the revision.
     package let hasTried: Bool
@@ -131,9 +130,7 @@ package final class RevisionExchange {
 
   /// A request for the rules in a node's folder.
   package struct FolderRequest: Sendable {
-    /// The node.
     let node: String
-    /// The node's process.
     let incarnation: String
     /// What the table has in place of a revision.
     let name: String

@@ -1,31 +1,4 @@
-import RuledCore
 import RuledStore
-
-/// A verified snapshot, as the database lists it.
-struct Snapshot: Sendable, Equatable {
-  /// Its name in the place of the snapshots.
-  var name: String
-  /// The position up to which its store has played the log back.
-  var position: LogPosition
-  /// The size of its files in bytes.
-  var bytes: Int
-  /// The node that wrote it.
-  var node: String
-  /// The format of its store.
-  var format: Int
-}
-
-/// What the database knows of whether a snapshot is due.
-struct SnapshotNeed: Sendable, Equatable {
-  /// The end of the log.
-  let end: Int64
-  /// The sequence of the latest snapshot; -1 without one.
-  let last: Int64
-  /// The age of the latest snapshot by the database's clock, in microseconds; nil without one.
-  let age: Int64?
-  /// The number of other live nodes.
-  let others: Int64
-}
 
 /// The list of snapshots, the turn to write one, and the cutting of the log.
 extension LogClient {

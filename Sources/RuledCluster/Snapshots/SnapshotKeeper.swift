@@ -1,37 +1,6 @@
-package import RuledCore
+internal import RuledCore
 package import RuledStore
 import RuledThreads
-
-/// Where a cluster's snapshots are kept, and how often one is written.
-package struct SnapshotSettings: Sendable {
-  /// The place, which all nodes reach.
-  package var location: SnapshotLocation
-  /// The interval between snapshots, in microseconds.
-  package var every: Int64
-
-  /// Settings.
-  package init(_ location: SnapshotLocation, every: Int64) {
-    self.location = location
-    self.every = every
-  }
-
-  /// How many snapshots are kept.
-  static let kept = 3
-  /// How long a turn lasts unless its node extends it, in milliseconds.
-  static let turn = 60_000
-  /// How long a node that ends goes on removing what an unfinished snapshot left, in milliseconds.
-  static let longestEnd = 1_000
-}
-
-/// What a node knows of its cluster's snapshots.
-package struct SnapshotFigures: Sendable {
-  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
-  package var problem: StoreError?
-  /// The age of the latest snapshot, in milliseconds; nil without one, or if the database was not asked yet.
-  package var age: Int?
-  /// For how long a snapshot has been due, in milliseconds; 0 while none is.
-  package var dueTime: Int
-}
 
 /// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
 ///
@@ -45,6 +14,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private let settings: SnapshotSettings
   private let node: ClusterNode
   private let client: LogClient
+  private let complete: @Sendable (_ folder: String, _ last: UInt64) -> Void
   private let report: @Sendable (_ message: String, _ isProblem: Bool) -> Void
   private let lock = Condition()
   private var isStopping = false
@@ -55,13 +25,16 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private var retryAt = 0
   private var renewAt = 0
 
-  /// A keeper for `node`; `report` is called with messages for the log.
+  /// A keeper for `node`; `complete` may add files to the folder of a copy, whose last change has the sequence `last`, and `report` is called with
+  /// messages for the log.
   package init(
     _ settings: SnapshotSettings, node: ClusterNode,
+    complete: @escaping @Sendable (_ folder: String, _ last: UInt64) -> Void = { _, _ in },
     report: @escaping @Sendable (_ message: String, _ isProblem: Bool) -> Void
   ) {
     self.settings = settings
     self.node = node
+    self.complete = complete
     self.report = report
     client = LogClient(node.settings)
   }
@@ -136,7 +109,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     try place.clean(listed: listed, progress: progress)
     let snapshot: Snapshot
     do throws(StoreError) {
-      snapshot = try place.write(node.played, by: node.identity.name, progress: progress)
+      snapshot = try place.write(node.played, by: node.identity.name, complete: complete, progress: progress)
       guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
       try? removeUnfinished(from: place)

@@ -3,13 +3,11 @@ import RuledStore
 
 /// The list of a snapshot's files, with its cluster and its position in the log; the last line is the checksum of the others.
 struct SnapshotManifest: Equatable {
-  /// The cluster's id.
   var cluster: String
   /// The position up to which the store has played the log back.
   var position: LogPosition
   /// The format of the store.
   var format: Int
-  /// The files.
   var files: [FileSum]
 
   /// The name of the list's file.

@@ -6,7 +6,6 @@ package import RuledStore
 /// A snapshot is a store as a kill would leave it, with `SNAPSHOT`, the list of its files and their checksums. The list comes last: without it there is
 /// no snapshot, only what is left of one. Once it is there, a snapshot never changes.
 protocol SnapshotPlace {
-  /// The cluster's id.
   var cluster: String { get }
   /// The place as it is configured.
   var root: String { get }
@@ -70,13 +69,15 @@ extension SnapshotPlace {
 
   /// Writes a snapshot of `played`, verifies it, and returns its entry for the list of the database.
   ///
-  /// `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
+  /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
   func write(
-    _ played: PlayedStore, by node: String, progress: (Int) throws(StoreError) -> Void
+    _ played: PlayedStore, by node: String, complete: (_ folder: String, _ last: UInt64) -> Void,
+    progress: (Int) throws(StoreError) -> Void
   ) throws(StoreError) -> Snapshot {
     try check()
     do throws(StoreError) {
-      let copy = try StoreCopy.snapshot(of: played.store, in: played.store.path, name: "snapshot").copy
+      let (copy, last) = try StoreCopy.snapshot(of: played.store, in: played.store.path, name: "snapshot")
+      complete(copy.folder, last)
       var random = SystemRandomNumberGenerator()
       let name = UUIDText.random(random.next(), random.next()).text
       let files = try add(copy.folder, to: name, progress: progress)

@@ -4,7 +4,7 @@ import RuledThreads
 
 /// The store of a node that owns the log of commits: commits go to the database, then to the node's own store, which serves all reads.
 ///
-/// What is appended while a batch commits becomes the next batch: one row, one wait for the standbys. After an error, either nothing of the
+/// Commits that are appended while a batch commits become the next batch: one row, one wait for the standbys. After an error, either nothing of the
 /// batch was committed, or the ownership ends and with it this store: a new one plays back what the log has.
 package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
   /// The size in bytes from which on a batch takes no further commit until it is sent.

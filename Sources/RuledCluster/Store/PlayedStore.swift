@@ -9,12 +9,11 @@ package final class PlayedStore: Sendable {
   /// The key under which it stores its position in the log.
   private static let key = StoreKey.bytes { StoreKey.daemon("cluster", into: $0) }
   private static let digestBytes = 32
-  /// From how many bytes on what is played back is appended, before more is added to it.
+  /// Commits that are played back are appended together once they have this many bytes.
   private static let fullBytes = 1 << 20
   /// The most bytes that are kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
-  /// The underlying store.
   package let store: RocksStore
   private let current: Mutex<LogPosition>
   private let cluster: Mutex<String>

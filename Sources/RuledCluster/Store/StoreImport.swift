@@ -3,7 +3,6 @@ package import RuledStore
 
 /// Copies the store of a single daemon into the log of a cluster, before the cluster's first node starts.
 package struct StoreImport {
-  /// What was copied.
   package struct Report: Sendable {
     /// The number of keys.
     package var entries = 0

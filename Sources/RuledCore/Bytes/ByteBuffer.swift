@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Every byte of a reply and of a commit passes through one of these. So appending is inlined across modules, which the compiler does for
 /// public types only (docs/decisions/27), and never bridges to `String`.
-/// A buffer belongs to one thread at a time; whoever hands it to another thread hands over all of it.
+/// A buffer belongs to one thread at a time; a thread that hands it to another one hands over all of it.
 public final class ByteBuffer: @unchecked Sendable {  // confined: one thread owns a buffer at a time
   /// The first byte of the storage; growing replaces it.
   @usableFromInline var storage: UnsafeMutablePointer<UInt8>
@@ -86,7 +86,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
 
   // MARK: Appending
 
-  /// Appends one byte.
   @inlinable public func append(_ byte: UInt8) {
     if used == room { grow(by: 1) }
     storage[used] = byte
@@ -103,10 +102,8 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     used += length
   }
 
-  /// Appends what `other` holds.
   @inlinable public func append(_ other: ByteBuffer) { append(other.bytes) }
 
-  /// Appends a literal.
   @inlinable
   @inline(__always)
   public func append(_ text: StaticString) {
@@ -176,7 +173,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
 extension ByteBuffer {
   // MARK: Numbers
 
-  /// Appends `value` in decimal.
   public func append(decimal value: Int64) {
     reserve(20)
     var magnitude = value.magnitude

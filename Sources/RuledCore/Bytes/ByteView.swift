@@ -52,7 +52,6 @@ public struct ByteView: RandomAccessCollection {
   @inline(__always)
   public init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
 
-  /// No bytes.
   @inlinable
   @inline(__always)
   public static var empty: ByteView { ByteView(start: nil, count: 0) }
@@ -99,10 +98,8 @@ public struct ByteView: RandomAccessCollection {
   /// The index of the first byte: 0.
   @inlinable public var startIndex: Int { @inline(__always) get { 0 } }
 
-  /// The number of bytes.
   @inlinable public var endIndex: Int { @inline(__always) get { count } }
 
-  /// The byte at `index`.
   @inlinable
   public subscript(index: Int) -> UInt8 {
     @inline(__always) get {
@@ -207,53 +204,12 @@ public struct ByteView: RandomAccessCollection {
   }
 }
 
-/// How often the owner of some bytes has changed or freed them: debug builds count, so that a view can tell; in release builds this is nothing.
-public struct ByteChanges {
-  #if DEBUG
-    /// Outlives the owner.
-    @usableFromInline
-    final class Counter {
-      @usableFromInline var count = 0
-
-      @usableFromInline
-      init() {}
-    }
-
-    @usableFromInline let counter = Counter()
-    @usableFromInline var count: Int { counter.count }
-  #endif
-
-  /// No change yet.
-  @inlinable public init() {}
-
-  /// Ends the views that were made until now.
-  @inlinable
-  @inline(__always)
-  public func endViews() {
-    #if DEBUG
-      counter.count += 1
-    #endif
-  }
-
-  /// Calls `body` with a view of `memory` that ends with the call.
-  @inlinable
-  @inline(__always)
-  static func lend<Result, Failure>(
-    _ memory: UnsafeRawBufferPointer, _ body: (ByteView) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    guard let start = memory.baseAddress else { return try body(.empty) }
-    let changes = ByteChanges()
-    defer { changes.endViews() }
-    return try body(ByteView(start: start, count: memory.count, until: changes))
-  }
-}
-
 extension [UInt8] {
   /// Calls `body` with a view of the bytes, which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }
 
@@ -261,8 +217,8 @@ extension ArraySlice<UInt8> {
   /// Calls `body` with a view of the bytes, whose first index is 0 and which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }
 
@@ -270,7 +226,7 @@ extension String {
   /// Calls `body` with a view of the UTF-8 of the text, which is valid during the call.
   @inlinable
   @inline(__always)
-  public func withView<Result, Failure>(_ body: (ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
-    try utf8.span.bytes.withUnsafeBytes { memory throws(Failure) in try ByteChanges.lend(memory, body) }
+  public func withView<Result, Thrown>(_ body: (ByteView) throws(Thrown) -> Result) throws(Thrown) -> Result {
+    try utf8.span.bytes.withUnsafeBytes { memory throws(Thrown) in try ByteChanges.lend(memory, body) }
   }
 }

@@ -33,7 +33,6 @@ package struct Configuration: Sendable, Equatable {
   /// What is set for sinks, by name.
   package var sinks: [String: Sink] = [:]
 
-  /// The defaults.
   package init() {}
 
   /// The listener that speaks HTTP alone and wants a bearer token.
@@ -68,11 +67,11 @@ package struct Configuration: Sendable, Equatable {
     package var timerStep = Limits.timerStep
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
-    /// From how many seconds behind on a shadow skips subjects.
+    /// A shadow that is so many seconds behind skips subjects.
     package var shadowSeconds = Limits.shadowSeconds
 
     /// How many of `limit` connections or requests in flight are for everybody.
-    package func shared(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
+    package func unreserved(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
   }
 
   /// What a node of a cluster has of its own.
@@ -93,7 +92,6 @@ package struct Configuration: Sendable, Equatable {
     /// nor forwards anything.
     package var tunnel: Tunnel?
 
-    /// No node.
     package init() {}
   }
 
@@ -131,12 +129,14 @@ package struct Configuration: Sendable, Equatable {
     guard case .postgresql = store else {
       let belongs = "belongs to a store in PostgreSQL, as in \"postgresql://…\""
       if !cluster.node.isEmpty { return ("cluster", belongs) }
-      return durability == .primary ? ("durability", "\"primary\" belongs to a store in PostgreSQL") : nil
+      let isOfCluster = durability == .primary || durability == .provider
+      return isOfCluster ? ("durability", "\"\(durability.rawValue)\" belongs to a store in PostgreSQL") : nil
     }
     if cluster.node.isEmpty {
       return ("cluster", "needed with a store in PostgreSQL: { node = \"a name of this node's own\" }")
     }
-    return durability == .interval ? ("durability", "a store in PostgreSQL has \"commit\" or \"primary\"") : nil
+    return durability == .interval
+      ? ("durability", "a store in PostgreSQL has \"commit\", \"provider\" or \"primary\"") : nil
   }
 
   /// What is kept of past events.
@@ -150,10 +150,8 @@ package struct Configuration: Sendable, Equatable {
     /// The paths in the data of events whose values are replaced with digests, names with dots between.
     package var redact: [String] = []
 
-    /// The defaults.
     package init() {}
 
-    /// Whether anything is kept.
     package var isOn: Bool { keep > 0 }
   }
 
@@ -193,116 +191,8 @@ package struct Configuration: Sendable, Equatable {
     package var file: String?
     /// Whether effects are written to the log.
     package var log = false
-    /// Whether effects are handed out to whoever leases them.
+    /// Whether effects are handed out to clients that lease them.
     package var lease = false
-  }
-}
-
-/// Where the state is kept.
-package enum StoreURL: Sendable, Equatable {
-  /// In memory, gone with the process: `memory:`.
-  case memory
-  /// In a RocksDB database in that folder: `rocksdb:/path`.
-  case rocksdb(path: String)
-  /// In a log of commits that nodes share, in the PostgreSQL database at that URL: `postgresql://…`.
-  case postgresql(url: String)
-
-  /// The store that `text` names, or nil if it names none.
-  package init?(_ text: String) {
-    if text == "memory:" {
-      self = .memory
-      return
-    }
-    if text.hasPrefix("postgresql://"), !text.utf8.contains(0) {
-      self = .postgresql(url: text)
-      return
-    }
-    let scheme = "rocksdb:"
-    guard text.hasPrefix(scheme) else { return nil }
-    let path = String(text.dropFirst(scheme.count))
-    guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
-    self = .rocksdb(path: path)
-  }
-}
-
-/// A loopback address and port to listen on, as in `127.0.0.1:8787` or `[::1]:8787`.
-package struct ListenAddress: Sendable, Equatable {
-  /// The numeric address, without brackets.
-  package var host: String
-  /// The port; 0 lets the system choose.
-  package var port: UInt16
-
-  /// The address that `text` names, or nil if it names none or one that other hosts can reach.
-  ///
-  /// `localhost` is 127.0.0.1.
-  package init?(_ text: String) {
-    guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
-    let digits = text[text.utf8.index(after: colon)...]
-    guard digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), let port = UInt16(digits)
-    else { return nil }
-    self.port = port
-    switch text[..<colon] {
-    case "[::1]": host = "::1"
-    case "localhost": host = "127.0.0.1"
-    case let name:
-      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-      guard parts.count == 4, parts[0] == "127",
-        parts.allSatisfy({ $0.utf8.count <= 3 && !$0.hasPrefix("+") && UInt8($0) != nil })
-      else { return nil }
-      host = String(name)
-    }
-  }
-
-  /// The address as it is written.
-  package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
-/// Where a node listens, as the others reach it: a host and a port, as in `10.0.0.5:7433`, `db1:7433` or `[fd00::5]:7433`.
-package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
-  /// A name or a numeric address, without brackets.
-  package let host: String
-  /// The port.
-  package let port: UInt16
-
-  /// The address that a text states; nil when it states none.
-  package init?(_ text: String) {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
-    var host = text[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = host.dropFirst().dropLast()
-    } else if host.contains(":") {
-      return nil
-    }
-    guard !host.isEmpty, !host.utf8.contains(0) else { return nil }
-    self.host = String(host)
-    self.port = port
-  }
-
-  /// Whether other hosts can use the address: it states a port, and is not that of all of a host's networks.
-  package var isReachable: Bool { port > 0 && !["0.0.0.0", "::", "*"].contains(host) }
-
-  /// The address as it is written in the configuration.
-  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-}
-
-/// What a bearer token lets its holder call; each role may do all that the ones before it may.
-package enum Role: String, Sendable, CaseIterable, Comparable {
-  /// Reads: query, state, subjects, rules, counters, parked, metrics, the dashboard.
-  case reader
-  /// Also sends events and watches.
-  case writer
-  /// Everything.
-  case admin
-
-  /// Whether `left` may do less than `right`.
-  package static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
-
-  private var rank: Int {
-    switch self {
-    case .reader: 0
-    case .writer: 1
-    case .admin: 2
-    }
   }
 }
 
@@ -310,6 +200,8 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
 package enum Durability: String, Sendable, CaseIterable {
   /// After the commit is on disk; with a store in PostgreSQL also on the disks of the standbys that it waits for.
   case commit
+  /// After the commit is on the disk of the primary, which whoever runs the database replicates; with a store in PostgreSQL alone.
+  case provider
   /// After the commit is on the disk of the primary; with a store in PostgreSQL alone.
   case primary
   /// After the commit is applied; the disk follows each `Limits.syncInterval`.
@@ -318,7 +210,6 @@ package enum Durability: String, Sendable, CaseIterable {
 
 /// Which process sends effects to sinks with a URL.
 package enum DeliveryProcess: String, Sendable, CaseIterable {
-  /// The daemon.
   case daemon
   /// `ruled-courier`: the daemon opens no network socket.
   case courier

@@ -4,7 +4,6 @@ import Glibc
 package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   /// The id of the key.
   package let keyID: String
-  /// The secret key.
   package let secret: String
   /// The token that belongs to temporary credentials.
   package let sessionToken: String?

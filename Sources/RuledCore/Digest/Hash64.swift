@@ -1,12 +1,12 @@
 /// A fast hash of bytes under a key that each process draws at random: for tables in memory and for dividing subjects among workers.
 ///
-/// Whoever chooses the bytes, as clients choose the names of subjects, can't choose bytes whose hashes collide. Another process gets
+/// Clients choose the names of subjects, and can't choose names whose hashes collide. Another process gets
 /// other hashes: nothing may store them or depend on them.
 package func hash64(_ bytes: ByteView) -> UInt64 { wyhash(bytes, HashKey.process) }
 
 /// A fast hash of bytes, the same in every process: for what is stored, for checksums, and for what has to come out the same again.
 ///
-/// Whoever chooses the bytes can make hashes collide.
+/// A client that chooses the bytes can make hashes collide.
 @inlinable package func hash64(_ bytes: ByteView, seed: UInt64) -> UInt64 {
   wyhash(bytes, HashKey(seed: seed))
 }

@@ -7,7 +7,6 @@ package struct SHA256: Sendable {
     /// The eight words, the first first.
     let words: SIMD8<UInt32>
 
-    /// The 32 bytes.
     package var bytes: [UInt8] { (0..<32).map { byte($0) } }
 
     /// The digest in 64 lower-case hexadecimal digits.
@@ -39,7 +38,6 @@ package struct SHA256: Sendable {
   /// A digest of nothing yet; a portable one does without the processor's instructions.
   package init(isPortable: Bool = false) { self.isPortable = isPortable }
 
-  /// The digest of `bytes`.
   package static func hash(_ bytes: ByteView) -> Digest {
     var hash = SHA256()
     hash.update(bytes)

@@ -1,10 +1,9 @@
 import Glibc
 
-/// Reads whole files without ever blocking: what is not a regular file, or is too large, is refused before it is read.
+/// Reads whole files without ever blocking: a file that is too large, or not a regular one, is refused before it is read.
 package enum RegularFile {
   /// Why a file is not read: a sentence without its subject, the file's name.
   package struct Refusal: Error, Sendable, CustomStringConvertible {
-    /// The sentence.
     package let description: String
     /// Whether it is a link that leads out of the folder that may be read.
     package let leavesFolder: Bool

@@ -1,6 +1,5 @@
 import Glibc
 
-/// Distances on the earth.
 package enum Geo {
   /// The mean radius of WGS 84 in metres, (2a + b) / 3.
   package static let earthRadius = 6_371_008.8

@@ -1,4 +1,4 @@
-/// The fixed limits, in one place; what the configuration may change has its default here.
+/// The fixed limits, in one place; limits that the configuration may change have their defaults here.
 ///
 /// Sizes are bytes and durations microseconds unless the name says otherwise.
 package enum Limits {
@@ -32,9 +32,14 @@ package enum Limits {
   package static let metricSeries = 1_000
   /// How long after a timer one is due at the earliest that its event sets, by default.
   package static let timerStep = second
+  /// How many timers of one plugin may be pending for one subject.
+  package static let timers = 1_000
+  /// From so many pending timers of a plugin and subject on, an event of one of them takes a step more for each further so many before the
+  /// timers that it sets.
+  package static let crowdedTimers = 100
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
-  /// From how many seconds behind on a shadow skips subjects, by default.
+  /// A shadow that is so many seconds behind skips subjects, by default.
   package static let shadowSeconds = 30
   /// How many subjects a shadow skips before it ends.
   package static let skippedSubjects = 1_000_000
@@ -87,7 +92,7 @@ package enum Limits {
   package static let stoppedShare: Int64 = 10
   /// How many bytes of a receiver's answer are kept with an effect that it did not take.
   package static let answerBytes = 300
-  /// How many events the candidate of a rollout must have decided before a share of failures aborts it.
+  /// How many events the candidate of a rollout must have decided before a fraction of failures aborts it.
   package static let rolloutEvents = 100
   /// The longest lease of effects, in seconds.
   package static let leaseSeconds: Int64 = 3_600
@@ -117,10 +122,11 @@ package enum Limits {
 
   /// The length of a list when none is asked for.
   package static let listDefault = 100
-  /// The longest list.
   package static let listMaximum = 1_000
   /// How many changes can be watched after the fact.
   package static let watchHistory = 10_000
+  /// How many bytes of changes are held at most; as a rule `watchHistory` is reached first.
+  package static let watchHistoryBytes = 128 << 20
   /// How many watches one connection may have.
   package static let connectionWatches = 100
   /// The memory that the filters of one connection's watches may take.
@@ -130,14 +136,14 @@ package enum Limits {
   /// The memory that the filters of all watches may take.
   package static let filterBytes = 64 << 20
 
-  /// What requests under way may take over all HTTP connections, unless four of the longest take more.
+  /// How many bytes requests under way may take on all HTTP connections together, unless four of the longest take more.
   package static let httpBytes = 64 << 20
-  /// What lines that are not whole may take over all connections, unless four of the longest take more.
+  /// How many bytes incomplete lines may take on all connections together, unless four of the longest take more.
   package static let lineBytes = 64 << 20
-  /// What the replies of one connection may take that wait for cascades.
+  /// How many bytes replies that wait for cascades may take on one connection.
   package static let cascadeBytes = 1 << 20
   /// How many requests of a batch are carried out before others have their turn.
-  package static let batchShare = 64
+  package static let requestsPerTurn = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.

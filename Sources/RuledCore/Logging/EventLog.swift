@@ -1,6 +1,5 @@
 /// Takes the lines of the log.
 package protocol EventLog: AnyObject, Sendable {
-  /// Writes one line.
   func write(_ line: LogLine)
   /// Writes one line that a stranger may cause as often as he likes, for this reason: a log that is limited leaves most of them out.
   func write(_ line: LogLine, limitedBy reason: String)
@@ -13,44 +12,8 @@ extension EventLog {
   package var suppressed: Int { 0 }
 }
 
-/// A line of the log.
-package struct LogLine: Sendable {
-  /// How severe a line is, from the least to the most.
-  package enum Level: Int, Sendable { case debug = 0, info, warn, error }
-
-  /// How severe it is.
-  package var level: Level
-  /// What happened.
-  package var message: String
-  /// The plugin that it is about.
-  package var plugin: String?
-  /// The rule that it is about.
-  package var rule: String?
-  /// The id of the event that it is about.
-  package var event: String?
-  /// A hash of the subject's name, which itself is never logged.
-  package var subjectHash: String?
-  /// Further members of the line, a JSON object or empty.
-  package var fields = ""
-
-  /// A line.
-  package init(
-    _ level: Level, _ message: String, plugin: String? = nil, rule: String? = nil, event: String? = nil,
-    subjectHash: String? = nil, fields: String = ""
-  ) {
-    self.level = level
-    self.message = message
-    self.plugin = plugin
-    self.rule = rule
-    self.event = event
-    self.subjectHash = subjectHash
-    self.fields = fields
-  }
-}
-
 /// A log that drops all lines.
 package final class NoLog: EventLog {
-  /// A log.
   package init() {}
   package func write(_ line: LogLine) {}
 }

@@ -1,6 +1,5 @@
 /// The mark with which some editors begin a UTF-8 file.
 package enum ByteOrderMark {
-  /// The mark's bytes.
   package static let bytes: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   /// The text without the mark at its start.

@@ -1,6 +1,7 @@
 /// Text that others wrote, on its way to a terminal or into a log, where it must not steer anything.
 extension String {
-  /// The text with what steers a terminal escaped: control characters, and marks that change the direction of writing.
+  /// The text with what steers a terminal or can't be seen escaped: control characters, marks that change the direction of writing, other lines'
+  /// ends, and characters without a shape.
   package var printable: String {
     guard unicodeScalars.contains(where: { $0.value < 0x20 || $0.isSteering }) else { return self }
     var text = ""
@@ -15,35 +16,29 @@ extension String {
     return text
   }
 
-  /// The text with all that `printable` escapes but C0, as `\u009b`: JSON keeps its value, and what the program itself writes, such as colours, stays.
+  /// The text with all that `printable` escapes but C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
   package var withoutSteering: String {
-    guard utf8.contains(where: Unicode.Scalar.mayBeginSteering), unicodeScalars.contains(where: \.isSteering) else {
-      return self
-    }
+    guard utf8.contains(where: { $0 >= 0x7F }), unicodeScalars.contains(where: \.isSteering) else { return self }
     var text = ""
     for scalar in unicodeScalars {
       guard scalar.isSteering else {
         text.unicodeScalars.append(scalar)
         continue
       }
-      let digits = String(scalar.value, radix: 16)
-      text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      for unit in scalar.utf16 { text += "\\u" + UInt32(unit).digits(4, radix: 16) }
     }
     return text
   }
 }
 
 extension Unicode.Scalar {
-  /// Whether it is DEL, of C1, or a mark that changes the direction of writing.
+  /// Whether it is DEL, of C1, a format character, an end of a line or paragraph, or has no shape of its own (`Cf`, `Zl`, `Zp`,
+  /// `Default_Ignorable_Code_Point`); the selectors by which emoji have colours are none.
   package var isSteering: Bool {
-    switch value {
-    case 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-    default: false
+    if value <= 0x9F { return value >= 0x7F }
+    switch properties.generalCategory {
+    case .format, .lineSeparator, .paragraphSeparator: return true
+    default: return properties.isDefaultIgnorableCodePoint && !(0xFE00...0xFE0F).contains(value)
     }
-  }
-
-  /// Whether the UTF-8 of such a character may begin with that byte.
-  fileprivate static func mayBeginSteering(_ byte: UInt8) -> Bool {
-    byte == 0x7F || byte == 0xC2 || byte == 0xD8 || byte == 0xE2
   }
 }

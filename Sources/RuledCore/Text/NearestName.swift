@@ -28,9 +28,9 @@ package enum NearestName {
     let segments = type.split(separator: ".", omittingEmptySubsequences: false)
     let near = known.filter { other in
       let others = other.split(separator: ".", omittingEmptySubsequences: false)
-      let shared = zip(segments, others).prefix { $0 == $1 }.count
-      let rest = others.dropFirst(shared).joined(separator: ".")
-      return find(segments.dropFirst(shared).joined(separator: "."), in: [rest]) != nil
+      let common = zip(segments, others).prefix { $0 == $1 }.count
+      let rest = others.dropFirst(common).joined(separator: ".")
+      return find(segments.dropFirst(common).joined(separator: "."), in: [rest]) != nil
     }
     return find(type, in: near)
   }

@@ -1,4 +1,4 @@
-public import Glibc
+import Glibc
 
 /// A moment in microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Timestamp: Sendable, Hashable, Comparable {
@@ -8,7 +8,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The moment that many microseconds after the epoch.
   @inlinable package init(microseconds: Int64) { self.microseconds = microseconds }
 
-  /// The nearest moment to that many seconds after the epoch, held within the years 0 to 9999; NaN is the epoch.
+  /// The nearest moment to that many seconds after the epoch, clamped to the years 0 to 9999; NaN is the epoch.
   package init(seconds: Double) {
     let bounded = Swift.min(Swift.max(seconds, Self.minimum.seconds), Self.maximum.seconds)
     let microseconds = bounded.isNaN ? 0 : Int64((bounded * 1e6).rounded())
@@ -64,7 +64,7 @@ extension Timestamp {
     return buffer.text
   }
 
-  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; what is finer is dropped.
+  /// Appends the moment as RFC 3339 in UTC with whole milliseconds; finer digits are dropped.
   ///
   /// The text has four digits for the year: a moment outside the years 0 to 9999 is written as the nearest within.
   package func write(to buffer: ByteBuffer) {
@@ -152,58 +152,11 @@ private struct FieldReader {
   }
 }
 
-/// Durations as people write them: a positive decimal number and a unit, as in `48h` or `1.5d`.
-package enum DurationText {
-  /// The duration in microseconds, or nil if `text` is none, is zero where `allowsZero` is false, or exceeds 64 bits.
-  ///
-  /// Units are `s`, `m`, `h` and `d` (24 hours); the result is rounded to whole microseconds.
-  package static func parse(_ text: String, allowsZero: Bool) -> Int64? {
-    guard let last = text.utf8.last, let unit = unit(last) else { return nil }
-    let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
-    var (total, overflow) = count.multipliedReportingOverflow(by: unit)
-    if parts.count == 2 {
-      guard isNumber(parts[1]), let fraction = Double("0." + String(Substring(parts[1]))) else { return nil }
-      let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
-      (total, overflow) = (sum, overflow || overflowed)
-    }
-    return overflow || total < 0 || (total == 0 && !allowsZero) ? nil : total
-  }
-
-  /// The duration in microseconds, or nil if `text` is none, is zero or exceeds 64 bits.
-  package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
-
-  private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
-    !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-  }
-
-  private static func unit(_ letter: UInt8) -> Int64? {
-    switch letter {
-    case UInt8(ascii: "s"): Limits.second
-    case UInt8(ascii: "m"): 60 * Limits.second
-    case UInt8(ascii: "h"): Limits.hour
-    case UInt8(ascii: "d"): 24 * Limits.hour
-    default: nil
-    }
-  }
-}
-
-/// The time since the host's start, which nobody sets: for measuring, and for time-outs.
-public enum MonotonicClock {
-  /// In nanoseconds.
-  @inlinable public static var nanoseconds: UInt64 {
+extension Timestamp {
+  /// The host's wall clock.
+  package static var wall: Timestamp {
     var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-
-  /// In milliseconds.
-  @inlinable public static var milliseconds: Int { Int(nanoseconds / 1_000_000) }
-
-  /// In milliseconds, with the time in which the host was suspended.
-  public static var millisecondsWithSuspend: Int {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
-    return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
   }
 }

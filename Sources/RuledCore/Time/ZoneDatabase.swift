@@ -89,17 +89,17 @@ extension ZoneDatabase {
     CivilDate.weekday(days: try day(time, zone: zone))
   }
 
-  /// An offset from UTC, and a time for which it holds.
+  /// An offset from UTC, and a time for which it applies.
   package struct Offset: Sendable, Equatable {
     /// Seconds east of UTC.
     package var seconds: Int
-    /// The first second of that time since the epoch; the offset may have held before.
+    /// The first second of that time since the epoch; the offset may have applied before.
     package var from: Int64
     /// The first second after it.
     package var until: Int64
   }
 
-  /// The offset of `zone` at `time`, and until when it holds.
+  /// The offset of `zone` at `time`, and until when it applies.
   ///
   /// - Throws: A sentence about the time or the zone.
   package func offset(_ time: Double, zone: String) throws(CalendarError) -> Offset {
@@ -134,7 +134,6 @@ extension ZoneDatabase {
 
 /// Why a civil date could not be computed, in a sentence for the author of the rule.
 package struct CalendarError: Error, Sendable, Equatable {
-  /// What is wrong.
   package var message: String
   /// Whether the host is at fault, and not what the rule has asked for.
   package var isOfHost = false
@@ -227,53 +226,5 @@ extension ZoneDatabase {
       second = second * 60 + value
     }
     return second
-  }
-}
-
-/// How much a civil time is moved.
-package struct CivilSpan: Sendable, Equatable {
-  /// Calendar months, added first.
-  package let months: Int
-  /// Civil days, added after the months.
-  package let days: Int
-  /// Seconds, added last.
-  package let seconds: Double
-
-  /// The span that a rule wrote as a table with numbers of years, months, weeks, days, hours, minutes and seconds.
-  ///
-  /// Years to days are whole numbers. Any may be negative. - Throws: A sentence that names the wrong member.
-  package init(_ members: JSONObject) throws(CalendarError) {
-    var (months, days, seconds) = (0, 0, 0.0)
-    for (name, value) in members {
-      switch name {
-      case "years": months += try Self.whole(name, value) * 12
-      case "months": months += try Self.whole(name, value)
-      case "weeks": days += try Self.whole(name, value) * 7
-      case "days": days += try Self.whole(name, value)
-      case "hours": seconds += try Self.number(name, value) * 3_600
-      case "minutes": seconds += try Self.number(name, value) * 60
-      case "seconds": seconds += try Self.number(name, value)
-      default:
-        let hint = NearestName.hint(name, in: Self.units, otherwise: "it knows \(Self.units.joined(separator: ", "))")
-        throw CalendarError("calendar.add has no unit '\(name)'\(hint)")
-      }
-    }
-    (self.months, self.days, self.seconds) = (months, days, seconds)
-  }
-
-  private static let units = ["years", "months", "weeks", "days", "hours", "minutes", "seconds"]
-
-  private static func whole(_ name: String, _ value: JSONValue) throws(CalendarError) -> Int {
-    guard let number = value.intValue, number.magnitude <= 4_000_000 else {
-      throw CalendarError("calendar.add: '\(name)' must be a whole number up to 4000000")
-    }
-    return Int(number)
-  }
-
-  private static func number(_ name: String, _ value: JSONValue) throws(CalendarError) -> Double {
-    guard let number = value.doubleValue, number.isFinite else {
-      throw CalendarError("calendar.add: '\(name)' must be a number")
-    }
-    return number
   }
 }

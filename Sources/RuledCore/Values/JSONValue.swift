@@ -3,19 +3,14 @@
 /// An integer and a float keep their kind: 1 is an `integer`, 1.0 a `number`, and they are not equal.
 /// This is the value alone: `RuledJSON` reads it from text and writes it.
 package enum JSONValue: Sendable {
-  /// `null`.
   case null
-  /// `true` or `false`.
   case bool(Bool)
   /// A number without fraction and exponent that fits 64 bits.
   case integer(Int64)
   /// Any other number.
   case number(Double)
-  /// A string.
   case string(String)
-  /// An array.
   case array([JSONValue])
-  /// An object.
   case object(JSONObject)
 }
 
@@ -44,7 +39,6 @@ extension JSONValue {
   /// The members, if it is an object.
   package var objectValue: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-  /// Whether it is `null`.
   package var isNull: Bool { if case .null = self { true } else { false } }
 
   /// The member of that name, if this is an object and has it.
@@ -79,99 +73,14 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
   ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
-  /// `null`.
   package init(nilLiteral: ()) { self = .null }
-  /// A boolean.
   package init(booleanLiteral value: Bool) { self = .bool(value) }
-  /// An integer.
   package init(integerLiteral value: Int64) { self = .integer(value) }
-  /// A number.
   package init(floatLiteral value: Double) { self = .number(value) }
-  /// A string.
   package init(stringLiteral value: String) { self = .string(value) }
-  /// An array.
   package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
   /// An object; of a repeated name the last one wins.
   package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(JSONObject(elements.map { (name: $0.0, value: $0.1) }))
-  }
-}
-
-/// The members of a JSON object in the order in which they were written; each name occurs once.
-package struct JSONObject: Sendable {
-  /// One member.
-  package typealias Member = (name: String, value: JSONValue)
-
-  /// The members in order.
-  package private(set) var members: [Member] = []
-  /// The index of each name, for objects that are too long to search.
-  private var index: [ExactName: Int]?
-
-  private static let searchedUpTo = 16
-
-  /// An object without members.
-  package init() {}
-
-  /// An object of these members; of a repeated name the last one wins.
-  package init(_ members: some Sequence<Member>) {
-    for member in members { self[member.name] = member.value }
-  }
-
-  /// The member's value; nil is no member, and setting nil removes it.
-  ///
-  /// - Complexity: O(1) on average to read and to set, O(*n*) to remove.
-  package subscript(name: String) -> JSONValue? {
-    get { position(of: name).map { members[$0].value } }
-    set {
-      switch (position(of: name), newValue) {
-      case (let position?, let value?): members[position].value = value
-      case (let position?, nil):
-        members.remove(at: position)
-        index = nil
-        indexIfLong()
-      case (nil, let value?):
-        members.append((name, value))
-        if index == nil { indexIfLong() } else { index?[ExactName(text: name)] = members.count - 1 }
-      case (nil, nil): break
-      }
-    }
-  }
-
-  private func position(of name: String) -> Int? {
-    if let index { return index[ExactName(text: name)] }
-    return members.firstIndex { $0.name.isIdentical(to: name) }
-  }
-
-  private mutating func indexIfLong() {
-    guard members.count > Self.searchedUpTo else { return }
-    var index: [ExactName: Int] = [:]
-    for (position, member) in members.enumerated() { index[ExactName(text: member.name)] = position }
-    self.index = index
-  }
-
-  /// The names in order.
-  package var names: [String] { members.map(\.name) }
-}
-
-extension JSONObject: RandomAccessCollection {
-  /// The first position.
-  package var startIndex: Int { 0 }
-  /// The position after the last member.
-  package var endIndex: Int { members.count }
-  /// The member at a position.
-  package subscript(position: Int) -> Member { members[position] }
-}
-
-extension JSONObject: Equatable {
-  /// Whether both have the same members, in whatever order.
-  package static func == (left: JSONObject, right: JSONObject) -> Bool {
-    left.count == right.count && left.members.allSatisfy { right[$0.name] == $0.value }
-  }
-}
-
-extension JSONObject: ExpressibleByDictionaryLiteral {
-  /// An object written as a literal.
-  package init(dictionaryLiteral elements: (String, JSONValue)...) {
-    self.init(elements.map { (name: $0.0, value: $0.1) })
   }
 }

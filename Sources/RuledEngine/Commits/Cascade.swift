@@ -1,4 +1,3 @@
-import RuledCore
 import Synchronization
 
 /// The messages of an event, their messages, and so on: what a reply with `wait: "cascade"` waits for.
@@ -13,7 +12,6 @@ package final class Cascade: Sendable {
   /// A cascade of one event, which calls `finish` once, on the thread that ends it, with whether all of it was committed.
   package init(finish: @escaping @Sendable (_ isWhole: Bool) -> Void) { self.finish = finish }
 
-  /// Adds a message.
   package func enter() { pending.wrappingAdd(1, ordering: .relaxed) }
 
   /// Removes the event or a message, which is done.
@@ -22,56 +20,5 @@ package final class Cascade: Sendable {
     if pending.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       finish(!lostSome.load(ordering: .acquiring))
     }
-  }
-}
-
-/// Counts the messages that one plugin sent; it outlives a reload of the plugin.
-package final class MessageSender: Sendable {
-  /// The plugin's name; empty for messages that an older version stored without it.
-  package let name: String
-  private let count = Atomic<Int>(0)
-  private let stopped = Atomic<UInt64>(0)
-
-  init(name: String) { self.name = name }
-
-  /// How many of its messages are committed and not yet applied.
-  package var waiting: Int { max(0, count.load(ordering: .relaxed)) }
-
-  /// Adds to `waiting`.
-  package func wait(_ change: Int) { count.wrappingAdd(change, ordering: .relaxed) }
-
-  /// Notes that a limit stopped one of its cascades.
-  package func noteStop() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
-
-  /// Whether many of its messages wait, or a limit stopped one of its cascades lately.
-  package var isStorming: Bool {
-    if waiting > Limits.stormingMessages { return true }
-    let last = stopped.load(ordering: .relaxed)
-    return last != 0 && EngineClock.monotonic - last < UInt64(Limits.stormingTime) * 1000
-  }
-}
-
-/// What counts the messages of each plugin, by the plugin's name.
-package final class MessageSenders: Sendable {
-  private let known = Mutex<[String: MessageSender]>([:])
-
-  init() {}
-
-  /// The counts of the plugin of that name.
-  package subscript(name: String) -> MessageSender {
-    known.withLock { known in
-      if let sender = known[name] { return sender }
-      let sender = MessageSender(name: name)
-      known[name] = sender
-      return sender
-    }
-  }
-
-  /// How many messages wait, and the plugins that storm, by name.
-  package var summary: (waiting: Int, storming: [String]) {
-    let all = known.withLock { Array($0.values) }
-    return (
-      all.reduce(0) { $0 + $1.waiting }, all.filter { $0.isStorming && !$0.name.isEmpty }.map(\.name).sorted()
-    )
   }
 }

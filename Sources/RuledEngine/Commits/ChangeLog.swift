@@ -1,6 +1,6 @@
 package import RuledCore
 import RuledJSON
-import Synchronization
+package import RuledStore
 
 /// The changes that a batch makes, in their order, in one run of bytes.
 ///
@@ -18,17 +18,51 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   package let bytes = ByteBuffer(capacity: 512)
   private var entries: [Entry] = []
 
-  /// A log without changes.
   package init() {}
 
   /// How many changes there are.
   package var count: Int { entries.count }
-  /// Whether there is none.
   package var isEmpty: Bool { entries.isEmpty }
 
   /// Adds a change; its subject and its JSON members behind that have been appended to `bytes`.
   package func append(subject: Range<Int>, version: UInt64, plugins: Range<Int>) {
     entries.append(Entry(subject: subject, version: version, plugins: plugins, end: bytes.count))
+  }
+
+  /// Adds the change that an event made, with its members in literals as in `OutcomeWriter`; returns where it names the plugins.
+  ///
+  /// `appendPlugins` appends those that took part, each in quotes, with commas between.
+  @discardableResult
+  package func append(
+    _ outcome: RememberedOutcome, of name: ByteView, id: ByteView, type: ByteView, _ appendPlugins: (ByteBuffer) -> Void
+  ) -> Range<Int> {
+    let start = bytes.count
+    bytes.append(name)
+    let subject = start..<bytes.count
+    bytes.append("\"subject\":" as StaticString)
+    bytes.append(jsonString: name)
+    bytes.append(",\"version\":" as StaticString)
+    bytes.append(decimal: Int64(truncatingIfNeeded: outcome.version))
+    bytes.append(",\"event\":{\"id\":" as StaticString)
+    bytes.append(jsonString: id)
+    bytes.append(",\"type\":" as StaticString)
+    bytes.append(jsonString: type)
+    bytes.append("},\"plugins\":[" as StaticString)
+    let names = bytes.count
+    appendPlugins(bytes)
+    let plugins = names..<bytes.count
+    bytes.append("],\"decisions\":{" as StaticString)
+    bytes.append(outcome.decisions)
+    bytes.append("},\"effects\":[" as StaticString)
+    bytes.append(outcome.effects)
+    bytes.append("]" as StaticString)
+    if outcome.failures.count > 0 {
+      bytes.append(",\"failures\":[" as StaticString)
+      bytes.append(outcome.failures)
+      bytes.append("]" as StaticString)
+    }
+    append(subject: subject, version: outcome.version, plugins: plugins)
+    return plugins
   }
 
   /// Adds that a subject was erased.
@@ -83,7 +117,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     )
   }
 
-  /// Copies of all changes.
   package var all: [Change] {
     entries.indices.map { index in
       let view = self[index]
@@ -101,48 +134,10 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   /// A change within the log's bytes.
   package struct View {
-    /// The subject that changed.
     package let subject: ByteView
     /// The plugins that took part, each in quotes, with commas between.
     package let plugins: ByteView
     /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
     package let members: ByteView
-  }
-}
-
-/// A copy of one change.
-package struct Change: Sendable {
-  /// The subject that changed.
-  package let subject: [UInt8]
-  /// Its version after the change.
-  package let version: UInt64
-  /// The plugins that took part.
-  package let plugins: [String]
-  /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
-  package let members: [UInt8]
-}
-
-/// Logs that nobody reads any longer, to be reused: the kernel clears the pages of newly allocated large ones each time.
-package final class ChangeLogPool: Sendable {
-  /// How many it holds at most.
-  private static let most = 16
-  /// How many bytes a log may have to be reused.
-  private static let mostBytes = 1 << 20
-
-  private let spare = Mutex<[ChangeLog]>([])
-
-  /// An empty pool.
-  package init() {}
-
-  /// A log without changes.
-  func take() -> ChangeLog { spare.withLock { $0.popLast() } ?? ChangeLog() }
-
-  /// Keeps a log for reuse, unless others refer to it too.
-  package func giveBack(_ log: consuming ChangeLog) {
-    guard isKnownUniquelyReferenced(&log), log.bytes.capacity <= Self.mostBytes else { return }
-    log.removeAll()
-    spare.withLock { [log] spare in
-      if spare.count < Self.most { spare.append(log) }
-    }
   }
 }

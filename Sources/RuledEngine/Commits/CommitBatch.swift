@@ -1,3 +1,4 @@
+package import RuledCore
 package import RuledStore
 
 /// What one worker commits together: the writes of its events, and what follows from them once they are durable.
@@ -26,10 +27,9 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   package private(set) var number: UInt64
-  /// What is written.
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
-  package var counters: [CounterTable.Delta] = []
+  package var counters: [CounterDelta] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
   /// The messages that events sent.
@@ -48,10 +48,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var awaited: [Cascade] = []
   /// The plugins that have one more parked event, or one fewer, in the order of the events.
   package private(set) var parked: [(plugin: String, change: Int)] = []
-  /// The changes for watchers.
   package private(set) var changes: ChangeLog
 
-  /// An empty batch.
   package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes

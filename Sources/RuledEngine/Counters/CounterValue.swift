@@ -3,9 +3,7 @@ import RuledLua
 
 /// The value of a counter: an integer until a float is added.
 package enum CounterValue: Sendable, Equatable {
-  /// A whole number.
   case integer(Int64)
-  /// A float.
   case number(Double)
 
   /// The sum; nil if it is an integer of more than 64 bits, or not finite.
@@ -49,7 +47,6 @@ package enum CounterValue: Sendable, Equatable {
     }
   }
 
-  /// The value as JSON.
   package var json: JSONValue {
     switch self {
     case .integer(let number): .integer(number)
@@ -57,7 +54,6 @@ package enum CounterValue: Sendable, Equatable {
     }
   }
 
-  /// What an operation adds.
   init(_ amount: Operation.Amount) {
     switch amount {
     case .integer(let number): self = .integer(number)

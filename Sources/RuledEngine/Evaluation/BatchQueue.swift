@@ -3,7 +3,7 @@ package import RuledStore
 
 /// The commit batches of one worker: the one that collects writes, and those that were handed out and are not yet durable.
 ///
-/// What it reads is the store as it will be once all of these batches are durable.
+/// It reads the store as it will be once all of these batches are durable.
 final class BatchQueue {
   /// How many finished batches are kept for reuse.
   private static let mostSpare = 8
@@ -104,9 +104,9 @@ final class BatchQueue {
     } catch { throw unreadable(key, of: subject, error) }
   }
 
-  /// All keys that begin with `prefix`, with their values, in byte order.
+  /// All keys that begin with `prefix`, with their values, in byte order; with `inStoreAlone` no batch has any.
   func readAll(
-    prefix: [UInt8], of subject: ByteView
+    prefix: [UInt8], of subject: ByteView, inStoreAlone: Bool = false
   ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     var found: [[UInt8]: [UInt8]] = [:]
     do throws(StoreError) {
@@ -116,7 +116,7 @@ final class BatchQueue {
       }
       context.clearDamage(prefix)
     } catch { throw prefix.withView { unreadable($0, of: subject, error) } }
-    for batch in uncommitted {
+    for batch in inStoreAlone ? [] : uncommitted {
       batch.writes.forEach { operation in
         switch operation {
         case .put(let key, let value): if key.starts(with: prefix) { found[Array(key)] = Array(value) }
@@ -130,11 +130,11 @@ final class BatchQueue {
 
   /// All keys of a kind that belong to a subject, with their values, in byte order.
   func readAll(
-    _ kind: StoreKey.Kind, of subject: ByteView
+    _ kind: StoreKey.Kind, of subject: ByteView, inStoreAlone: Bool = false
   ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
     let prefix = ByteBuffer(capacity: 300)
     StoreKey.subjectPrefix(kind, subject, into: prefix)
-    return try readAll(prefix: Array(prefix.bytes), of: subject)
+    return try readAll(prefix: Array(prefix.bytes), of: subject, inStoreAlone: inStoreAlone)
   }
 
   /// Deletes all keys that begin with `prefix`, also those that are not yet durable.

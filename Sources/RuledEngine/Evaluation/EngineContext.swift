@@ -1,12 +1,11 @@
 package import RuledCore
+import RuledJournal
 package import RuledStore
 package import Synchronization
 
 /// What all workers share: the store, the clock, the counters, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
-  /// The store.
   package let store: any StateStore
-  /// The clock.
   package let clock: EngineClock
   /// The counters of all subjects.
   package let counters = CounterTable()
@@ -16,7 +15,6 @@ package final class EngineContext: Sendable {
   package let parkedCounts = ParkedCounts()
   /// How many timers wait, those in batches that are not durable left out.
   package let waitingTimers = Atomic<Int>(0)
-  /// The loops of timers.
   package let timerLoops = TimerLoops()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
@@ -43,6 +41,8 @@ package final class EngineContext: Sendable {
   private let stateLimit: Atomic<Int>
   private let seriesLimit: Atomic<Int>
   private let step: Atomic<Int64>
+  private let redacts: Atomic<Bool>
+  private let redactionPaths: Mutex<Redaction?>
 
   /// A context over a store.
   package init(
@@ -59,6 +59,9 @@ package final class EngineContext: Sendable {
     stateLimit = Atomic(configuration.limits.stateKiB << 10)
     seriesLimit = Atomic(configuration.limits.counters)
     step = Atomic(configuration.limits.timerStep)
+    let redaction = keepsEffects ? Redaction(configuration.journal.redact) : nil
+    redacts = Atomic(redaction != nil)
+    redactionPaths = Mutex(redaction)
   }
 
   /// How long an outcome is remembered, in microseconds.
@@ -73,18 +76,23 @@ package final class EngineContext: Sendable {
   /// How long after a timer one is due at the earliest that its event sets, in microseconds.
   package var timerStep: Int64 { step.load(ordering: .relaxed) }
 
-  /// Applies the limits on outcomes, states, counters and timers of a changed configuration.
+  /// What the journal redacts; nil for nothing, and in a replay.
+  var redaction: Redaction? { redacts.load(ordering: .relaxed) ? redactionPaths.withLock { $0 } : nil }
+
+  /// Applies the limits on outcomes, states, counters and timers of a changed configuration, and what it redacts.
   package func adopt(_ configuration: Configuration) {
     window.store(configuration.dedupWindow, ordering: .relaxed)
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
     seriesLimit.store(configuration.limits.counters, ordering: .relaxed)
     step.store(configuration.limits.timerStep, ordering: .relaxed)
+    let redaction = Redaction(configuration.journal.redact)
+    redactionPaths.withLock { $0 = redaction }
+    redacts.store(redaction != nil, ordering: .relaxed)
   }
 
   /// The next number of a message, an effect or a parked event.
   package func nextSequence() -> UInt64 { sequence.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// The last number.
   var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
   /// Makes the next numbers higher than `number`.

@@ -6,7 +6,7 @@ import RuledStore
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.
 ///
 /// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discardAll`.
-/// What was evaluated counts for later events of the same subjects at once; replies wait for the commit.
+/// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   /// What all workers share.
   package let context: EngineContext
@@ -69,7 +69,7 @@ package final class Evaluator {
 
   // MARK: Events
 
-  /// Evaluates an event and appends its outcome to `reply`; what it changes joins the batch, whole or not at all.
+  /// Evaluates an event and appends its outcome to `reply`; its changes join the batch, all or none.
   ///
   /// A repeat of a remembered event runs no rule and gets the first outcome again.
   package func evaluate(
@@ -155,7 +155,10 @@ package final class Evaluator {
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
     if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
-    return try self.parked.retry(parked, in: transaction)
+    return try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
+      try transaction.retry(
+        event, furtherEvents: further, of: subject, record: try subjects.record(of: subject), plugin: plugin)
+    }
   }
 
   /// Removes a parked part; false when it is gone.
@@ -176,7 +179,7 @@ package final class Evaluator {
   /// The counters whose name begins with `prefix`, for an answer that leaves once all that was evaluated here is durable.
   ///
   /// Of other workers' events only the durable ones are counted.
-  package func counters(prefix: String) -> [(key: CounterTable.Key, value: CounterValue)] {
+  package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
     context.counters.select(prefix: prefix, with: batches.uncommitted)
   }
 
@@ -198,7 +201,6 @@ package final class Evaluator {
 
   // MARK: Rules
 
-  /// The rules in force.
   package var catalog: Catalog { plugins.catalog }
 
   /// Puts other rules in force, from the next event on; plugins that did not change keep their VMs.

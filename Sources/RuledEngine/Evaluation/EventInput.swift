@@ -12,7 +12,6 @@ package struct EventInput {
     case recorded
     /// A message, which happens once because it is removed from the store with its commit, as the following two.
     case message
-    /// A timer.
     case timer
     /// A parked part that is retried.
     case retry
@@ -31,13 +30,11 @@ package struct EventInput {
     }
   }
 
-  /// What happened.
   package var type: ByteView
   /// The subject to whom it happened.
   package var subject: ByteView
   /// Who observed it; may be empty.
   package var source: ByteView
-  /// Its id.
   package var id: ByteView
   /// When it happened, in microseconds.
   package var time: Int64
@@ -55,7 +52,6 @@ package struct EventInput {
   package var explainsValues = true
   /// When it is evaluated, in microseconds.
   package var now: Int64
-  /// Its origin.
   package var origin = Origin.client
   /// Whether `text` has no id, as the client left that to the daemon.
   package var lacksID = false
@@ -64,7 +60,6 @@ package struct EventInput {
   /// How many messages may follow from it, directly or not.
   package var maySend = Limits.messagesPerCascade
 
-  /// An event.
   package init(
     type: ByteView, subject: ByteView, source: ByteView,
     id: ByteView, time: Int64, data: TapeValue?, attributes: TapeValue?,
@@ -94,7 +89,6 @@ package struct EventInput {
     self.origin = origin
   }
 
-  /// No event.
   static var none: EventInput {
     let bytes = ByteView.empty
     return EventInput(

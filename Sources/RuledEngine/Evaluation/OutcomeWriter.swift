@@ -1,6 +1,5 @@
 import RuledCore
 import RuledJSON
-import RuledLua
 import RuledStore
 
 /// Writes what a client gets for an event.
@@ -44,65 +43,5 @@ enum OutcomeWriter {
     buffer.append("],\"trace\":[" as StaticString)
     buffer.append(trace)
     buffer.append("]}" as StaticString)
-  }
-}
-
-/// The parts of an event's outcome while they are collected from the plugins, as JSON.
-final class OutcomeParts {
-  /// The members of the object of decisions.
-  let decisions = ByteBuffer(capacity: 512)
-  /// The elements of the array of effects.
-  let effects = ByteBuffer(capacity: 512)
-  /// The elements of the array of failures.
-  let failures = ByteBuffer(capacity: 256)
-
-  /// Removes all parts.
-  func removeAll() {
-    decisions.removeAll()
-    effects.removeAll()
-    failures.removeAll()
-  }
-
-  /// Adds why a plugin failed.
-  func add(_ failure: Failure) {
-    if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
-    failure.write(to: failures)
-  }
-
-  /// Adds the decisions of a plugin.
-  func addDecisions(in operations: Operations, of plugin: Catalog.Plugin) {
-    var isFirst = true
-    for index in operations.indices {
-      guard case .decide(let name, let value) = operations[index] else { continue }
-      if isFirst {
-        if decisions.count > 0 { decisions.append(UInt8(ascii: ",")) }
-        decisions.append(plugin.quotedName)
-        decisions.append(":{" as StaticString)
-      } else {
-        decisions.append(UInt8(ascii: ","))
-      }
-      isFirst = false
-      decisions.append(jsonString: name)
-      decisions.append(UInt8(ascii: ":"))
-      decisions.append(value)
-    }
-    if !isFirst { decisions.append(UInt8(ascii: "}")) }
-  }
-
-  /// Adds an effect.
-  func add(_ effect: Operation.Effect, of plugin: Catalog.Plugin) {
-    var json = JSONWriter(continuing: effects)
-    json.beginObject()
-    Self.writeMembers(of: effect, plugin, to: &json)
-    json.endObject()
-  }
-
-  /// Appends the members of an effect.
-  static func writeMembers(of effect: Operation.Effect, _ plugin: Catalog.Plugin, to json: inout JSONWriter) {
-    json.member("id", string: effect.id)
-    json.member("plugin", raw: plugin.quotedName)
-    json.member("sink", string: effect.sink)
-    json.member("type", string: effect.type)
-    json.member("data", raw: effect.data)
   }
 }

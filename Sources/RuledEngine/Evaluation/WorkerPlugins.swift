@@ -1,10 +1,8 @@
-import Glibc
 import RuledCore
 import RuledLua
 
 /// The rules in force on one worker: the catalog, a VM for each plugin, and which plugins listen to which type.
 final class WorkerPlugins {
-  /// The rules in force.
   private(set) var catalog: Catalog
   /// The plugins in the catalog's order.
   private(set) var all: [WorkerPlugin]
@@ -88,45 +86,9 @@ final class WorkerPlugins {
   func runOnThread(of other: WorkerPlugins, _ body: () -> Void) { lua.runOnThread(of: other.lua, body) }
 }
 
-/// A plugin on one worker: its VM, and what is remembered of it from event to event.
-final class WorkerPlugin {
-  /// The plugin as the catalog has it.
-  let entry: Catalog.Plugin
-  /// Its index in the catalog.
-  let index: Int
-  /// Its VM, nil before its first event and after it was stopped.
-  fileprivate(set) var vm: PluginVM?
-  /// Whether its next event is run without counting instructions.
-  ///
-  /// This changes what an event costs, never its outcome.
-  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
-  private var knownSender: MessageSender?
-
-  init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
-    self.entry = entry
-    self.index = index
-    self.vm = vm
-  }
-
-  /// The counts of the plugin's messages.
-  func sender(in senders: MessageSenders) -> MessageSender {
-    if let knownSender { return knownSender }
-    let sender = senders[entry.name]
-    knownSender = sender
-    return sender
-  }
-
-  /// Lets the VM go if it was stopped.
-  func dropDeadVM() {
-    if let vm, vm.isDead { self.vm = nil }
-  }
-}
-
 /// The plugins that listen to a type.
 final class Listeners {
-  /// The type.
   let type: [UInt8]
-  /// Its hash.
   let hash: UInt64
   /// The indices of the plugins, each with its rules in the order in which they run.
   let plugins: [(plugin: Int, rules: [Int])]

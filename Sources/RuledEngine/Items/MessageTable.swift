@@ -1,5 +1,6 @@
 package import RuledCore
 package import RuledJSON
+import RuledJournal
 import RuledLua
 import RuledStore
 
@@ -20,10 +21,10 @@ final class MessageTable {
       switch sender {
       case .unnamed: nil
       case .gone(let name):
-        (name, "there is no plugin '\(name)' any more, so what it sent waits here: load it again, or drop this")
+        (name, "there is no plugin '\(name)' any more, so its message waits here: load it again, or drop this")
       case .plugin(let plugin):
         plugin.entry.runtime.isSuspended
-          ? (plugin.entry.name, "the plugin is suspended, so what it sent waits here: reload it or retry this") : nil
+          ? (plugin.entry.name, "the plugin is suspended, so its message waits here: reload it or retry this") : nil
       }
     }
 
@@ -72,10 +73,11 @@ final class MessageTable {
 
   /// Adds a message to the batch.
   ///
-  /// `number` is the operation's number, which makes the message's id unique. `maySend` messages may follow from it.
+  /// `number` is the operation's number, which makes the message's id unique. `maySend` messages may follow from it. `redacted` are the values
+  /// that the journal redacts in the event.
   func send(
     to target: ByteView, type: ByteView, data: ByteView, number: Int,
-    of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?
+    of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?, redacted: RedactedValues?
   ) {
     let sequence = context.nextSequence()
     key.removeAll()
@@ -95,6 +97,7 @@ final class MessageTable {
     json.member("from", string: event.subject)
     json.member("may_send", maySend)
     json.member("sent_by", raw: plugin.entry.quotedName)
+    redacted?.note(with: data, to: &json)
     json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
     cascade?.enter()
@@ -115,7 +118,7 @@ final class MessageTable {
     value.removeAll()
     var json = JSONWriter(value)
     json.beginObject()
-    event.writeMembers(type: event.type, data: data, to: &json)
+    event.writeMembers(type: event.type, data: data, redacted: redactedValues(in: event), to: &json)
     json.member("hops", event.hops)
     json.member("from")
     json.raw(from.write(to:))
@@ -125,6 +128,11 @@ final class MessageTable {
     batches.current.writes.put(key.bytes, value.bytes)
     batches.current.messages.append(
       .init(subject: Array(subject.name), sequence: sequence, sender: plugin.sender(in: context.senders)))
+  }
+
+  /// The values that the journal redacts in a message; nil if there are none.
+  func redactedValues(in message: EventInput) -> RedactedValues? {
+    context.redaction?.values(in: message.text, isFromClient: false)
   }
 
   // MARK: Applying
@@ -175,16 +183,16 @@ extension EventInput {
   }
 
   /// Appends an event of another type and data, for the same subject and with the same id, source and time.
-  func write(type: ByteView, data: ByteView, to buffer: ByteBuffer) {
+  func write(type: ByteView, data: ByteView, redacted: RedactedValues?, to buffer: ByteBuffer) {
     var json = JSONWriter(buffer)
     json.beginObject()
-    writeMembers(type: type, data: data, to: &json)
+    writeMembers(type: type, data: data, redacted: redacted, to: &json)
     json.endObject()
   }
 
-  /// Appends the members of such an event.
+  /// Appends the members of such an event, with the values that the journal redacts if its data has some of them.
   fileprivate func writeMembers(
-    type: ByteView, data: ByteView, to json: inout JSONWriter
+    type: ByteView, data: ByteView, redacted: RedactedValues?, to json: inout JSONWriter
   ) {
     json.member("type", string: type)
     json.member("subject", string: subject)
@@ -192,6 +200,7 @@ extension EventInput {
     json.member("source", string: source)
     json.member("time", Timestamp(microseconds: time))
     json.member("data", raw: data)
+    redacted?.note(with: data, to: &json)
   }
 }
 

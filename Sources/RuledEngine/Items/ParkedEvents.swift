@@ -1,8 +1,6 @@
 package import RuledCore
 import RuledJSON
-import RuledLua
 import RuledStore
-import Synchronization
 
 /// The events that plugins failed on, one entry for each event and plugin: parked until they are retried with success or dropped.
 final class ParkedEvents {
@@ -27,23 +25,11 @@ final class ParkedEvents {
 
   // MARK: Parking
 
-  /// Parks a failed plugin's part of a transaction: all events that it has seen, and why it failed.
-  func park(_ run: PluginRun, of transaction: EventTransaction) {
-    guard let failure = run.failure, let subject = transaction.subject else { return }
-    let event = transaction.event
+  /// Parks the part of a plugin that failed on an event; `events` writes all events that it has seen.
+  func park(_ failure: Failure, on event: EventInput, of subject: Subject, events: (inout JSONWriter) -> Void) {
     batches.current.countParked(of: failure.plugin, 1)
-    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject) { json in
-      for index in run.seen {
-        let seen = transaction.queue[index]
-        json.raw { buffer in
-          if seen.origin == .sent {
-            event.writeAsSent(to: buffer)
-          } else {
-            event.write(type: transaction.queue.type(of: seen), data: transaction.queue.data(of: seen), to: buffer)
-          }
-        }
-      }
-    }
+    write(
+      sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject, events: events)
   }
 
   /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.
@@ -53,7 +39,11 @@ final class ParkedEvents {
     let failure = Failure(plugin: name, kind: .error, message: reason)
     batches.current.countParked(of: name, 1)
     write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
-      json.raw { message.event.write(type: message.event.type, data: message.data, to: $0) }
+      json.raw { buffer in
+        message.event.write(
+          type: message.event.type, data: message.data, redacted: messages.redactedValues(in: message.event), to: buffer
+        )
+      }
     } more: { json in
       json.member("message_from", string: message.from)
     }
@@ -64,7 +54,7 @@ final class ParkedEvents {
     let failure = Failure(
       plugin: "", kind: .error,
       message:
-        "a message of \(bytes.count) bytes could not be read: what is stored of it is damaged. It is kept here; drop it"
+        "a message of \(bytes.count) bytes could not be read: its stored bytes are damaged. It is kept here; drop it"
     )
     var event = EventInput.none
     event.subject = subject.name
@@ -119,7 +109,12 @@ final class ParkedEvents {
   // MARK: Retrying
 
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
-  func retry(_ parked: ParkedKey, in transaction: EventTransaction) throws(RequestError) -> RetryResult? {
+  ///
+  /// `evaluate` runs the plugin of that index on the events. It returns why the plugin failed again; nil when its work has joined the batch.
+  func retry(
+    _ parked: ParkedKey,
+    evaluate: (EventInput, _ further: ArraySlice<JSONValue>, Subject, _ plugin: Int) throws(RequestError) -> Failure?
+  ) throws(RequestError) -> RetryResult? {
     let subject = try subjects.load(parked.subject)
     guard let entry = try read(parked, of: subject) else { return nil }
     guard let first = entry.events.first else {
@@ -150,9 +145,7 @@ final class ParkedEvents {
     }
     let failure: Failure?
     do throws(RequestError) {
-      failure = try transaction.retry(
-        event, furtherEvents: entry.events.dropFirst(), of: subject, record: try subjects.record(of: subject),
-        plugin: index)
+      failure = try evaluate(event, entry.events.dropFirst(), subject, index)
     } catch {
       batches.rollBack(to: mark)
       throw error
@@ -215,40 +208,6 @@ final class ParkedEvents {
         key.bytes, of: subject.name, StoreError(.corrupt, "a parked event's value has another form"), malformed: true)
     }
     return (json, events, plugin)
-  }
-}
-
-extension EventInput {
-  /// Appends the event as it was sent, with the id and the time that the daemon gave it where it had none.
-  fileprivate func writeAsSent(to buffer: ByteBuffer) {
-    guard var object = (try? JSONValue(parsing: text))?.objectValue else {
-      buffer.append(text)
-      return
-    }
-    object["id"] = .string(String(decoding: id, as: UTF8.self))
-    if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
-    let instructions =
-      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
-    for name in instructions { object[name] = nil }
-    JSONValue.object(object).write(to: buffer)
-  }
-}
-
-/// How many parked events each plugin has.
-package final class ParkedCounts: Sendable {
-  private let counts = Mutex<[String: Int]>([:])
-
-  init() {}
-
-  /// The plugins that have parked events; the name is empty for damaged messages.
-  package var all: [String: Int] { counts.withLock { counts in counts.filter { $0.value > 0 } } }
-
-  /// Adds changes that are durable.
-  package func add(_ changes: [(plugin: String, change: Int)]) {
-    guard !changes.isEmpty else { return }
-    counts.withLock { counts in
-      for change in changes { counts[change.plugin, default: 0] += change.change }
-    }
   }
 }
 

@@ -12,7 +12,7 @@ package final class TimerLoops: Sendable {
   /// When the timers of a rule's loops are due, by the hash of the subject.
   private struct Loops {
     var dues: [UInt64: Int64] = [:]
-    /// From how many subjects on those are removed whose loops have ended.
+    /// With this many subjects, those whose loops have ended are removed.
     var fullCount = 1024
 
     mutating func removeEnded(before time: Int64) { dues = dues.filter { $0.value >= time } }

@@ -1,27 +1,7 @@
 import RuledCore
 import RuledJSON
-import RuledLua
+import RuledJournal
 import RuledStore
-
-/// A timer that is due.
-package struct DueTimer: Sendable, Hashable {
-  /// When it is due, in microseconds.
-  package let due: Int64
-  /// The subject that it belongs to.
-  package let subject: [UInt8]
-  /// The plugin that set it.
-  package let plugin: [UInt8]
-  /// Its name.
-  package let name: [UInt8]
-
-  /// A timer.
-  package init(due: Int64, subject: [UInt8], plugin: [UInt8], name: [UInt8]) {
-    self.due = due
-    self.subject = subject
-    self.plugin = plugin
-    self.name = name
-  }
-}
 
 /// The timers that plugins set for subjects.
 ///
@@ -33,6 +13,8 @@ final class TimerTable {
     let earliest: Int64?
     /// How many timers in a row, each as early as may be, led to the event; nil if it is not of a timer of this plugin.
     let run: Int64?
+    /// Whether the plugin has so many timers for the subject that its own ones come later.
+    let isCrowded: Bool
   }
 
   /// How late a timer may fire and still be evaluated as of its due time, in microseconds.
@@ -62,7 +44,8 @@ final class TimerTable {
 
   /// The timers of a subject.
   func all(of subject: Subject) throws(RequestError) -> [DueTimer] {
-    try batches.readAll(.timer, of: subject.name).compactMap { entry in
+    let isDurable = subject.lastCommit <= batches.durable
+    return try batches.readAll(.timer, of: subject.name, inStoreAlone: isDurable).compactMap { entry in
       entry.key.withView { key in
         guard case .timer(let name, let plugin, let timer)? = try? ParsedKey(key),
           let due = entry.value.withView({ due($0) })
@@ -77,7 +60,7 @@ final class TimerTable {
   /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `maySend` messages may follow from it.
   func set(
     _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, of plugin: Catalog.Plugin, rule: Int,
-    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds
+    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds, redacted: RedactedValues?
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
@@ -95,11 +78,14 @@ final class TimerTable {
     json.member("data", raw: data)
     if let run = bounds.run {
       if bounds.earliest == due { json.member("run", run + 1) }
-      if bounds.earliest == due, run + 1 >= TimerLoops.least { noteLoop(of: plugin, rule, subject, due: due) }
+      if bounds.earliest == due, run + 1 >= TimerLoops.least || bounds.isCrowded {
+        noteLoop(of: plugin, rule, subject, due: due)
+      }
     } else if due < event.now + context.timerStep {
       json.member("hops", event.hops + 1)
       json.member("may_send", maySend)
     }
+    redacted?.note(with: data, to: &json)
     json.endObject()
     let batch = batches.current
     writeKey(name, of: plugin.name, subject)
@@ -108,7 +94,22 @@ final class TimerTable {
     batch.writes.put(key.bytes, ByteView.empty)
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
     batch.waitingTimers += 1
+    subject.mostTimers? += 1
     subject.lastCommit = batch.number
+  }
+
+  /// The names of a plugin's pending timers for the subject; nil if the subject has fewer than `least`, of all plugins.
+  func names(
+    of plugin: Catalog.Plugin, _ subject: Subject, ifAtLeast least: Int
+  ) throws(RequestError) -> Set<[UInt8]>? {
+    // A subject without a record has nothing.
+    if subject.mostTimers == nil, subject.record.isEmpty { subject.mostTimers = 0 }
+    if let most = subject.mostTimers, most < least { return nil }
+    let timers = try all(of: subject)
+    subject.mostTimers = timers.count
+    guard timers.count >= least else { return nil }
+    let own = timers.filter { $0.plugin.withView { ByteOrder.equal($0, plugin.nameBytes) } }
+    return Set(own.map(\.name))
   }
 
   private func noteLoop(of plugin: Catalog.Plugin, _ rule: Int, _ subject: Subject, due: Int64) {
@@ -119,7 +120,7 @@ final class TimerTable {
     else { return }
     context.log.write(
       LogLine(
-        .warn, "a rule sets timers in a loop: one fires each \(context.timerStep / 1000) ms",
+        .warn, "a rule sets timers in a loop: the event of one sets the next, as early as may be",
         plugin: plugin.name, rule: rule, subjectHash: String(SHA256.hash(subject.name).hex.prefix(12))))
   }
 

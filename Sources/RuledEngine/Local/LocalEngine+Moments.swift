@@ -13,7 +13,6 @@ extension LocalEngine {
     fileprivate let eventsMade: Int
   }
 
-  /// The present moment.
   package func moment() throws(RequestError) -> Moment {
     Moment(contents: try contents(), time: now, changes: changes, sent: sent, eventsMade: eventsMade)
   }

@@ -20,7 +20,7 @@ extension LocalEngine {
 
   /// Tries what is parked of a subject for a plugin again, in order; only the event with that id if there is one.
   ///
-  /// What fails again stays parked, and is among `takeFailures`.
+  /// A part that fails again stays parked, and its failure is among `takeFailures`.
   ///
   /// - Returns: how many events were tried.
   package func retry(_ plugin: String, of subject: String, event id: String? = nil) throws(RequestError) -> Int {

@@ -25,7 +25,7 @@ package final class LocalEngine {
   private let lua: LuaWorker
   private let coverage: Coverage?
   private let vms = SpareVMs()
-  private var counters = CounterTable.Stored()
+  private var counters = StoredCounters()
   private var waiting: [CommitBatch.Message] = []
   /// How many events were sent, for the ids of those that bring none.
   var eventsMade = 0
@@ -41,7 +41,6 @@ package final class LocalEngine {
     package let failure: JSONValue
     /// The type of the event.
     package let type: String
-    /// Its subject.
     package let subject: String
   }
 
@@ -96,7 +95,6 @@ package final class LocalEngine {
   /// Puts other rules in force.
   package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
 
-  /// The time.
   package var now: Timestamp { context.clock.now }
 
   // MARK: Events
@@ -242,7 +240,7 @@ package final class LocalEngine {
   /// Adds the sums of the counters: the store holds sums, the batch amounts.
   private func writeCounters(of batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
-    var sums: [CounterTable.Key: CounterValue] = [:]
+    var sums: [CounterKey: CounterValue] = [:]
     for delta in batch.counters {
       sums[delta.key] = (sums[delta.key] ?? counters.values[delta.key] ?? .integer(0)) + delta.amount
     }

@@ -1,32 +1,5 @@
 import Glibc
 import RuledCore
-import RuledLua
-
-/// The absolute paths of a folder tree's root, to check whether an absolute link stays in the tree.
-package struct RootPaths: Sendable {
-  private let paths: [String]
-
-  /// The paths of the folder at `path`: `path` itself, and the one without links.
-  package init(_ path: String) {
-    var paths = [path]
-    if let real = realpath(path, nil) {
-      paths.append(String(cString: real))
-      free(real)
-    }
-    self.paths = paths.filter { $0.hasPrefix("/") }.map { path in
-      path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    }
-  }
-
-  /// The part of an absolute path below the root; nil when it is outside.
-  package func inside(_ path: String) -> Substring? {
-    for root in paths {
-      if path == root { return "" }
-      if path.hasPrefix(root + "/") { return path.dropFirst(root.count) }
-    }
-    return nil
-  }
-}
 
 /// A folder tree that is read without leaving it.
 ///

@@ -1,5 +1,4 @@
 package import RuledCore
-package import RuledLua
 import Synchronization
 
 /// The measurements of a plugin over all workers, whether it is suspended, and which subjects are put off.
@@ -24,7 +23,6 @@ package final class PluginRuntime: Sendable {
   package struct Cause: Sendable, Hashable {
     /// The rule's name; empty if the failure was not in a rule.
     package let rule: String
-    /// How it failed.
     package let kind: Failure.Kind
   }
   /// The precision of `durations`.
@@ -45,12 +43,10 @@ package final class PluginRuntime: Sendable {
 
   /// Why a subject's events are parked without running its rules.
   enum Obstacle {
-    /// It is suspended.
     case suspended
     /// The subject is put off, for so many microseconds more.
     case putOff(Int64)
 
-    /// What the failure says.
     var message: String {
       switch self {
       case .suspended:
@@ -148,74 +144,4 @@ package final class PluginRuntime: Sendable {
 
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.
   package func percentile(_ share: Double) -> Double { Double(times.withLock { $0.quantiles.quantile(share) }) / 1000 }
-}
-
-/// VMs of a plugin that were built ahead, so that the threads that run its rules are not held up by building them.
-package final class ReadyVMs: Sendable {
-  /// A VM that is attached to no thread.
-  private struct DetachedVM: @unchecked Sendable {  // no thread uses it while it is in the list
-    let vm: PluginVM
-  }
-
-  /// Whether the plugin loads so slowly that VMs are worth building ahead.
-  package let isSlow: Bool
-  private let vms = Mutex<[DetachedVM]>([])
-  private let onTake: @Sendable () -> Void
-
-  /// An empty list; `onTake` is called whenever a VM of a slow plugin was taken.
-  package init(isSlow: Bool, onTake: @escaping @Sendable () -> Void) {
-    self.isSlow = isSlow
-    self.onTake = onTake
-  }
-
-  /// How many VMs there are.
-  package var count: Int { vms.withLock { $0.count } }
-
-  /// Adds a VM, which the calling thread must not use any more.
-  package func add(_ vm: PluginVM) {
-    vm.detach()
-    let detached = DetachedVM(vm: vm)
-    vms.withLock { $0.append(detached) }
-  }
-
-  /// Takes a VM for the calling thread, whose worker this is; nil when there is none.
-  package func take(for worker: LuaWorker) -> PluginVM? {
-    guard let detached = vms.withLock({ $0.popLast() }) else { return nil }
-    detached.vm.attach(to: worker)
-    if isSlow { onTake() }
-    return detached.vm
-  }
-}
-
-/// The VMs of plugins by their generation, for an evaluator whose rules change back and forth.
-package final class SpareVMs {
-  /// How many are kept.
-  private static let most = 64
-
-  private var vms: [UInt64: PluginVM] = [:]
-
-  /// None.
-  package init() {}
-
-  /// Puts other rules in force; VMs of plugins that were in force before are used again.
-  package func adopt(_ catalog: Catalog, in evaluator: Evaluator) {
-    save(of: evaluator)
-    evaluator.adopt(catalog)
-    install(in: evaluator)
-  }
-
-  /// Keeps the VMs of an evaluator.
-  func save(of evaluator: Evaluator) {
-    if vms.count > Self.most { vms.removeAll() }
-    for plugin in evaluator.plugins.all {
-      if let vm = plugin.vm, !vm.isDead { vms[plugin.entry.generation] = vm }
-    }
-  }
-
-  /// Gives an evaluator the VMs that it has no own ones for.
-  func install(in evaluator: Evaluator) {
-    for plugin in evaluator.plugins.all where plugin.vm == nil {
-      if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }
-    }
-  }
 }

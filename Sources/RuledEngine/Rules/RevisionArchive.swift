@@ -17,13 +17,11 @@ package final class RevisionArchive: Sendable {
     case stored
     /// They were tried on some subjects, and were never in force for all.
     case rollout
-    /// A rollout was promoted.
     case promoted
   }
 
   /// A revision, without its content.
   package struct Entry: Sendable, Equatable {
-    /// The revision.
     package let revision: String
     /// When it was loaded last.
     package let loadedAt: Timestamp
@@ -41,7 +39,6 @@ package final class RevisionArchive: Sendable {
   package struct Revision: Sendable {
     /// When it was loaded, and where it came from.
     package let entry: Entry
-    /// The files.
     package let rules: RulesSource
     /// What was configured for plugins.
     package let configuration: [String: Configuration.Plugin]
@@ -81,7 +78,7 @@ package final class RevisionArchive: Sendable {
 
   /// The archive in a folder, which is made where it does not exist yet; in memory without one.
   ///
-  /// What can't be read is among the `problems`.
+  /// Revisions that can't be read are among the `problems`.
   package init(folder: String?, files: any FileSystem = SystemFiles()) {
     self.folder = folder
     self.files = files

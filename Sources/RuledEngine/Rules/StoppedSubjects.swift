@@ -12,7 +12,6 @@ struct StoppedSubjects {
   enum Consequence: Equatable {
     /// The subject is put off, for so many microseconds.
     case putOff(Int64)
-    /// The plugin is suspended.
     case suspended
   }
 

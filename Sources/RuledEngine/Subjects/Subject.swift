@@ -12,6 +12,8 @@ final class Subject {
   var lastCommit: UInt64 = 0
   /// Whether it was used since the cache last looked for a subject to evict.
   var isUsed = true
+  /// How many timers are pending for it at most, of all plugins; nil until somebody asked.
+  var mostTimers: Int?
   /// The value of its earlier events, nil until somebody asked for it; valid as long as the record says.
   private(set) var earlier: ByteBuffer?
   private var earlierHashes = HashFilter()
@@ -41,7 +43,6 @@ final class Subject {
   /// The record's bytes, none for a subject without events; valid until the record changes.
   var record: ByteView { ByteView(start: block + nameCount, count: recordCount, until: changes) }
 
-  /// Copies another record in.
   func setRecord(_ bytes: ByteView) {
     if bytes.count > recordCapacity { growRecord(to: bytes.count) }
     if let start = bytes.baseAddress { (block + nameCount).copyMemory(from: start, byteCount: bytes.count) }

@@ -131,7 +131,6 @@ final class SubjectCache {
     }
   }
 
-  /// Removes all subjects.
   func removeAll() {
     for slot in 0...mask {
       slots[slot].subject?.release()
@@ -147,7 +146,6 @@ final class SubjectCache {
   enum PrefetchStage: Int, CaseIterable {
     /// The slot of the table.
     case slot
-    /// The object.
     case subject
     /// The name and the record.
     case bytes

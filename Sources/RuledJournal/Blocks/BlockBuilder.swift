@@ -18,10 +18,8 @@ final class BlockBuilder {
   private var entryBytes = 0
   private var header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
 
-  /// A builder without entries.
   init(level: Int32) { compressor = Compressor(level: level) }
 
-  /// Whether it covers nothing.
   var isEmpty: Bool { header.first == 0 }
   /// Whether it holds as much as a block should.
   var isFull: Bool { entryBytes >= Self.fullBytes }

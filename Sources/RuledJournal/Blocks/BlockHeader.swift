@@ -13,7 +13,6 @@ import RuledStore
 /// | 8 + 8 | first and last sequence that it covers |
 /// | 8 + 8 | earliest and latest time of an entry, in microseconds since 1970 |
 struct BlockHeader: Equatable {
-  /// What a block holds.
   enum Kind: UInt32 {
     /// Entries as earlier versions wrote them, compressed; `WholeEntries` reads them.
     case wholeEntries = 0
@@ -52,7 +51,6 @@ struct BlockHeader: Equatable {
     self.latest = latest
   }
 
-  /// Appends a whole block.
   func write(filter: [UInt8], contents: ByteView, into buffer: ByteBuffer) {
     let start = buffer.count
     buffer.append(bigEndian: UInt64(0))

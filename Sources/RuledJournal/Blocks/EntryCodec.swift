@@ -15,7 +15,7 @@ import RuledCore
 /// | repeated part | the event |
 /// | varint | the offset of the subject in the event, plus 1, and its length; 0 if the event lacks it, and the subject as string |
 /// | strings | the id, if the event lacks it; the revision, unless it is that of the entry before |
-/// | repeated parts | decisions, effects and failures, each a string; digests |
+/// | repeated parts | decisions, effects, failures and, unless an earlier build wrote it, plugins, each a string; digests |
 /// | strings | for a timer or retry plugin and name; redacted paths |
 ///
 /// Digests are, for each plugin, its name as string and eight bytes. A string has its length as varint before it. `RepeatedPart` has the
@@ -30,7 +30,7 @@ struct EntryCodec {
   private let revision = ByteBuffer(capacity: 32)
   /// The offset of the subject in the last event that had it.
   private var subjectOffset = 0
-  /// The digests of the entry that is being written.
+  /// A part of the entry that is being written.
   private let room = ByteBuffer(capacity: 128)
 
   private static let hasSameRevision: UInt8 = 1 << 6
@@ -38,7 +38,6 @@ struct EntryCodec {
 
   // MARK: Writing
 
-  /// Appends an entry.
   mutating func write(_ view: EntryView, into buffer: ByteBuffer) {
     let isSame = ByteOrder.equal(view.revision, revision.bytes)
     writeHead(view, isSame ? Self.hasSameRevision : 0, into: buffer)
@@ -50,7 +49,10 @@ struct EntryCodec {
       revision.removeAll()
       revision.append(view.revision)
     }
-    results.write(view.results, into: buffer)
+    room.removeAll()
+    room.append(view.results)
+    if let plugins = view.plugins { JournalRecord.write(plugins, into: room) }
+    results.write(room.bytes, into: buffer)
     room.removeAll()
     view.writeDigests(into: room)
     digests.write(room.bytes, into: buffer)
@@ -122,7 +124,9 @@ struct EntryCodec {
     }
     view.revision = revision.bytes
     guard let results = results.read(&reader), let digests = digests.read(&reader) else { return nil }
-    view.results = results
+    var parts = BlockReader(results)
+    view.results = parts.strings(3) ?? EntryView.none
+    view.plugins = parts.string()
     view.states = .digests(digests)
     return Self.readTail(&reader, flags, of: &view) ? view : nil
   }
@@ -187,7 +191,6 @@ struct RepeatedPart {
   /// The buffer in which the next one is put together.
   private var next = ByteBuffer(capacity: 256)
 
-  /// Appends the next one.
   mutating func write(_ bytes: ByteView, into buffer: ByteBuffer) {
     let before = last.bytes
     let prefix = ByteOrder.commonPrefix(of: before, bytes)
@@ -212,38 +215,5 @@ struct RepeatedPart {
     next.append(before.extracting((before.count - Int(suffix))...))
     swap(&last, &next)
     return last.bytes
-  }
-}
-
-/// Reads the entries of blocks of the kind `wholeEntries`, which earlier versions wrote: each has all of its parts.
-///
-/// | bytes | what |
-/// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; bit 7: there are redacted paths |
-/// | varint | the sequence, as the difference from the entry before |
-/// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
-/// | varint | the subject's version |
-/// | 4 | the digest of the consequences, if the flag says that there are any |
-/// | strings | event, subject, id, revision, decisions, effects, failures, digests; for a timer or retry plugin and name; redacted paths |
-///
-/// Digests are, for each plugin, its name as string and eight bytes. A string has its length as varint before it.
-struct WholeEntries {
-  private var sequence: UInt64 = 0
-  private var at: Int64 = 0
-
-  /// Reads the next entry; nil at the end, or if the bytes are no entry.
-  mutating func read(_ reader: inout BlockReader) -> EntryView? {
-    guard let (head, flags) = EntryCodec.readHead(&reader, &sequence, &at), let text = reader.string(),
-      let subject = reader.string(), let id = reader.string(), let revision = reader.string(),
-      let results = reader.strings(3), let digests = reader.string()
-    else { return nil }
-    var view = head
-    view.text = text
-    view.subject = subject
-    view.id = id
-    view.revision = revision
-    view.results = results
-    view.states = .digests(digests)
-    return EntryCodec.readTail(&reader, flags, of: &view) ? view : nil
   }
 }

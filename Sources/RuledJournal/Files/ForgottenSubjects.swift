@@ -34,10 +34,8 @@ struct ForgottenSubjects: Sendable, Equatable {
 
   static let name = "forgotten"
 
-  /// Whether there is none.
   var isEmpty: Bool { bounds.isEmpty }
 
-  /// No subjects.
   init() {}
 
   /// Hides a subject's entries up to a sequence; returns false if they are hidden already.

@@ -20,12 +20,13 @@ struct JournalFile {
   static let headerBytes = 8
   static let trailerBytes = 16
 
-  /// Its path.
   let path: String
   /// Its blocks of entries and gaps.
   let blocks: [Block]
   /// The offset at which they end.
   let end: Int
+  /// How many bytes its blocks and its index have.
+  let bytes: Int
   /// Whether it has its index.
   let isComplete: Bool
   /// Whether an earlier version wrote it.
@@ -41,7 +42,7 @@ struct JournalFile {
     let size = min(try file.size(), limit ?? .max)
     let start = try Self.bytes(of: file, at: 0, count: min(size, Self.headerBytes))
     guard start.count == Self.headerBytes else {
-      (blocks, end, isComplete, isEarlier) = ([], 0, false, false)
+      (blocks, end, bytes, isComplete, isEarlier) = ([], 0, 0, false, false)
       return
     }
     let magic = UInt64(bigEndian: start.bytes.load(at: 0, as: UInt64.self))
@@ -50,10 +51,10 @@ struct JournalFile {
     }
     isEarlier = magic == Self.earlierMagic
     if let (blocks, end) = try Self.index(of: file, size: size) {
-      (self.blocks, self.end, isComplete) = (blocks, end, true)
+      (self.blocks, self.end, bytes, isComplete) = (blocks, end, size, true)
     } else {
       (blocks, end) = try Self.scan(file, size: size)
-      isComplete = false
+      (bytes, isComplete) = (end, false)
     }
   }
 

@@ -3,7 +3,6 @@ import RuledStore
 
 /// Writes one file of the journal, block by block.
 final class JournalFileWriter {
-  /// Its path.
   let path: String
   /// The offset at which the durable blocks end.
   private(set) var durableEnd: Int
@@ -13,7 +12,6 @@ final class JournalFileWriter {
   /// For each block its offset, header and filter.
   private let index = ByteBuffer(capacity: 64 << 10)
 
-  /// Begins a file.
   init(creating path: String, _ files: any FileSystem) throws(StoreError) {
     self.path = path
     file = try files.open(path, .create)
@@ -54,6 +52,12 @@ final class JournalFileWriter {
     end += block.count
   }
 
+  /// How many bytes the file has once a block was added to it and it has its index.
+  func bytes(adding header: BlockHeader) -> Int {
+    let inIndex = 8 + BlockHeader.byteCount + header.filterBytes
+    return end + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
+  }
+
   /// Makes durable what was written.
   func sync() throws(StoreError) {
     guard durableEnd < end else { return }
@@ -78,50 +82,5 @@ final class JournalFileWriter {
   /// Removes what is not durable, if possible.
   func discard(in files: any FileSystem) {
     if durableEnd == 0 { try? files.remove(path) } else { try? file.resize(to: durableEnd) }
-  }
-}
-
-/// What is known of a file without reading its blocks.
-struct FileSummary: Equatable {
-  /// Its path.
-  let path: String
-  /// The first sequence that it covers.
-  var first: UInt64
-  /// The last sequence that it covers.
-  var last: UInt64
-  /// The earliest time of an entry, in microseconds.
-  var earliest: Int64
-  /// The latest time of an entry, in microseconds.
-  var latest: Int64
-  /// How many entries it has.
-  var entries: Int
-  /// How many bytes its whole blocks and its index have.
-  var bytes: Int
-  /// Whether nothing is added to it any more.
-  var isComplete: Bool
-
-  /// A file that covers nothing yet.
-  init(path: String) {
-    self.path = path
-    (first, last, earliest, latest, entries, bytes) = (0, 0, .max, .min, 0, 0)
-    isComplete = false
-  }
-
-  /// A file that was opened.
-  init(_ file: JournalFile) {
-    self.init(path: file.path)
-    for block in file.blocks { add(block.header) }
-    bytes = file.end
-    isComplete = file.isComplete
-  }
-
-  /// Counts a block.
-  mutating func add(_ header: BlockHeader) {
-    if first == 0 { first = header.first }
-    last = header.last
-    earliest = min(earliest, header.earliest)
-    latest = max(latest, header.latest)
-    entries += header.entries
-    bytes += header.total
   }
 }

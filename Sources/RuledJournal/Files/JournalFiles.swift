@@ -3,7 +3,6 @@ import RuledStore
 
 /// The files in a journal's folder, the earliest first, and the gaps between them.
 struct JournalFiles: Sendable {
-  /// The files.
   var summaries: [FileSummary] = []
   /// What is missing between the first and the last entry.
   var gaps: [JournalGap] = []
@@ -14,13 +13,15 @@ struct JournalFiles: Sendable {
   /// The first sequence that they cover; 0 for none.
   var first: UInt64 { summaries.first?.first ?? 0 }
 
+  /// The size of all files in bytes.
+  var bytes: Int { summaries.reduce(0) { $0 + $1.bytes } }
+
   static let suffix = ".rj"
   static let unknownReason =
     "no reason is known: the journal was off, or the daemon ended while the journal could not be written"
 
   static let salvageReason = "the log was damaged, and --salvage left out what could not be read"
 
-  /// No files.
   init() {}
 
   /// The files in a folder.

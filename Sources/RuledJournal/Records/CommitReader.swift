@@ -46,6 +46,8 @@ struct CommitReader {
         view.id = outcome.id
         if case .outcome(_, _, .plain(_, let id))? = try? ParsedKey(writes.outcomeKey) { view.id = id }
       }
+      var reader = BlockReader(record.rest)
+      view.plugins = reader.string()
     case .message, .timer, .retry:
       var reader = BlockReader(record.rest)
       view.version = reader.varint() ?? 0
@@ -53,6 +55,7 @@ struct CommitReader {
       view.results = reader.strings(3) ?? EntryView.none
       view.plugin = reader.string() ?? EntryView.none
       view.timer = reader.string() ?? EntryView.none
+      view.plugins = reader.string()
     }
     guard let subject = ParsedKey.subject(ofRecord: writes.recordKey) else { return nil }
     view.subject = subject

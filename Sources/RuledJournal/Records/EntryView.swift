@@ -5,9 +5,7 @@ import RuledStore
 struct EntryView {
   typealias Bytes = ByteView
 
-  /// Its number.
   var sequence: UInt64
-  /// Where it comes from.
   var origin: JournalEntry.Origin
   /// Which parts it has.
   var flags: JournalRecord.Flags
@@ -15,18 +13,17 @@ struct EntryView {
   var at: Int64
   /// `now()`, in microseconds.
   var now: Int64
-  /// The subject's version.
   var version: UInt64
-  /// The subject.
   var subject: Bytes
   /// The event's text as it was sent or stored.
   var text: Bytes
   /// The event's id, if the text lacks it.
   var id: Bytes
-  /// The revision.
   var revision: Bytes
   /// Decisions, effects and failures, each with its length as varint before it, as in the log; empty if there are none.
   var results: Bytes
+  /// The plugins that took part and did not fail, each in quotes, with commas between; nil if an earlier build wrote the entry.
+  var plugins: Bytes?
   /// The plugin of a timer or a retry.
   var plugin: Bytes
   /// The name of a timer.
@@ -38,15 +35,12 @@ struct EntryView {
   /// The redacted paths, separated by zero bytes.
   var redacted: Bytes
 
-  /// The plugins' states.
   enum States {
-    /// The subject's record.
     case record(Bytes)
     /// For each plugin its name, with its length as varint before it, and the digest of its state, as in a block.
     case digests(Bytes)
   }
 
-  /// No bytes.
   static var none: Bytes { Bytes(start: nil, count: 0) }
 
   /// An entry of a record without further parts.

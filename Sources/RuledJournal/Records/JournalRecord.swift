@@ -12,7 +12,8 @@ package import RuledStore
 /// | 8 | `now()`, likewise, if the flag says that it differs |
 /// | 4 | the digest of the event's consequences, if the flag says that there are any |
 /// | … | unless a client sent it: the version as varint; revision, decisions, effects and failures, each after its length as varint |
-/// | … | for a timer: its plugin and its name, likewise; for a retry: the plugin |
+/// | … | unless a client sent it: the plugin of the timer or the retry and the name of the timer, likewise, empty without them |
+/// | … | unless an earlier build wrote it: the plugins that took part, each in quotes, with commas between, likewise |
 package struct JournalRecord {
   /// The flags of a record.
   struct Flags: OptionSet, Sendable {
@@ -32,7 +33,6 @@ package struct JournalRecord {
 
   /// Where the event comes from.
   let origin: JournalEntry.Origin
-  /// The flags.
   let flags: Flags
   /// When the event was evaluated, in microseconds.
   let at: Int64
@@ -40,7 +40,7 @@ package struct JournalRecord {
   let now: Int64
   /// The digest of the event's consequences; 0 if there are none.
   let consequences: UInt32
-  /// The rest of the head, unless a client sent the event.
+  /// The rest of the head.
   let rest: ByteView
 
   /// Appends the head of a record.
@@ -66,7 +66,6 @@ package struct JournalRecord {
     for part in [outcome.revision, outcome.decisions, outcome.effects, outcome.failures] { write(part, into: head) }
   }
 
-  /// Appends a string.
   package static func write(_ part: ByteView, into head: ByteBuffer) {
     head.append(small: UInt64(part.count))
     head.append(part)

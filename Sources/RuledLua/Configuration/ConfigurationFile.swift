@@ -23,23 +23,31 @@ package enum ConfigurationFile {
     return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
   }
 
-  /// Refuses a file that returns its values, as some programs want it, for nobody would read them.
-  private static func checkReturns(nothing node: SyntaxNode, _ path: String) throws(LoadError) {
-    if node.kind == .function { return }
-    if node.kind == .returnStatement, node.children.contains(where: { !$0.children.isEmpty }) {
+  /// Refuses a file that returns its values, as some programs want it, or that may end before its last line: nobody would read what it
+  /// returns, or what comes after.
+  private static func checkRunsToEnd(_ node: SyntaxNode, of root: SyntaxNode, _ path: String) throws(LoadError) {
+    switch node.kind {
+    case .function: return
+    case .returnStatement where node.children.contains { !$0.children.isEmpty }:
       throw LoadError(
         file: path, line: node.line,
         "what a configuration returns is not read: write its values as globals, as in socket = \"/run/ruled/ruled.sock\""
       )
+    case .returnStatement where root.children.last?.range != node.range,
+      .gotoStatement where root.children.contains { $0.kind == .label && $0.text == node.text }:
+      throw LoadError(
+        file: path, line: node.line,
+        "the configuration would end here, and the values after this line would not be read: put what depends on a condition into if … end"
+      )
+    default: for child in node.children { try checkRunsToEnd(child, of: root, path) }
     }
-    for child in node.children { try checkReturns(nothing: child, path) }
   }
 
   /// Evaluates and checks a configuration's text; messages name it `path`.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     do throws(LoadError) {
       try SourceFile(path: path, text: text).checkLevels()
-      if let tree = try? SyntaxTree(parsing: text) { try checkReturns(nothing: tree.root, path) }
+      if let root = (try? SyntaxTree(parsing: text))?.root { try checkRunsToEnd(root, of: root, path) }
     } catch { throw ConfigurationFileError([error]) }
     let worker = LuaWorker()
     var host = rb_host(call: nil, find: nil, declare: nil)
@@ -83,20 +91,6 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
-/// What is wrong with the configuration, by the rules and the host that it is for.
-package struct ConfigurationProblem: Sendable {
-  /// The path of its key, as in `["plugins", "greeter"]`.
-  package let path: [String]
-  /// What is wrong and what to do.
-  package let message: String
-
-  /// A problem at a path.
-  package init(path: [String], message: String) {
-    self.path = path
-    self.message = message
-  }
-}
-
 extension Configuration {
   /// The configured plugins that do not exist.
   package func unknownPlugins(known: [String]) -> [ConfigurationProblem] {
@@ -123,115 +117,4 @@ extension PluginManifest {
           message: "plugin '\(name)' has no setting '\(setting)'\(NearestName.hint(setting, in: known))")
       }
   }
-}
-
-/// The text of a configuration file, to find the lines of keys in it.
-struct ConfigurationText {
-  private let lines: [[UInt8]]
-
-  init(_ text: [UInt8]) {
-    lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-  }
-
-  /// The line that sets the last member of `path`, or a line near it.
-  ///
-  /// - Parameters:
-  ///   - path: the names of the members, from the global down.
-  ///   - last: the line on which the assignment of the global ends, 0 when it is not known.
-  /// - Returns: the line; `last` when the global is not found.
-  func line(of path: [String], endingAt last: Int) -> Int {
-    guard let first = path.first, let start = assignment(of: Array(first.utf8), endingAt: last) else { return last }
-    var position = start
-    for name in path.dropFirst() {
-      guard let found = find(Array(name.utf8), from: position) else { break }
-      position = found
-    }
-    return position.line
-  }
-
-  /// The last assignment of a global up to a line.
-  ///
-  /// One at the beginning of its line is preferred to an indented one.
-  private func assignment(of name: [UInt8], endingAt last: Int) -> (line: Int, column: Int)? {
-    var indented: (line: Int, column: Int)?
-    for line in stride(from: last > 0 ? min(last, lines.count) : lines.count, to: 0, by: -1) {
-      guard let column = Self.assignment(of: name, in: lines[line - 1], from: 0) else { continue }
-      if lines[line - 1].starts(with: name) { return (line, column) }
-      indented = indented ?? (line, column)
-    }
-    return indented
-  }
-
-  private func find(_ name: [UInt8], from start: (line: Int, column: Int)) -> (line: Int, column: Int)? {
-    guard !name.isEmpty, start.line <= lines.count else { return nil }
-    for line in start.line...lines.count {
-      let first = line == start.line ? start.column : 0
-      if let column = Self.assignment(of: name, in: lines[line - 1], from: first) { return (line, column) }
-    }
-    return nil
-  }
-
-  /// The column after `name` where `=` follows it, as in `name =` or `["name"] =`; nil when there is none.
-  private static func assignment(of name: [UInt8], in line: [UInt8], from first: Int) -> Int? {
-    var start = first
-    while start + name.count <= line.count {
-      defer { start += 1 }
-      if line[start...].starts(with: "--".utf8) { return nil }
-      guard line[start...].starts(with: name), start == 0 || !isWord(line[start - 1]) else { continue }
-      var end = start + name.count
-      let after = end
-      while end < line.count, " \t\"']".utf8.contains(line[end]) { end += 1 }
-      if end < line.count, line[end] == UInt8(ascii: "="), !line[(end + 1)...].starts(with: "=".utf8) { return after }
-    }
-    return nil
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-      || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-  }
-}
-
-/// Reads the files of tokens and secrets that the configuration names.
-package enum SecretFile {
-  private static let maximumTokenBytes = 64 << 10
-  private static let maximumSecretBytes = 16 << 10
-
-  /// The token in the first line of a file, without white space.
-  package static func token(_ path: String) throws(RegularFile.Refusal) -> String {
-    let bytes = try RegularFile.read(path, limit: maximumTokenBytes)
-    let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    let token = line.filter { !$0.isWhitespace }
-    guard !token.isEmpty else { throw RegularFile.Refusal("holds no token; write one line into it") }
-    return token
-  }
-
-  /// A token of fewer bytes is weak.
-  private static let strongTokenBytes = 32
-
-  /// What makes the token in a file a weak one that is accepted nevertheless, each without its subject, the file's name.
-  package static func weaknesses(ofToken path: String) -> [String] {
-    var weaknesses: [String] = []
-    if let text = try? token(path), text.utf8.count < strongTokenBytes {
-      weaknesses.append("holds a token that is easily guessed; replace it by the output of 'openssl rand -hex 32'")
-    }
-    if RegularFile.isReadableByAll(path) {
-      weaknesses.append("can be read by every user of this host; take that away with 'chmod o= \(path)'")
-    }
-    return weaknesses
-  }
-
-  /// The secret that a file holds, without the white space around it.
-  package static func secret(_ path: String) throws(RegularFile.Refusal) -> String {
-    var bytes = try RegularFile.read(path, limit: maximumSecretBytes)[...]
-    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
-    while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
-    guard !bytes.isEmpty else { throw RegularFile.Refusal("holds no secret") }
-    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw RegularFile.Refusal("a secret is printable ASCII without white space")
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 }

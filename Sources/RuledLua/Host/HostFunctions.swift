@@ -1,5 +1,5 @@
 import CLuaBridge
-package import RuledCore
+import RuledCore
 import RuledJSON
 
 extension PluginVM {
@@ -199,7 +199,7 @@ extension PluginVM {
 }
 
 extension HostAnswers {
-  /// Adds the offset of a zone, from when and until when it holds; the bridge caches it.
+  /// Adds the offset of a zone, from when and until when it applies; the bridge caches it.
   fileprivate mutating func add(_ span: ZoneDatabase.Offset) {
     add(span.seconds)
     add(Int(span.from))
@@ -246,39 +246,4 @@ extension SourceFile {
 
   /// The line that holds the byte at `offset`, counted from 1.
   func line(at offset: Int) -> Int { 1 + text.prefix(offset).count { $0 == UInt8(ascii: "\n") } }
-}
-
-/// Answers what rules ask while they run.
-///
-/// No answer raises or blocks.
-package protocol RuleHost: AnyObject {
-  /// Whether the plugin had not claimed the `once` key for the subject before the event.
-  func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool
-  /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
-  func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
-  /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
-  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
-  /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
-  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
-  /// Appends another plugin's state before the event as JSON; false when there is none.
-  func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
-  /// Appends what identifies the event; the ids that rules make are derived from it.
-  func identity(into buffer: ByteBuffer)
-  /// Appends the event's subject.
-  func subject(into buffer: ByteBuffer)
-}
-
-/// Executes the calls of a test.
-package protocol TestHost: AnyObject {
-  /// Executes `t:method(…)`; tables are JSON.
-  func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue]
-}
-
-/// Why a test's call was refused.
-package struct TestFailure: Error, Sendable {
-  /// The reason.
-  package var message: String
-
-  /// A refusal with its reason.
-  package init(_ message: String) { self.message = message }
 }

@@ -14,7 +14,6 @@ package final class Coverage {
   private var texts: [String: (file: SourceFile, text: [UInt8])] = [:]
   private var recent: Set<Int> = []
 
-  /// Nothing has run yet.
   package init() {}
 
   /// The parts that began since the last call.
@@ -48,12 +47,10 @@ package final class Coverage {
 
 /// A function or a branch of a file.
 package struct CoveredPart: Sendable, Equatable {
-  /// What it is.
   package enum Kind: Sendable, Equatable { case function, branch }
 
   /// Its number in the coverage.
   package let number: Int
-  /// What it is.
   package let kind: Kind
   /// The line on which it begins.
   package let line: Int
@@ -135,37 +132,4 @@ private struct CoverageMarker {
 func addRuns(context: UnsafeMutableRawPointer?, path: rb_slice, line: Int32, runs: UInt64) {
   guard let context else { return }
   Unmanaged<Coverage>.fromOpaque(context).takeUnretainedValue().add(runs, line: Int(line), of: path.text)
-}
-
-/// Collects lines of code.
-private final class LineList {
-  var lines: [Int] = []
-}
-
-private func takeLine(context: UnsafeMutableRawPointer?, line: Int32, runs: UInt64) {
-  guard let context else { return }
-  Unmanaged<LineList>.fromOpaque(context).takeUnretainedValue().lines.append(Int(line))
-}
-
-extension PluginVM {
-  /// The lines of a file with code that can run, in order; empty when the file does not compile.
-  package func linesOfCode(in file: SourceFile) -> [Int] {
-    let list = LineList()
-    guard (try? file.checkLevels()) != nil else { return [] }
-    let context = Unmanaged.passUnretained(list).toOpaque()
-    _ = file.text.withView { text in
-      file.path.withSlice { path in rb_coverage_lines(handle, rb_slice(text), path, context, takeLine) }
-    }
-    let texts = file.text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    return list.lines.sorted().filter { line in line <= texts.count && Self.holdsCode(texts[line - 1]) }
-  }
-
-  /// Whether a line has more than a comment, `end` and closing brackets, to which the compiler attributes instructions too.
-  private static func holdsCode(_ line: ArraySlice<UInt8>) -> Bool {
-    var text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-    if text.starts(with: "--".utf8) { return false }
-    if text.starts(with: "end".utf8) { text = text.dropFirst(3) }
-    if text.starts(with: "else".utf8), !text.starts(with: "elseif".utf8) { text = text.dropFirst(4) }
-    return !text.allSatisfy { byte in ")}],; \t\r".utf8.contains(byte) }
-  }
 }

@@ -70,7 +70,10 @@ struct ManifestBuilder {
     var patterns: [EventPattern] = []
     for text in names {
       guard let pattern = EventPattern(text) else {
-        throw Refusal("rule '\(name)': '\(text)' is neither an event type, a prefix that ends in .*, nor *")
+        let message = "rule '\(name)': '\(text)' is neither an event type, a prefix that ends in .*, nor *"
+        guard let notes else { throw Refusal(message) }
+        notes.note(key: nil, message)
+        continue
       }
       patterns.append(pattern)
     }
@@ -235,40 +238,4 @@ extension JSONValue {
 
   /// Whether it is Lua's empty table, which is an array as well as a table of named values.
   fileprivate var isEmptyTable: Bool { arrayValue?.isEmpty == true || objectValue?.isEmpty == true }
-}
-
-/// The errors in a plugin's declarations, collected while it is loaded to its end, and the modules that it required.
-package final class LoadNotes {
-  /// A wrong declaration.
-  package struct Note: Sendable {
-    /// The error and its position.
-    package var error: LoadError
-    /// The member of the declaration that is wrong, if it is one.
-    package let key: String?
-  }
-
-  /// The errors, in the order found.
-  package private(set) var notes: [Note] = []
-  /// The paths of the required modules.
-  package internal(set) var required: Set<String> = []
-  /// What was declared, even if the loading ended early.
-  package internal(set) var manifest = PluginManifest()
-  private var located = 0
-
-  /// Empty notes.
-  package init() {}
-
-  /// Adds an error in the current declaration; `locate` then adds its position.
-  func note(key: String?, _ message: String) {
-    notes.append(Note(error: LoadError(file: "", line: 0, message), key: key))
-  }
-
-  /// Sets the position of the errors that were added since the last call.
-  func locate(file: String, line: Int) {
-    while located < notes.count {
-      notes[located].error.file = file
-      notes[located].error.line = line
-      located += 1
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import CLuaBridge
 package import RuledCore
 
 /// What a plugin declares: its properties, and its rules, queries and handlers in order of declaration.
@@ -31,9 +30,7 @@ package struct PluginManifest: Sendable {
     package var arguments: DataSchema?
   }
 
-  /// The plugin's name.
   package internal(set) var name = ""
-  /// Its version.
   package internal(set) var version = ""
   /// What it is for, in a sentence.
   package internal(set) var about = ""
@@ -49,11 +46,9 @@ package struct PluginManifest: Sendable {
   package internal(set) var sources: [GlobPattern] = []
   /// What it may spend on one event.
   package internal(set) var budget = Budget()
-  /// Its rules.
   package internal(set) var rules: [Rule] = []
   /// The events whose data it describes, in order of declaration.
   package internal(set) var events: [EventDeclaration] = []
-  /// Its queries.
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.
   package internal(set) var hosts: [Handler] = []
@@ -71,38 +66,4 @@ package struct PluginManifest: Sendable {
 
   /// Whether the plugin sees events of that source.
   package func accepts(source: String) -> Bool { sources.isEmpty || sources.contains { $0.matches(source) } }
-}
-
-/// What one plugin may spend on one event.
-package struct Budget: Sendable, Equatable {
-  /// How many instructions of the Lua VM.
-  package var instructions: Int
-  /// How many bytes beyond those that the plugin uses when the event begins.
-  package var memoryBytes: Int
-  /// How many microseconds of processor time.
-  package var processorTime: Int64
-
-  /// A budget.
-  package init(
-    instructions: Int = Limits.instructions, memoryBytes: Int = Limits.memoryBytes,
-    processorTime: Int64 = Limits.processorTime
-  ) {
-    self.instructions = instructions
-    self.memoryBytes = memoryBytes
-    self.processorTime = processorTime
-  }
-
-  /// What loading a plugin may cost.
-  package static let loading = Budget(
-    instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
-
-  /// What one test may cost.
-  package static let test = Budget(
-    instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.testTime)
-
-  var native: rb_budget {
-    rb_budget(
-      instructions: Int64(instructions), memory_bytes: Int64(memoryBytes), milliseconds: Int32(processorTime / 1000),
-      operations: Int32(Limits.operations))
-  }
 }

@@ -10,11 +10,9 @@ package final class SourceInspector {
 
     /// What is done with the global.
     package let kind: Kind
-    /// The global's name.
     package let name: String
     /// The first argument of a call, when it is a constant string.
     package let argument: String
-    /// The line.
     package let line: Int
   }
 
@@ -46,6 +44,26 @@ package final class SourceInspector {
     guard status != RB_OK else { return uses }
     let failure = rb_failure_of(handle)
     throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
+  }
+
+  /// The files that calls of `data` and `require` name, in any branch, and that the plugin does not have.
+  package func missingFiles(in file: SourceFile, of plugin: PluginSource) throws(LoadError) -> [LoadError] {
+    try uses(in: file).filter { $0.kind == .call }.compactMap { use in
+      switch use.name {
+      case "data":
+        let files = plugin.data.map(\.name)
+        guard !files.contains(use.argument) else { return nil }
+        let hint = NearestName.hint(use.argument, in: files)
+        return LoadError(file: file.path, line: use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)")
+      case "require":
+        guard plugin.module(use.argument) == nil else { return nil }
+        let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
+        let hint = NearestName.hint(use.argument, in: modules)
+        return LoadError(
+          file: file.path, line: use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)")
+      default: return nil
+      }
+    }
   }
 
   /// Whether rules have a global of that name.

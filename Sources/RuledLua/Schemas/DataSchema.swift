@@ -6,17 +6,13 @@ package import RuledJSON
 ///
 /// A plugin writes a table of members, such as `{ code = "string", amount = "integer?: in cents", items = { "string" } }`.
 package struct DataSchema: Sendable {
-  /// One member.
   package struct Member: Sendable {
-    /// Its name.
     package let name: String
-    /// What it holds.
     package let type: DataType
     /// Whether it may be missing or null.
     package let isOptional: Bool
     /// What it means, as the plugin says after a colon; may be empty.
     package let about: String
-    /// `name` in UTF-8.
     let nameBytes: [UInt8]
   }
 
@@ -44,59 +40,8 @@ package struct DataSchema: Sendable {
   package var names: [String] { members.map(\.name) }
 }
 
-/// What a member holds.
-package indirect enum DataType: Sendable {
-  /// Any value but null.
-  case any
-  /// A text.
-  case string
-  /// `true` or `false`.
-  case boolean
-  /// A whole number of 64 bits; `1.0` is one.
-  case integer
-  /// Any number.
-  case number
-  /// An object with any members.
-  case object
-  /// An array with any elements, or only with such.
-  case array(DataType?)
-  /// An object with these members.
-  case members(DataSchema)
-
-  /// The types that have a name.
-  private static let named: [(name: String, type: DataType)] = [
-    ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean), ("object", .object),
-    ("array", .array(nil)), ("any", .any),
-  ]
-
-  /// The type that a text names.
-  init?(named name: Substring) {
-    guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
-    self = found.type
-  }
-
-  /// The names of types.
-  static var names: [String] { named.map(\.name) }
-
-  /// The type's name: for one that is made of others, what these are.
-  package var text: String {
-    switch self {
-    case .array(let element?): "array of \(element.text)"
-    case .members: "object"
-    case .any: "any"
-    case .string: "string"
-    case .boolean: "boolean"
-    case .integer: "integer"
-    case .number: "number"
-    case .object: "object"
-    case .array: "array"
-    }
-  }
-}
-
 /// Why a schema is refused, in a sentence for the author of the plugin.
 package struct SchemaError: Error, Sendable {
-  /// What is wrong.
   package let message: String
 
   init(_ message: String) { self.message = message }
@@ -132,7 +77,7 @@ extension DataSchema.Member {
   package var typeText: String { type.text + (isOptional ? "?" : "") }
 
   /// The member as a plugin writes it.
-  fileprivate var json: (name: String, value: JSONValue) {
+  var json: (name: String, value: JSONValue) {
     switch type {
     case .array(.some), .members: (name + (isOptional ? "?" : ""), type.json)
     default: (name, .string(typeText + (about.isEmpty ? "" : ": \(about)")))
@@ -140,50 +85,9 @@ extension DataSchema.Member {
   }
 }
 
-extension DataType {
-  /// The type that a table describes: of an array, with its one element, or of an object.
-  fileprivate init(table: JSONValue, at path: String) throws(SchemaError) {
-    switch table {
-    case .array(let elements) where elements.count == 1:
-      guard let name = elements[0].stringValue else {
-        self = .array(try DataType(table: elements[0], at: "\(path)[]"))
-        return
-      }
-      guard let type = DataType(named: Substring(name)) else {
-        let hint = NearestName.hint(
-          name, in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
-        throw SchemaError("\(path)[]: there is no type '\(name)'\(hint)")
-      }
-      self = .array(type)
-    case .object: self = .members(try DataSchema(table, of: path))
-    default:
-      throw SchemaError("\(path) must be a type such as \"string\", a table of members, or { TYPE } for an array")
-    }
-  }
-
-  fileprivate var json: JSONValue {
-    switch self {
-    case .array(let element?): .array([element.json])
-    case .members(let schema): schema.json
-    default: .string(text)
-    }
-  }
-}
-
 extension DataSchema {
   /// The schema as a plugin writes it.
   package var json: JSONValue { .object(JSONObject(members.map(\.json))) }
-}
-
-/// Where data is not as declared, and what is wrong there.
-package struct SchemaMismatch: Error, Sendable {
-  /// The place, such as `data.items[3].price`.
-  package var path: String
-  /// What is wrong, such as `must be an integer, not a string`.
-  package let detail: String
-
-  /// The error with which a request is refused.
-  package var requestError: RequestError { .invalidParams(path: "params.\(path)", detail) }
 }
 
 extension DataSchema {
@@ -233,44 +137,9 @@ extension DataSchema {
   }
 }
 
-extension DataType {
-  /// Whether the value, as far as it is no container, is of the type; a container with declared content is left to `mismatch`.
-  fileprivate func accepts(_ value: TapeValue) -> Bool {
-    switch self {
-    case .any: true
-    case .string: value.isKind(.string)
-    case .boolean: value.bool != nil
-    case .integer: value.integer != nil
-    case .number: value.double != nil
-    case .object: value.isKind(.object)
-    case .array(nil): value.isKind(.array)
-    case .array, .members: false
-    }
-  }
-
-  /// Throws the mismatch of a value that `accepts` does not take, if it has one.
-  fileprivate func mismatch(_ value: TapeValue, at path: String) throws(SchemaMismatch) {
-    switch self {
-    case .members(let schema): try schema.check(value, at: path, onlyKnown: nil)
-    case .array(let element?) where value.isKind(.array):
-      for (index, item) in value.children.enumerated() where !element.accepts(item) {
-        try element.mismatch(item, at: "\(path)[\(index)]")
-      }
-    default: throw SchemaMismatch(path: path, detail: "must be \(article) \(text), not \(value.kindText)")
-    }
-  }
-
-  private var article: String {
-    switch self {
-    case .integer, .object, .array, .any, .members: "an"
-    default: "a"
-    }
-  }
-}
-
 extension TapeValue {
   /// The last member of that name.
-  fileprivate func last(_ name: [UInt8]) -> TapeValue? {
+  func last(_ name: [UInt8]) -> TapeValue? {
     var found: TapeValue?
     var all = members
     while let (other, value) = all.next() {
@@ -286,7 +155,7 @@ extension TapeValue {
   }
 
   /// What the value is, with its article.
-  fileprivate var kindText: String {
+  var kindText: String {
     switch kind {
     case .object: "an object"
     case .array: "an array"

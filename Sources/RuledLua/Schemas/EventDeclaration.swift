@@ -1,9 +1,5 @@
-package import RuledCore
-package import RuledJSON
-
 /// What a plugin declares about the data of an event type: `event "type" {…}`.
 package struct EventDeclaration: Sendable {
-  /// The event type.
   package let type: String
   /// What it tells, in a sentence; may be empty.
   package let about: String
@@ -17,36 +13,4 @@ package struct EventDeclaration: Sendable {
   package let file: String
   /// The line at which it is declared.
   package let line: Int
-}
-
-/// The declarations that the data of one event type must satisfy, those of all plugins.
-package struct EventSchemas: Sendable {
-  /// A plugin's declaration and the sources whose events it sees.
-  private struct Entry {
-    let manifest: PluginManifest
-    let declaration: EventDeclaration
-  }
-
-  private let entries: [Entry]
-
-  /// The checked declarations of `type`; nil when there are none.
-  package init?(of type: String, in manifests: [PluginManifest]) {
-    entries = manifests.compactMap { manifest in
-      manifest.events.first { $0.type == type && $0.isChecked }.map { Entry(manifest: manifest, declaration: $0) }
-    }
-    if entries.isEmpty { return nil }
-  }
-
-  /// Checks the data of an event from `source`; nil or null counts as an object without members.
-  ///
-  /// A plugin that does not see events of that source does not judge them. A closed declaration takes the members that another one declares.
-  package func check(_ data: TapeValue?, source: ByteView) throws(SchemaMismatch) {
-    for entry in entries {
-      let accepts =
-        entry.manifest.sources.isEmpty || entry.manifest.accepts(source: String(decoding: source, as: UTF8.self))
-      guard accepts else { continue }
-      let known = entry.declaration.isClosed ? entries.flatMap(\.declaration.data.names) : nil
-      try entry.declaration.data.check(data, at: "data", onlyKnown: known)
-    }
-  }
 }

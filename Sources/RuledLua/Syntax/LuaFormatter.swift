@@ -180,7 +180,7 @@ package struct LuaFormatter {
       || ["not", "#", ".", ":", "local", "in", "return"].contains(previous.text)
   }
 
-  /// Opens and closes what a word opens and closes.
+  /// Opens and closes the blocks that a word opens and closes.
   private mutating func note(_ token: LuaToken, at index: Int) {
     guard Self.isWord(token) else { return }
     switch token.text {

@@ -1,4 +1,3 @@
-/// Expressions.
 extension LuaParser {
   /// How strongly operators bind to what is on their left and on their right.
   private static let priorities: [String: (left: Int, right: Int)] = [
@@ -16,7 +15,6 @@ extension LuaParser {
     return node(.list, start, values)
   }
 
-  /// Reads an expression.
   mutating func expression() throws(SyntaxError) -> SyntaxNode { try operation(above: 0) }
 
   /// Reads an operator's only or right operand.

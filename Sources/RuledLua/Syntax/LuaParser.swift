@@ -10,7 +10,6 @@ struct LuaParser {
   private(set) var lastEnd = 0
   /// How many levels are around the word at hand; the file's own block is none.
   private var openLevels = -1
-  /// The variables and labels.
   var scopes = LuaScopes()
 
   init(_ text: [UInt8]) throws(SyntaxError) {

@@ -26,7 +26,6 @@ struct LuaScopes {
   /// How many local variables a function may have at once.
   private static let mostLocals = 200
 
-  /// All variables so far.
   private(set) var locals: [SyntaxTree.Local] = []
   private var visible: [Int] = []
   private var visibleByName: [String: [Int]] = [:]

@@ -7,7 +7,6 @@ package struct FalseCondition: Sendable, Equatable {
   package let text: String
   /// The file, relative to the rules folder.
   package let file: String
-  /// The line.
   package let line: Int
   /// The values in it that are no tables, in order.
   package let values: [(text: String, value: JSONValue)]

@@ -6,9 +6,7 @@ package import RuledJSON
 ///
 /// A rule that exceeds its budget is stopped for good and leaves the VM unusable: `isDead` is then true, and a new one must be built.
 package final class PluginVM {
-  /// The plugin's files.
   package let source: PluginSource
-  /// What it declared.
   package var manifest: PluginManifest { builder.manifest }
   /// Answers what rules ask.
   ///
@@ -27,7 +25,7 @@ package final class PluginVM {
   private var worker: LuaWorker?
   /// Whether a zone could not be read since the call began, as the host has no files of zones.
   ///
-  /// The call fails then even where the rule catches the error: what it would decide of the zone is not true.
+  /// The call fails then even where the rule catches the error: its decisions about the zone would not be true.
   var lacksZones = false
   let coverage: Coverage?
   let notes: LoadNotes?
@@ -184,7 +182,6 @@ package final class PluginVM {
 
 /// How a call into a plugin ended.
 package enum CallResult {
-  /// It ran.
   case done
   /// The rule's `when` was false.
   case skipped
@@ -228,7 +225,7 @@ extension PluginVM {
 
   /// Ends an event that was run uncounted, whether it failed or not.
   ///
-  /// - Returns: false when it may have used more instructions than its budget: what it did is void, and it must run again, counted.
+  /// - Returns: false when it may have used more instructions than its budget: its work is void, and it must run again, counted.
   package func endUncounted() -> Bool { rb_end_uncounted(handle) }
 
   /// Begins an event with the plugin's state for its subject.
@@ -239,6 +236,9 @@ extension PluginVM {
     lacksZones = false
     return result(rb_begin(handle, &event.native, &native))
   }
+
+  /// Makes those fields of the event that no rule has read yet, before the text that they come from is gone.
+  package func completeEvent() -> CallResult { result(rb_complete_event(handle)) }
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
   package func beginRaised(type: ByteView, data: TapeValue) -> CallResult {

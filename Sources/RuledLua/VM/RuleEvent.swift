@@ -67,7 +67,6 @@ extension rb_slice {
   /// The bytes that the slice stands for.
   var raw: ByteView { ByteView(start: bytes, count: length) }
 
-  /// The bytes as text.
   var text: String { String(decoding: raw, as: UTF8.self) }
 
   /// The slice that borrows `bytes`.

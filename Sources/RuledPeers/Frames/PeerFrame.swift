@@ -21,7 +21,6 @@ enum PeerFrame {
   case hello(lowest: UInt16, highest: UInt16, name: String)
   /// Makes the connection a tunnel for a client; sent by the side that connected. Nil stands for a kind of client that this version does not know.
   case open(PeerClient?)
-  /// Bytes of a tunnel.
   case data(ByteView)
   /// Grants that many more bytes.
   case room(Int)

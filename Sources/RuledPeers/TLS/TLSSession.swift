@@ -5,7 +5,6 @@ internal import RuledCore
 final class TLSSession {
   /// The result of a call.
   enum Step: Equatable {
-    /// It is done.
     case done
     /// It needs more ciphertext from the peer.
     case waits
@@ -41,7 +40,6 @@ final class TLSSession {
     ct_feed(raw, bytes.baseAddress, bytes.count) ? .done : .failed("memory has run out")
   }
 
-  /// Continues the handshake.
   func shake() -> Step { step(ct_shake(raw)) }
 
   /// Appends the plaintext of one record, if a whole one came.
@@ -56,7 +54,6 @@ final class TLSSession {
     }
   }
 
-  /// Encrypts plaintext.
   func write(_ bytes: ByteView) -> Step { step(ct_write(raw, bytes.baseAddress, bytes.count)) }
 
   /// Tells the peer that nothing follows.

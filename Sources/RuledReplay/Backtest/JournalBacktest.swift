@@ -24,9 +24,7 @@ package final class JournalBacktest {
     }
   }
 
-  /// What a backtest found.
   package struct Found {
-    /// What was compared.
     package var comparison: Comparison
     /// Whether all was played.
     package var isWhole: Bool

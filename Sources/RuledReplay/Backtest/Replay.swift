@@ -4,7 +4,7 @@ import RuledJournal
 package import RuledLua
 import RuledStore
 
-/// Plays entries on both sides of a backtest, in order on one thread, or with the shares of the subjects divided among several.
+/// Plays entries on both sides of a backtest, in order on one thread, or with the lanes of the subjects divided among several.
 ///
 /// The result is the same for any number of threads (docs/decisions/41). The replay belongs to the thread that made it.
 package final class Replay {
@@ -13,20 +13,17 @@ package final class Replay {
 
   /// What a replay begins with.
   struct Setup: Sendable {
-    /// Makes the rules.
     var rules: Rules
     /// The limits of both sides.
     var configuration: Configuration
-    /// The baseline's store.
     var baseline: any StateStore
-    /// The candidate's store.
     var candidate: any StateStore
     /// The messages and timers of the record; nil if all entries are events of clients.
     var recorded: RecordedHistory?
     /// About how many events there are.
     var events: Int
 
-    /// Both sides, for the shares `own`; nil for all.
+    /// Both sides, for the lanes `own`; nil for all.
     func sides(_ lua: LuaWorker, own: Set<Int>? = nil) throws(RequestError) -> Sides {
       try Sides(
         try rules(lua).get(), lua: lua, stores: (baseline, candidate), configuration: configuration, recorded: recorded,
@@ -34,7 +31,6 @@ package final class Replay {
     }
   }
 
-  /// How a replay ended.
   package enum Ending {
     /// All entries were played, and this was found.
     case compared(Comparison)
@@ -42,17 +38,17 @@ package final class Replay {
     case joined
   }
 
-  private static let batchSteps = 256
+  private static let portionSteps = 256
   /// The size of the caches of all worlds together, in MiB.
   private static let cacheMiB = 384
 
-  private let shares: SubjectShares
+  private let lanes: SubjectLanes
   private let counterLimit: Int
   /// The sides, if all is played on the calling thread.
   private var sides: Sides?
   private var threads: [ReplayThread] = []
-  private var batches: [ReplayThread.Batch] = []
-  /// The thread of each share.
+  private var portions: [ReplayThread.Portion] = []
+  /// The thread of each lane.
   private let owners: [Int]
   private var hasStopped = false
 
@@ -63,12 +59,12 @@ package final class Replay {
   ///   - threads: how many threads it may use; 1 for the calling one alone.
   /// - Throws: when rules don't load, or a store can't be read.
   init(_ setup: Setup, threads: Int) throws(RequestError) {
-    let threads = max(1, min(threads, SubjectShares.count))
+    let threads = max(1, min(threads, SubjectLanes.count))
     var setup = setup
     setup.configuration.limits.cacheMiB = min(setup.configuration.limits.cacheMiB, Self.cacheMiB / (2 * threads))
-    shares = setup.recorded?.shares ?? SubjectShares()
+    lanes = setup.recorded?.lanes ?? SubjectLanes()
     counterLimit = setup.configuration.limits.counters
-    owners = shares.threads(threads)
+    owners = lanes.threads(threads)
     guard threads > 1 else {
       sides = try setup.sides(LuaWorker())
       return
@@ -77,7 +73,7 @@ package final class Replay {
       let own = Set(owners.indices.filter { owners[$0] == number })
       self.threads.append(try ReplayThread(setup, own, number: number))
     }
-    batches = Array(repeating: ReplayThread.Batch(), count: threads)
+    portions = Array(repeating: ReplayThread.Portion(), count: threads)
   }
 
   deinit { for thread in threads { _ = try? thread.end() } }
@@ -92,26 +88,26 @@ package final class Replay {
       try sides.play(entry, isCompared: isCompared)
       return true
     }
-    let owner = entry.origin == .rules ? nil : owners[shares.share(of: entry.subject)]
+    let owner = entry.origin == .rules ? nil : owners[lanes.lane(of: entry.subject)]
     let pass = ReplayThread.Step.pass(World.Moment(entry), isCompared: isCompared)
-    for number in batches.indices {
-      batches[number].steps.append(number == owner ? .play(isCompared: isCompared) : pass)
+    for number in portions.indices {
+      portions[number].steps.append(number == owner ? .play(isCompared: isCompared) : pass)
     }
-    if let owner { batches[owner].entries.append(entry) }
-    if batches[0].steps.count >= Self.batchSteps { send() }
+    if let owner { portions[owner].entries.append(entry) }
+    if portions[0].steps.count >= Self.portionSteps { send() }
     return !hasStopped
   }
 
   /// Notes that part of the history is missing before the next entry.
   func noteGap() {
     sides?.noteGap()
-    for number in batches.indices { batches[number].steps.append(.gap) }
+    for number in portions.indices { portions[number].steps.append(.gap) }
   }
 
   private func send() {
     for number in threads.indices {
-      if !threads[number].add(batches[number]) { hasStopped = true }
-      batches[number] = ReplayThread.Batch()
+      if !threads[number].add(portions[number]) { hasStopped = true }
+      portions[number] = ReplayThread.Portion()
     }
   }
 
@@ -121,7 +117,7 @@ package final class Replay {
       if let end { try sides.finish(at: end) }
       return .compared(merged { _ in sides })
     }
-    if let end { for number in batches.indices { batches[number].steps.append(.finish(end)) } }
+    if let end { for number in portions.indices { portions[number].steps.append(.finish(end)) } }
     send()
     defer { threads = [] }
     var ended: [Sides] = []
@@ -136,9 +132,9 @@ package final class Replay {
     return .compared(merged { ended[owners[$0]] })
   }
 
-  private func merged(_ sides: (_ share: Int) -> Sides) -> Comparison {
+  private func merged(_ sides: (_ lane: Int) -> Sides) -> Comparison {
     let merged = Comparison()
-    for share in 0..<SubjectShares.count { merged.merge(sides(share).comparisons[share]) }
+    for lane in 0..<SubjectLanes.count { merged.merge(sides(lane).comparisons[lane]) }
     return merged
   }
 

@@ -3,13 +3,13 @@ import RuledJournal
 import RuledLua
 import RuledThreads
 
-/// A thread of a replay with both sides for some shares of the subjects: it plays their entries, and advances to the times of all others.
+/// A thread of a replay with both sides for some lanes of the subjects: it plays their entries, and advances to the times of all others.
 ///
-/// Entries come in batches; only a few batches may wait.
+/// Entries come in portions; only a few portions may wait.
 final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   /// A step of a replay.
   enum Step: Sendable {
-    /// The next entry of the batch.
+    /// The next entry of the portion.
     case play(isCompared: Bool)
     /// An entry of another thread.
     case pass(World.Moment, isCompared: Bool)
@@ -20,7 +20,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   }
 
   /// Some steps, and the entries that they play.
-  struct Batch: Sendable {
+  struct Portion: Sendable {
     var steps: [Step] = []
     var entries: [JournalEntry] = []
   }
@@ -35,7 +35,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   private static let mostWaiting = 4
 
   private let queue = Condition()
-  private var waiting: [Batch] = []
+  private var waiting: [Portion] = []
   private var isClosed = false
   private var phase = Phase.beginning
   private var failure: RequestError?
@@ -46,7 +46,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   private(set) var firstCounters: [[String: Int]] = []
   private var thread: Thread?
 
-  /// Starts the thread, and returns once its worlds are ready: worlds of several threads share stores, and must begin one after the other.
+  /// Starts the thread, and returns once its worlds are ready: worlds of several threads use the same stores, and must begin one after the other.
   init(_ setup: Replay.Setup, _ own: Set<Int>, number: Int) throws(RequestError) {
     do throws(ThreadError) {
       thread = try Thread(name: "replay-\(number)") { [self] in run(setup, own) }
@@ -59,11 +59,11 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
   }
 
   /// Adds steps once there is room; returns false if the thread has stopped, because something failed or a message went to another thread.
-  func add(_ batch: Batch) -> Bool {
+  func add(_ portion: Portion) -> Bool {
     queue.wait {
       guard phase == .running, failure == nil, !missed else { return false }
       guard waiting.count < Self.mostWaiting else { return nil }
-      waiting.append(batch)
+      waiting.append(portion)
       queue.wakeAll()
       return true
     }
@@ -86,16 +86,16 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
         firstCounters = sides.counterCounts
         phase = .running
       }
-      while let batch = next() {
-        try play(batch, on: sides)
+      while let portion = next() {
+        try play(portion, on: sides)
         if sides.hasMissed { return queue.signal { (missed, phase) = (true, .ended) } }
       }
       queue.signal { (ended, phase) = (sides, .ended) }
     } catch { queue.signal { (failure, phase) = (error, .ended) } }
   }
 
-  /// The next batch; nil at the end.
-  private func next() -> Batch? {
+  /// The next portion; nil at the end.
+  private func next() -> Portion? {
     queue.wait {
       guard !waiting.isEmpty else { return isClosed ? .some(nil) : nil }
       queue.wakeAll()
@@ -103,12 +103,12 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
     }
   }
 
-  private func play(_ batch: Batch, on sides: Sides) throws(RequestError) {
+  private func play(_ portion: Portion, on sides: Sides) throws(RequestError) {
     var index = 0
-    for step in batch.steps {
+    for step in portion.steps {
       switch step {
       case .play(let isCompared):
-        try sides.play(batch.entries[index], isCompared: isCompared)
+        try sides.play(portion.entries[index], isCompared: isCompared)
         index += 1
       case .pass(let moment, let isCompared): try sides.pass(moment, isCompared: isCompared)
       case .gap: sides.noteGap()

@@ -25,9 +25,9 @@ package final class Sides {
     }
   }
 
-  /// What was compared so far, by the share of the subject.
-  let comparisons = (0..<SubjectShares.count).map { _ in Comparison() }
-  private let shares: SubjectShares
+  /// What was compared so far, by the lane of the subject.
+  let comparisons = (0..<SubjectLanes.count).map { _ in Comparison() }
+  private let lanes: SubjectLanes
   /// Whether entries have recorded outcomes.
   private let isRecorded: Bool
   private let baseline: World
@@ -44,14 +44,14 @@ package final class Sides {
   ///   - configuration: the limits of both.
   ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
   ///   - events: about how many events will be played: of many, the instructions of one event in 16 are counted.
-  ///   - own: the shares of subjects whose events happen here; nil for all.
+  ///   - own: the lanes of subjects whose events happen here; nil for all.
   /// - Throws: when a store can't be read.
   init(
     _ rules: Rules, lua: LuaWorker, stores: (baseline: any StateStore, candidate: any StateStore),
     configuration: Configuration, recorded: RecordedHistory?, events: Int, own: Set<Int>? = nil
   ) throws(RequestError) {
     self.rules = rules
-    shares = recorded?.shares ?? SubjectShares()
+    lanes = recorded?.lanes ?? SubjectLanes()
     isRecorded = recorded != nil
     baseline = try World(
       rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded)
@@ -61,7 +61,7 @@ package final class Sides {
     let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     for world in [baseline, candidate] {
       world.evaluator.recordCosts(mask: mask)
-      if let own { world.isHere = { [shares] subject in own.contains(shares.share(of: subject)) } }
+      if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
     }
   }
 
@@ -78,7 +78,7 @@ package final class Sides {
   ///
   /// - Parameters:
   ///   - entry: the entry.
-  ///   - isCompared: whether it is in the range, so that what it does is compared; before the range both sides have the baseline's rules.
+  ///   - isCompared: whether it is in the range, so that its outcomes are compared; before the range both sides have the baseline's rules.
   /// - Throws: when a store can't be read or written.
   package func play(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }
@@ -142,5 +142,5 @@ package final class Sides {
     if recorded.origin == .forget { comparison(of: recorded.subject).forget(recorded.subject) }
   }
 
-  private func comparison(of subject: String) -> Comparison { comparisons[shares.share(of: subject)] }
+  private func comparison(of subject: String) -> Comparison { comparisons[lanes.lane(of: subject)] }
 }

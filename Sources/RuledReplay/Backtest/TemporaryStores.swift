@@ -2,11 +2,9 @@ import Glibc
 import RuledCore
 import RuledStore
 
-/// The stores of a replay's two sides, in a folder that is removed at the end: what does not fit into memory is there.
+/// The stores of a replay's two sides, in a folder that is removed at the end: state that does not fit into memory is there.
 final class TemporaryStores {
-  /// The baseline's.
   let baseline: RocksStore
-  /// The candidate's.
   let candidate: RocksStore
   private let copies: [StoreCopy]
 

@@ -1,11 +1,10 @@
 /// Counts how often things occur and keeps the commonest, in bounded memory.
 ///
 /// Counts are exact while no more than `capacity` different things came. Beyond that the rarest are dropped from time to time, and count
-/// from zero if they come again: what is common keeps nearly all of its count, and no count is ever too high.
+/// from zero if they come again: a common thing keeps nearly all of its count, and no count is ever too high.
 package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
   /// A thing that was counted.
   package struct Entry: Sendable {
-    /// What was counted.
     package var thing: Thing
     /// How often, at least.
     package var count: Int
@@ -75,7 +74,6 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 
 /// For counts without notes.
 package struct NoNote: Sendable {
-  /// Nothing to note.
   package init() {}
 }
 

@@ -1,9 +1,9 @@
-package import RuledCore
+import RuledCore
 package import RuledJournal
 
 /// Compares what two sides, the baseline and the candidate, make of the same events.
 ///
-/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the shares
+/// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the lanes
 /// of a replay are merged afterwards.
 package final class Comparison {
   private var subjects = SubjectStates()
@@ -122,31 +122,5 @@ package final class Comparison {
       otherStates: stateDifferences.all,
       changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
       details: decisions.details)
-  }
-}
-
-/// From when to when events were compared.
-package struct ComparedRange: Sendable {
-  /// The time of the first event.
-  package private(set) var since: Timestamp?
-  /// The time of the last event.
-  package private(set) var until: Timestamp?
-  /// The sequence of the first event.
-  package private(set) var first: UInt64 = 0
-  /// The sequence of the last event.
-  package private(set) var last: UInt64 = 0
-
-  fileprivate mutating func add(_ entry: JournalEntry) {
-    if since.map({ entry.at < $0 }) ?? true { since = entry.at }
-    if until.map({ entry.at > $0 }) ?? true { until = entry.at }
-    if first == 0 || entry.sequence < first { first = entry.sequence }
-    last = max(last, entry.sequence)
-  }
-
-  fileprivate mutating func merge(_ other: ComparedRange) {
-    if let theirs = other.since, since.map({ theirs < $0 }) ?? true { since = theirs }
-    if let theirs = other.until, until.map({ theirs > $0 }) ?? true { until = theirs }
-    if other.first > 0, first == 0 || other.first < first { first = other.first }
-    last = max(last, other.last)
   }
 }

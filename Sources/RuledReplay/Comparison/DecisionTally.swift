@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 /// Compares the decisions of two sides by plugin and key: how many are equal, how the others changed, and the numbers in them.
 ///
@@ -7,9 +6,7 @@ import RuledJSON
 package struct DecisionTally {
   /// The figures of one plugin and key.
   struct Figures: Sendable {
-    /// The plugin's name.
     var plugin: String
-    /// The decision's key.
     var key: String
     /// How often both sides decided the same value.
     var equal = 0
@@ -47,13 +44,9 @@ package struct DecisionTally {
 
   /// An event that a decision changed for.
   package struct Example: Sendable {
-    /// How the decision changed.
     package enum Kind: String, Sendable { case changed, new, gone }
-    /// How the decision changed.
     package var kind: Kind
-    /// The event's subject.
     package var subject: String
-    /// The event's id.
     package var event: String
     /// The sequence of the entry with which it happened.
     var position: UInt64
@@ -82,7 +75,6 @@ package struct DecisionTally {
   private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
   private let reader = DecisionReader()
 
-  /// A tally of nothing.
   package init() {}
 
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
@@ -223,49 +215,5 @@ package struct DecisionTally {
       }
       figures[position].numbers[number.path, default: NumbersOfSides()][keyPath: side].add(number.value, times: times)
     }
-  }
-}
-
-/// Finds what differs between two values, down to the members that do.
-enum ValueDifference {
-  /// How many differences of one pair of values are told.
-  private static let most = 32
-
-  /// The differences of two values that are both objects or both arrays; none for others, which differ as a whole.
-  static func between(_ before: [UInt8], _ after: [UInt8]) -> [DecisionTally.MemberChange] {
-    guard let left = try? JSONValue(parsing: String(decoding: before, as: UTF8.self)),
-      let right = try? JSONValue(parsing: String(decoding: after, as: UTF8.self)), isDivisible(left, right)
-    else { return [] }
-    var changes: [DecisionTally.MemberChange] = []
-    collect(left, right, at: "", into: &changes)
-    return changes
-  }
-
-  private static func isDivisible(_ left: JSONValue, _ right: JSONValue) -> Bool {
-    switch (left, right) {
-    case (.object, .object), (.array, .array): true
-    default: false
-    }
-  }
-
-  private static func collect(
-    _ left: JSONValue?, _ right: JSONValue?, at path: String, into changes: inout [DecisionTally.MemberChange]
-  ) {
-    guard left != right, changes.count < most else { return }
-    if case .object(let left)? = left, case .object(let right)? = right {
-      for name in left.names + right.names.filter({ left[$0] == nil }) {
-        collect(left[name], right[name], at: path.isEmpty ? name : "\(path).\(name)", into: &changes)
-      }
-    } else if case .array(let left)? = left, case .array(let right)? = right, left.count == right.count {
-      for (left, right) in zip(left, right) { collect(left, right, at: "\(path)[]", into: &changes) }
-    } else {
-      changes.append(
-        DecisionTally.MemberChange(path: path, change: DecisionTally.Change(before: text(left), after: text(right))))
-    }
-  }
-
-  private static func text(_ value: JSONValue?) -> [UInt8]? {
-    guard let text = value?.text, text.utf8.count <= 256 else { return nil }
-    return Array(text.utf8)
   }
 }

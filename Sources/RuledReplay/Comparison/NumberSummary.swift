@@ -3,10 +3,10 @@ package import RuledCore
 
 /// Sum, mean and quantiles of a stream of numbers, in bounded memory.
 ///
-/// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers share buckets whose bounds lie
+/// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers go into buckets whose bounds lie
 /// 2 % apart, and a quantile is a bucket's middle: off by 1 % at most.
 package struct NumberSummary: Sendable {
-  /// How many different numbers are kept before they share buckets.
+  /// How many different numbers are kept before they go into buckets.
   static let mostDistinct = 1024
   /// The logarithm of the ratio of a bucket's bounds.
   private static let step = log(1.02)
@@ -54,9 +54,9 @@ package struct NumberSummary: Sendable {
     buckets.merge(other.buckets, uniquingKeysWith: +)
   }
 
-  /// The number that a share of all does not exceed, by the nearest rank; 0 when there is none.
-  package func quantile(_ share: Double) -> Double {
-    let rank = max(1, Int((share * Double(count)).rounded(.up)))
+  /// The number that a fraction of all does not exceed, by the nearest rank; 0 when there is none.
+  package func quantile(_ fraction: Double) -> Double {
+    let rank = max(1, Int((fraction * Double(count)).rounded(.up)))
     var seen = 0
     if buckets.isEmpty {
       for (number, times) in exact.sorted(by: { $0.key < $1.key }) {

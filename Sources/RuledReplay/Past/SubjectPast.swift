@@ -16,7 +16,6 @@ package final class SubjectPast {
   package enum Moment: Sendable, Equatable {
     /// After the event that made this version.
     case version(UInt64)
-    /// At that time.
     case time(Timestamp)
     /// Right before the last event with that id.
     case event(id: String)
@@ -24,16 +23,13 @@ package final class SubjectPast {
 
   /// What a past is read from.
   package struct Sources {
-    /// The journal.
     package let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.
     package let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
-    /// The limits.
     package let configuration: Configuration
     /// Copies what a snapshot holds of a subject.
     package let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
 
-    /// Sources.
     package init(
       journal: any JournalSource, configuration: Configuration,
       revision: @escaping (_ revision: String) throws(StoreError) -> RevisionArchive.Revision,
@@ -46,7 +42,6 @@ package final class SubjectPast {
     }
   }
 
-  /// The subject.
   package let subject: String
   private let sources: Sources
   private let lua: LuaWorker
@@ -80,9 +75,9 @@ package final class SubjectPast {
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, state?, outcome, recorded?, differs?, other?}`; `state` is the one before the
-  ///   event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome again,
-  ///   `recorded` has that one, and `differs` says why. Where it `omitsValues`, the state and the values that rules read are left out.
+  /// - Returns: `{sequence, at, subject, origin, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
+  ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome
+  ///   again, `recorded` has that one, and `differs` says why; where `redacted` lists paths, values of the event were replaced. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
     event id: String, other: Catalog? = nil, omitsValues: Bool = false
   ) throws(RequestError) -> JSONValue {
@@ -95,6 +90,7 @@ package final class SubjectPast {
       "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
       "revision": .string(target.revision),
     ]
+    if !target.redacted.isEmpty { past["redacted"] = .array(target.redacted.map { .string($0) }) }
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))
     let outcome = try world.playExplained(target, omitsValues: omitsValues)

@@ -3,7 +3,6 @@ package import RuledJournal
 
 /// What a comparison found, ready to be reported.
 package struct ComparisonResult {
-  /// From when to when.
   package var range: ComparedRange
   /// How many events the baseline played that rules could see.
   package var events: Int
@@ -33,9 +32,7 @@ package struct ComparisonResult {
 
   /// What a report says besides what was compared.
   package struct Frame {
-    /// The baseline's revision.
     package var baseline: String
-    /// The candidate's revision.
     package var candidate: String
     /// The parts of the history that are missing.
     package var gaps: [JournalGap]

@@ -2,7 +2,6 @@ package import RuledCore
 
 /// A limit that a change of rules has to keep, as `--fail-on` states it: `changed > 1%`.
 package struct FailCondition: Sendable, Equatable {
-  /// What is limited.
   package enum Measure: String, Sendable, CaseIterable {
     /// The events that came out differently.
     case changed
@@ -16,16 +15,15 @@ package struct FailCondition: Sendable, Equatable {
 
   /// The condition as it was written.
   package let text: String
-  /// What is limited.
   package let measure: Measure
-  /// The limit: a share from 0 on, or a count.
+  /// The limit: a fraction from 0 on, or a count.
   package let limit: Double
-  /// Whether the limit is a share: of the events for `changed` and `failures`, of the baseline's for the others.
-  package let isShare: Bool
+  /// Whether the limit is a fraction: of the events for `changed` and `failures`, of the baseline's for the others.
+  package let isFraction: Bool
 
   /// What a condition may be, for help and errors.
   package static let grammar =
-    "'MEASURE > LIMIT', where MEASURE is changed, failures, effects or instructions, and LIMIT a share such as 1% or "
+    "'MEASURE > LIMIT', where MEASURE is changed, failures, effects or instructions, and LIMIT a fraction such as 1% or "
     + "0.01, or a whole number such as 100"
 
   /// Reads a condition.
@@ -44,7 +42,7 @@ package struct FailCondition: Sendable, Equatable {
     self.text = text
     self.measure = measure
     self.limit = isPercent ? number / 100 : number
-    isShare = isPercent || limit.contains(".")
+    isFraction = isPercent || limit.contains(".")
   }
 
   private static func error(_ text: String) -> UsageError {
@@ -63,8 +61,8 @@ package struct FailCondition: Sendable, Equatable {
   /// Whether a comparison found more.
   func isExceeded(by result: ComparisonResult) -> Bool {
     let (value, whole) = figures(in: result)
-    // A share of nothing is exceeded by anything.
-    return isShare ? Double(value) > limit * Double(whole) : Double(value) > limit
+    // A fraction of nothing is exceeded by anything.
+    return isFraction ? Double(value) > limit * Double(whole) : Double(value) > limit
   }
 
   private func figures(in result: ComparisonResult) -> (value: Int, whole: Int) {

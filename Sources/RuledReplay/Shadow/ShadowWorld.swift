@@ -11,11 +11,15 @@ package import RuledStore
 package final class ShadowWorld {
   /// How many events it has seen.
   package private(set) var events = 0
+  /// How many of them had redacted values, for which they and later ones of their subjects may come out differently.
+  private var redacted = 0
   private let world: World
   private let share: SubjectShare
   private let comparison = Comparison()
   private var examples: [JSONValue] = []
   private let mostSkipped: Int
+  /// What was played last.
+  private var earlier: [JournalEntry] = []
   /// The hashes of the subjects that it no longer sees, because some of their events were skipped.
   package private(set) var skipped: Set<UInt64> = []
 
@@ -46,7 +50,7 @@ package final class ShadowWorld {
   ///
   /// A message of this world waits for its live counterpart if that is among these.
   package func play(_ entries: [JournalEntry], before upcoming: [JournalEntry]) throws(RequestError) {
-    var history = RecordedHistory((entries + upcoming).filter(sees), continuing: true)
+    var history = RecordedHistory((entries + upcoming).filter(sees), after: earlier)
     history.isPlayed = { [share, skipped] subject in
       share.contains(Array(subject.utf8)) && !skipped.contains(subject.nameHash)
     }
@@ -54,6 +58,7 @@ package final class ShadowWorld {
     for entry in entries where entry.origin != .rules {
       if sees(entry) { try play(entry) } else { try erase(entry) }
     }
+    if !entries.isEmpty { earlier = entries }
   }
 
   /// Erases a subject whose other events are not seen, if an entry says so.
@@ -87,6 +92,7 @@ package final class ShadowWorld {
     let played = try world.play(entry)
     if entry.origin == .forget { return comparison.forget(entry.subject) }
     events += 1
+    if !entry.redacted.isEmpty { redacted += 1 }
     for other in played where !other.isRecorded { comparison.add(baseline: nil, candidate: other) }
     let own = played.first { $0.isRecorded }
     comparison.add(baseline: Played(entry: entry, isRecorded: true), candidate: own)
@@ -108,15 +114,17 @@ package final class ShadowWorld {
     ])
   }
 
-  /// The comparison so far: `{events, subjects, outcomes, decisions, examples}`.
+  /// The comparison so far: `{events, subjects, outcomes, decisions, examples, redacted?}`.
   package var found: JSONObject {
     let result = comparison.result
-    return [
+    var found: JSONObject = [
       "events": .integer(Int64(events)), "subjects": .integer(Int64(result.subjects)),
       "outcomes": [
         "equal": .integer(Int64(result.outcomes.equal)), "changed": .integer(Int64(result.outcomes.changed)),
       ],
       "decisions": result.decisions, "examples": .array(examples),
     ]
+    if redacted > 0 { found["redacted"] = .integer(Int64(redacted)) }
+    return found
   }
 }

@@ -19,7 +19,6 @@ package struct BacktestPage {
     self.examples = examples
   }
 
-  /// The whole page.
   package var text: String {
     var page = HTMLText()
     write(to: &page)
@@ -65,7 +64,7 @@ package struct BacktestPage {
       about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
     }
     if fidelity.count("replayed") > 0 {
-      about += "; the baseline gives \(Self.share(fidelity.count("equal"), fidelity.count("replayed")))"
+      about += "; the baseline gives \(Self.percent(fidelity.count("equal"), fidelity.count("replayed")))"
       about += " of the recorded outcomes again exactly"
     }
     page.element("p", "about") { $0.text(about) }
@@ -86,12 +85,14 @@ package struct BacktestPage {
     let effects = report.elements("effects")
     page.raw("<section class=\"tiles\">")
     Self.tile(
-      "events differ", Self.share(result.outcomes.changed, outcomes), Figures.count(result.outcomes.changed), to: &page)
-    Self.tile(
-      "subjects concerned", Self.share(result.changedSubjects, result.subjects), Figures.count(result.changedSubjects),
+      "events differ", Self.percent(result.outcomes.changed, outcomes), Figures.count(result.outcomes.changed),
       to: &page)
     Self.tile(
-      "end in another state", Self.share(states.count("changed"), result.subjects),
+      "subjects concerned", Self.percent(result.changedSubjects, result.subjects),
+      Figures.count(result.changedSubjects),
+      to: &page)
+    Self.tile(
+      "end in another state", Self.percent(states.count("changed"), result.subjects),
       Figures.count(states.count("changed")), to: &page)
     Self.tile(
       "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
@@ -281,7 +282,7 @@ package struct BacktestPage {
 
   // MARK: Figures
 
-  private static func share(_ part: Int, _ whole: Int) -> String {
+  private static func percent(_ part: Int, _ whole: Int) -> String {
     whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
   }
 }

@@ -17,7 +17,6 @@ package final class ExampleSearch {
     subjects = Set(wanted.map(\.subject))
   }
 
-  /// Whether all were found.
   package var isComplete: Bool { found.count >= wanted.count }
 
   /// Explains an entry that both sides are about to play, if it is one that is looked for.

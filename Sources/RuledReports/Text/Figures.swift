@@ -45,11 +45,18 @@ package enum Figures {
     return "\(seconds / size)\(unit) \(remainder / units[first + 1].0)\(units[first + 1].1)"
   }
 
-  /// A share from 0 to 1 in per cent with two decimals: `99.87 %`.
+  /// A share, of which 1 is the whole, in per cent with two decimals: `99.87 %`, or `>1e12 %`.
   package static func percent(_ share: Double) -> String {
+    guard share < 1e10 else { return ">1e12 %" }
     let scaled = Int((share * 10_000).rounded())
     let decimals = scaled % 100
     return "\(scaled / 100).\(decimals < 10 ? "0" : "")\(decimals) %"
+  }
+
+  /// A number with two decimals at most, and with its thousands apart if it is whole: `12,345`, `0.25`, `1e+308`.
+  package static func hundredths(_ value: Double) -> String {
+    guard value.magnitude < 1e15 else { return plain(value) }
+    return value == value.rounded() ? count(Int(value)) : plain((value * 100).rounded() / 100)
   }
 
   /// A number, without decimals when it is whole: `10`, `0.5`.

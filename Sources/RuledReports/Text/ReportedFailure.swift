@@ -2,7 +2,6 @@ package import RuledCore
 
 /// A plugin's failure on an event.
 package struct ReportedFailure: Sendable {
-  /// The plugin that failed.
   package var plugin: String
   /// The rule, query or handler that failed; empty when none is named.
   package var rule: String
@@ -36,7 +35,8 @@ extension JSONValue {
   package var locatedMessage: String {
     let message = member("message")?.stringValue ?? brief
     guard let file = member("file")?.stringValue, !file.isEmpty else { return message }
-    let location = member("line")?.intValue.map { "\(file):\($0)" } ?? file
+    // Line 0 is the file as a whole.
+    let location = member("line")?.intValue.flatMap { $0 > 0 ? "\(file):\($0)" : nil } ?? file
     return message.contains(location) ? message : "\(location): \(message)"
   }
 }

@@ -6,7 +6,6 @@ package struct Style: Sendable, Equatable {
   /// Text with colour or without.
   package init(isColoured: Bool) { self.isColoured = isColoured }
 
-  /// Text without colour.
   package static let plain = Style(isColoured: false)
 
   /// For headings.

@@ -10,14 +10,11 @@ package struct Table {
     case right
   }
 
-  /// The columns' headings.
   package var headings: [String]
   /// How each column is aligned.
   package var alignments: [Alignment]
-  /// The cells.
   package var rows: [[String]] = []
 
-  /// A table without rows.
   package init(_ columns: KeyValuePairs<String, Alignment>) {
     headings = columns.map(\.key)
     alignments = columns.map(\.value)

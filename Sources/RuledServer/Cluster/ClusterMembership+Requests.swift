@@ -7,7 +7,6 @@ import RuledThreads
 import RuledWire
 
 extension ClusterMembership {
-  /// Executes a request, and calls `then` on another thread with the result.
   func answer(_ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void) {
     guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
       requests.wrappingSubtract(1, ordering: .relaxed)
@@ -105,19 +104,4 @@ extension ClusterMembership {
       "process": .string(node.identity.incarnation), "problem": node.problem.isEmpty ? .null : .string(node.problem),
     ])
   }
-}
-
-extension Control {
-  /// Shows the cluster, or drains a node of it.
-  func cluster(_ params: ClusterParams, for caller: ControlCaller) {
-    guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
-    let mailbox = services.control
-    membership.answer(params) { result in
-      _ = mailbox.send(.perform { $0.reply(result, to: caller) })
-    }
-  }
-
-  private static let isAlone = RequestError(
-    .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
-  )
 }

@@ -1,13 +1,15 @@
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
+import RuledJournal
 import RuledStore
 import RuledThreads
 import RuledWire
 import Synchronization
 
 /// A daemon's membership in a cluster: its node, with the lease and the snapshots, and the end of the node's ownership of the log.
-final class ClusterMembership: Sendable {
+final class ClusterMembership: ClusterMember {
   /// How the node's ownership of the log ended.
   private struct End {
     /// Why the node lost the log; nil if it did not.
@@ -17,7 +19,6 @@ final class ClusterMembership: Sendable {
     var handler: (@Sendable () -> Void)?
   }
 
-  /// The node.
   let node: ClusterNode
   /// Lets the nodes agree on rules.
   let agreement: RulesAgreement
@@ -34,15 +35,19 @@ final class ClusterMembership: Sendable {
   let requests = Atomic<Int>(0)
   private let ownershipEnd = Mutex(End())
 
-  /// Joins a cluster with the node's own store, and with `links` to the other nodes.
+  /// Joins a cluster with the node's own store and its journal, and with `links` to the other nodes.
   ///
   /// Throws if the database can't be used as it is; if it can't be reached, the node waits for it.
   init(
-    _ start: ClusterStart, store: RocksStore, links: NodeLinks?, log: any EventLog
+    _ start: ClusterStart, store: RocksStore, journal: LiveJournal?, links: NodeLinks?, log: any EventLog
   ) throws(StartError) {
     self.log = log
     self.links = links
     settings = start.settings
+    if settings.durability == .provider {
+      let word = "the node takes the operator's word that the storage beneath its database replicates each write"
+      log.write(LogLine(.info, "durability = \"provider\": \(word)"))
+    }
     do throws(StoreError) {
       played = try PlayedStore(store)
       let node = ClusterNode(start.settings, identity: start.identity, played: played)
@@ -51,7 +56,11 @@ final class ClusterMembership: Sendable {
       if let error = try node.review() { log.write(LogLine(.warn, "the node waits for its database: \(error)")) }
     } catch { throw StartError("the node can't join its cluster: \(error)") }
     let keeper = start.snapshots.map { [node] settings in
-      SnapshotKeeper(settings, node: node) { message, isProblem in
+      SnapshotKeeper(settings, node: node) { folder, last in
+        // A node that starts from the snapshot gets the changes for watches with it; without them it is as good.
+        try? journal?.writeTail(
+          to: folder, through: last, count: Limits.watchHistory, byteCount: Limits.watchHistoryBytes)
+      } report: { message, isProblem in
         log.write(LogLine(isProblem ? .warn : .info, message))
       }
     }
@@ -136,7 +145,22 @@ final class ClusterMembership: Sendable {
   /// Whether the node was drained, so that it has to give the log up.
   var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
 
-  /// Throws unless the node has its lease: without it another node may own the log, and a read here may miss its commits.
+  // MARK: ClusterMember
+
+  var name: String { node.identity.name }
+
+  var leaseProblem: String? { node.figures.leaseProblem?.description }
+
+  var snapshotProblem: String? { snapshotFigures?.problem?.description }
+
+  var metrics: [UInt8] {
+    let text = MetricsWriter()
+    ClusterMetrics(self).write(to: text)
+    return text.text
+  }
+
+  func reloadIdentity() { links?.reloadIdentity() }
+
   func checkRead() throws(RequestError) {
     guard !node.hasLease else { return }
     throw RequestError(

@@ -1,6 +1,7 @@
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 import Synchronization
@@ -20,7 +21,7 @@ struct ClusterStart {
     self.log = log
     var settings = ClusterSettings(url: url)
     settings.lease = Int(configuration.cluster.lease / 1000)
-    settings.allowsPrimary = configuration.durability == .primary
+    settings.durability = configuration.durability
     settings.version = Version.current
     self.settings = settings
     identity = NodeIdentity(

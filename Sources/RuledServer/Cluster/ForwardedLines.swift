@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 import RuledPeers
 import RuledWire
 
@@ -8,12 +9,12 @@ import RuledWire
 /// Lines are passed on unchanged, and unanswered requests are counted. So when the tunnel breaks, each of them gets an error, and the
 /// connection stays.
 final class ForwardedLines {
-  /// The client.
   let connection: Connection
   private let loop: EventLoop
-  private let client: PeerClient
+  /// Who it is.
+  let client: PeerClient
   private let route: OwnerRoute
-  private var requests = UnansweredRequests()
+  private var requests: UnansweredRequests
 
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
@@ -31,8 +32,11 @@ final class ForwardedLines {
   /// Whether the start of a line was sent to the client and its end has not come.
   private var isWithinLine = false
 
-  /// A client's connection, which has no tunnel yet.
-  init(_ connection: Connection, on loop: EventLoop, _ client: PeerClient, _ route: OwnerRoute) {
+  /// A client's connection, which has no tunnel yet; `all` counts the unanswered requests of all clients.
+  init(
+    _ connection: Connection, on loop: EventLoop, _ client: PeerClient, _ route: OwnerRoute, _ all: UnansweredCount
+  ) {
+    requests = UnansweredRequests(all)
     self.connection = connection
     self.loop = loop
     self.client = client
@@ -105,7 +109,7 @@ final class ForwardedLines {
   }
 
   /// Whether all lines of the client have come.
-  private var clientHasEnded: Bool { !connection.isOpen || connection.inputEnded && connection.framer == nil }
+  private var clientHasEnded: Bool { !connection.isOpen || connection.hasDeliveredAll }
 
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
@@ -179,7 +183,6 @@ final class ForwardedLines {
     isWithinLine = false
     let replies = ByteBuffer()
     let count = requests.refuse(error, to: replies)
-    requests = UnansweredRequests()
     guard connection.isOpen else { return }
     if mayGoOn { connection.send(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }

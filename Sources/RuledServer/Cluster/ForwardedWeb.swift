@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 import RuledPeers
 import RuledWire
 

@@ -1,6 +1,7 @@
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledPeers
 import Synchronization
 

@@ -9,9 +9,6 @@ import Synchronization
 
 /// Rules from the folder of a node that follows: the owner asks for them, and the node offers them.
 extension RulesAgreement {
-  /// The rules in the folder of another node, which offers them when it is asked.
-  ///
-  /// `isWaiting` is called at each check, and ends the wait if it returns false.
   func folder(of name: String, while isWaiting: () -> Bool) throws(ReloadError) -> RevisionArchive.Revision {
     let exchange = RevisionExchange(settings, identity: node.identity)
     let answer: FolderAnswer
@@ -78,7 +75,7 @@ extension RulesAgreement {
   ) throws(ReloadError) -> String {
     let catalog = try CatalogBuilder.build(
       try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
-      worker: LuaWorker(), now: EngineClock.wall)
+      worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
     do throws(StoreError) { try offer(catalog, in: exchange) } catch { throw failure(error) }
     return catalog.revision
   }
@@ -88,7 +85,6 @@ extension RulesAgreement {
 private enum FolderAnswer {
   /// It offers the rules under this revision.
   case offered(String)
-  /// They do not load.
   case failed(ReloadError)
 
   /// The answer of that text; nil if it is none.
@@ -103,7 +99,6 @@ private enum FolderAnswer {
     }
   }
 
-  /// Its text.
   var text: String {
     switch self {
     case .offered(let revision): JSONValue.object(["revision": .string(revision)]).text

@@ -8,41 +8,8 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// The rules in force of a cluster, which are in its log: an owner serves these, whatever its folder contains.
-enum LiveRules {
-  private static let content = StoredValue(name: "live_rules")
-  private static let name = StoredValue(name: "live_revision")
-
-  /// Adds rules to a commit: from that batch of the log on they are in force.
-  static func put(_ revision: RevisionArchive.Revision, into set: WriteSet) {
-    name.put(into: set) { $0.append(contentsOf: revision.entry.revision) }
-    content.put(into: set) { RevisionDocument.json(revision).write(to: $0) }
-  }
-
-  /// The rules in force; nil before the first.
-  static func read(from store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try content.read(from: store, into: stored) else { return nil }
-    guard let revision = parse(stored.bytes) else {
-      throw StoreError(.corrupt, "the rules in force that the log has are of another form")
-    }
-    return revision
-  }
-
-  /// The revision in force; empty before the first.
-  static func revision(in store: any StateStore) throws(StoreError) -> String {
-    let stored = ByteBuffer(capacity: 64)
-    return try name.read(from: store, into: stored) ? stored.text : ""
-  }
-
-  /// The revision of a document.
-  static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {
-    (try? JSONValue(parsing: bytes, maximumDepth: RevisionDocument.depth + 2)).flatMap(RevisionDocument.revision)
-  }
-}
-
 /// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads what is offered and reports.
-final class RulesAgreement: Sendable {
+final class RulesAgreement: ClusterRules {
   /// How long the owner waits for the reports of the others, in milliseconds.
   static let timeout = 60_000
   /// How often the owner checks for reports, and a follower for offers, in milliseconds.
@@ -67,9 +34,6 @@ final class RulesAgreement: Sendable {
 
   // MARK: The owner
 
-  /// Waits until all other live nodes have loaded the rules; throws an error that names the node which can't, and why.
-  ///
-  /// `isWaiting` is called at each check, and ends the wait if it returns false.
   func agree(on catalog: Catalog, while isWaiting: () -> Bool) throws(ReloadError) {
     let exchange = RevisionExchange(settings, identity: node.identity)
     let end = MonotonicClock.milliseconds + Self.timeout
@@ -93,6 +57,14 @@ final class RulesAgreement: Sendable {
       }
     } catch { throw Self.failure(error) }
   }
+
+  func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) { LiveRules.put(revision, into: set) }
+
+  func live(in store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
+    try LiveRules.read(from: store)
+  }
+
+  func liveRevision(in store: any StateStore) throws(StoreError) -> String { try LiveRules.revision(in: store) }
 
   static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
     let content = ByteBuffer(capacity: 64 << 10)

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledPeers
 import RuledWire
@@ -12,11 +13,12 @@ extension StandbyServer {
     if case .single(.request(let request)) = parsed, Self.isForDatabase(request.method) {
       return ask(request, connection)
     } else if case .single(.request(let request)) = parsed, request.method == .health {
-      guard answer(.request(request)) else { return }
+      guard answer(.request(request), refusal) else { return }
     } else if let client = client(connection) {
-      return client.forward(line, parsed)
+      guard let overload = overload(of: client) else { return client.forward(line, parsed) }
+      guard refuse(parsed, overload) else { return }
     } else {
-      guard refuse(parsed) else { return }
+      guard refuse(parsed, refusal) else { return }
     }
     ReplyWriter.endLine(to: reply)
     connection.send(reply.bytes)
@@ -28,22 +30,33 @@ extension StandbyServer {
     guard let route, route.hasLink else { return nil }
     let rights = PeerClient(
       .lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
-    let client = ForwardedLines(connection, on: loop, rights, route)
+    let client = ForwardedLines(connection, on: loop, rights, route, unanswered)
     clients[connection.token] = client
     return client
   }
 
+  /// Why nothing more of a client is sent to the owner; nil while there is room for it.
+  private func overload(of client: ForwardedLines) -> RequestError? {
+    let limits = configuration.limits
+    guard unanswered.isFull(client.client.isAdmin ? limits.inFlight : limits.unreserved(of: limits.inFlight)) else {
+      return nil
+    }
+    return RequestError(
+      .overloaded, "too many requests wait for the owner of the log of commits; try again",
+      details: [.init("retry_after_ms", 100)])
+  }
+
   /// Writes refusals of the requests in a line; returns false if none of them wants an answer.
-  private func refuse(_ line: RequestLine) -> Bool {
+  private func refuse(_ line: RequestLine, _ refusal: RequestError) -> Bool {
     switch line {
-    case .single(let message): return answer(message)
+    case .single(let message): return answer(message, refusal)
     case .invalid(let error): ReplyWriter.error(error, id: nil, to: reply)
     case .batch(var batch):
       var replies = BatchReply()
       let part = ByteBuffer(capacity: 1024)
       while let message = batch.next() {
         let start = reply.count
-        guard answer(message) else { continue }
+        guard answer(message, refusal) else { continue }
         part.removeAll()
         part.append(reply.bytes.extracting(start...))
         reply.truncate(to: start)
@@ -57,7 +70,7 @@ extension StandbyServer {
   }
 
   /// Appends the answer to a message to `reply`; returns false if it wants none.
-  private func answer(_ message: RequestMessage) -> Bool {
+  private func answer(_ message: RequestMessage, _ refusal: RequestError) -> Bool {
     switch message {
     case .invalid(let id, let error): ReplyWriter.error(error, id: id, to: reply)
     case .request(let request):
@@ -84,9 +97,7 @@ extension StandbyServer {
     let (token, late) = (connection.token, late)
     connection.beginRequest()
     do throws(RequestError) {
-      guard admins.include(connection) else {
-        throw Router.adminsOnly
-      }
+      guard admins.include(connection) else { throw Administrators.refusal }
       membership.answer(try ClusterParams(request)) {
         _ = late.send(LateReply(connection: token, id: id, result: $0))
       }
@@ -110,7 +121,7 @@ extension StandbyServer {
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
     let error = reason.error(requestBytes: configuration.limits.requestBytes)
-    ReplySender.writeError(error, id: nil, isAlone: true, to: reply)
+    ReplyWriter.error(error, id: nil, isAlone: true, replacing: reply)
     connection.send(reply.bytes)
   }
 }

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledPeers
 import RuledWire
 
@@ -8,7 +9,7 @@ extension StandbyServer {
   /// Adopts the connection of a client that speaks HTTP, or answers 429 if there are too many connections.
   func adoptWeb(_ descriptor: Int32, _ client: PeerClient) {
     guard !isFull(forAdmin: client.isAdmin) else {
-      ForwardedWeb.send(HTTPResponse(ProcessLimits.tooManyConnections), on: descriptor)
+      ForwardedWeb.send(HTTPResponse(Refusals.tooManyConnections), on: descriptor)
       return SystemCalls.close(descriptor)
     }
     SystemCalls.sendAtOnce(descriptor)

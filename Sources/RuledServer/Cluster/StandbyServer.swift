@@ -2,6 +2,7 @@ import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledPeers
 import RuledStore
@@ -34,6 +35,8 @@ final class StandbyServer: ConnectionHandler {
   private(set) var admins: Administrators
   private(set) var couriers: Administrators
   let route: OwnerRoute?
+  /// The requests of all clients that wait for the owner.
+  let unanswered = UnansweredCount()
   /// Replies from the threads that ask the database.
   let late = Mailbox<LateReply>()
 
@@ -161,7 +164,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
   private func reconfigure() {
-    membership.links?.reloadIdentity()
+    membership.reloadIdentity()
     sockets.token?.reread(membership.log)
     do throws(StartError) {
       let next = try readConfiguration()
@@ -186,7 +189,7 @@ final class StandbyServer: ConnectionHandler {
   private func drain() {
     guard endsAt == nil else { return }
     endsAt = EngineClock.monotonic + Self.longestEnd
-    membership.log.write(LogLine(.info, "ending: what has been received is answered first"))
+    membership.log.write(LogLine(.info, "ending: received requests are answered first"))
     for listener in listeners { listener.stop() }
     listeners = []
     table.drain()
@@ -243,7 +246,7 @@ final class StandbyServer: ConnectionHandler {
 
   /// Whether there is no place for another connection: the last ones are for administrators.
   func isFull(forAdmin isAdmin: Bool) -> Bool {
-    let limit = isAdmin ? connections : configuration.limits.shared(of: connections)
+    let limit = isAdmin ? connections : configuration.limits.unreserved(of: connections)
     return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
   }
 
@@ -254,7 +257,7 @@ final class StandbyServer: ConnectionHandler {
 
   private func adopt(_ descriptor: Int32) {
     guard !isFull(forAdmin: isAdmin(descriptor)) else {
-      ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: reply)
+      ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: reply)
       _ = SystemCalls.send(descriptor, reply.bytes)
       return SystemCalls.close(descriptor)
     }

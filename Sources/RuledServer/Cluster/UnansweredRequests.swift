@@ -1,31 +1,78 @@
 import RuledCore
 import RuledWire
 
+/// How many requests of all clients of a node were sent to another one and have no answer yet; confined to a loop.
+final class UnansweredCount {
+  /// How many there are.
+  fileprivate(set) var requests = 0
+  /// How many bytes their ids have.
+  fileprivate(set) var idBytes = 0
+
+  /// None.
+  init() {}
+
+  /// Whether no more are taken, of `limit` in all.
+  func isFull(_ limit: Int, idBytes bytes: Int = Limits.lineBytes) -> Bool { requests >= limit || idBytes >= bytes }
+}
+
 /// The requests of one client that were sent to another node and have no answer yet, in the order in which they were sent.
+///
+/// - Complexity: a request and its answer take constant time, however many are unanswered and in whatever order the answers come.
 struct UnansweredRequests {
   private struct Entry {
     /// The ids as JSON, as the client sent them: one, or those of a batch.
-    var ids: [[UInt8]]
-    var isBatch: Bool
-    var watches: Int
-    var isAnswered = false
+    var ids: [[UInt8]] = []
+    var isBatch = false
+    var watches = 0
   }
 
-  private var entries: [Entry] = []
-  /// How many entries at the start are answered.
-  private var answered = 0
+  /// What an answer tells of the line that it answers.
+  private struct Key: Hashable {
+    var isBatch: Bool
+    var id: [UInt8]
+  }
+
+  /// Numbers of lines in the order in which they were sent.
+  private struct Numbers {
+    private var list: [Int] = []
+    private var start = 0
+    private var fullCount = 64
+
+    /// Adds a number; from time to time, those of answered lines are dropped.
+    mutating func append(_ number: Int, unanswered entries: [Int: Entry]) {
+      if list.count >= fullCount {
+        list = list[start...].filter { entries[$0] != nil }
+        start = 0
+        fullCount = max(64, 2 * list.count)
+      }
+      list.append(number)
+    }
+
+    /// The first number of an unanswered line.
+    mutating func first(unanswered entries: [Int: Entry]) -> Int? {
+      while start < list.count, entries[list[start]] == nil { start += 1 }
+      return start < list.count ? list[start] : nil
+    }
+  }
+
+  private let all: UnansweredCount
+  /// The lines without an answer, by their number.
+  private var entries: [Int: Entry] = [:]
+  private var numbers: [Key: Numbers] = [:]
+  private var batches = Numbers()
+  private var lastNumber = 0
   /// How many watches are open: their client gets notifications that answer no request.
   private(set) var watches = 0
 
-  /// No requests.
-  init() {}
+  /// No requests of one client; `all` counts those of all clients.
+  init(_ all: UnansweredCount) { self.all = all }
 
   /// The number of lines without an answer.
-  var count: Int { entries.count { !$0.isAnswered } }
+  var count: Int { entries.count }
 
   /// Notes a line that is sent; returns false if it wants no answer.
   mutating func add(_ line: RequestLine) -> Bool {
-    var entry = Entry(ids: [], isBatch: false, watches: 0)
+    var entry = Entry()
     switch line {
     case .single(let message): note(message, in: &entry)
     case .batch(var batch):
@@ -34,12 +81,19 @@ struct UnansweredRequests {
     case .invalid: entry.ids.append(Self.null)
     }
     watches += entry.watches
-    guard !entry.ids.isEmpty else { return false }
-    entries.append(entry)
+    guard let first = entry.ids.first else { return false }
+    lastNumber += 1
+    entries[lastNumber] = entry
+    numbers[Key(isBatch: entry.isBatch, id: first), default: Numbers()].append(lastNumber, unanswered: entries)
+    if entry.isBatch { batches.append(lastNumber, unanswered: entries) }
+    all.requests += entry.ids.count
+    all.idBytes += Self.idBytes(entry)
     return true
   }
 
   private static let null = Array("null".utf8)
+
+  private static func idBytes(_ entry: Entry) -> Int { entry.ids.reduce(0) { $0 + $1.count } }
 
   private func note(_ message: RequestMessage, in entry: inout Entry) {
     switch message {
@@ -53,38 +107,40 @@ struct UnansweredRequests {
 
   /// Notes a line that came back; returns whether it answers one that was sent.
   mutating func noteAnswer(_ head: ReplyHead) -> Bool {
-    let found: Int?
+    let number: Int?
     switch head {
     case .notification: return false
-    case .answer(let id, _): found = index { !$0.isBatch && id.elementsEqual($0.ids[0]) } ?? batchRefused(id)
-    case .batch(let id): found = index { $0.isBatch && id.elementsEqual($0.ids[0]) }
+    case .answer(let id, _): number = first(Key(isBatch: false, id: Array(id))) ?? batchRefused(id)
+    case .batch(let id): number = first(Key(isBatch: true, id: Array(id)))
     }
-    guard let found else { return false }
+    guard let number, let entry = remove(number) else { return false }
     // A watch that was refused is not open.
-    if case .answer(_, isError: true) = head { watches -= entries[found].watches }
-    entries[found].isAnswered = true
-    while answered < entries.count, entries[answered].isAnswered { answered += 1 }
-    if answered == entries.count || answered >= 256 {
-      entries.removeFirst(answered)
-      answered = 0
-    }
+    if case .answer(_, isError: true) = head { watches -= entry.watches }
+    let key = Key(isBatch: entry.isBatch, id: entry.ids[0])
+    if first(key) == nil { numbers[key] = nil }
     return true
   }
 
-  private func index(_ matches: (Entry) -> Bool) -> Int? {
-    entries[answered...].firstIndex { !$0.isAnswered && matches($0) }
-  }
+  private mutating func first(_ key: Key) -> Int? { numbers[key]?.first(unanswered: entries) }
 
   /// The batch that an error without an id answers: it was refused as a whole.
-  private func batchRefused(_ id: ByteView) -> Int? {
-    id.elementsEqual(Self.null) ? index { $0.isBatch } : nil
+  private mutating func batchRefused(_ id: ByteView) -> Int? {
+    id.elementsEqual(Self.null) ? batches.first(unanswered: entries) : nil
   }
 
-  /// Answers all unanswered requests with an error, as lines appended to `buffer`; returns the number of lines.
+  private mutating func remove(_ number: Int) -> Entry? {
+    let entry = entries.removeValue(forKey: number)
+    if let entry {
+      all.requests -= entry.ids.count
+      all.idBytes -= Self.idBytes(entry)
+    }
+    return entry
+  }
+
+  /// Answers all unanswered requests with an error, as lines appended to `buffer`, and forgets the watches; returns the number of lines.
   mutating func refuse(_ error: RequestError, to buffer: ByteBuffer) -> Int {
-    let left = entries.filter { !$0.isAnswered }
-    entries = []
-    answered = 0
+    let left = entries.keys.sorted().compactMap { remove($0) }
+    (numbers, batches, watches) = ([:], Numbers(), 0)
     for entry in left {
       var replies = BatchReply()
       for id in entry.ids {
@@ -106,7 +162,6 @@ enum ReplyHead {
   case answer(id: ByteView, isError: Bool)
   /// It answers a batch; the first answer is for this id.
   case batch(firstID: ByteView)
-  /// It answers no request.
   case notification
 
   private static let start: StaticString = "{\"jsonrpc\":\"2.0\",\"id\":"

@@ -1,22 +1,13 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 import Synchronization
 
-/// The result of a submission.
-enum CommitResult: Sendable {
-  /// It is committed, and as durable as is configured.
-  case durable
-  /// Nothing of it is committed, nor will be.
-  case lost
-  /// The store could not find out: a restart may find it, or not.
-  case unknown
-}
-
 /// Makes submissions durable: each is appended to the store at once, and one sync makes durable all that were appended before it.
 ///
-/// Each worker gets the results of its submissions in their order. What to do with them is decided by the store's state (`StoreState`): after a failure it
+/// Each worker gets the results of its submissions in their order. The store's state decides on them (`StoreState`): after a failure it
 /// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all that it submits is refused until it knows of the loss.
 ///
 /// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.
@@ -34,7 +25,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   let isDurable: Bool
   private let store: any StateStore
   private let counters: CounterTable
-  private let hub: WatchHub
+  /// Where the changes of durable submissions are published.
+  let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
   private let syncing = Condition()
   private let lock = Condition()
@@ -58,7 +50,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Sets the counters that the store holds; before anything is submitted.
-  func begin(with counters: CounterTable.Stored) {
+  func begin(with counters: StoredCounters) {
     lock.locked { queue = CommitQueue(counters: counters) }
   }
 

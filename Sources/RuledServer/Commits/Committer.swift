@@ -19,22 +19,26 @@ final class Committer {
   private static let timeInterval = 600_000
 
   private let services: Services
+  private let commits: CommitPipeline
   private var nextTick = MonotonicClock.milliseconds + Committer.interval
   private var nextTime = MonotonicClock.milliseconds + Committer.timeInterval
   /// Whether opening the failed store again was tried, and failed, since the last tick.
   private var hasTriedReopening = false
 
-  init(services: Services) { self.services = services }
+  init(services: Services, commits: CommitPipeline) {
+    self.services = services
+    self.commits = commits
+  }
 
   /// Runs until `CommitPipeline.stop` is called and nothing is left to it.
   func run() {
     cl_set_slice(Self.slice)
     while true {
-      let work = services.commits.awaitWork(
+      let work = commits.awaitWork(
         milliseconds: max(0, nextTick - MonotonicClock.milliseconds), gathering: Self.gathering,
         reopens: !hasTriedReopening
       ) { services.inFlight.load(ordering: .relaxed) }
-      if work?.hasSubmissions == true { services.report(services.commits.sync()) }
+      if work?.hasSubmissions == true { services.report(commits.sync()) }
       if work?.hasFailed == true { reopen() }
       if MonotonicClock.milliseconds >= nextTick {
         tick()
@@ -50,12 +54,12 @@ final class Committer {
     reportBackground()
     services.context.store.expire(before: services.context.clock.steady)
     keepTime()
-    if !services.commits.isDurable { services.report(services.commits.sync()) }
+    if !commits.isDurable { services.report(commits.sync()) }
   }
 
   private func reopen() {
     do throws(StoreError) {
-      let isReopened = try services.commits.reopen()
+      let isReopened = try commits.reopen()
       hasTriedReopening = false
       // A worker may report its failure after the store is open again: then the status says so until the next tick.
       guard isReopened || !services.status.storeIsWell else { return }

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 
@@ -9,7 +10,7 @@ extension Control {
   ///
   /// It has a thread of its own, since it waits for the disk, and one that runs after commits and rules; these go on meanwhile.
   func backup(for caller: ControlCaller) {
-    let (services, mailbox) = (services, services.control)
+    let services = services
     guard !services.isMakingCheckpoint.exchange(true, ordering: .acquiringAndReleasing) else {
       return reply(.failure(Self.isBusy), to: caller)
     }
@@ -17,7 +18,7 @@ extension Control {
       _ = try Thread.start(name: "ruled-backup", priority: .lowest) {
         let result = Self.makeCheckpoint(services)
         services.isMakingCheckpoint.store(false, ordering: .releasing)
-        _ = mailbox.send(.perform { $0.reply(result, to: caller) })
+        services.reply(result, to: caller)
       }
     } catch {
       services.isMakingCheckpoint.store(false, ordering: .releasing)
@@ -28,10 +29,21 @@ extension Control {
   /// Delivers the effects that are held back, and replies.
   func release(for caller: ControlCaller) {
     do throws(StoreError) {
-      reply(.success(.object(["released": .bool(try services.releaseEffects())])), to: caller)
+      reply(.success(.object(["released": .bool(try releaseEffects())])), to: caller)
     } catch {
       reply(.failure(RequestError(.unavailable, "\(error)")), to: caller)
     }
+  }
+
+  /// Delivers the effects that were held back; true if they were.
+  private func releaseEffects() throws(StoreError) -> Bool {
+    guard services.effectsAreHeld.load(ordering: .acquiring) else { return false }
+    try EffectsHold.release(in: services.context.store)
+    services.effectsAreHeld.store(false, ordering: .releasing)
+    services.outbox.scanStore()
+    services.context.log.write(
+      LogLine(.info, "the effects that were held back since the restore are delivered from now on"))
+    return true
   }
 
   private static let isBusy = RequestError(.unavailable, "another backup is being taken; wait for it")

@@ -29,7 +29,7 @@ extension Control {
   /// In the end the clock shows `end`, which is earlier if it was set back.
   ///
   /// A timer that can't fire is skipped and tried again the next time.
-  private func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
+  func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
     let clock = services.context.clock
     let rules = services.status.rulesInForce
     let due: [DueTimer]
@@ -41,7 +41,7 @@ extension Control {
     } catch { return reply(.failure(error.requestError), to: caller) }
     guard let timer = due.first else {
       clock.set(end)
-      storeClock()
+      StoredClock.write(services.context)
       return reply(now, to: caller)
     }
     guard services.status.storeIsWell else {
@@ -51,92 +51,7 @@ extension Control {
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
-    let cascade = Cascade { _ = mailbox.send(.perform { $0.advance(to: time, then: end, caller) }) }
-    _ = services.workers[services.worker(for: timer.subject)].send(.perform { $0.fire(timer, cascade) })
-  }
-
-  /// Stores the clock's value, so that it continues from there after a restart.
-  private func storeClock() { StoredClock.write(services.context) }
-}
-
-/// The manual clock's value in the store.
-enum StoredClock {
-  private static let value = StoredValue(name: "clock")
-
-  /// Stores the clock's value.
-  static func write(_ context: EngineContext) {
-    value.write(to: context, durable: true) {
-      $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
-    }
-  }
-
-  /// The stored value; nil when there is none.
-  static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
-    let stored = ByteBuffer(capacity: 8)
-    guard try value.read(from: store, into: stored) else { return nil }
-    guard stored.count == 8 else {
-      throw StoreError(.corrupt, "the manual clock's value in the store has another form")
-    }
-    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: stored.bytes.load(at: 0, as: UInt64.self))))
-  }
-}
-
-/// A value of the daemon itself that the store holds under a name.
-struct StoredValue {
-  /// The name, unique among the daemon's values.
-  let name: String
-
-  /// Stores what `body` appends.
-  ///
-  /// If the store fails, it keeps the value before, and the failure is logged.
-  func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
-    do throws(StoreError) { try write(to: context.store, durable: durable, body) } catch {
-      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
-    }
-  }
-
-  /// Stores what `body` appends.
-  func write(to store: any StateStore, durable: Bool = true, _ body: (ByteBuffer) -> Void) throws(StoreError) {
-    let value = ByteBuffer()
-    body(value)
-    let key = self.key
-    let set = WriteSet(capacity: value.count + 64)
-    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
-    try store.commit(set, durable: durable)
-  }
-
-  /// Adds what `body` appends to what is committed.
-  func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
-    let value = ByteBuffer()
-    body(value)
-    let key = self.key
-    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
-  }
-
-  /// Adds the removal of the value to what is committed.
-  func delete(from set: WriteSet) {
-    let key = self.key
-    withExtendedLifetime(key) { set.delete(key.bytes) }
-  }
-
-  /// Removes the stored value, durably.
-  func remove(from store: any StateStore) throws(StoreError) {
-    let key = self.key
-    let set = WriteSet(capacity: 64)
-    withExtendedLifetime(key) { set.delete(key.bytes) }
-    try store.commit(set, durable: true)
-  }
-
-  /// Appends the stored value; false if there is none.
-  func read(from store: any StateStore, into value: ByteBuffer) throws(StoreError) -> Bool {
-    let key = self.key
-    defer { withExtendedLifetime(key) {} }
-    return try store.get(key.bytes, into: value)
-  }
-
-  private var key: ByteBuffer {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    return key
+    let cascade = Cascade { _ = mailbox.send(.moveClock(to: time, then: end, caller)) }
+    _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, cascade))
   }
 }

@@ -13,8 +13,10 @@ extension Control {
     if case .plugin(let name) = selection {
       services.status.catalog?.plugins.first { $0.name == name }?.runtime.resume()
     }
-    executeAll(keys, { $0.retry($1) }) { control, outcomes in
-      control.reply(outcomes.flatMap { Self.retried(keys, $0, selection) }, to: caller)
+    executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
+      try evaluator.retry(key)
+    } result: {
+      Self.retried(keys, $0, selection)
     }
   }
 
@@ -48,8 +50,10 @@ extension Control {
   func drop(_ selection: ParkedSelection, _ caller: ControlCaller) {
     let keys: [ParkedKey]
     do throws(RequestError) { keys = try self.keys(selection) } catch { return reply(.failure(error), to: caller) }
-    executeAll(keys, { $0.drop($1) }) { control, outcomes in
-      control.reply(outcomes.flatMap { Self.dropped($0, selection) }, to: caller)
+    executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
+      try evaluator.drop(key)
+    } result: {
+      Self.dropped($0, selection)
     }
   }
 
@@ -89,39 +93,41 @@ extension Control {
   }
 
   private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: what it was asked for is not or not all done, send it again")
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 
-  /// Calls `body` for each parked event on the worker that owns its subject, and `finish` once all of it is durable, or could not be committed.
+  /// Calls `body` for each parked event on the worker that owns its subject, and replies with their `result` once all of it is durable, or with an
+  /// error if it could not be committed.
   private func executeAll<Outcome: Sendable>(
-    _ keys: [ParkedKey], _ body: @escaping @Sendable (Worker, ParkedKey) -> Result<Outcome, RequestError>,
-    then finish: @escaping @Sendable (Control, Result<[Result<Outcome, RequestError>], RequestError>) -> Void
+    _ keys: [ParkedKey], for caller: ControlCaller,
+    _ body: @escaping @Sendable (Evaluator, ParkedKey) throws(RequestError) -> Outcome,
+    result: @escaping @Sendable ([Result<Outcome, RequestError>]) -> Result<JSONValue, RequestError>
   ) {
-    let collected = ParkedOutcomes<Outcome>(count: keys.count)
-    executeShare(of: keys, from: 0, { collected.set($1, body($0, keys[$1])) }) { control, isWhole in
-      finish(control, isWhole ? .success(collected.outcomes) : .failure(Self.notCommitted))
+    let (services, collected) = (services, ParkedOutcomes<Outcome>(count: keys.count))
+    Self.executeShare(of: keys, from: 0, services) { evaluator, index in
+      collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
+    } then: { isWhole in
+      services.reply(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), to: caller)
     }
   }
 
   /// Executes `shareSize` parked events, then the others: so that requests are executed in between.
-  private func executeShare(
-    of keys: [ParkedKey], from start: Int, _ body: @escaping @Sendable (Worker, Int) -> Void,
-    then finish: @escaping @Sendable (Control, _ isWhole: Bool) -> Void
+  ///
+  /// Each share but the first begins on the worker that ends the one before.
+  private static func executeShare(
+    of keys: [ParkedKey], from start: Int, _ services: Services,
+    _ body: @escaping @Sendable (Evaluator, Int) -> Void, then finish: @escaping @Sendable (_ isWhole: Bool) -> Void
   ) {
-    let end = min(start + Self.shareSize, keys.count)
-    let mailbox = services.control
+    let end = min(start + shareSize, keys.count)
     let share = Cascade { isWhole in
-      _ = mailbox.send(
-        .perform { control in
-          if !isWhole || end == keys.count { return finish(control, isWhole) }
-          control.executeShare(of: keys, from: end, body, then: finish)
-        })
+      if !isWhole || end == keys.count { return finish(isWhole) }
+      executeShare(of: keys, from: end, services, body, then: finish)
     }
     for index in start..<end {
       share.enter()
       _ = services.workers[services.worker(for: keys[index].subject)].send(
-        .perform { worker in
-          body(worker, index)
-          worker.evaluator.batch.awaited.append(share)
+        .evaluate { evaluator in
+          body(evaluator, index)
+          evaluator.batch.awaited.append(share)
         })
     }
     share.leave()

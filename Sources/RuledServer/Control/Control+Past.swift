@@ -59,7 +59,7 @@ extension Control {
     let source = try UploadedRules.source(rules)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
-        source, configuration: services.configuration.plugins, previous: nil, worker: lua, now: now)
+        source, configuration: services.configuration.plugins, previous: nil, worker: lua, checksFiles: true, now: now)
     } catch { throw error.requestError }
   }
 }
@@ -71,7 +71,7 @@ extension Control {
     answer(caller) { $0.log(params, now: now) }
   }
 
-  /// Brings what is committed into the journal's files, and replies with what they have.
+  /// Brings all commits into the journal's files, and replies with the range of these.
   func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
 
   /// Has the journal's service answer on a thread of its own.
@@ -79,7 +79,7 @@ extension Control {
     _ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
   ) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
-    journal.answer(caller, services, body)
+    journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
   }
 
   static let isOff = RequestError(

@@ -1,7 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
-import RuledPeers
+import RuledIO
 import RuledStore
 import RuledThreads
 import RuledWire
@@ -18,17 +18,8 @@ final class Control {
   private var watchdog: Watchdog?
   private var sampling: LoopTimer?
   private let onStop: (StopReason) -> Void
-  private let replyBuffer = ByteBuffer(capacity: 1024)
 
-  /// Why the daemon stops to serve.
-  enum StopReason {
-    /// A signal asks it to end.
-    case signal
-    /// The node of a cluster lost the log of commits, or is to give it up.
-    case ownership
-  }
-
-  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop; more than once where both reasons come.
+  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop; more than once where several reasons come.
   init(services: Services, loop: EventLoop, onStop: @escaping (StopReason) -> Void) throws(SystemError) {
     self.services = services
     self.loop = loop
@@ -59,7 +50,7 @@ final class Control {
   /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
   func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
     listeners.append(
-      try Listener(on: loop, socket) { [unowned self] in services.adoptHTTP($0, from: .client(isVisitor: forSites)) })
+      try Listener(on: loop, socket) { [unowned self] in services.adoptWeb($0, from: .client(isVisitor: forSites)) })
   }
 
   /// Accepts no more connections and fires no more timers.
@@ -68,9 +59,6 @@ final class Control {
     listeners = []
     timers.stop()
   }
-
-  /// Begins the shutdown of a node that does not own the log any more.
-  func end() { onStop(.ownership) }
 
   /// Closes what is open on the loop.
   func close() {
@@ -83,24 +71,13 @@ final class Control {
 
   // MARK: Connections
 
-  /// Takes over a socket that speaks for the client of another node.
-  func adopt(_ descriptor: Int32, for client: PeerClient, of node: String) {
-    switch client.listener {
-    case .lines:
-      assign(descriptor, for: CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))
-    case .web: services.adoptHTTP(descriptor, from: .node(node, isAdmin: client.isAdmin))
-    case .api: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: false))
-    case .sites: services.adoptHTTP(descriptor, from: .nodeWithoutCredentials(node, isVisitor: true))
-    }
-  }
-
   /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
   private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
     guard let place = place(descriptor, client) else { return turnAway(descriptor, client) }
-    if !services.workers[worker].send(.perform { $0.adopt(descriptor, at: place, for: client) }) {
+    if !services.workers[worker].send(.adopt(descriptor, at: place, for: client)) {
       place.release()
       SystemCalls.close(descriptor)
     }
@@ -115,9 +92,10 @@ final class Control {
 
   /// Turns a connection away for which there is no place, unless it is a probe's.
   private func turnAway(_ descriptor: Int32, _ client: CarriedClient?) {
-    if client == nil, let server = services.http.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
-    ReplySender.writeError(ProcessLimits.tooManyConnections, id: nil, isAlone: true, to: replyBuffer)
-    _ = SystemCalls.send(descriptor, replyBuffer.bytes)
+    if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
+    let buffer = ByteBuffer(capacity: 512)
+    ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
 
@@ -132,7 +110,11 @@ final class Control {
       timers.retryHeld()
       timers.fireDue()
       services.outbox.scanStore()
-    case .perform(let body): body(self)
+    case .holdTimer(let timer, let error): timers.hold(timer, after: error)
+    case .timersFired(let fired): timers.finish(fired)
+    case .moveClock(let time, let end, let caller): advance(to: time, then: end, caller)
+    case .adopt(let descriptor, let client): assign(descriptor, for: client)
+    case .stop(let reason): onStop(reason)
     }
   }
 
@@ -148,99 +130,33 @@ final class Control {
     case .past(let params): past(params, for: caller)
     case .journal: bringJournalUpToDate(for: caller)
     case .backtest(let params): backtest(params, for: caller)
-    case .cluster(let params): cluster(params, for: caller)
+    case .cluster(let params):
+      guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
+      membership.answer(params) { [services] in services.reply($0, to: caller) }
     }
   }
 
   /// Replies to a client through the thread that has its connection.
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
-    services.reply(result, to: caller, with: replyBuffer)
+    services.reply(result, to: caller)
   }
 
-  /// Replies with a result that is JSON text.
-  func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller) {
-    services.reply(text: result, to: caller, with: replyBuffer)
-  }
+  private static let isAlone = RequestError(
+    .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
+  )
 }
 
-extension Services {
-  /// Replies to a client of a thread that is no worker, through the thread that has its connection; `buffer` is overwritten.
-  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
-    reply(to: caller, with: buffer, result) { $0.write(to: buffer) }
-  }
-
-  /// Likewise, where the result is JSON text.
-  func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller, with buffer: ByteBuffer) {
-    reply(to: caller, with: buffer, result) { text in text.withView { buffer.append($0) } }
-  }
-
-  private func reply<Value>(
-    to caller: ControlCaller, with buffer: ByteBuffer, _ result: Result<Value, RequestError>, _ write: (Value) -> Void
-  ) {
-    buffer.removeAll()
-    if let id = caller.id {
-      let isAlone = caller.target.batch == 0
-      id.withView { id in
-        switch result {
-        case .success(let value):
-          ReplyWriter.beginResult(id: id, to: buffer)
-          write(value)
-          ReplyWriter.endResult(to: buffer)
-          if isAlone { ReplyWriter.endLine(to: buffer) }
-        case .failure(let error): ReplySender.writeError(error, id: id, isAlone: isAlone, to: buffer)
-        }
-      }
+extension LoadTotals {
+  /// The present counts.
+  init(_ services: Services) {
+    self.init()
+    events = services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) }
+    for worker in services.figures { latency.add(worker.commits.latency) }
+    for plugin in services.status.catalog?.plugins ?? [] {
+      let runtime = plugin.runtime
+      plugins[plugin.name] = Plugin(runs: runtime.runs, failures: runtime.failures, durations: runtime.durations)
     }
-    var bundle = ReplyBundle()
-    bundle.append(buffer.bytes, to: caller.target)
-    send(bundle, to: caller.target.receiver)
+    messages = services.messages.waiting
+    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.waiting }
   }
-}
-
-/// What the control thread is asked to do.
-enum ControlMessage: Sendable {
-  /// A client calls a method that concerns all workers.
-  case task(ControlTask, ControlCaller)
-  /// A timer was set that is due at this time, in microseconds.
-  case timerSet(Int64)
-  /// Other rules decide, for all subjects or for some, whose timers may have waited for their plugin.
-  case rulesChanged
-  /// The store takes commits again.
-  case storeReopened
-  /// Run a closure on the control thread.
-  case perform(@Sendable (Control) -> Void)
-}
-
-/// A method that the control thread executes.
-enum ControlTask: Sendable {
-  /// Load the rules again.
-  case reload
-  /// Try parked events again.
-  case retry(ParkedSelection)
-  /// Drop parked events.
-  case drop(ParkedSelection)
-  /// Set or advance the manual clock.
-  case clock(ClockParams)
-  /// Make a checkpoint of the store for a backup.
-  case backup
-  /// Deliver the effects that are held back since a restore.
-  case release
-  /// List entries of the journal.
-  case log(LogParams)
-  /// Show the past of a subject.
-  case past(PastParams)
-  /// Bring what is committed into the journal's files.
-  case journal
-  /// Play the journal with other rules.
-  case backtest(BacktestParams)
-  /// Show the cluster, or drain a node of it.
-  case cluster(ClusterParams)
-}
-
-/// A client that waits for a reply of the control thread, or of the outbox.
-struct ControlCaller: Sendable {
-  /// The request's id as JSON text, nil for a notification.
-  let id: [UInt8]?
-  /// Where the reply goes.
-  let target: ReplyTarget
 }

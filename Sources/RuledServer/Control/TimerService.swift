@@ -1,7 +1,7 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
-import Synchronization
 
 /// Fires timers when they are due, in their order, up to 256 at a time.
 ///
@@ -46,7 +46,6 @@ final class TimerService {
   /// Begins with the timers that became due while the daemon was down.
   func start() { fireDue() }
 
-  /// Fires nothing more.
   func stop() {
     isStopped = true
     alarm?.stop()
@@ -102,15 +101,16 @@ final class TimerService {
   private func fire(_ due: [DueTimer]) {
     isFiring = true
     let mailbox = services.control
-    let all = Cascade { _ = mailbox.send(.perform { $0.timers.finish(due) }) }
+    let all = Cascade { _ = mailbox.send(.timersFired(due)) }
     for timer in due {
       all.enter()
-      _ = services.workers[services.worker(for: timer.subject)].send(.perform { $0.fire(timer, all) })
+      _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, all))
     }
     all.leave()
   }
 
-  private func finish(_ timers: [DueTimer]) {
+  /// Goes on after timers have fired.
+  func finish(_ timers: [DueTimer]) {
     isFiring = false
     services.timers.fired.wrappingAdd(timers.count, ordering: .relaxed)
     for timer in timers {
@@ -148,16 +148,6 @@ final class TimerService {
     services.context.log.write(
       LogLine(
         level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
-        subjectHash: OutboxService.hash(timer.subject)))
+        subjectHash: LogLine.hash(of: timer.subject)))
   }
-}
-
-/// What the timers' service counts for the metrics.
-final class TimerFigures: Sendable {
-  /// How many timers were due and given to their workers.
-  let fired = Atomic<Int>(0)
-  /// How many timers can't fire at present.
-  let held = Atomic<Int>(0)
-  /// When the first timer that is set is due, in microseconds; `.max` when none is.
-  let earliest = Atomic<Int64>(.max)
 }

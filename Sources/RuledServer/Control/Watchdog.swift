@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import Synchronization
 
 /// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.
@@ -18,7 +19,6 @@ final class Watchdog {
     timer = try services.notifier.watchdogTimer(on: loop) { [unowned self] in ask() }
   }
 
-  /// Stops.
   func close() { timer?.close() }
 
   /// Asks all workers.
@@ -30,7 +30,7 @@ final class Watchdog {
     round.missing.store(services.workers.count, ordering: .releasing)
     for worker in services.workers {
       _ = worker.send(
-        .perform { _ in
+        .wake {
           let missing = round.missing.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
           if missing == 0 { notifier.watchdog() }
         })

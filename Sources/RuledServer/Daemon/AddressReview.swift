@@ -1,11 +1,12 @@
 import Glibc
 import RuledCluster
 import RuledCore
+import RuledIO
 import RuledLua
 import RuledPeers
 
-/// Finds what a start could not do with the network: addresses that it could not listen on, certificates that a node could not show, a database that it
-/// could not speak to.
+/// Finds what a start could not do with the network: addresses that it could not listen on, sockets of systemd that it would not use, certificates
+/// that a node could not show, a database that it could not speak to.
 struct AddressReview {
   /// What was found, in the order of the configuration's keys.
   private(set) var problems: [ConfigurationProblem] = []
@@ -13,13 +14,18 @@ struct AddressReview {
   /// Tries to listen at each address and lets it go again; `inherited` are the sockets that systemd has handed over.
   ///
   /// The running daemon may hold an address. Under `delivery = "courier"` somebody has to: the daemon takes it over from systemd.
-  init(_ configuration: Configuration, inherited: [Int32]) {
+  init(_ configuration: Configuration, inherited: SocketActivation.Sockets) {
+    if let problem = DaemonSockets.unused(of: inherited, configuration) {
+      problems.append(ConfigurationProblem(path: ["http"], message: problem))
+    }
     if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
       problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
     }
     if let tunnel = configuration.cluster.tunnel { review(tunnel, of: configuration) }
     for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {
-      guard let address, !inherited.contains(where: { LoopbackSocket.isBound($0, to: address) }) else { continue }
+      guard let address, !inherited.tcp.contains(where: { LoopbackSocket.isBound($0.descriptor, to: address) }) else {
+        continue
+      }
       guard configuration.delivery == .daemon else {
         if Self.holders(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
         continue
@@ -57,8 +63,9 @@ struct AddressReview {
       _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _, _ in "this is a check" }
     } catch .identity(let why) {
       problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
-    } catch .system("listen", number: EADDRINUSE)
-      where Self.isHeldByDaemon(port: tunnel.listen.port, socket: configuration.socket)
+    } catch .system(let error)
+      where error.number == EADDRINUSE
+      && Self.isHeldByDaemon(port: tunnel.listen.port, socket: configuration.socket)
     {
     } catch {
       problems.append(

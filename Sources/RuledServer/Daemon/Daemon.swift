@@ -1,9 +1,10 @@
-import CLinux
 import Glibc
 import RuledCluster
 package import RuledCore
 import RuledEngine
+package import RuledIO
 import RuledJournal
+import RuledPeers
 import RuledStore
 import RuledThreads
 
@@ -19,6 +20,8 @@ package final class Daemon {
   private var committer: Thread?
   private var outbox: Thread?
   private var loader: Thread?
+  /// The server for HTTP clients, while the daemon serves.
+  var web: HTTPServer?
   private var keeper: JournalKeeper?
   private let readConfiguration: ConfigurationReader
   var membership: ClusterMembership?
@@ -57,8 +60,8 @@ package final class Daemon {
 
   private func serve() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
-    let count = configuration.workers > 0 ? configuration.workers : Int(cl_processors())
-    let connections = try ProcessLimits.check(configuration, workers: count, log)
+    let count = ProcessLimits.workers(configuration)
+    let connections = try ProcessLimits.check(configuration) { log.write(LogLine(.warn, $0)) }
     sockets = try DaemonSockets(configuration, inherited: SocketActivation.inheritedSockets())
     while try serveOnce(workers: count, connections: connections) {}
   }
@@ -76,8 +79,10 @@ package final class Daemon {
     let clock = try makeClock(store)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(
-      context: context, workers: count, notifier: notifier, connectionLimit: connections, journal: journal,
-      membership: membership)
+      context: context, workers: count, notifier: notifier, connectionLimit: connections, bearerToken: sockets.token,
+      journal: journal, membership: membership, agreement: membership?.agreement)
+    let hub = WatchHub(spare: context.changeLogs)
+    let commits = CommitPipeline(context: context, hub: hub, workers: services.workers)
     context.journals.store(journal != nil, ordering: .relaxed)
     context.workers.store(count, ordering: .relaxed)
     let catalog = try startLoader(services)
@@ -85,17 +90,19 @@ package final class Daemon {
     do {
       services.effectsAreHeld.store(try EffectsHold.isHeld(in: store), ordering: .relaxed)
       try StoredTime.resume(context)
-      services.hub.begin(after: try WatchSequence.read(from: context))
-      services.commits.begin(with: try context.counters.load(from: context))
-      try startCommitter(services)
+      let last = try WatchSequence.read(from: context)
+      hub.begin(after: last)
+      if let journal { beginWatching(hub, after: last, journal) }
+      commits.begin(with: try context.counters.load(from: context))
+      try startCommitter(services, commits)
       services.countParked()
       services.countTimers()
       services.resumeMessages()
       keeper = services.journal.map { JournalKeeper($0, log: log) { clock.now } }
       try keeper?.start()
-      try startWorkers(services, catalog)
+      try startWorkers(services, commits, catalog)
       try startOutbox(services)
-      try serve(services, catalog)
+      try serve(services, commits, catalog)
       if isHandingOver {
         try handOver(store, context)
         configuration = services.configuration
@@ -166,13 +173,21 @@ package final class Daemon {
     }
   }
 
-  private func startCommitter(_ services: Services) throws(SystemError) {
-    committer = try Thread.start(name: "ruled-commit") { Committer(services: services).run() }
+  /// Lets watches go on after what was committed before this start.
+  private func beginWatching(_ hub: WatchHub, after last: UInt64, _ journal: JournalService) {
+    do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
+      log.write(
+        LogLine(.warn, "watches get nothing from before this start, as the journal can't be read: \(error)"))
+    }
+  }
+
+  private func startCommitter(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
+    committer = try Thread.start(name: "ruled-commit") { Committer(services: services, commits: commits).run() }
   }
 
   /// Ends the process, which can't serve without one of its threads.
   ///
-  /// What was acknowledged is in the store.
+  /// Each acknowledged event is in the store.
   private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
     log.write(LogLine(.error, reason))
     _exit(2)
@@ -187,31 +202,35 @@ package final class Daemon {
     }
   }
 
-  private func startWorkers(_ services: Services, _ catalog: Catalog) throws(SystemError) {
+  private func startWorkers(
+    _ services: Services, _ commits: CommitPipeline, _ catalog: Catalog
+  ) throws(SystemError) {
     let log = log
+    let borrowable = services.workers.map { _ in BorrowableWorker() }
     for index in services.workers.indices {
       workers.append(
         try Thread.start(name: "ruled-\(index)") {
-          do throws(SystemError) { try Worker(index: index, services: services, catalog: catalog).run() } catch {
+          do throws(SystemError) {
+            try Worker(index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog)
+              .run()
+          } catch {
             Self.endProcess(log, "a worker can't run: \(error)")
           }
         })
     }
-    services.workers.first?.send(.perform { $0.evaluator.journal($0.evaluator.catalog) })
+    services.workers.first?.send(.evaluate { $0.journal($0.catalog) })
   }
 
   // MARK: Serving
 
-  private func serve(
-    _ services: Services, _ catalog: Catalog
-  ) throws(SystemError) {
+  private func serve(_ services: Services, _ commits: CommitPipeline, _ catalog: Catalog) throws(SystemError) {
     let loop = try EventLoop()
     var control: Control?
     let started = try Control(services: services, loop: loop) { [unowned self] in
-      if let control { stop(services, control, for: $0) }
+      if let control { stop(services, commits, control, for: $0) }
     }
     control = started
-    try startHTTP(services, started)
+    try startHTTP(services, commits, started)
     guard let lines = sockets?.lines else { return }
     var paths: [String] = []
     for descriptor in lines {
@@ -226,15 +245,14 @@ package final class Daemon {
         .info,
         "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
     services.reloads.serve()
-    membership?.whenOwnershipEnds { _ = services.control.send(.perform { $0.end() }) }
-    membership?.links?.serve { client, node, socket in
-      services.control.send(.perform { $0.adopt(socket, for: client, of: node) })
-    }
+    membership?.whenOwnershipEnds { _ = services.control.send(.stop(.ownership)) }
+    membership?.links?.serve { Self.adopt($2, for: $0, of: $1, services) }
     loop.run()
     started.close()
     control = nil
     for worker in workers { worker.join() }
-    services.stopHTTP()
+    web?.stop()
+    web = nil
     membership?.links?.awaitTunnels()
     committer?.join()
     outbox?.join()
@@ -246,8 +264,24 @@ package final class Daemon {
     loop.close()
   }
 
-  private func startHTTP(_ services: Services, _ control: Control) throws(SystemError) {
-    try services.startHTTP(token: sockets?.token, on: control.loop)
+  /// Takes over a socket that speaks for the client of another node; false if nobody takes it any more.
+  private static func adopt(_ descriptor: Int32, for client: PeerClient, of node: String, _ services: Services) -> Bool
+  {
+    switch client.listener {
+    case .lines:
+      let carried = CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier)
+      return services.control.send(.adopt(descriptor, for: carried))
+    case .web: services.adoptWeb(descriptor, from: .node(node, isAdmin: client.isAdmin))
+    case .api: services.adoptWeb(descriptor, from: .nodeWithoutCredentials(node, isVisitor: false))
+    case .sites: services.adoptWeb(descriptor, from: .nodeWithoutCredentials(node, isVisitor: true))
+    }
+    return true
+  }
+
+  private func startHTTP(_ services: Services, _ commits: CommitPipeline, _ control: Control) throws(SystemError) {
+    let server = try HTTPServer(services, commits)
+    web = server
+    try server.beginHeartbeats(on: control.loop)
     if let api = sockets?.api, let address = configuration.http.listen {
       try control.listen(try ListeningSocket(copying: api), forSites: false)
       log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
@@ -258,33 +292,4 @@ package final class Daemon {
       log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
     }
   }
-}
-
-/// Why the daemon does not start.
-package struct StartError: Error, CustomStringConvertible {
-  /// One sentence that says what is wrong and what to do.
-  package let description: String
-  /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
-  let isFinding: Bool
-  /// Whether the next start meets the same until somebody changes the configuration or the rules.
-  let isLasting: Bool
-  /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
-  var errors: JSONValue = []
-
-  /// A reason that is no finding and may pass by itself, such as a store that another process holds.
-  package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }
-
-  init(_ description: String, isFinding: Bool = false, isLasting: Bool) {
-    self.description = description
-    self.isFinding = isFinding
-    self.isLasting = isLasting
-  }
-
-  /// The exit code of a program that does not start; `isService` is whether systemd has started it.
-  ///
-  /// The units name the second code in `RestartPreventExitStatus=`.
-  func exitCode(isService: Bool) -> Int32 { isService && isLasting ? Self.configurationCode : 2 }
-
-  /// `EX_CONFIG` of sysexits.h.
-  private static let configurationCode: Int32 = 78
 }

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 
@@ -19,20 +20,21 @@ enum ProcessLimits {
   /// With room for fewer connections the daemon does not start.
   private static let fewestConnections = 16
 
-  /// The error for a client beyond the connections that there is room for.
-  static let tooManyConnections = RequestError(
-    .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-    details: [.init("retry_after_ms", 1000)])
-
-  /// Raises the limits that may be raised and checks all of them.
+  /// Raises the limits that may be raised and checks all of them; `warn` gets what holds the daemon back and does not keep it from serving.
   ///
   /// Returns how many connections there is room for, at most the configured number.
-  static func check(_ configuration: Configuration, workers: Int, _ log: any EventLog) throws(StartError) -> Int {
+  static func check(_ configuration: Configuration, warn: (String) -> Void) throws(StartError) -> Int {
+    let workers = workers(configuration)
     try checkStack()
     try checkFileSize()
     try checkMemory(configuration, workers)
     try checkThreads(workers)
-    return try connections(configuration, workers, log)
+    return try connections(configuration, workers, warn)
+  }
+
+  /// How many workers the daemon has.
+  static func workers(_ configuration: Configuration) -> Int {
+    configuration.workers > 0 ? configuration.workers : Int(cl_processors())
   }
 
   // MARK: Descriptors
@@ -46,7 +48,7 @@ enum ProcessLimits {
   private static let tunnelDescriptors = 4
 
   private static func connections(
-    _ configuration: Configuration, _ workers: Int, _ log: any EventLog
+    _ configuration: Configuration, _ workers: Int, _ warn: (String) -> Void
   ) throws(StartError) -> Int {
     let wanted = configuration.limits.connections
     let others = otherDescriptors(configuration, workers)
@@ -62,11 +64,9 @@ enum ProcessLimits {
       )
     }
     if room < wanted {
-      log.write(
-        LogLine(
-          .warn,
-          "limits.connections is \(wanted), but the \(limit) open files that the process may have leave room for \(room): "
-            + "\(room) connections are taken; raise LimitNOFILE= of the unit, or ulimit -n"))
+      warn(
+        "limits.connections is \(wanted), but the \(limit) open files that the process may have leave room for \(room): "
+          + "\(room) connections are taken; raise LimitNOFILE= of the unit, or ulimit -n")
     }
     return min(room, wanted)
   }

@@ -2,6 +2,7 @@ import Glibc
 import RuledCluster
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJournal
 import RuledLua
 import RuledStore
@@ -28,7 +29,7 @@ package enum ServeCommand {
       guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
       serve(try options.configuration(), options)
     } catch {
-      complain(error.description)
+      error.complain(as: "ruled")
       return error.exitCode(isService: isService)
     }
   }
@@ -46,7 +47,7 @@ package enum ServeCommand {
         log: LimitedLog(JournalLog() ?? StandardErrorLog()), readConfiguration: options.configuration
       ).run()
     } catch {
-      complain(error.description)
+      error.complain(as: "ruled")
       code = error.exitCode(isService: isService)
     }
     fflush(nil)
@@ -74,15 +75,15 @@ package enum ServeCommand {
       print("\(path) opens: there is nothing to salvage, and nothing was changed")
       return 0
     }
-    for damage in report.damages { print(damage) }
+    for damage in report.damages { print("\(damage)".withoutSteering) }
     print("saved \(report.saved) batches of commits from the log; the log as it was is kept in \(copy)")
     if report.subjects.isEmpty {
       print("no subject's name can be read in what is lost")
     } else {
       print("subjects of which something may be lost, \(report.subjects.count):")
-      for subject in report.subjects { print("  \(subject)") }
+      for subject in report.subjects { print("  \(subject.printable)") }
     }
-    print("the store opens now; remove \(copy) when you need it no longer")
+    print("the store opens now; remove \(copy) when you need it no longer; the daemon does when it erases a subject")
     return 0
   }
 
@@ -114,7 +115,7 @@ package enum ServeCommand {
     let start = ClusterStart(url, configuration, log: StandardErrorLog())
     let report: StoreImport.Report
     do throws(StoreError) {
-      // What the log holds for the journal stays with the old store.
+      // Entries in the log that the journal lacks stay with the old store.
       let journal = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
       report = try FolderOwner.kept(of: path) { () throws(StoreError) in
         let store = try RocksStore(path: path, journal: journal)
@@ -135,14 +136,6 @@ package enum ServeCommand {
     return 0
   }
 
-  /// Writes each line of a problem on standard error, after the program's name.
-  static func complain(_ problem: String, as program: String = "ruled") {
-    for text in problem.split(separator: "\n") {
-      let line = Array("\(program): \(String(text).printable)\n".utf8)
-      _ = write(2, line, line.count)
-    }
-  }
-
   /// Writes findings on standard error as `rulectl check` writes them: `file:line: message`, one a line.
   private static func report(_ findings: String) {
     let text = Array((findings.withoutSteering + "\n").utf8)
@@ -160,7 +153,8 @@ package enum ServeCommand {
     for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
 
-  /// Loads the configuration and the rules as a start does, reviews the host, and prints what is wrong with them.
+  /// Loads the configuration and the rules as a start does, reviews the host, the database and what this process may have, and prints what is
+  /// wrong.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -168,25 +162,41 @@ package enum ServeCommand {
       report(error.description)
       return 1
     }
-    let addresses = AddressReview(configuration, inherited: SocketActivation.inheritedSockets().tcp.map(\.descriptor))
-      .problems
+    var notes: [ConfigurationProblem] = []
+    do throws(StartError) {
+      _ = try ProcessLimits.check(configuration) { notes.append(ConfigurationProblem(path: ["limits"], message: $0)) }
+    } catch {
+      // The rest of the check would not have what it needs either.
+      report([ConfigurationProblem(path: ["limits"], message: error.description)], options)
+      return 1
+    }
+    var others = AddressReview(configuration, inherited: SocketActivation.inheritedSockets()).problems
+    let database = database(of: configuration)
+    others += (database?.problems ?? []).map { ConfigurationProblem(path: ["store"], message: "store: \($0)") }
     do throws(ReloadError) {
       let catalog = try CatalogBuilder.build(
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
-        worker: LuaWorker(), now: EngineClock.wall)
+        worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
       let review = HostReview(configuration, sinks: sinks)
-      let problems = catalog.problems(in: configuration) + review.problems + addresses
+      let problems = catalog.problems(in: configuration) + review.problems + others
       report(problems, options)
-      report(review.notes, options, areNotes: true)
+      report(review.notes + notes, options, areNotes: true)
       guard problems.isEmpty else { return 1 }
       print("\(catalog.plugins.count) plugins load, revision \(catalog.revision)")
+      if let promise = database?.promise { print(promise) }
       return 0
     } catch {
       for problem in error.errors { report(problem.description) }
-      report(HostReview(configuration, sinks: nil).problems + addresses, options)
+      report(HostReview(configuration, sinks: nil).problems + others, options)
       return 1
     }
+  }
+
+  /// The review of a node's database; nil for a daemon with a store of its own.
+  private static func database(of configuration: Configuration) -> DatabaseReview? {
+    guard case .postgresql(let url) = configuration.store else { return nil }
+    return DatabaseReview(ClusterStart(url, configuration, log: StandardErrorLog()).settings)
   }
 }
 
@@ -214,7 +224,9 @@ struct ServeOptions {
         "clock", value: "manual", "For tests: time stands still until 'rulectl clock' moves it.",
         completes: .words(["manual"]), repeats: true),
       OptionSpec(
-        "check", "Checks the configuration, the rules, and the files, folders and accounts that they name; then ends."),
+        "check",
+        "Checks the configuration, the rules, the files, folders and accounts that they name, and a node's database; then ends."
+      ),
       OptionSpec("salvage", "Saves what can be read of a damaged store that does not open, and ends."),
       OptionSpec(
         "restore", value: "DIR", "Makes a store of the latest backup in DIR, or of the backup DIR, and ends.",

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJournal
 import RuledStore
 
@@ -65,8 +66,13 @@ struct StoreOpening {
   private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
     do throws(StoreError) {
       let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      kept?.takeTail(of: path)
       let store = try RocksStore(path: path, journal: kept)
-      if kept == nil { try Journal.remove(of: path) }
+      if kept == nil, SystemFiles().exists("\(path)/\(Journal.folderName)") {
+        // What the log holds for the journal goes too: a later journal does not begin with it.
+        try store.flushAll()
+        try Journal.remove(of: path)
+      }
       if let note = store.openingNote { log.write(LogLine(.warn, note)) }
       _ = try StoreCheckpoints(of: path).removeAbandoned()
       kept?.start()
@@ -84,7 +90,7 @@ struct StoreOpening {
     let links = try configuration.cluster.tunnel.map { (tunnel) throws(StartError) in
       try NodeLinks(configuration.cluster.node, tunnel, connections: connections, log: log)
     }
-    let membership = try ClusterMembership(start, store: store, links: links, log: log)
+    let membership = try ClusterMembership(start, store: store, journal: journal?.source, links: links, log: log)
     log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
     // The journal of a follower grows, too, and has what is to be forgotten.
     let isManual = isManual

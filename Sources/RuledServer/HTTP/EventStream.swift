@@ -16,7 +16,6 @@ final class EventStream {
   /// Whether there is room for another event.
   var hasRoom: Bool { events.count < Self.limit }
 
-  /// Adds an event.
   func add(_ news: WatchNews, of watch: Int64) {
     switch news {
     case .lagged: events.append("event: lagged\n" as StaticString)

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// One client that speaks HTTP; confined to the server's thread.
@@ -18,7 +19,6 @@ final class HTTPConnection {
     case ending
     /// All is sent; further bytes of the client are dropped, so that it can read the response before the socket is closed.
     case lingering
-    /// The socket is closed.
     case closed
   }
 
@@ -167,7 +167,7 @@ final class HTTPConnection {
 
   /// Skips the line with which a proxy begins a connection over the Unix socket, by version 1 of the PROXY protocol.
   ///
-  /// The credentials of the connection are the proxy's from then on, and not those of whoever sends the requests. Returns false while
+  /// The credentials of the connection are the proxy's from then on, and not those of the client that sends the requests. Returns false while
   /// the line is incomplete.
   private func skipProxyLine() -> Bool {
     guard awaitsProxyLine, let input else { return true }
@@ -219,7 +219,7 @@ final class HTTPConnection {
       closesConnection: !exchange.head.keepsAlive || place == nil)
     place?.note(isBusy: true, now: requestStart)
     if place == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
-      return respond(HTTPResponse(ProcessLimits.tooManyConnections))
+      return respond(HTTPResponse(Refusals.tooManyConnections))
     }
     table.router.route(exchange, on: self)
   }
@@ -240,9 +240,9 @@ final class HTTPConnection {
   func turnAway() {
     guard phase == .reading else { return }
     if peer.isAnonymous || input != nil && !speaksLines || reader.isWithinRequest {
-      return refuse(HTTPError(ProcessLimits.tooManyConnections))
+      return refuse(HTTPError(Refusals.tooManyConnections))
     }
-    ReplyWriter.error(ProcessLimits.tooManyConnections, id: nil, to: output)
+    ReplyWriter.error(Refusals.tooManyConnections, id: nil, to: output)
     ReplyWriter.endLine(to: output)
     phase = .ending
     flush()
@@ -257,7 +257,6 @@ final class HTTPConnection {
 
   // MARK: Answering
 
-  /// Answers the current request.
   func respond(_ response: HTTPResponse) {
     guard phase == .answering else { return }
     if table.server.isDraining { options.closesConnection = true }

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import RuledWire
 import Synchronization
 
@@ -8,7 +9,6 @@ final class HTTPExchange: Sendable {
   let token: UInt64
   /// The number of its connection.
   let connection: UInt64
-  /// Who sent the request.
   let peer: HTTPPeer
   /// The request line and the fields.
   let head: HTTPRequestHead
@@ -35,11 +35,8 @@ final class HTTPExchange: Sendable {
   /// Notes that its connection has closed.
   func abandon() { abandoned.store(true, ordering: .relaxed) }
 
-  /// The HTTP method.
   var method: String { head.method }
-  /// The target.
   var target: HTTPTarget { head.target }
-  /// The header fields.
   var headers: HTTPHeaders { head.headers }
 
   /// Stores the requests of the exchange; returns the indices of those to send first.
@@ -76,9 +73,7 @@ final class HTTPExchange: Sendable {
 
 /// The JSON-RPC requests of one HTTP request: a single one, or an array that is executed in order.
 struct RPCRequests: Sendable {
-  /// One request.
   struct Request: Sendable {
-    /// The request as text.
     let text: [UInt8]
     /// The worker that executes it.
     let worker: Int
@@ -87,7 +82,6 @@ struct RPCRequests: Sendable {
   /// The memory of a request and its reply beside their texts, in bytes.
   private static let overhead = 128
 
-  /// The requests.
   let requests: [Request]
   /// Whether the response is an array of the replies.
   let isArray: Bool
@@ -102,7 +96,6 @@ struct RPCRequests: Sendable {
   /// A single request; `page` names the member of its result that is the response, if it is a page.
   init(_ request: Request, page: String? = nil) { self.init([request], isArray: false, page) }
 
-  /// An array of requests.
   init(array requests: [Request]) { self.init(requests, isArray: true, nil) }
 
   private init(_ requests: [Request], isArray: Bool, _ page: String?) {
@@ -113,13 +106,14 @@ struct RPCRequests: Sendable {
     heldBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
 
-  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.batchShare`.
+  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.requestsPerTurn`.
   ///
   /// Empty at the end, and while replies are pending: so the requests are executed in order.
   mutating func nextShare() -> Range<Int> {
     let start = next
     guard pending == 0 else { return start..<start }
-    while next < requests.count, next - start < Limits.batchShare, requests[next].worker == requests[start].worker {
+    while next < requests.count, next - start < Limits.requestsPerTurn, requests[next].worker == requests[start].worker
+    {
       next += 1
     }
     pending = next - start
@@ -196,35 +190,6 @@ struct HTTPPeer: Sendable {
     } else {
       isAnonymous = true
       isAdmin = false
-    }
-  }
-}
-
-/// How an HTTP connection came here.
-enum HTTPOrigin: Sendable {
-  /// From the client itself; over the listener for sites if it `isVisitor`.
-  case client(isVisitor: Bool = false)
-  /// From another node, at whose Unix socket the client connected.
-  case node(String, isAdmin: Bool)
-  /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
-  case nodeWithoutCredentials(String, isVisitor: Bool)
-
-  /// Whether the client connected at a listener for sites.
-  var isVisitor: Bool {
-    switch self {
-    case .client(let isVisitor), .nodeWithoutCredentials(_, let isVisitor): isVisitor
-    case .node: false
-    }
-  }
-
-  /// Whether the client is an administrator whose place may be one of those that are reserved.
-  var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
-
-  /// Whose connections count together with this one.
-  var owner: ConnectionPlaces.Owner {
-    switch self {
-    case .client: .network
-    case .node(let node, _), .nodeWithoutCredentials(let node, _): .node(node)
     }
   }
 }

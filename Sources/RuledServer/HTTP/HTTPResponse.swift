@@ -5,11 +5,9 @@ import RuledWire
 
 /// A complete response that a connection has not sent yet.
 struct HTTPResponse: Sendable {
-  /// The status code.
   var status: Int
   /// The header fields, without those that a connection adds: date, connection and the framing of the body.
   var headers: [(name: String, value: String)]
-  /// The body.
   var body: [UInt8]
 
   /// A response with a body of that content type.

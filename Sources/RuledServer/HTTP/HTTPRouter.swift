@@ -6,7 +6,7 @@ import RuledWire
 /// Checks complete HTTP requests, answers those that need no worker, and turns the others into JSON-RPC requests; confined to the
 /// server's thread.
 final class HTTPRouter {
-  private unowned let server: HTTPServer
+  unowned let server: HTTPServer
   let services: Services
   let parser = RequestParser()
   var lastWorker = 0
@@ -55,7 +55,7 @@ final class HTTPRouter {
   /// The role of the bearer token's holder, or of the browser's session; nil where the kernel's credentials of the peer decide.
   private func role(of exchange: HTTPExchange, needsToken: Bool) throws(HTTPError) -> Role? {
     guard exchange.peer.isAnonymous, !exchange.peer.isVisitor else { return nil }
-    if let token = server.token, token.matches(authorization: exchange.headers["authorization"]) {
+    if let token = services.bearerToken, token.matches(authorization: exchange.headers["authorization"]) {
       return services.context.configuration.http.role
     }
     if let role = try sessionRole(of: exchange) { return role }
@@ -120,11 +120,11 @@ final class HTTPRouter {
     _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection
   ) throws(HTTPError) {
     switch route.endpoint {
-    case .health: return connection.respond(HTTPResponse(services.status.health(services)))
+    case .health: return connection.respond(HTTPResponse(HealthReport(services).json))
     case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
     case .ready: return connection.respond(readiness)
     case .metrics:
-      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, DaemonMetrics.text(services)))
+      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, metrics))
     case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
     case .session: return connection.respond(try closeSession(exchange))
@@ -137,12 +137,14 @@ final class HTTPRouter {
     server.execute(requests, for: exchange)
   }
 
+  private var metrics: [UInt8] { DaemonMetrics.text(services, server.commits, webBytes: server.heldBytes) }
+
   /// Whether the daemon should get requests; a status other than 200 says why it should not.
   private var readiness: HTTPResponse {
     if server.isDraining {
       return HTTPResponse(["status": "stopping", "problems": ["the daemon is shutting down"]], status: 503)
     }
-    let health = services.status.health(services)
+    let health = HealthReport(services).json
     let status = health["status"] ?? .null
     guard status != "ready" else { return HTTPResponse(["status": status]) }
     return HTTPResponse(["status": status, "problems": health["problems"] ?? []], status: 503)

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledThreads
 import RuledWire
 import Synchronization
@@ -8,7 +9,7 @@ import Synchronization
 ///
 /// Requests about subjects become JSON-RPC requests to the workers, so that they mean the same, are executed in the same order and are as
 /// durable as those of other clients.
-final class HTTPServer: Sendable {
+final class HTTPServer: WebServer {
   private enum Message: Sendable {
     /// Take over a connected socket; without a place it is one beyond the limit.
     case adopt(Int32, from: HTTPOrigin, at: ConnectionPlace?)
@@ -20,9 +21,7 @@ final class HTTPServer: Sendable {
     case readChanges
     /// Send a comment to each client that watches, so that both sides notice a broken connection.
     case sendHeartbeats
-    /// End all streams.
     case endStreams
-    /// End the thread.
     case stop
   }
 
@@ -42,8 +41,9 @@ final class HTTPServer: Sendable {
   static let smallRequest = 16 << 10
 
   let services: Services
-  /// The bearer token of the loopback listener, if there is one.
-  let token: BearerToken?
+  let commits: CommitPipeline
+  /// The files of the dashboard's page.
+  let dashboard = DashboardFiles.besideProgram()
   private let mailbox = Mailbox<Message>()
   private let thread = Mutex<Thread?>(nil)
   private let exchanges = Mutex<[UInt64: HTTPExchange]>([:])
@@ -54,9 +54,9 @@ final class HTTPServer: Sendable {
   private let maximumHeld: Int
 
   /// A server whose thread is running.
-  init(_ services: Services, token: BearerToken?) throws(SystemError) {
+  init(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
     self.services = services
-    self.token = token
+    self.commits = commits
     maximumHeld = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
     let thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
@@ -65,6 +65,7 @@ final class HTTPServer: Sendable {
       }
     }
     self.thread.withLock { $0 = thread }
+    services.web.withLock { $0 = self }
   }
 
   private func run() throws(SystemError) {
@@ -93,8 +94,23 @@ final class HTTPServer: Sendable {
 
   // MARK: Connections
 
-  /// Takes over a connected socket; one without a place is beyond the limit, and only probes are answered there.
-  func adopt(_ descriptor: Int32, from origin: HTTPOrigin = .client(), at place: ConnectionPlace?) {
+  func accept(_ descriptor: Int32, from origin: HTTPOrigin) {
+    let places = origin.isVisitor ? services.sitePlaces : services.places
+    let place = services.takePlace(places, for: origin.owner, isAdmin: origin.isAdmin)
+    if place == nil, origin.isVisitor { return refuseVisitor(descriptor) }
+    adopt(descriptor, from: origin, at: place)
+  }
+
+  private func refuseVisitor(_ descriptor: Int32) {
+    let buffer = ByteBuffer(capacity: 512)
+    HTTPResponse(Refusals.tooManyConnections).write(to: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
+    SystemCalls.close(descriptor)
+  }
+
+  func adopt(_ descriptor: Int32, at place: ConnectionPlace?) { adopt(descriptor, from: .client(), at: place) }
+
+  private func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
     guard !mailbox.send(.adopt(descriptor, from: origin, at: place)) else { return }
     SystemCalls.close(descriptor)
     place?.release()
@@ -106,8 +122,15 @@ final class HTTPServer: Sendable {
   /// Has the changes read, for the clients that watch.
   func readChanges() { mailbox.send(.readChanges) }
 
-  /// Has a comment sent to each client that watches.
-  func sendHeartbeats() { mailbox.send(.sendHeartbeats) }
+  /// How often clients that watch are sent a comment, in milliseconds.
+  private static let heartbeatPeriod: UInt64 = 15_000
+
+  /// Has a comment sent to each client that watches, from time to time while the loop runs.
+  func beginHeartbeats(on loop: EventLoop) throws(SystemError) {
+    try loop.timer(after: Self.heartbeatPeriod, every: Self.heartbeatPeriod) { [mailbox] in
+      mailbox.send(.sendHeartbeats)
+    }
+  }
 
   // MARK: Memory
 
@@ -151,7 +174,6 @@ final class HTTPServer: Sendable {
     exchanges.withLock { $0[exchange.token] = exchange }
   }
 
-  /// Whether somebody still waits for the response to a registered exchange.
   func isAwaited(_ token: UInt64) -> Bool { exchanges.withLock { $0[token].map { !$0.isAbandoned } ?? false } }
 
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
@@ -168,7 +190,6 @@ final class HTTPServer: Sendable {
   static let shuttingDown = HTTPResponse(
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
-  /// Receives a worker's reply.
   func receive(_ reply: ByteView, for target: ReplyTarget) {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
@@ -190,13 +211,29 @@ final class HTTPServer: Sendable {
   /// Whether connections are closed after their current response.
   var isDraining: Bool { drains.load(ordering: .relaxed) }
 
-  /// Whether no request is active.
-  var isIdle: Bool { activeRequests.load(ordering: .relaxed) <= 0 }
-
   /// Ends the streams, and each connection after its current response.
   func drain() {
     drains.store(true, ordering: .relaxed)
     mailbox.send(.endStreams)
+  }
+
+  /// How often a draining server is checked for active requests, in milliseconds; also how long further requests may come out of the
+  /// sockets before it counts as idle.
+  private static let drainCheckPeriod: UInt64 = 20
+
+  /// Drains the server, and calls `done` on `loop` once no request is active.
+  func drain(on loop: EventLoop, then done: @escaping () -> Void) {
+    drain()
+    waitUntilIdle(on: loop, then: done)
+  }
+
+  private func waitUntilIdle(on loop: EventLoop, then done: @escaping () -> Void) {
+    do throws(SystemError) {
+      try loop.timer(after: Self.drainCheckPeriod) { [self] in
+        if activeRequests.load(ordering: .relaxed) <= 0 { return done() }
+        waitUntilIdle(on: loop, then: done)
+      }
+    } catch { done() }
   }
 
   /// Ends the thread and closes all connections.
@@ -206,139 +243,6 @@ final class HTTPServer: Sendable {
     mailbox.send(.stop)
     let thread = thread.withLock { $0.take() }
     thread?.join()
-  }
-}
-
-extension Services {
-  /// How often clients that watch are sent a comment, in milliseconds.
-  private static let heartbeatPeriod: UInt64 = 15_000
-  /// How often a draining server is checked for active requests, in milliseconds; also how long further requests may come out of the
-  /// sockets before it counts as idle.
-  private static let drainCheckPeriod: UInt64 = 20
-
-  /// Starts the server for HTTP clients.
-  func startHTTP(token: BearerToken?, on loop: EventLoop) throws(SystemError) {
-    let server = try HTTPServer(self, token: token)
-    http.withLock { $0 = server }
-    try loop.timer(after: Self.heartbeatPeriod, every: Self.heartbeatPeriod) { [unowned server] in
-      server.sendHeartbeats()
-    }
-  }
-
-  /// Takes over a connection whose client speaks HTTP; beyond the limit only probes are answered.
-  func adoptHTTP(_ descriptor: Int32, from origin: HTTPOrigin = .client()) {
-    guard let server = http.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
-    let place = takePlace(origin.isVisitor ? sitePlaces : places, for: origin.owner, isAdmin: origin.isAdmin)
-    if place == nil, origin.isVisitor { return refuseVisitor(descriptor) }
-    server.adopt(descriptor, from: origin, at: place)
-  }
-
-  private func refuseVisitor(_ descriptor: Int32) {
-    let buffer = ByteBuffer(capacity: 512)
-    HTTPResponse(ProcessLimits.tooManyConnections).write(to: buffer)
-    _ = SystemCalls.send(descriptor, buffer.bytes)
-    SystemCalls.close(descriptor)
-  }
-
-  /// Drains the server, and calls `done` once no request is active.
-  func drainHTTP(on loop: EventLoop, then done: @escaping () -> Void) {
-    http.withLock { $0 }?.drain()
-    waitUntilHTTPIsIdle(on: loop, then: done)
-  }
-
-  private func waitUntilHTTPIsIdle(on loop: EventLoop, then done: @escaping () -> Void) {
-    do throws(SystemError) {
-      try loop.timer(after: Self.drainCheckPeriod) { [self] in
-        guard let server = http.withLock({ $0 }), !server.isIdle else { return done() }
-        waitUntilHTTPIsIdle(on: loop, then: done)
-      }
-    } catch { done() }
-  }
-
-  /// Ends the server.
-  func stopHTTP() {
-    http.withLock { $0 }?.stop()
-    http.withLock { $0 = nil }
-  }
-}
-
-/// The open connections of an HTTP server; confined to its thread.
-final class HTTPConnectionTable {
-  /// The loop of all connections.
-  let loop: EventLoop
-  /// The server of the connections.
-  let server: HTTPServer
-  /// Answers the requests of the connections.
-  let router: HTTPRouter
-  /// The watches of the connections.
-  let watches: WatchTable
-  /// What a connection received last.
-  let received = ByteBuffer(capacity: 16 << 10)
-  private var connections: [UInt64: HTTPConnection] = [:]
-  /// The connections without a place, the oldest first.
-  private var placeless: [UInt64] = []
-  private var lastNumber: UInt64 = 0
-  private var timer: LoopTimer?
-
-  /// An empty table.
-  init(on loop: EventLoop, server: HTTPServer) throws(SystemError) {
-    self.loop = loop
-    self.server = server
-    router = HTTPRouter(server)
-    watches = WatchTable(on: loop, server.services.hub, key: .max, server.services.refusals) { server.readChanges() }
-    timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
-  }
-
-  /// Whether there is no connection.
-  var isEmpty: Bool { connections.isEmpty }
-
-  /// The connection with a number; nil when it is closed.
-  subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
-
-  /// Calls `body` with every connection, which it may close.
-  func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
-
-  /// Takes over a connected socket.
-  func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
-    lastNumber += 1
-    do throws(SystemError) {
-      SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, at: place, number: lastNumber, in: self)
-      let (server, number, period) = (server, lastNumber, HTTPServer.timeoutCheckPeriod)
-      place?.onEviction { server.evict(number) }
-      if place == nil { limitPlaceless(adding: number) }
-      if connections.count == 1 { timer?.start(after: period, every: period) }
-    } catch {
-      server.services.context.log.write(
-        LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
-      SystemCalls.close(descriptor)
-      place?.release()
-    }
-  }
-
-  /// Closes the oldest connection without a place if there are too many with a new one.
-  private func limitPlaceless(adding number: UInt64) {
-    placeless.append(number)
-    guard placeless.count > HTTPServer.probes, let oldest = connections[placeless[0]] else { return }
-    oldest.turnAway()
-    oldest.close()
-  }
-
-  /// Removes a closed connection.
-  func remove(_ connection: HTTPConnection) {
-    guard connections.removeValue(forKey: connection.number) != nil else { return }
-    placeless.removeAll { $0 == connection.number }
-    if connections.isEmpty { timer?.stop() }
-    connection.place?.release()
-  }
-
-  /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.
-  func checkTimeouts(_ now: UInt64) { forEach { $0.checkTimeouts(now) } }
-
-  /// Closes all connections.
-  func close() {
-    forEach { $0.close() }
-    timer?.close()
-    timer = nil
+    services.web.withLock { $0 = nil }
   }
 }

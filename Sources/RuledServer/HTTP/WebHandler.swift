@@ -17,7 +17,7 @@ extension HTTPServer {
     let token = exchange.token
     register(exchange)
     let isSent = services.workers[worker].send(
-      .perform { [self] worker in finish(token, worker.callWebHandler(of: host, request)) })
+      .evaluate { [self] evaluator in finish(token, evaluator.callWebHandler(of: host, request)) })
     if !isSent { finish(token, Self.shuttingDown) }
   }
 
@@ -29,6 +29,27 @@ extension HTTPServer {
       object[name] = .string(before + value)
     }
     return object
+  }
+}
+
+extension Evaluator {
+  /// Calls the handler of a host; the reason of a failure goes to the log, not to the client.
+  fileprivate func callWebHandler(of host: String, _ request: ByteBuffer) -> HTTPResponse {
+    do throws(Failure) {
+      guard let results = try handlers.web(host: host, request: request.bytes) else {
+        return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
+      }
+      if let response = HTTPResponse(webHandler: results[0]) { return response }
+      context.log.write(
+        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"),
+        limitedBy: "an answer of a web handler")
+    } catch {
+      context.log.write(
+        LogLine(
+          .error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule),
+        limitedBy: "a failure of a web handler of \(error.plugin)")
+    }
+    return HTTPResponse(RequestError(.ruleFailed, "this page can't be shown"))
   }
 }
 

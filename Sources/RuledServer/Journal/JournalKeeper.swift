@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJournal
 import RuledStore
 import RuledThreads
@@ -24,7 +25,7 @@ final class JournalKeeper: Sendable {
   private static let retrying = 2_000
   /// How often forgotten subjects are erased, in periods: twice a day, and ten minutes after a start.
   ///
-  /// What fails is tried again in the next period.
+  /// A task that fails is tried again in the next period.
   private static let erasing = 720
   private static let firstErasing = 10
   /// The longest time until commits are flushed to the files, in periods.
@@ -45,7 +46,7 @@ final class JournalKeeper: Sendable {
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
 
-  /// Ends the thread, and waits a while for what it is doing; what it does not finish is done again after the next start.
+  /// Ends the thread, and waits a while for what it is doing; an unfinished task is done again after the next start.
   func end() {
     condition.signal { isEnding = true }
     let _: Void? = condition.wait(milliseconds: Self.longestEnd) { isRunning ? nil : () }

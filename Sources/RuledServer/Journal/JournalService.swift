@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledJournal
 import RuledStore
@@ -10,9 +11,7 @@ import Synchronization
 
 /// The journal of a running daemon, and the requests that read it.
 final class JournalService: Sendable {
-  /// The journal.
   let journal: Journal
-  /// Its store.
   let store: RocksStore
   /// Why the last maintenance failed; nil if it succeeded.
   private let problem = Mutex<String?>(nil)
@@ -50,7 +49,7 @@ final class JournalService: Sendable {
     return found
   }
 
-  /// Takes a snapshot before anything is evaluated, unless what follows can be replayed from an earlier one.
+  /// Takes a snapshot before anything is evaluated, unless the entries to come can be replayed from an earlier one.
   func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
     var range = JournalRange()
     let known = journal.summary.last
@@ -68,33 +67,35 @@ final class JournalService: Sendable {
 
   // MARK: Requests
 
-  /// Runs `body` on a thread of its own, since reading may take long, and replies with its result.
+  /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
   func answer(
-    _ caller: ControlCaller, _ services: Services,
-    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
+    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>,
+    then reply: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
   ) {
     guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
       readers.wrappingSubtract(1, ordering: .relaxed)
-      return Self.reply(
+      return reply(
         .failure(
           RequestError(
-            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])),
-        to: caller, services)
+            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])))
     }
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-journal") { [self] in
         let result = body(self)
         readers.wrappingSubtract(1, ordering: .relaxed)
-        Self.reply(result, to: caller, services)
+        reply(result)
       }
     } catch {
       readers.wrappingSubtract(1, ordering: .relaxed)
-      Self.reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")), to: caller, services)
+      reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")))
     }
   }
 
-  private static func reply(_ result: Result<[UInt8], RequestError>, to caller: ControlCaller, _ services: Services) {
-    _ = services.control.send(.perform { $0.reply(text: result, to: caller) })
+  /// What the journal lacks, and what of it can't be replayed.
+  var gaps: [JournalGap] {
+    let source = source
+    let committed = (try? store.lastSequence()) ?? 0
+    return source.gaps + [source.withoutBase(through: committed)].compactMap { $0 }
   }
 
   /// The member `journal` of `health`.
@@ -103,7 +104,7 @@ final class JournalService: Sendable {
     return .object([
       "first": .integer(Int64(clamping: summary.first)), "last": .integer(Int64(clamping: summary.last)),
       "since": summary.since.map { .string($0.rfc3339) } ?? .null, "files": .integer(Int64(figures.files)),
-      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(source.gaps.count)),
+      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(gaps.count)),
       "snapshots": .integer(Int64(journal.snapshots.count)),
     ])
   }
@@ -138,10 +139,8 @@ final class JournalService: Sendable {
       }
     } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
     text.append("],\"gaps\":")
-    let listed = source.withoutBase(through: committed).flatMap { gap in
-      gap.last >= first ?? .max && gap.first <= last ?? 0 ? gap : nil
-    }
-    JSONValue.array((source.gaps + [listed].compactMap { $0 }).map(\.json)).write(to: text)
+    let shown = gaps.filter { !$0.isListed || $0.last >= first ?? .max && $0.first <= last ?? 0 }
+    JSONValue.array(shown.map(\.json)).write(to: text)
     if isCut, let last {
       text.append(",\"next\":")
       text.append(decimal: Int64(clamping: last))
@@ -169,7 +168,7 @@ final class JournalService: Sendable {
     return [
       "folder": .string(absolute(journal.folder)), "first": .integer(Int64(clamping: found.first)),
       "last": .integer(Int64(clamping: found.last)), "since": time(found.since), "until": time(found.until),
-      "gaps": .array(source.gaps.map(\.json)),
+      "gaps": .array(gaps.map(\.json)),
       "snapshots": .array(
         journal.snapshots.map { snapshot in
           .object([

@@ -28,7 +28,7 @@ struct LogQuery {
     return (Self.json(entry.event)?["type"]?.stringValue).map { type.matches($0) } ?? false
   }
 
-  /// Whether the wanted plugin took part, and what is wanted was decided, by that plugin if one is wanted.
+  /// Whether the wanted plugin took part, and the wanted decision was made, by that plugin if one is wanted.
   private func decides(_ entry: JournalEntry) -> Bool {
     let decisions = Self.json([UInt8(ascii: "{")] + entry.decisions + [UInt8(ascii: "}")])?.objectValue ?? [:]
     if let decision = params.decision {

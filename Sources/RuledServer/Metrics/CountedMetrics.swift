@@ -35,7 +35,7 @@ struct CountedMetrics {
   }
 
   /// The counter's labels, with its name in `counter`; nil if one is too long.
-  private static func labels(of key: CounterTable.Key) -> MetricsWriter.Labels? {
+  private static func labels(of key: CounterKey) -> MetricsWriter.Labels? {
     var labels: MetricsWriter.Labels = [("counter", key.name)]
     for member in (try? JSONValue(parsing: key.labels))?.objectValue ?? [:] {
       let value = member.value.stringValue ?? member.value.text

@@ -1,18 +1,22 @@
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledStore
 
 /// All metrics of the daemon; plugins, rules and sinks are labels, subjects never are.
 ///
-/// What is shown here was counted before, so that reading it holds up nobody.
+/// All figures here were counted before, so that reading them holds up nobody.
 struct DaemonMetrics {
-  let services: Services
+  private let services: Services
+  private let pipeline: CommitPipeline
+  /// Memory of HTTP requests and responses, in bytes.
+  private let webBytes: Int
   private let plugins: [Catalog.Plugin]
-  let text = MetricsWriter()
+  private let text = MetricsWriter()
 
-  /// The metrics in Prometheus's text format.
-  static func text(_ services: Services) -> [UInt8] {
-    let metrics = DaemonMetrics(services)
+  /// The metrics in Prometheus's text format; requests and responses over HTTP take `webBytes`.
+  static func text(_ services: Services, _ commits: CommitPipeline, webBytes: Int) -> [UInt8] {
+    let metrics = DaemonMetrics(services, commits, webBytes: webBytes)
     metrics.writeDaemon()
     metrics.writeEvents()
     metrics.writeRollout()
@@ -24,14 +28,16 @@ struct DaemonMetrics {
     metrics.writeJournal()
     metrics.writeQueues()
     metrics.writeSinks()
-    if let membership = services.membership { ClusterMetrics(membership).write(to: metrics.text) }
+    if let membership = services.membership { metrics.text.append(membership.metrics) }
     CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
     ProcessMetrics.write(start: services.status.start, log: services.context.log, to: metrics.text)
     return metrics.text.text
   }
 
-  private init(_ services: Services) {
+  private init(_ services: Services, _ commits: CommitPipeline, webBytes: Int) {
     self.services = services
+    pipeline = commits
+    self.webBytes = webBytes
     plugins = services.status.catalog?.plugins ?? []
   }
 
@@ -54,7 +60,7 @@ struct DaemonMetrics {
     text.info(
       "ruled_plugin_info", "The plugins in force.",
       plugins.map { [("plugin", $0.name), ("version", $0.manifest.version)] })
-    let isReady = status.health(services)["status"] == "ready"
+    let isReady = HealthReport(services).json["status"] == "ready"
     text.gauge("ruled_ready", "Whether health says ready; 0 when it says degraded.", isReady ? 1 : 0)
     let reloads = status.reloads
     text.counter(
@@ -188,7 +194,7 @@ struct DaemonMetrics {
     text.histogram("ruled_commit_bytes", "Bytes that a durable commit writes.", [([], commits.bytes)])
     text.histogram(
       "ruled_commit_sync_seconds", "How long a sync of the log took, which makes commits durable.",
-      per: Self.nanoseconds, [([], services.commits.syncTimes)])
+      per: Self.nanoseconds, [([], pipeline.syncTimes)])
     text.counter("ruled_commits_failed_total", "Commits that were lost or whose outcome is unknown.", commits.lost)
     text.gauge(
       "ruled_cache_subjects", "Subjects in the cache.", sum { $0.hotSubjects.load(ordering: .relaxed) })
@@ -222,8 +228,8 @@ struct DaemonMetrics {
     text.counter("ruled_journal_entries_total", "Entries that were brought into files since the start.", taken.entries)
     text.gauge(
       "ruled_journal_entries_waiting", "Entries that are in the log and not in files of the journal yet.",
-      Int(clamping: services.hub.last - min(summary.last, services.hub.last)))
-    text.gauge("ruled_journal_gaps", "Ranges of entries that the journal lacks.", journal.source.gaps.count)
+      Int(clamping: pipeline.hub.last - min(summary.last, pipeline.hub.last)))
+    text.gauge("ruled_journal_gaps", "Ranges of entries that the journal lacks or can't replay.", journal.gaps.count)
     text.gauge("ruled_journal_up", "Whether the journal can be written.", journal.problems.isEmpty ? 1 : 0)
     if let since = summary.since {
       text.gauge("ruled_journal_oldest_timestamp_seconds", "The time of the oldest entry.", since.seconds)
@@ -237,7 +243,7 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_site_connections", "Open connections of visitors of the plugins' sites.", services.sitePlaces.count)
     text.gauge("ruled_connections_limit", "How many connections there may be.", services.places.total)
-    text.gauge("ruled_watches", "Watches, streams of events included.", services.hub.watches)
+    text.gauge("ruled_watches", "Watches, streams of events included.", pipeline.hub.watches)
     text.counter(
       "ruled_refused_total", "What was refused for want of room.",
       Refusals.Reason.allCases.map { ([("reason", $0.rawValue)], Double(services.refusals.count($0))) })
@@ -245,14 +251,13 @@ struct DaemonMetrics {
       "ruled_requests_in_flight", "Requests that are accepted and not answered yet.",
       services.inFlight.load(ordering: .relaxed))
     text.gauge(
-      "ruled_submissions_waiting", "Commits that wait for the committer's next sync.", services.commits.waiting)
+      "ruled_submissions_waiting", "Commits that wait for the committer's next sync.", pipeline.waiting)
     var mailboxes = services.workers.enumerated().map { ("ruled-\($0.offset)", $0.element.count) }
     mailboxes += [("ruled-outbox", services.outbox.mailbox.count), ("control", services.control.count)]
     text.gauge(
       "ruled_mailbox_messages", "Messages that wait for a thread.",
       mailboxes.map { ([("thread", $0.0)], Double($0.1)) })
-    text.gauge(
-      "ruled_http_bytes", "Memory of HTTP requests and responses.", services.http.withLock { $0 }?.heldBytes ?? 0)
+    text.gauge("ruled_http_bytes", "Memory of HTTP requests and responses.", webBytes)
   }
 
   // MARK: Sinks
@@ -294,7 +299,7 @@ extension DaemonMetrics {
   private static let mostDecisions = 200
 
   /// What the shadow found, while one runs.
-  func writeShadow() {
+  private func writeShadow() {
     guard let shadow = services.shadow.withLock({ $0 }) else { return }
     let (found, skipped, behind, plugins, isUp) = shadow.figures
     text.info("ruled_shadow_info", "The revision that runs as a shadow.", [[("revision", shadow.revision)]])

@@ -13,8 +13,10 @@ final class MetricsWriter {
   /// A writer that has written nothing.
   init() {}
 
-  /// The text.
   var text: [UInt8] { Array(buffer.bytes) }
+
+  /// Adds metrics that another writer has written.
+  func append(_ text: [UInt8]) { text.withView { buffer.append($0) } }
 
   // MARK: Families
 

@@ -13,7 +13,6 @@ struct HeldRules: Sendable {
     case promoted(folder: String)
   }
 
-  /// The reason.
   let reason: Reason
   /// The rules with their configuration.
   let revision: RevisionArchive.Revision
@@ -50,7 +49,6 @@ struct HeldRules: Sendable {
 enum StoredRules {
   private static let value = StoredValue(name: "rules")
 
-  /// Stores a revision.
   static func write(_ source: RulesSource, to context: EngineContext) {
     value.write(to: context, durable: false) { source.encoded.write(to: $0) }
   }

@@ -27,7 +27,6 @@ struct RolloutState: Sendable {
   var percent: Double
   /// When it is aborted by itself; nil for never.
   let abortOn: FailCondition?
-  /// Whether it runs.
   var stage = Stage.running
   /// Why it was aborted; nil while it runs and when it was promoted.
   var reason: String?
@@ -38,7 +37,6 @@ struct RolloutState: Sendable {
   /// How long the plugins of both sides take, since the rollout or the daemon began; nil for a rollout that an earlier process ended.
   var times: RunTimes?
 
-  /// The share.
   var share: SubjectShare { SubjectShare(percent: percent, revision: candidate) }
 
   /// What `health` says while it runs.
@@ -90,7 +88,7 @@ struct RolloutState: Sendable {
     let counts = total(new)
     guard let abortOn, counts.failures > 0 else { return nil }
     let share = Double(counts.failures) / Double(max(counts.events, 1))
-    if abortOn.isShare {
+    if abortOn.isFraction {
       guard counts.events >= Limits.rolloutEvents, share > abortOn.limit else { return nil }
     } else if Double(counts.failures) <= abortOn.limit {
       return nil

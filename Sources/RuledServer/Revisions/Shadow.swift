@@ -1,12 +1,12 @@
 import Glibc
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJournal
 import RuledLua
 import RuledReplay
 import RuledStore
 import RuledThreads
-import RuledWire
 
 /// A candidate that sees live events off their path: a thread of low priority that follows the journal with a world of its own.
 ///
@@ -14,7 +14,9 @@ import RuledWire
 final class Shadow: Sendable {
   /// The rules that are tried.
   let rules: RevisionArchive.Revision
-  private let services: Services
+  private let context: EngineContext
+  /// The rules that are live at present.
+  private let live: @Sendable () -> Catalog?
   private let journal: JournalService
   private let share: SubjectShare
   private let since: Timestamp
@@ -53,15 +55,17 @@ final class Shadow: Sendable {
   ///
   /// Every event that is committed afterwards is seen.
   init(
-    _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ services: Services
+    _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ context: EngineContext,
+    besides live: @escaping @Sendable () -> Catalog?
   ) throws(StoreError) {
     self.rules = rules
-    self.services = services
+    self.context = context
+    self.live = live
     self.journal = journal
     share = SubjectShare(percent: percent, revision: rules.entry.revision)
-    since = services.context.clock.now
-    mostLag = Int64(services.context.configuration.limits.shadowSeconds) * 1_000_000
-    state.times = RunTimes(besides: services.status.catalog)
+    since = context.clock.now
+    mostLag = Int64(context.configuration.limits.shadowSeconds) * 1_000_000
+    state.times = RunTimes(besides: live())
     let (copy, last) = try StoreCopy.snapshot(of: journal.store, in: journal.journal.folder, name: "shadow")
     self.copy = copy
     do throws(SystemError) {
@@ -72,14 +76,14 @@ final class Shadow: Sendable {
   /// What the metrics show of it.
   var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
     let state = condition.locked { self.state }
-    let plugins = state.times.changed(from: services.status.catalog)
+    let plugins = state.times.changed(from: live())
     return (state.found, state.skipped, behind(state), plugins, state.error == nil)
   }
 
   /// How far it is behind, in microseconds; it falls further behind while its thread gets no processor.
   private func behind(_ state: State) -> Int64? {
     let pause = EngineClock.monotonic &- state.looked
-    guard pause > Self.longestPause, !state.hasEnded, !services.context.clock.isManual else { return state.behind }
+    guard pause > Self.longestPause, !state.hasEnded, !context.clock.isManual else { return state.behind }
     return (state.behind ?? 0) + Int64(pause / 1000)
   }
 
@@ -96,7 +100,7 @@ final class Shadow: Sendable {
     var status: JSONObject = [
       "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
       "events": 0, "skipped": .integer(Int64(state.skipped)), "subjects": 0, "outcomes": ["equal": 0, "changed": 0],
-      "behind_s": behind, "run_times": state.times.json(besides: services.status.catalog), "decisions": [],
+      "behind_s": behind, "run_times": state.times.json(besides: live()), "decisions": [],
       "examples": [],
     ]
     for member in state.found { status[member.name] = member.value }
@@ -120,7 +124,7 @@ final class Shadow: Sendable {
       if let copy { try follow(from: copy.folder, after: last) }
     } catch {
       condition.signal { state.error = "\(error)" }
-      services.context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
+      context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
     }
     // The next shadow's copy has the same folder, so this one is removed before the end is announced.
     copy = nil
@@ -135,12 +139,12 @@ final class Shadow: Sendable {
     let catalog = try CatalogBuilder.build(
       rules.rules, configuration: rules.configuration, previous: nil, worker: lua, now: since)
     let world = try ShadowWorld(
-      rules: catalog, on: share, lua: lua, base: base, configuration: services.context.configuration)
+      rules: catalog, on: share, lua: lua, base: base, configuration: context.configuration)
     condition.signal { state.times = state.times.of(catalog) }
     var waiting: [JournalEntry] = []
     var (earlier, reported) = (0, UInt64(0))
     var (mustErase, erased) = (false, EngineClock.monotonic)
-    let clock = services.context.clock
+    let clock = context.clock
     while !isStopping {
       condition.locked { state.looked = EngineClock.monotonic }
       let ready = waiting.prefix(earlier)
@@ -153,7 +157,7 @@ final class Shadow: Sendable {
       } else {
         try world.play(Array(ready), before: Array(waiting.dropFirst(ready.count)))
         let behind = clock.isManual ? nil : ready.last.map { clock.now.microseconds - $0.at.microseconds }
-        // To add up what was found takes longer the more subjects there are.
+        // Adding up the findings takes longer the more subjects there are.
         let now = EngineClock.monotonic
         let isDue = waiting.count == ready.count || now >= reported + Self.reportPeriod
         let found = isDue ? world.found : nil
@@ -182,51 +186,5 @@ final class Shadow: Sendable {
       return found.count < Self.mostEntries
     }
     return found
-  }
-}
-
-/// Shadows: rules that see live events beside the live rules, and change nothing.
-extension RulesLoader {
-  /// Begins a shadow.
-  func startShadow(_ params: ShadowStartParams) throws(RequestError) -> JSONValue {
-    guard let journal = services.journal else {
-      throw RequestError(
-        .unavailable, "a shadow follows the journal, which is off (journal.keep), or the store is in memory")
-    }
-    guard services.shadow.withLock({ $0 == nil }) else {
-      throw RequestError(.reloadFailed, "a shadow runs: 'rulectl shadow stop' ends it")
-    }
-    var source = try UploadedRules.source(params.rules)
-    if let plugins = params.plugins {
-      if let unknown = plugins.first(where: { name in !source.plugins.contains { $0.name == name } }) {
-        throw .invalidParams(path: "params.plugins", "the rules have no plugin '\(unknown)'")
-      }
-      source = catalog.source.taking(plugins, from: source)
-    }
-    let next: Catalog
-    do throws(ReloadError) {
-      next = try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, at: services.context.clock.now)
-    } catch { throw error.requestError }
-    do throws(StoreError) {
-      let shadow = try Shadow(.init(next, from: .rollout), percent: params.percent, journal, services)
-      services.shadow.withLock { $0 = shadow }
-      services.context.log.write(LogLine(.info, "revision \(next.revision) sees live events as a shadow"))
-      return shadow.status
-    } catch { throw RequestError(.unavailable, "the shadow can't begin: \(error)") }
-  }
-
-  /// The shadow that runs.
-  func runningShadow() throws(RequestError) -> Shadow {
-    guard let shadow = services.shadow.withLock({ $0 }) else { throw RequestError(.notFound, "no shadow runs") }
-    return shadow
-  }
-
-  /// Ends the shadow; the answer is what it found.
-  func stopShadow() throws(RequestError) -> JSONValue {
-    let shadow = try runningShadow()
-    shadow.stop()
-    services.shadow.withLock { $0 = nil }
-    return shadow.status
   }
 }

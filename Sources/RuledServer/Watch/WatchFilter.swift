@@ -70,7 +70,6 @@ struct WatchIndex {
   /// How many watches want subjects with a beginning of each length; that of length 0 is any subject's.
   private var prefixLengths = [Int](repeating: 0, count: Limits.subjectBytes + 1)
 
-  /// Adds a watch.
   mutating func insert(_ watch: Watch) {
     let keys = watch.filter.keys
     for key in keys { watches[key, default: [:]][watch.number] = watch }

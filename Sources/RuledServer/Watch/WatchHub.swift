@@ -30,8 +30,6 @@ final class WatchHub: Sendable {
     var filterBytes = 0
   }
 
-  /// How many bytes of changes are held at most; as a rule `Limits.watchHistory` is reached first.
-  private static let byteLimit = 128 << 20
   /// How many chunks `read` returns at most.
   private static let pageChunks = 64
 
@@ -47,10 +45,16 @@ final class WatchHub: Sendable {
   /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
 
-  /// Continues from the sequence that the store holds.
+  /// Continues from the sequence that the store holds, with changes that lead to it.
   ///
   /// To be called before anything is published.
-  func begin(after sequence: UInt64) { state.withLock { $0.last = sequence } }
+  func begin(after sequence: UInt64, _ past: [Chunk] = []) {
+    state.withLock { state in
+      state.last = sequence
+      state.chunks = past
+      state.bytes = past.reduce(0) { $0 + $1.log.bytes.capacity }
+    }
+  }
 
   /// The number of the next watch.
   func nextNumber() -> Int64 { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -100,7 +104,8 @@ final class WatchHub: Sendable {
   private func evict(_ state: inout State) {
     let oldest = Self.oldest(state)
     while state.head < state.chunks.count,
-      state.chunks[state.head].end <= oldest || (state.bytes > Self.byteLimit && state.head + 1 < state.chunks.count)
+      state.chunks[state.head].end <= oldest
+        || (state.bytes > Limits.watchHistoryBytes && state.head + 1 < state.chunks.count)
     {
       let log = state.chunks[state.head].log
       state.bytes -= log.bytes.capacity

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledWire
 
@@ -25,7 +26,6 @@ enum WatchNews {
   }
 }
 
-/// A connection with watches.
 protocol WatchReceiver: AnyObject {
   /// Whether it takes another piece of news now.
   var hasRoom: Bool { get }
@@ -41,7 +41,6 @@ protocol WatchReceiver: AnyObject {
 final class Watch {
   /// Its number in the daemon.
   let number: Int64
-  /// What it wants.
   let filter: WatchFilter
   fileprivate let client: WatchTable.Client
   /// The sequence of the last change that it got, or had no use for.
@@ -149,11 +148,11 @@ final class WatchTable {
       try refuse("a connection may have \(Limits.connectionWatches) watches at most")
     }
     if client.filterBytes + filter.bytes > Limits.connectionFilterBytes {
-      try refuse("what the watches of a connection name may take \(Limits.connectionFilterBytes) bytes at most")
+      try refuse("the names in the watches of a connection may take \(Limits.connectionFilterBytes) bytes at most")
     }
     if !hub.addWatch(bytes: filter.bytes) {
       try refuse(
-        "there may be \(Limits.watches) watches on all connections, and what they name may take \(Limits.filterBytes) bytes"
+        "there may be \(Limits.watches) watches on all connections, and their names may take \(Limits.filterBytes) bytes"
       )
     }
   }

@@ -2,7 +2,6 @@ import RuledCore
 
 /// One worker's durable replies that wait for the cascades of their events.
 struct AwaitedReplies {
-  /// A reply.
   typealias Reply = (target: ReplyTarget, bytes: [UInt8])
 
   private struct Client: Hashable {
@@ -19,7 +18,6 @@ struct AwaitedReplies {
   private var bytes: [Client: Int] = [:]
   private var total = 0
 
-  /// Whether none waits.
   var isEmpty: Bool { replies.isEmpty }
 
   /// The keys of the cascades that are waited for.

@@ -1,4 +1,5 @@
 import RuledEngine
+import RuledIO
 
 /// A worker that sleeps and whose part another worker's thread takes for a moment: waking a thread takes longer than most requests.
 ///
@@ -13,10 +14,10 @@ struct BorrowedWorker: ~Copyable {
     worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
   }
 
-  /// Commits what the requests wrote and sends what leaves; wakes the worker if that leaves it something to do.
+  /// Commits the writes of the requests and sends the replies; wakes the worker if that leaves it something to do.
   func flush() {
     worker.flush()
-    if worker.inbox.hasWork { worker.services.workers[worker.index].send(.perform { _ in }) }
+    if worker.inbox.hasWork { worker.services.workers[worker.index].send(.wake {}) }
   }
 }
 
@@ -29,7 +30,6 @@ final class BorrowableWorker: Sendable {
   /// Allows borrowing, from the loop's next wait on.
   func allow(_ worker: Worker) { lock.withLock { self.worker = worker } }
 
-  /// Forbids borrowing.
   func forbid() { lock.withLock { worker = nil } }
 
   /// Passes the worker to `body` if it sleeps and nothing waits for it; false otherwise.
@@ -49,7 +49,7 @@ extension Worker {
   /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; otherwise sends them to it.
   func executeOrSend(_ bundle: RequestBundle, to owner: Int) {
     let messages = services.workers[index].collect {
-      let isDone = services.borrowable[owner].borrow { owner in
+      let isDone = borrowable[owner].borrow { owner in
         owner.executeRequests(in: bundle, for: self)
         owner.flush()
       }

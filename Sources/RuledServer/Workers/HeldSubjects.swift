@@ -14,7 +14,6 @@ struct HeldSubjects {
 
   private var holds: [[UInt8]: Hold] = [:]
 
-  /// Whether there are none.
   var isEmpty: Bool { holds.isEmpty }
 
   /// How many there are, those that are due included.
@@ -50,6 +49,5 @@ struct HeldSubjects {
   /// Removes those that are due.
   mutating func removeDue() { holds = holds.filter { $0.value.until != nil } }
 
-  /// Removes all.
   mutating func removeAll() { holds.removeAll() }
 }

@@ -49,7 +49,7 @@ extension MessageInbox {
 
   /// How many commit batches may be in flight while messages join another.
   private static let batchLimit = 16
-  /// From how many bytes on a commit batch takes no more messages.
+  /// A commit batch of this many bytes takes no more messages.
   private static let batchBytes = 4 << 20
 
   private func apply(_ entry: Entry) {

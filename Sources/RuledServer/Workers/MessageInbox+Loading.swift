@@ -223,13 +223,10 @@ struct MessageQueue {
   private var entries: [MessageInbox.Entry] = []
   private var head = 0
 
-  /// The number of messages.
   var count: Int { entries.count - head }
 
-  /// Adds the last message.
   mutating func append(_ entry: MessageInbox.Entry) { entries.append(entry) }
 
-  /// Removes the first message.
   mutating func popFirst() -> MessageInbox.Entry? {
     guard head < entries.count else { return nil }
     let entry = entries[head]
@@ -241,7 +238,6 @@ struct MessageQueue {
     return entry
   }
 
-  /// Removes all messages.
   mutating func removeAll() {
     entries.removeAll()
     head = 0

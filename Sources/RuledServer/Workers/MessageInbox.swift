@@ -118,7 +118,6 @@ final class MessageInbox {
 
   // MARK: Adding
 
-  /// Adds committed messages.
   func add(_ messages: [CommitBatch.Message]) {
     let isCrowded = waiting.values.contains { $0.sender.waiting > settings.expressLimit }
     for message in messages {
@@ -207,6 +206,6 @@ final class MessageInbox {
   func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
-    services.context.log.write(LogLine(level, message, subjectHash: subject.map { OutboxService.hash($0) }))
+    services.context.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
   }
 }

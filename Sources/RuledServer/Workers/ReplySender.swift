@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Sends replies of one worker to where their requests came from: a connection of this worker, another worker's, a request batch, or HTTP.
@@ -29,7 +30,7 @@ final class ReplySender {
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func send(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
-    case .http: services.http.withLock { $0 }?.receive(bytes, for: target)
+    case .http: services.web.withLock { $0 }?.receive(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
     case .worker(worker): batches.add(bytes, to: target)
     case .worker(let other): bundles[other].append(bytes, to: target, pool: pool)
@@ -46,7 +47,7 @@ final class ReplySender {
   /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
   func sendError(_ error: RequestError, id: ByteView?, to target: ReplyTarget) {
     services.figures[worker].noteRefusal(error.code)
-    Self.writeError(error, id: id, isAlone: target.batch == 0, to: buffer)
+    ReplyWriter.error(error, id: id, isAlone: target.batch == 0, replacing: buffer)
     send(buffer.bytes, to: target)
   }
 
@@ -65,7 +66,7 @@ final class ReplySender {
   /// Sends an error about a line that is no request, and so is not counted as one in flight.
   func sendError(_ error: RequestError, id: ByteView? = nil, on connection: Connection) {
     services.figures[worker].noteRefusal(error.code)
-    Self.writeError(error, id: id, isAlone: true, to: buffer)
+    ReplyWriter.error(error, id: id, isAlone: true, replacing: buffer)
     connection.send(buffer.bytes)
   }
 
@@ -81,30 +82,5 @@ final class ReplySender {
       bundles[index] = ReplyBundle()
       services.workers[index].send(.replies(bundle))
     }
-  }
-
-  /// Replaces the contents of `buffer` by the reply to a request that is refused with `error`: nothing for a notification.
-  ///
-  /// A text that is no request gets what is wrong with it instead.
-  static func writeRefusal(
-    of text: [UInt8], _ error: RequestError, isAlone: Bool, parser: RequestParser, to buffer: ByteBuffer
-  ) {
-    buffer.removeAll()
-    text.withView { text in
-      switch parser.parse(text) {
-      case .single(.request(let request)):
-        if let id = request.id { writeError(error, id: id, isAlone: isAlone, to: buffer) }
-      case .single(.invalid(let id, let problem)): writeError(problem, id: id, isAlone: isAlone, to: buffer)
-      case .invalid(let problem): writeError(problem, id: nil, isAlone: isAlone, to: buffer)
-      case .batch: writeError(error, id: nil, isAlone: isAlone, to: buffer)
-      }
-    }
-  }
-
-  /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
-  static func writeError(_ error: RequestError, id: ByteView?, isAlone: Bool, to buffer: ByteBuffer) {
-    buffer.removeAll()
-    ReplyWriter.error(error, id: id, to: buffer)
-    if isAlone { ReplyWriter.endLine(to: buffer) }
   }
 }

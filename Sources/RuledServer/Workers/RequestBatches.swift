@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledWire
 
@@ -40,7 +41,7 @@ final class PendingRequestBatch {
         elements.append(.request(Self.text(of: request), owner: router.owner(of: request)))
         replies.append([])
       case .invalid(let id, let error):
-        ReplySender.writeError(error, id: id, isAlone: false, to: buffer)
+        ReplyWriter.error(error, id: id, isAlone: false, replacing: buffer)
         elements.append(.done)
         replies.append(Array(buffer.bytes))
       }
@@ -83,7 +84,7 @@ final class PendingRequestBatch {
     case wait
   }
 
-  /// Passes requests to `body`, for up to `RequestBatches.shareTime` and up to `Limits.batchShare` of them.
+  /// Passes requests to `body`, for up to `RequestBatches.shareTime` and up to `Limits.requestsPerTurn` of them.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
   /// worker, requests beyond a share, so that it is not flooded.
@@ -97,10 +98,10 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner != owner { return .wait }
-      guard count < Limits.batchShare, EventLoop.nanoseconds - start < RequestBatches.shareTime else {
+      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.shareTime else {
         return requestOwner == worker || pending == 0 ? .share : .wait
       }
-      if requestOwner != worker, pending >= Limits.batchShare { return .wait }
+      if requestOwner != worker, pending >= Limits.requestsPerTurn { return .wait }
       elements[index] = .done
       next += 1
       owner = requestOwner
@@ -111,7 +112,6 @@ final class PendingRequestBatch {
     return .wait
   }
 
-  /// Stores a reply.
   fileprivate func add(_ reply: ByteView, at index: Int) {
     replies[index] = Array(reply)
     replyBytes += reply.count
@@ -153,7 +153,6 @@ final class RequestBatches {
     self.table = table
   }
 
-  /// Whether there is none.
   var isEmpty: Bool { batches.isEmpty }
 
   /// Begins to execute a batch on the worker that has its connection.

@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Takes the lines of one worker's connections, and decides for each request which worker executes it: the one that owns its subject.
@@ -64,7 +65,7 @@ final class Router: ConnectionHandler {
   }
 
   func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
-    if let server = services.http.withLock({ $0 }) { return server.adopt(descriptor, at: place) }
+    if let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: place) }
     place?.release()
     SystemCalls.close(descriptor)
   }
@@ -142,13 +143,9 @@ final class Router: ConnectionHandler {
         .forbidden, "only root, the daemon's own user and the configured admins and couriers may call this method")
     default:
       guard !target.isAdmin else { return nil }
-      return Self.adminsOnly
+      return Administrators.refusal
     }
   }
-
-  /// The error for a method that takes an administrator.
-  static let adminsOnly = RequestError(
-    .forbidden, "only root, the daemon's own user and the configured admins may call this method")
 
   /// Whether the client of one of this worker's connections may lease effects though it is no administrator.
   private func isCourier(_ target: ReplyTarget) -> Bool {
@@ -199,31 +196,5 @@ extension LineFramer.SkipReason {
         .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
         details: [.init("retry_after_ms", 1000)])
     }
-  }
-}
-
-extension Services {
-  /// Why a request is refused at once; nil unless more are in flight than may be, or than everybody may have if it is not one for which some
-  /// are reserved.
-  func overload(isReserved: Bool) -> RequestError? {
-    let limit = context.configuration.limits.inFlight
-    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : sharedInFlight) else { return nil }
-    refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
-    return RequestError(
-      .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
-  }
-
-  /// Throws if another node may own the log by now, so that a read here may miss its commits.
-  func checkRead() throws(RequestError) { try membership?.checkRead() }
-
-  /// The worker that owns a subject.
-  func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
-
-  /// The worker that owns a subject.
-  func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
-
-  /// The worker that owns the subjects whose names have that hash.
-  func worker(forHash hash: UInt64) -> Int {
-    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
   }
 }

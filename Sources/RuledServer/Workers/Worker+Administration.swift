@@ -1,98 +1,11 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledLua
 import RuledWire
 
-/// The methods that show or erase, and those that only the control thread executes.
+/// The methods that show or erase.
 extension Worker {
-  /// Whether only the control thread can execute a method.
-  static func isForControl(_ method: Method) -> Bool {
-    switch method {
-    case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast,
-      .cluster, .clusterDrain, .clusterUndrain:
-      true
-    default: false
-    }
-  }
-
-  /// Leaves a request to the control thread, which replies to the target.
-  func sendToControl(_ request: RequestView, _ target: ReplyTarget) {
-    let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
-    do throws(RequestError) {
-      let task: ControlTask
-      switch request.method {
-      case .reload:
-        if let node = try ReloadParams(request).node ?? node(of: target),
-          node != services.membership?.node.identity.name
-        {
-          return services.reloads.request(.task(.folder(of: node), caller))
-        }
-        task = .reload
-      case .backup:
-        _ = try EmptyParams(request)
-        task = .backup
-      case .release:
-        _ = try EmptyParams(request)
-        task = .release
-      case .log: task = .log(try LogParams(request))
-      case .backtest: task = .backtest(try BacktestParams(request))
-      case .explainPast, .state: task = .past(try PastParams(request))
-      case .journal:
-        _ = try EmptyParams(request)
-        task = .journal
-      case .cluster, .clusterDrain, .clusterUndrain: task = .cluster(try ClusterParams(request))
-      case .retry: task = .retry(try ParkedSelection(request))
-      case .drop: task = .drop(try ParkedSelection(request))
-      default: task = .clock(try ClockParams(request))
-      }
-      _ = services.control.send(.task(task, caller))
-    } catch { replies.sendError(error, for: request, to: target) }
-  }
-
-  /// The node that has carried the connection of a request here; nil if the client connected here.
-  private func node(of target: ReplyTarget) -> String? {
-    target.receiver == .worker(index) ? table[ConnectionToken(raw: target.connection)]?.carried?.node : nil
-  }
-
-  /// Whether only the outbox's thread can execute a method.
-  static func isForOutbox(_ method: Method) -> Bool {
-    switch method {
-    case .effects, .effect, .resend, .dropEffects, .lease, .confirm: true
-    default: false
-    }
-  }
-
-  /// Leaves a request to the outbox's thread, which replies to the target.
-  func sendToOutbox(_ request: RequestView, _ target: ReplyTarget) {
-    do throws(RequestError) {
-      let task: OutboxTask
-      switch request.method {
-      case .effects: task = .list(try EffectsParams(request))
-      case .effect:
-        let selection = try EffectSelection(request)
-        if case .failed = selection { throw .invalidParams(path: "params.sink", "belongs to resend and drop_effects") }
-        task = .show(selection)
-      case .resend: task = .resend(try EffectSelection(request))
-      case .dropEffects: task = .drop(try EffectSelection(request))
-      case .lease:
-        task = .lease(try LeaseParams(request))
-        if case .worker(index) = target.receiver { leasers.insert(target.connection) }
-      default: task = .confirm(try ConfirmParams(request))
-      }
-      let caller = ControlCaller(id: request.id.map { Array($0) }, target: target)
-      guard services.outbox.mailbox.send(.task(task, caller)) else {
-        throw RequestError(.unavailable, "the daemon is shutting down")
-      }
-    } catch { replies.sendError(error, for: request, to: target) }
-  }
-
-  /// Answers the requests of a connection that wait for effects: its client has ended its side, and is probably gone.
-  func endWaits(of connection: UInt64) {
-    guard leasers.remove(connection) != nil else { return }
-    let index = index
-    services.outbox.mailbox.send(.perform { $0.endWaits(of: connection, at: .worker(index)) })
-  }
-
   /// Appends the result of a method that shows or erases.
   func administrate(_ request: RequestView, _ target: ReplyTarget, into bytes: ByteBuffer) throws(RequestError) {
     let context = services.context
@@ -127,7 +40,7 @@ extension Worker {
       services.status.rules().write(to: bytes)
     case .health:
       _ = try EmptyParams(request)
-      services.status.health(services, namesSubjects: target.isAdmin).write(to: bytes)
+      HealthReport(services, namesSubjects: target.isAdmin).json.write(to: bytes)
     case .samples:
       _ = try EmptyParams(request)
       services.load.json.write(to: bytes)

@@ -3,9 +3,9 @@ import RuledEngine
 import RuledJSON
 import RuledWire
 
-/// Committing, and what leaves once a commit is durable.
+/// Committing, and sending all that waits for a durable commit.
 extension Worker {
-  /// Commits what was written and sends what leaves for other workers.
+  /// Commits the tick's batch and sends the bundles for other workers.
   func flush() {
     updateFigures()
     while submit() {}
@@ -17,26 +17,26 @@ extension Worker {
     replies.forwardBundles()
   }
 
-  /// From how many bytes on what collected in a tick is submitted before its end.
+  /// A tick submits early once its batch has this many bytes.
   private static let fullBytes = 4 << 20
 
-  /// Submits what collected if that is much, so that no commit grows with the number of requests that come at once.
+  /// Submits the batch early if it is large, so that no commit grows with the number of requests that come at once.
   func submitIfFull() {
     guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
     let inFlight = services.inFlight.load(ordering: .relaxed)
-    services.report(services.commits.submit(takeSubmission(), of: index, inFlight: inFlight))
+    services.report(commits.submit(takeSubmission(), of: index, inFlight: inFlight))
   }
 
-  /// Submits what collected to the commit pipeline; false if there is nothing.
+  /// Submits the tick's batch to the commit pipeline; false if it is empty.
   private func submit() -> Bool {
     guard !submission.isEmpty else { return false }
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
     guard isFirst, isWorthSyncing(full) else {
-      services.report(services.commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
-    let (result, error) = services.commits.commit(full, of: index)
+    let (result, error) = commits.commit(full, of: index)
     services.report(error)
     if result == .durable { share(full) }
     complete(full, result)
@@ -44,7 +44,7 @@ extension Worker {
     return true
   }
 
-  /// Returns what collected, which is in flight from now on, and begins another submission.
+  /// Returns the submission, which is in flight from now on, and begins another one.
   private func takeSubmission() -> Submission {
     let full = submission
     _ = evaluator.takeBatch()
@@ -60,7 +60,7 @@ extension Worker {
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
   private func isWorthSyncing(_ submission: Submission) -> Bool {
-    !services.commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+    !commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
@@ -72,7 +72,7 @@ extension Worker {
       services.figures[index].noteCommit(of: done, at: EngineClock.monotonic)
       evaluator.complete(done.batch)
       let batch = done.batch
-      // before the replies, so that who has one finds its event counted
+      // before the replies, so that a client that has one finds its event counted
       services.context.parkedCounts.add(batch.parked)
       if batch.waitingTimers != 0 {
         services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
@@ -87,7 +87,7 @@ extension Worker {
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()
-      services.commits.resume(index)
+      commits.resume(index)
       evaluator.discardAll(from: done.batch)
       submission = Submission(evaluator.batch)
       for submission in refused {

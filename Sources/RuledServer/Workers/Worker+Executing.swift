@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledWire
 
 /// Executing requests: from their text to the reply, which joins the commit batch.
@@ -117,7 +118,7 @@ extension Worker {
     input.explainsValues = view.explainsValues && target.isAdmin
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
-      // What it would do shows the state, and commits nothing.
+      // A dry run shows the state, and commits nothing.
       if input.isDryRun { try services.checkRead() }
       return nil
     }
@@ -143,60 +144,17 @@ extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.perform { $0.timers.hold(timer, after: error) })
+      _ = services.control.send(.holdTimer(timer, after: error))
     }
     evaluator.batch.awaited.append(cascade)
   }
 
-  /// Tries a parked event again; nil when it is no longer parked.
-  func retry(_ key: ParkedKey) -> Result<RetryResult?, RequestError> {
-    do throws(RequestError) { return .success(try evaluator.retry(key)) } catch { return .failure(error) }
-  }
-
-  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: what is under way has to be durable.
+  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: events under way have to be durable.
   func retryParked(of plugins: Set<String>) {
     let (services, index, before) = (services, index, services.context.nextSequence())
     evaluator.batch.awaited.append(
       Cascade {
-        _ = services.workers[index].send(.perform { $0.inbox.retryParked(of: plugins, before: before) })
+        _ = services.workers[index].send(.retryStored(plugins: plugins, before: before))
       })
-  }
-
-  /// Drops a parked event; false when it is no longer parked.
-  func drop(_ key: ParkedKey) -> Result<Bool, RequestError> {
-    do throws(RequestError) { return .success(try evaluator.drop(key)) } catch { return .failure(error) }
-  }
-
-  /// Calls the sink handler of an effect's plugin.
-  func callSinkHandler(_ effect: [UInt8], of subject: [UInt8], plugin: String, sink: String) -> HandlerAnswer {
-    let evaluator = evaluator.deciding(for: subject)
-    guard evaluator.catalog.index(of: plugin) != nil else { return .absent }
-    let bytes = ByteBuffer(capacity: effect.count)
-    effect.withView { bytes.append($0) }
-    do throws(Failure) {
-      guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
-      return HandlerAnswer(answer)
-    } catch {
-      return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? ""))
-    }
-  }
-
-  /// Calls the handler of a host; the reason of a failure goes to the log, not to the client.
-  func callWebHandler(of host: String, _ request: ByteBuffer) -> HTTPResponse {
-    do throws(Failure) {
-      guard let results = try evaluator.handlers.web(host: host, request: request.bytes) else {
-        return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
-      }
-      if let response = HTTPResponse(webHandler: results[0]) { return response }
-      services.context.log.write(
-        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"),
-        limitedBy: "an answer of a web handler")
-    } catch {
-      services.context.log.write(
-        LogLine(
-          .error, "the web handler of '\(host)' failed: \(error.message)", plugin: error.plugin, rule: error.rule),
-        limitedBy: "a failure of a web handler of \(error.plugin)")
-    }
-    return HTTPResponse(RequestError(.ruleFailed, "this page can't be shown"))
   }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledLua
 import RuledWire
 
@@ -19,11 +20,12 @@ import RuledWire
 final class Worker {
   let index: Int
   let services: Services
+  let commits: CommitPipeline
+  /// Lets each worker be borrowed while it sleeps, this one too.
+  let borrowable: [BorrowableWorker]
   let loop: EventLoop
   let evaluator: Evaluator
-  /// Its connections.
   let table: ConnectionTable
-  /// Sends replies.
   let replies: ReplySender
   /// The request batches of its connections.
   let batches: RequestBatches
@@ -61,10 +63,13 @@ final class Worker {
 
   /// A worker of `services` that has not begun to run.
   init(
-    index: Int, services: Services, catalog: Catalog, inbox settings: MessageInbox.Settings = .init()
+    index: Int, services: Services, commits: CommitPipeline, borrowable: [BorrowableWorker], catalog: Catalog,
+    inbox settings: MessageInbox.Settings = .init()
   ) throws(SystemError) {
     self.index = index
     self.services = services
+    self.commits = commits
+    self.borrowable = borrowable
     let loop = try EventLoop()
     self.loop = loop
     let configuration = services.context.configuration
@@ -95,14 +100,13 @@ final class Worker {
     }
     inboxTimer = try LoopTimer(on: loop) {}
     loop.atTickEnd(.work) { [unowned self] in tick() }
-    if services.workers.count > 1, !services.commits.isDurable {
+    if services.workers.count > 1, !commits.isDurable {
       loop.pollBeforeSleeping { [unowned self] in router.isExpectingRequests() }
     }
-    let borrowable = services.borrowable[index]
-    loop.holdDuringTicks(borrowable.lock)
-    borrowable.allow(self)
+    loop.holdDuringTicks(borrowable[index].lock)
+    borrowable[index].allow(self)
     loop.run()
-    borrowable.forbid()
+    borrowable[index].forbid()
     inboxTimer?.close()
     services.workers[index].close()
     table.close()
@@ -149,7 +153,18 @@ final class Worker {
     case .lost(let submission, let result): complete(submission, result)
     case .messages(let messages): inbox.add(messages)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
-    case .perform(let body): body(self)
+    case .evaluate(let body): body(evaluator)
+    case .fire(let timer, let cascade): fire(timer, cascade)
+    case .resumeMessages(let found): inbox.begin(found)
+    case .retryParked(let plugins): retryParked(of: plugins)
+    case .retryStored(let plugins, let before): inbox.retryParked(of: plugins, before: before)
+    case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
+    case .evict(let token): table[token]?.evict()
+    case .lookForEnd(let token, let then): if table[token] == nil { then() }
+    case .readChanges: watches.read()
+    case .wake(let body): body()
+    case .drain(let done): drain(then: done)
+    case .stop: loop.stop()
     }
   }
 
@@ -174,12 +189,12 @@ final class Worker {
   // MARK: Connections
 
   /// Takes over an accepted connection, which has a place; with `client`, another node has carried it here.
-  func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: CarriedClient? = nil) {
+  private func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: CarriedClient?) {
     do throws(SystemError) {
       let connection = try table.adopt(descriptor, at: place)
       if let client { connection.speakLines(for: client) }
       let (token, mailbox) = (connection.token, services.workers[index])
-      place.onEviction { _ = mailbox.send(.perform { $0.table[token]?.evict() }) }
+      place.onEviction { _ = mailbox.send(.evict(token)) }
     } catch {
       place.release()
       services.context.log.write(
@@ -190,7 +205,7 @@ final class Worker {
   /// Answers every line that was received whole, closes the connections, and calls `done` once all of it is committed and sent.
   ///
   /// Messages remain in the store for the next start, except for those that a client waits for: these are applied for a while.
-  func drain(then done: @escaping () -> Void) {
+  private func drain(then done: @escaping () -> Void) {
     table.drain()
     inbox.end()
     waitUntilIdle(then: done)
@@ -207,32 +222,4 @@ final class Worker {
       done()
     }
   }
-}
-
-/// What another thread asks of a worker.
-enum WorkerMessage: Sendable {
-  /// Execute a request about one of your subjects.
-  case request(ForwardedRequest)
-  /// Execute requests about your subjects, which came over my connections.
-  case requests(RequestBundle)
-  /// Send these replies to your connections.
-  case replies(ReplyBundle)
-  /// These submissions are durable, in this order: some are yours, and some hold replies for your connections.
-  case durable([DurableSubmission])
-  /// A submission of yours is lost, or it is not known whether it is.
-  case lost(Submission, CommitResult)
-  /// Apply messages to your subjects.
-  case messages([CommitBatch.Message])
-  /// The cascade that a reply waits for has ended, or can't be waited for any longer.
-  case cascadeEnded(UInt64, isWhole: Bool)
-  /// Run a closure on your thread.
-  case perform(@Sendable (Worker) -> Void)
-}
-
-/// A durable submission, which nobody changes any more.
-struct DurableSubmission: Sendable {
-  /// The worker that submitted it.
-  let worker: Int
-  /// The submission.
-  let submission: Submission
 }

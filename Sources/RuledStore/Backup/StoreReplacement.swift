@@ -11,9 +11,9 @@ package struct StoreReplacement {
   private let path: String
 
   private static let unfinished = "replacement.unfinished"
-  /// What has this name is complete, and the old store is to be removed.
+  /// A folder of this name is complete, and the old store is to be removed.
   private static let complete = "replacement"
-  /// What has this name is complete, and the old store is gone.
+  /// A folder of this name is complete, and the old store is gone.
   private static let alone = "replacement.alone"
 
   /// A replacement of the store in the folder `path`, of which nothing is written yet; no store may be open there until `commit` has returned.

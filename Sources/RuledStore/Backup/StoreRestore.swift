@@ -3,9 +3,7 @@ import RuledCore
 
 /// Makes a store of a backup, in a folder that is empty or not there.
 package struct StoreRestore {
-  /// What was restored.
   package struct Report: Sendable {
-    /// The backup.
     package let backup: String
     /// How many files it has.
     package let files: Int

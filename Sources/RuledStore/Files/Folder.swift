@@ -1,5 +1,4 @@
 import Glibc
-import RuledCore
 
 /// Folders in the file system.
 package enum Folder {
@@ -17,7 +16,6 @@ package enum Folder {
     throw StoreError.system("the folder \(path) can't be made", reason)
   }
 
-  /// The parent of `path`.
   private static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -39,7 +37,7 @@ package enum Folder {
 
   /// How many bytes the files in the folder `path` and the folders in it take, but for one of its folders.
   ///
-  /// What can't be read, or is removed meanwhile, counts as nothing.
+  /// A file that can't be read, or is removed meanwhile, counts as nothing.
   static func diskBytes(_ path: String, without other: String = "") -> Int {
     guard let names = try? names(path) else { return 0 }
     var bytes = 0
@@ -58,73 +56,5 @@ package enum Folder {
     guard descriptor >= 0 else { throw StoreError.system("the folder \(path) can't be opened", errno) }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw StoreError.system("the folder \(path) can't be synced", errno) }
-  }
-}
-
-/// Keeps a second store out of a folder, with a message that names the process that has it open.
-///
-/// The error of RocksDB's own lock names neither the holder nor what to do. This one is an `flock`: it ends with the process however that ends, and also
-/// excludes a second store in the same process.
-final class FolderLock: Sendable {
-  /// The lock's file in the folder.
-  static let name = "ruled.lock"
-
-  private let descriptor: Int32
-
-  /// Takes the lock of the folder, which must exist; throws `in_use` when another holds it.
-  init(folder: String) throws(StoreError) {
-    let path = "\(folder)/\(Self.name)"
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError.system("the store at \(folder) can't be opened", errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      let reason = errno
-      let holder = Self.holder(descriptor)
-      Glibc.close(descriptor)
-      guard reason == EWOULDBLOCK else { throw StoreError.system("the store at \(folder) can't be locked", reason) }
-      throw StoreError(
-        .inUse, "\(folder) is in use by another ruled (pid \(holder)); stop that one or give this one another store")
-    }
-    self.descriptor = descriptor
-    let text = "\(getpid())\n"
-    let written = text.utf8CString.withUnsafeBytes { bytes -> Int in
-      ftruncate(descriptor, 0) == 0 ? pwrite(descriptor, bytes.baseAddress, bytes.count - 1, 0) : -1
-    }
-    guard written > 0 else {
-      let reason = errno
-      Glibc.close(descriptor)
-      throw StoreError.system("the store at \(folder) can't be locked", reason)
-    }
-  }
-
-  deinit { Glibc.close(descriptor) }
-
-  private static func holder(_ descriptor: Int32) -> String {
-    withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
-      let length = pread(descriptor, room.baseAddress, room.count, 0)
-      let digits = room.prefix(max(length, 0)).prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-      return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
-    }
-  }
-}
-
-/// Finds folders that belong to the running program: under the prefix that it is installed in, or in the source tree that it was built in.
-package enum ProgramFolder {
-  /// How many folders above the program are searched.
-  private static let searched = 5
-
-  /// The folder `installed`, such as `share/doc/ruled/docs`, or in a source tree `inSources`, that has a readable file `file`; nil if there is
-  /// none.
-  package static func find(installed: String, inSources: String, with file: String) -> String? {
-    guard let resolved = realpath("/proc/self/exe", nil) else { return nil }
-    defer { free(resolved) }
-    var parts = String(cString: resolved).split(separator: "/").dropLast()
-    for _ in 0..<searched {
-      let isBuild = parts.last == ".build"
-      parts = parts.dropLast()
-      let root = parts.map { "/" + $0 }.joined()
-      let candidates = ["\(root)/\(installed)"] + (isBuild ? ["\(root)/\(inSources)"] : [])
-      if let found = candidates.first(where: { access("\($0)/\(file)", R_OK) == 0 }) { return found }
-    }
-    return nil
   }
 }

@@ -10,7 +10,7 @@ package enum FolderOwner {
   ) throws(StoreError) -> Result {
     let result: Result
     do throws(StoreError) { result = try body() } catch {
-      // What failed first is what the caller needs to know.
+      // The caller needs to know the first failure.
       try? give(path)
       throw error
     }

@@ -12,7 +12,6 @@ package enum ParsedKey {
   case outcomeIndex(subject: ByteView, hash: UInt64)
   /// What a plugin did once.
   case once(subject: ByteView, plugin: ByteView, key: ByteView)
-  /// A timer.
   case timer(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A timer by when it is due, in microseconds since 1970.
   case timerIndex(
@@ -21,9 +20,7 @@ package enum ParsedKey {
   case message(subject: ByteView, sequence: UInt64)
   /// An effect that has not been delivered.
   case effect(subject: ByteView, sequence: UInt64)
-  /// A parked event.
   case parked(subject: ByteView, sequence: UInt64)
-  /// A counter.
   case counter(name: ByteView, labels: ByteView)
   /// Something of the daemon's own.
   case daemon(name: ByteView)

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// The keys under which everything is stored; what belongs together has keys side by side.
+/// The keys under which everything is stored; values that belong together have keys side by side.
 ///
 /// A key begins with the letter of its kind. `0` is one zero byte, which ends a part; subjects, plugins, sources and ids
 /// have no control characters, so byte order is the order of the parts. Numbers are eight bytes, most significant first;
@@ -68,8 +68,8 @@ package enum StoreKey {
 
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
   ///
-  /// It begins with when the outcome expires, in seconds since 1970: what expires together is stored and dropped together, and outcomes are written in about
-  /// the order of their keys.
+  /// It begins with when the outcome expires, in seconds since 1970: outcomes that expire together are stored and dropped together, and outcomes are written
+  /// in about the order of their keys.
   package static func outcome(
     expiring seconds: UInt32, _ subject: some KeyPart, source: some KeyPart, id: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -288,7 +288,6 @@ extension ByteView: KeyPart {
   /// How many bytes there are.
   package var partCount: Int { count }
 
-  /// Appends the bytes.
   package func appendPart(to buffer: ByteBuffer) { buffer.append(self) }
 }
 
@@ -296,6 +295,5 @@ extension [UInt8]: KeyPart {
   /// How many bytes there are.
   package var partCount: Int { count }
 
-  /// Appends the bytes.
   package func appendPart(to buffer: ByteBuffer) { withView { buffer.append($0) } }
 }

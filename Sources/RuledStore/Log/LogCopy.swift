@@ -6,7 +6,7 @@ import RuledCore
 struct LogCopy {
   /// The number of the last segment that the copied database has.
   let flushed: UInt64
-  /// The segments with commits that the database does not have, the earliest first, and where what was committed ends in each.
+  /// The segments with commits that the database does not have, the earliest first, and where the commits end in each.
   let segments: [(segment: Segment, end: Int)]
 
   /// The copy of what is committed in `log`, beside a database that has the segments up to `flushed`.

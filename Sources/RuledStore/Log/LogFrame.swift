@@ -26,7 +26,6 @@ enum LogFrame {
 
   private static let magic = UInt64(littleEndian: 0x676F_6C64_656C_7572)
 
-  /// What a frame is.
   enum Kind: UInt32 {
     /// A commit: its payload is `WriteRecords`.
     case commit = 0
@@ -59,7 +58,6 @@ enum LogFrame {
       base.storeBytes(of: sum.littleEndian, toByteOffset: LogFrame.fileHeader - 8, as: UInt64.self)
     }
 
-    /// A new header.
     init(number: UInt64, predecessor: UInt64, predecessorEnd: Int = 0, length: Int) {
       self.number = number
       self.predecessor = predecessor
@@ -111,9 +109,7 @@ enum LogFrame {
 
   /// A frame of a file.
   struct Frame {
-    /// What it is.
     let kind: Kind
-    /// Where it begins.
     let offset: Int
     /// How many bytes its payload has.
     let payload: Int

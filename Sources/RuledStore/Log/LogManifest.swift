@@ -32,7 +32,6 @@ final class LogManifest: Sendable {
     known = Mutex(contents)
   }
 
-  /// The contents.
   var contents: Contents { known.withLock { $0 } }
 
   /// Changes the contents, durably; after an error they are as before, and after a crash one or the other.

@@ -6,13 +6,11 @@ import RuledCore
 /// acknowledged or never synced. If a later frame says that the file was synced beyond that commit, they are damage. A file before it must be complete.
 /// Nothing is changed in these files: the header of the next one says where the last one ends.
 struct LogRecovery {
-  /// What was found.
   struct Result {
     /// The segments that may not be in the database, the earliest first.
     var segments: [Segment] = []
     /// The number of the last file with commits, or of the last that was flushed.
     var last: UInt64
-    /// Where that file ends.
     var end = 0
     /// What was left out at the end of the log, for the operator.
     var note: String?
@@ -63,7 +61,7 @@ struct LogRecovery {
       result.end = segment.committed
       result.segments += empty + [segment]
       empty.removeAll()
-      while result.segments.count > settings.heldAtStart { try flush(result.segments.removeFirst()) }
+      while result.segments.count > settings.segmentsAtStart { try flush(result.segments.removeFirst()) }
     }
     return result
   }
@@ -228,23 +226,5 @@ struct LogRecovery {
         try? files.remove(path)
       }
     }
-  }
-}
-
-/// Damage of the log: bytes or files that were durable and are not what was written.
-struct LogDamage {
-  /// The file.
-  let file: String
-  /// Where in the file.
-  let offset: Int
-  /// What is wrong, and what is lost by it.
-  let what: String
-
-  /// The error that stops a start, with a way on.
-  var error: StoreError {
-    StoreError(
-      .corrupt,
-      "\(file) is damaged at byte \(offset): \(what). Nothing was changed. Restore a backup, or run ruled --salvage with the same "
-        + "--store: it keeps a copy, saves what is whole and lists the subjects concerned")
   }
 }

@@ -99,8 +99,16 @@ package struct LogSalvage {
 
   // MARK: The copy
 
+  /// What the name of a copy begins with.
+  private static let prefix = "salvaged-"
+
+  /// Removes the copies in a store's folder.
+  package static func removeCopies(of path: String) throws(StoreError) {
+    for name in try Folder.names(path) where name.hasPrefix(prefix) { try BackupFiles.remove("\(path)/\(name)") }
+  }
+
   private mutating func keepCopy(_ now: Timestamp) throws(StoreError) {
-    let copy = "\(path)/salvaged-\(now.rfc3339.filter { $0.isNumber || $0 == "T" })"
+    let copy = "\(path)/\(Self.prefix)\(now.rfc3339.filter { $0.isNumber || $0 == "T" })"
     try files.createFolder(copy)
     report.copy = copy
     if files.exists("\(path)/\(LogManifest.name)") {

@@ -45,8 +45,8 @@ extension RedoLog {
   ///
   /// Called under `syncing`; the state goes from `failed` to `suspended`.
   ///
-  /// The other segment's header says that the failed one ends where it was durable; what is committed beyond that begins the other one.
-  /// When it fails it is not known whether the next start will find what was appended and not committed.
+  /// The other segment's header says that the failed one ends where it was durable; commits beyond that begin the other one.
+  /// After a failure it is not known whether the next start will find the uncommitted frames.
   private func replaceFile(after reason: StoreError) throws(StoreError) {
     // A new file beside what else was removed would make no store.
     if reason.code == .removed { throw reason }

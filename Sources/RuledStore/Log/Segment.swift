@@ -1,7 +1,5 @@
-import CLinux
 import Glibc
 import RuledCore
-import Synchronization
 
 /// One file of the redo log, with all of it in memory and an index of its committed writes.
 ///
@@ -19,7 +17,6 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   var hasZeros = false
   /// How many bytes its file has: as many as there is room for, unless the file is a copy that a backup made.
   var fileBytes: Int
-  /// The first byte.
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
   private let pool: SegmentMemoryPool?
@@ -193,75 +190,4 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     }
     return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
   }
-}
-
-/// The memory of one segment and of its index.
-final class SegmentMemory: Sendable {
-  /// The first byte.
-  nonisolated(unsafe) let base: UnsafeMutableRawPointer
-  /// The slots of the index, free ones when it is new.
-  nonisolated(unsafe) let slots: UnsafeMutableBufferPointer<SegmentIndex.Slot>
-  /// How many bytes have room.
-  let capacity: Int
-
-  /// Memory for `capacity` bytes, whole pages, and an index of `count` slots; the kernel gives pages of both when they are touched.
-  init(capacity: Int, slots count: Int) throws(StoreError) {
-    guard let table = SegmentIndex.table(count) else { throw Self.missing }
-    guard let memory = mmap(nil, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
-      memory != MAP_FAILED
-    else {
-      free(table.baseAddress)
-      throw Self.missing
-    }
-    base = memory
-    slots = table
-    self.capacity = capacity
-  }
-
-  private static var missing: StoreError {
-    StoreError.system("there is no memory for the store's log; raise the limit on it (ulimit -v, MemoryMax=)", errno)
-  }
-
-  deinit {
-    munmap(base, capacity)
-    free(slots.baseAddress)
-  }
-
-  /// Frees all slots of the index.
-  func clear() { slots.update(repeating: SegmentIndex.Slot(offset: 0, hash: 0, subject: 0, kind: 0)) }
-
-  /// Releases the pages of the segment behind `offset`.
-  func release(from offset: Int) {
-    let page = (offset + LogFrame.block - 1) & ~(LogFrame.block - 1)
-    if page < capacity { madvise(base + page, capacity - page, MADV_DONTNEED) }
-  }
-}
-
-/// Memory of segments that are gone, for those to come: memory that was touched before costs no page faults.
-final class SegmentMemoryPool: Sendable {
-  private static let mostSpare = 2
-
-  private let settings: LogSettings
-  private let spare = Mutex<[SegmentMemory]>([])
-
-  /// A pool of memory for segments of the usual size.
-  init(_ settings: LogSettings) { self.settings = settings }
-
-  /// Memory for `capacity` bytes, used before or new.
-  func take(_ capacity: Int) throws(StoreError) -> SegmentMemory {
-    guard capacity == settings.segmentBytes, let memory = spare.withLock({ $0.popLast() }) else {
-      return try SegmentMemory(capacity: capacity, slots: settings.indexSlots)
-    }
-    memory.clear()
-    return memory
-  }
-
-  /// Keeps memory for later, if it is of the usual size.
-  func recycle(_ memory: SegmentMemory) {
-    guard memory.capacity == settings.segmentBytes else { return }
-    spare.withLock { if $0.count < Self.mostSpare { $0.append(memory) } }
-  }
-
-  /// Releases what it keeps.
-  func removeAll() { spare.withLock { $0.removeAll() } }
 }

@@ -2,7 +2,7 @@ import RuledCore
 
 /// The segments of the log: the active one and the sealed ones, which wait for the flush thread.
 ///
-/// Readers ask them all, the latest first. `index` guards the list and what of each segment is committed, which only changes while its changer holds
+/// Readers ask them all, the latest first. `index` guards the list and the committed end of each segment, which only changes while its changer holds
 /// `LogTail` or `RedoLog.syncing` too. The lock on the log's end guards what there is to flush.
 final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what changes
   private let tail: LogTail
@@ -35,9 +35,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   enum Found {
     /// Nothing: the database knows.
     case absent
-    /// It was removed.
     case deleted
-    /// It has a value.
     case value
   }
 
@@ -65,7 +63,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { ([active] + sealed.reversed()).map { ($0, $0.writes(in: scope)) } }
   }
 
-  /// The segments, the earliest first, and where what is committed ends in each.
+  /// The segments, the earliest first, and where the commits end in each.
   var committed: [(segment: Segment, end: Int)] {
     index.reading { (sealed + [active]).map { ($0, $0.committed) } }
   }

@@ -2,22 +2,6 @@ import Glibc
 import RuledCore
 import RuledThreads
 
-/// The sizes of the redo log.
-struct LogSettings: Sendable {
-  /// How many bytes a segment has room for, unless one commit needs more; whole blocks.
-  var segmentBytes = 64 << 20
-  /// How many sealed segments may wait to be flushed before commits wait for that, or fail while it fails.
-  var longestBacklog = 3
-  /// How many segments of an earlier process a start holds in memory at a time; it flushes the earliest ones beyond that.
-  var heldAtStart = 2
-
-  /// From how many bytes on a segment is busy enough to make writing zeros to the next one's file worthwhile.
-  var busyBytes: Int { segmentBytes / 16 }
-
-  /// How many slots the index of a segment has before it grows: a power of two.
-  var indexSlots: Int { max(1 << 6, segmentBytes >> 7) }
-}
-
 /// Makes the log's segments and their files, ahead of time where it can, and of files and memory that are no longer needed where there are any.
 ///
 /// A file joins the log when the manifest names it as the last; until then nothing in it is committed.
@@ -232,85 +216,4 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
       abandoned.removeAll()
     }
   }
-}
-
-/// A file of the redo log, written from front to back.
-///
-/// It gets its whole length when it is made: a sync then has only data to write, and a full disk shows before anything is written.
-final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before that by `SegmentMaker`
-  private let file: any StoreFile
-  private var written = 0
-  private var writtenBack = 0
-  /// How far zeros were written, from the second block on.
-  private var zeroed = LogFrame.block
-
-  /// How many bytes are written before the kernel is asked to begin writing them to the disk.
-  private static let dirtyBytes = 1 << 20
-  /// How many zeros one call writes: the page cache keeps them in one folio, all of which a write to any of it makes dirty.
-  private static let zerosAtOnce = 1 << 16
-
-  /// Makes the file `path` of `length` bytes.
-  ///
-  /// `recycled` is a file of that length which takes its place: a sync of what is written over has no metadata to write. Its name is durable before anything
-  /// else is written to it, so that no name ever holds the header of a later file.
-  init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
-    if let recycled {
-      try files.rename(recycled, to: path)
-      try files.syncFolder(SegmentFile.folder(of: path))
-      file = try files.open(path, .update)
-      return
-    }
-    file = try files.open(path, .create)
-    if !file.reserve(length) { try file.resize(to: length) }
-    try files.syncFolder(SegmentFile.folder(of: path))
-  }
-
-  private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
-
-  /// Its path.
-  var path: String { file.path }
-
-  /// Writes bytes at `offset`; the kernel has them when this returns.
-  func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
-    try file.write(bytes, at: offset)
-    written = offset + bytes.count
-  }
-
-  /// Whether `bytes` may be at `offset` after a write of them failed: what was there before can equal the part that was not written.
-  func mayHold(_ bytes: ByteView, at offset: Int) -> Bool {
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
-    defer { room.deallocate() }
-    do throws(StoreError) { try file.read(into: room, at: offset) } catch { return true }
-    return ByteOrder.equal(ByteView(room), bytes)
-  }
-
-  /// Writes zeros to the next part of a file without commits, up to `capacity`; true when that was the last part.
-  ///
-  /// The file system marks reserved blocks as unwritten, and each sync of what is written there has these marks to write too: it takes about twice as long.
-  /// The zeros stay in the page cache, so that a write of a part of a block need not read the rest.
-  func writeZeros(to capacity: Int) throws(StoreError) -> Bool {
-    let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.zerosAtOnce, alignment: LogFrame.block)
-    defer { zeros.deallocate() }
-    zeros.initializeMemory(as: UInt8.self, repeating: 0)
-    let begin = zeroed
-    while zeroed < min(begin + Self.dirtyBytes, capacity) {
-      let count = min(zeros.count, capacity - zeroed)
-      try file.write(ByteView(zeros).extracting(..<count), at: zeroed)
-      zeroed += count
-    }
-    file.beginWriteback(at: begin, count: zeroed - begin)
-    guard zeroed == capacity else { return false }
-    try sync()
-    return true
-  }
-
-  /// Asks the kernel to begin writing to the disk, once `dirtyBytes` have gathered, so that a later sync has little to wait for.
-  func beginWriteback() {
-    guard written - writtenBack >= Self.dirtyBytes else { return }
-    file.beginWriteback(at: writtenBack, count: written - writtenBack)
-    writtenBack = written
-  }
-
-  /// Returns once all that was written is on the disk.
-  func sync() throws(StoreError) { try file.sync() }
 }

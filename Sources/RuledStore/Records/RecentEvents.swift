@@ -13,7 +13,6 @@ package struct RecentEvents {
   /// How many events there are.
   package var count: Int { bytes.count / RecentEvent.byteCount }
 
-  /// The event at `index`.
   package subscript(index: Int) -> RecentEvent {
     precondition(index >= 0 && index < count)
     let offset = index * RecentEvent.byteCount
@@ -37,7 +36,6 @@ package struct RecentEvents {
     return nil
   }
 
-  /// Appends one event.
   package static func append(_ event: RecentEvent, to buffer: ByteBuffer) {
     buffer.append(bigEndian: event.hash)
     buffer.append(bigEndian: event.seconds)
@@ -58,41 +56,5 @@ package struct RecentEvent: Sendable, Equatable {
   package init(hash: UInt64, seconds: UInt32) {
     self.hash = hash
     self.seconds = seconds
-  }
-}
-
-/// Events of a subject that its record has no room for though their outcomes are remembered, as one value.
-///
-/// | bytes | what |
-/// | --- | --- |
-/// | 8 | when the last of them expires, in microseconds since 1970 |
-/// | … | the events, as `RecentEvents` reads them |
-package enum EarlierEvents {
-  /// How many there may be; those beyond have a key each.
-  package static let most = 128
-
-  /// Appends the value that holds `events` and expires at `seconds` since 1970.
-  package static func write(_ events: [RecentEvent], expiring seconds: UInt64, into buffer: ByteBuffer) {
-    buffer.append(bigEndian: seconds * 1_000_000)
-    for event in events { RecentEvents.append(event, to: buffer) }
-  }
-
-  /// The events in `value`.
-  package static func read(_ value: ByteView) -> RecentEvents {
-    RecentEvents(value.extracting(droppingFirst: StoredExpiry.byteCount))
-  }
-}
-
-/// Until when events are remembered that a subject's record does not list, in seconds since 1970; 0 means that there are none.
-package struct RememberedUntil: Equatable, Sendable {
-  /// The last one of its `EarlierEvents`.
-  package var earlier: UInt64
-  /// The last one that has a key of its own.
-  package var single: UInt64
-
-  /// Times.
-  package init(earlier: UInt64 = 0, single: UInt64 = 0) {
-    self.earlier = earlier
-    self.single = single
   }
 }

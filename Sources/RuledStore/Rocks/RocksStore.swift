@@ -30,7 +30,7 @@ package final class RocksStore: StateStore {
   /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks that have been read.
   ///
   /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and what to
-  /// do, when what was durable is gone.
+  /// do, when durable commits are gone.
   ///
   /// `journal` gets what the log holds for it before the log forgets it.
   package convenience init(
@@ -153,7 +153,7 @@ package final class RocksStore: StateStore {
 
   // MARK: Background
 
-  /// Seals what the log holds, so that it is flushed.
+  /// Seals the log's active segment, so that it is flushed.
   func seal() throws(StoreError) { try log.seal() }
 
   /// Does the next piece of the flush thread's work, if there is any, for a store without that thread.
@@ -178,7 +178,7 @@ package final class RocksStore: StateStore {
     }
   }
 
-  /// Commits go on meanwhile: the database's files are linked, and what the log holds at that moment is written from memory.
+  /// Commits go on meanwhile: the database's files are linked, and the log's contents at that moment are written from memory.
   package func checkpoint(to path: String) throws(StoreError) { _ = try snapshot(to: path) }
 
   /// The sequence of the last change, 0 when there was none.
@@ -227,7 +227,7 @@ package final class RocksStore: StateStore {
     try flusher.paused { () throws(StoreError) in try access.reopen() }
   }
 
-  /// Seals what the log holds and waits until all of it is in the journal and in the database.
+  /// Seals the log's active segment and waits until all segments are in the journal and in the database.
   package func flushAll() throws(StoreError) {
     try log.seal()
     try log.waitForFlush()
@@ -246,7 +246,7 @@ package final class RocksStore: StateStore {
     if let problem { throw problem }
   }
 
-  /// Releases the files at once, for a store that is removed next: what the log holds is not brought into the database.
+  /// Releases the files at once, for a store that is removed next: the log's contents are not brought into the database.
   package func abandon() { end() }
 
   /// Releases the files; the next opening recovers what the log holds.

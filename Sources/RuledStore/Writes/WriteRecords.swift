@@ -2,7 +2,6 @@ import RuledCore
 
 /// The bytes of writes, as the redo log has them too: for each a record of a tag and one or two strings, each with its length as varint32 before it.
 struct WriteRecords {
-  /// What a record does.
   enum Tag: UInt8 {
     case delete = 0x0
     case put = 0x1
@@ -10,7 +9,6 @@ struct WriteRecords {
     case journal = 0x2
   }
 
-  /// The first byte.
   private(set) var base: UnsafeMutableRawPointer
   /// How many bytes are in use.
   private(set) var used = 0

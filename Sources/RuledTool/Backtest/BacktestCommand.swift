@@ -1,12 +1,11 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledReplay
 internal import RuledReports
 
 /// `rulectl backtest`: what other rules would have made of past events.
-package enum BacktestCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum BacktestCommand: Command {
+  static let spec = CommandSpec(
     "backtest", "Plays past events through other rules, and says whom they change and how.",
     synopsis: [
       "DIR [--since 7d] [--until T] [--plugins a,b] [--subjects PREFIX] [--sample 10%]",
@@ -38,7 +37,7 @@ package enum BacktestCommand: Command {
       fit into memory are in TMPDIR until the end. Ctrl-C ends with the report of what was played until then.
 
       A CONDITION is \(FailCondition.grammar).
-      'changed' and 'failures' are shares of the events; 'effects' and 'instructions' are what the candidate has more, as
+      'changed' and 'failures' are fractions of the events; 'effects' and 'instructions' are what the candidate has more, as
       a share of the baseline's. The exit code is 1 when a condition holds, and 2 after an interrupt.
       """,
     examples: [
@@ -48,7 +47,7 @@ package enum BacktestCommand: Command {
     ])
 
   /// Plays the events on both sides and prints what differs.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
     let selection = try SubjectSelection(arguments)
     let source = try BacktestSource(arguments, environment)

@@ -1,8 +1,5 @@
 internal import Glibc
-internal import RuledCore
-internal import RuledEngine
 internal import RuledJournal
-internal import RuledLua
 internal import RuledReplay
 internal import RuledReports
 
@@ -12,7 +9,6 @@ final class BacktestRun {
   enum Events {
     /// From a file, to be played from empty states.
     case file(String)
-    /// From a journal.
     case journal(JournalBacktest)
   }
 
@@ -118,107 +114,5 @@ final class BacktestRun {
       played += 1
     }
     return true
-  }
-}
-
-/// Shows how far a backtest is, and notices that the user interrupts it.
-final class BacktestWatch {
-  private let interrupt = Interrupt()
-  private var progress: Progress
-  /// How many events were played when it was asked last.
-  private(set) var count = 0
-
-  /// A watch of a backtest that begins now.
-  init(_ environment: ToolEnvironment) { progress = Progress(environment) }
-
-  deinit { interrupt.end() }
-
-  /// Shows how many events were read or played; false once the user has interrupted.
-  func shouldContinue(share: Double?, count: Int) -> Bool {
-    self.count = count
-    progress.show(share: share, count: count, "event")
-    return !interrupt.hasCome
-  }
-
-  /// Clears the line.
-  func clear() { progress.clear() }
-}
-
-/// The rules of both sides of a backtest, to be loaded as often as worlds need them.
-struct BacktestRules: Sendable {
-  /// The rules of the one side.
-  let baseline: RulesSource
-  /// The rules of the other.
-  let candidate: RulesSource
-  /// The candidate's folder, as it was named.
-  let folder: String
-  /// What the daemon has configured for plugins, for both sides.
-  let configuration: [String: Configuration.Plugin]
-
-  /// The rules that the options name.
-  ///
-  /// - Parameters:
-  ///   - arguments: the command line.
-  ///   - live: the rules in force and their configuration; nil where no daemon and no store is at hand.
-  /// - Throws: `ToolError` for a folder that can't be read, `UsageError` for a plugin that is in neither folder.
-  init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
-    folder = arguments.operand(0) ?? "rules"
-    configuration = live?.configuration ?? [:]
-    if let live, !arguments.has("baseline") {
-      baseline = live.rules
-    } else {
-      baseline = try Self.source(RulesSelection(arguments.value("baseline") ?? "rules"))
-    }
-    let selection = try RulesSelection(folder)
-    let named = arguments.value("plugins")?.split(separator: ",").map(String.init)
-    let chosen = named ?? selection.plugins.map { $0.sorted() }
-    candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
-  }
-
-  /// Loads the rules of both sides; each world needs catalogs of its own.
-  ///
-  /// - Parameters:
-  ///   - worker: that of the thread whose worlds get them.
-  ///   - warmsUp: whether events are played before the range.
-  /// - Returns: the rules, or why they don't load.
-  func load(_ worker: LuaWorker, warmsUp: Bool) -> Result<Sides.Rules, RequestError> {
-    do throws(ToolError) {
-      return .success(
-        Sides.Rules(
-          baseline: try load(baseline, worker), warmUp: warmsUp ? try load(baseline, worker) : nil,
-          candidate: try load(candidate, worker)))
-    } catch { return .failure(RequestError(.unavailable, error.message)) }
-  }
-
-  /// The revision that rules have with the configuration.
-  func revision(of rules: RulesSource) throws(ToolError) -> String { try load(rules, LuaWorker()).revision }
-
-  private func load(_ source: RulesSource, _ worker: LuaWorker) throws(ToolError) -> Catalog {
-    do throws(ReloadError) {
-      return try CatalogBuilder.build(
-        source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw Self.error(error) }
-  }
-
-  /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
-  private static func replace(
-    _ chosen: [String]?, of old: RulesSource, by new: RulesSource, in folder: String
-  ) throws(UsageError) -> RulesSource {
-    guard let chosen else { return new }
-    let names = new.plugins.map(\.name)
-    for name in chosen where !names.contains(name) && !old.plugins.contains(where: { $0.name == name }) {
-      throw UsageError(
-        "'\(folder)' has no plugin '\(name)'"
-          + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
-    }
-    return old.taking(chosen, from: new)
-  }
-
-  private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {
-    do throws(ReloadError) { return try selection.read() } catch { throw Self.error(error) }
-  }
-
-  private static func error(_ error: ReloadError) -> ToolError {
-    ToolError("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
   }
 }

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledJournal
 internal import RuledReplay
 internal import RuledStore
@@ -110,70 +109,4 @@ extension SubjectSelection {
     }
     self.init(prefix: arguments.value("subjects") ?? "", percent: percent)
   }
-}
-
-/// Reads a file of events, one a line, as entries of a journal in which clients sent them.
-struct EventLines {
-  private let input: Input
-  private let name: String
-  private let document = TapeDocument()
-  private var line = 0
-  private var number: UInt64 = 0
-  private var time = Timestamp(microseconds: 0)
-
-  /// The events of a file; `-` is standard input.
-  init(_ path: String, _ environment: ToolEnvironment) throws(ToolError) {
-    input = try environment.open(path)
-    name = path == "-" ? "standard input" : path
-  }
-
-  /// How much of the file was read, from 0 to 1; nil when its size is not known.
-  var share: Double? { input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil } }
-
-  /// About how many events there are; 0 when the file's size is not known.
-  var estimate: Int { (input.size ?? 0) / 200 }
-
-  /// The next event; nil at the end.
-  ///
-  /// Its time is what `now()` will be; one without a time happens at the time of the event before it.
-  mutating func next() throws(ToolError) -> JournalEntry? {
-    while let text = try input.nextLine() {
-      line += 1
-      guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
-      return try entry(text)
-    }
-    return nil
-  }
-
-  private mutating func entry(_ text: [UInt8]) throws(ToolError) -> JournalEntry {
-    guard let event = text.withView({ try? document.parse(copyOf: $0) }) else { throw error("it is not JSON") }
-    guard event.isKind(.object) else { throw error("an event is a JSON object") }
-    let subject = try member("subject", of: event)
-    _ = try member("type", of: event)
-    if let value = event.member("time") {
-      guard let time = value.text.flatMap({ Timestamp(rfc3339: $0) }) else {
-        throw error("'time' must be a time in RFC 3339, such as \"2026-03-01T09:00:00Z\"")
-      }
-      self.time = time
-    }
-    number += 1
-    return JournalEntry(
-      sequence: number, at: time, now: time, subject: subject, version: 0, revision: "", origin: .client,
-      event: event.member("id") == nil ? withID(text) : text)
-  }
-
-  private func member(_ name: StaticString, of event: TapeValue) throws(ToolError) -> String {
-    guard let text = event.member(name)?.text, (1...256).contains(text.utf8.count) else {
-      throw error("'\(name)' must be a string of 1 to 256 bytes")
-    }
-    return text
-  }
-
-  /// The event with an id, as the daemon would give it one.
-  private func withID(_ text: [UInt8]) -> [UInt8] {
-    let trimmed = text.withView { Array($0.trimmedJSON) }
-    return trimmed.dropLast() + Array(",\"id\":\"line-\(line)\"}".utf8)
-  }
-
-  private func error(_ what: String) -> ToolError { ToolError("\(name):\(line): \(what)") }
 }

@@ -23,7 +23,6 @@ struct BacktestText {
     self.style = style
   }
 
-  /// The report.
   var text: String {
     var text = header + "\n" + verdict
     text += decisions + effects + failures + rules + mostChanged
@@ -154,7 +153,7 @@ struct BacktestText {
         return nil
       }
       let growth = left == 0 ? "" : " (\(signed((right - left) / abs(left))))"
-      return "\(name) \(rounded(left)) → \(rounded(right))\(growth)"
+      return "\(name) \(Figures.hundredths(left)) → \(Figures.hundredths(right))\(growth)"
     }
     return "\(path.isEmpty ? "value" : path.printable): \(parts.joined(separator: ", "))"
   }
@@ -240,10 +239,5 @@ struct BacktestText {
 
   private static func signed(_ share: Double) -> String {
     (share < 0 ? "−" : "+") + Figures.percent(abs(share))
-  }
-
-  private static func rounded(_ number: Double) -> String {
-    number.magnitude < 1e15 && number == number.rounded()
-      ? Figures.count(Int(number)) : Figures.plain((number * 100).rounded() / 100)
   }
 }

@@ -5,11 +5,8 @@ internal import RuledCore
 final class BenchConnection {
   /// The index among the connections.
   let index: Int
-  /// The socket.
   let descriptor: Int32
-  /// Requests in flight.
   private(set) var inFlight = 0
-  /// Requests sent so far.
   private(set) var sent = 0
   /// Requests that became due so far, at a rate.
   var due = 0
@@ -111,7 +108,6 @@ final class BenchConnection {
 
 /// What `rulectl bench` needs of a reply, found by searching its text: parsing would limit the load.
 private struct BenchReply {
-  /// The request's id.
   let id: Int64?
   /// Whether it is an outcome that no plugin failed on.
   let isClean: Bool

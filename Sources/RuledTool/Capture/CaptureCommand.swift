@@ -1,31 +1,31 @@
-package import RuledCore
-internal import RuledEngine
-internal import RuledLua
-internal import RuledReplay
+internal import RuledCore
 
 /// `rulectl capture`: a test that plays what happened to a subject.
-package enum CaptureCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CaptureCommand: Command {
+  static let spec = CommandSpec(
     "capture", "Prints a test that plays a subject's recorded events and expects the recorded decisions.",
-    synopsis: ["SUBJECT [--since TIME] [--anonymize]"], required: ["SUBJECT"],
+    synopsis: ["SUBJECT [--since TIME] [--anonymize [--keep PATH]…]"], required: ["SUBJECT"],
     options: [
       OptionSpec("since", value: "TIME", "Only the events since then: RFC 3339, or how long ago, such as 2d."),
-      OptionSpec("anonymize", "Replaces ids, addresses and free text, the same each time the same comes."),
+      OptionSpec("anonymize", "Replaces all texts and numbers that do not stand in the rules, the same by the same."),
+      OptionSpec("keep", value: "PATH", "Keeps what is there: data.plan, state.game.points, state.", repeats: true),
     ],
     details: """
       The events come from the journal, with those of other subjects that sent it messages. The test begins with the states
       of then, has the settings of then, and runs in any plugin's tests/. It is played once before it is printed: a decision
-      that does not come out again is a note in the test.
+      that does not come out again is a note in the test. An anonymized test expects what the recorded rules say of what was
+      replaced. Numbers of one digit and times about when the events happened stay.
       """,
     examples: [
       .init("rulectl capture user:7 --since 2h > rules/onboarding/tests/incident.lua", "an incident becomes a test"),
-      .init("rulectl capture user:7 --anonymize", "one to pass on"),
+      .init("rulectl capture user:7 --anonymize --keep data.plan", "one to pass on"),
     ])
 
   /// Fetches the events and prints the test.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
+    let kept = arguments.values["keep"] ?? []
+    guard kept.isEmpty || arguments.has("anonymize") else { throw UsageError("--keep goes with --anonymize") }
     var capture = Capture(client: try environment.connect())
     var test = try capture.test(of: subject, since: arguments.value("since"))
     var about = ["captured from \(subject), revision \(capture.revision)"]
@@ -33,7 +33,7 @@ package enum CaptureCommand: Command {
       test.steps = settings + test.steps
       try test.keepOnlyWhatHolds(under: catalog)
       if arguments.has("anonymize") {
-        var anonymizer = Anonymizer(rules: catalog.source)
+        var anonymizer = Anonymizer(test, rules: catalog.source, keeping: kept)
         test = test.anonymized(by: &anonymizer)
         try test.expectWhatComesOut(under: catalog)
         let digest = Array(test.text(about: []).utf8).withView { hash64($0, seed: 0) }
@@ -49,212 +49,6 @@ package enum CaptureCommand: Command {
   }
 }
 
-/// Collects from a daemon what a captured test needs.
-struct Capture {
-  /// How many senders may stand before an event, each having got the message of the one before.
-  private static let mostSenders = 3
-
-  /// The connection.
-  let client: Client
-  /// The revision that decided last.
-  private(set) var revision = ""
-  private var senders: [String: [JSONValue]] = [:]
-
-  /// A capture over a connection.
-  init(client: Client) { self.client = client }
-
-  /// The test of a subject's events.
-  mutating func test(of subject: String, since: String?) throws -> CapturedTest {
-    let entries = try entries(of: subject, since: since)
-    guard let first = entries.first, let last = entries.last else {
-      throw ToolError("the journal has no events of '\(subject)' in that time", exit: .no)
-    }
-    revision = last.member("revision")?.stringValue ?? ""
-    var test = CapturedTest(name: "captured from \(subject) at \(first.member("at")?.brief ?? "?")")
-    var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
-    // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
-    var decided: [Int64: JSONValue] = [:]
-    var failing: [Int64: [CapturedTest.Step]] = [:]
-    if let given = try given(subject, before: first) { test.steps.append(given) }
-    for entry in entries {
-      let sequence = Self.sequence(of: entry)
-      switch entry.member("origin")?.stringValue {
-      case "client":
-        steps.append((sequence, Self.steps(entry, expecting: true)))
-        failing[sequence] = failures(on: entry, of: subject)
-      case "message":
-        let sent = try sending(entry, to: subject, depth: 0)
-        if let sent { steps.append(sent) }
-        guard let cause = try sent?.sequence ?? cause(of: entry).map(Self.sequence) else { break }
-        failing[cause, default: []] += failures(on: entry, of: subject)
-        if cause != sequence { decided[cause] = Self.decisions(of: entry) }
-      case "timer":
-        if let at = Self.time(of: entry) { steps.append((sequence, [.at(at)])) }
-        failing[sequence] = failures(on: entry, of: subject)
-        decided[sequence] = Self.decisions(of: entry)
-      case "retry":
-        let retry = CapturedTest.Step.retry(
-          subject, plugin: entry.member("plugin")?.stringValue ?? "",
-          event: entry.member("event")?.member("id")?.stringValue)
-        steps.append((sequence, (Self.time(of: entry).map { [.at($0)] } ?? []) + [retry]))
-        decided[sequence] = Self.decisions(of: entry)
-      default: break
-      }
-    }
-    var played: Set<Int64> = []
-    for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
-      test.steps += (failing[step.sequence] ?? []) + step.steps
-      if let decisions = decided[step.sequence] { test.steps.append(.decided(subject, decisions)) }
-    }
-    return test
-  }
-
-  /// The rules that decided last, and the steps that configure them as they were; nil when they are not kept.
-  func rules() throws -> (catalog: Catalog, settings: [CapturedTest.Step])? {
-    let shown: JSONValue
-    do { shown = try client.call("revision", ["revision": .string(revision)]) } catch let error as DaemonError {
-      if error.code == "not_found" { return nil }
-      throw error
-    }
-    var modules: [String: [SourceFile]] = [:], data: [String: [SourceFile]] = [:]
-    for file in shown.elements("files") {
-      guard let path = file.member("path")?.stringValue, let text = file.member("text")?.stringValue else { continue }
-      let plugin = String(path.prefix { $0 != "/" })
-      if path.hasSuffix(".lua") {
-        modules[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
-      } else {
-        data[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
-      }
-    }
-    let library = modules.removeValue(forKey: "lib") ?? []
-    let plugins = modules.map { name, modules in
-      PluginSource(name: name, modules: modules, data: data[name] ?? [], library: library)
-    }
-    var configuration: [String: Configuration.Plugin] = [:]
-    for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
-      configuration[plugin] = Configuration.Plugin(settings: configured.member("settings")?.objectValue ?? [:])
-    }
-    let catalog = try CatalogBuilder.build(
-      RulesSource(plugins: plugins), configuration: configuration, previous: nil, worker: LuaWorker(),
-      now: Timestamp(microseconds: 0))
-    let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
-      let known = plugin.manifest.settings
-      let values = (configuration[plugin.name]?.settings ?? [:]).filter { known[$0.name] != nil }
-      return values.isEmpty ? nil : .settings(plugin.name, JSONObject(values))
-    }
-    return (catalog, settings)
-  }
-
-  // MARK: Entries
-
-  /// The steps that let plugins fail on an entry's event as recorded where they would not by themselves: other rules failed, or the machine did.
-  private func failures(on entry: JSONValue, of subject: String) -> [CapturedTest.Step] {
-    let isSame = entry.member("revision")?.stringValue == revision
-    return entry.elements("failures").compactMap { Failure(json: $0) }.filter { !isSame || $0.isOfMachine }.map {
-      .failing(subject, plugin: $0.plugin)
-    }
-  }
-
-  /// The steps that play a client's event.
-  private static func steps(_ entry: JSONValue, expecting: Bool) -> [CapturedTest.Step] {
-    var steps: [CapturedTest.Step] = []
-    if let time = time(of: entry) { steps.append(.at(time)) }
-    var event = entry.member("event")?.objectValue ?? [:]
-    for instruction in ["dryrun", "explain", "wait", "specversion"] { event[instruction] = nil }
-    steps.append(.event(event, decisions: expecting ? .some(decisions(of: entry)) : .none))
-    return steps
-  }
-
-  private static func sequence(of entry: JSONValue) -> Int64 { entry.member("sequence")?.intValue ?? 0 }
-
-  private static func decisions(of entry: JSONValue) -> JSONValue { entry.member("decisions") ?? [:] }
-
-  private static func time(of entry: JSONValue, _ member: String = "at") -> Timestamp? {
-    entry.member(member)?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-  }
-
-  /// The event of a message's sender that sent it; nil when the journal does not have it.
-  private mutating func cause(of message: JSONValue) throws -> JSONValue? {
-    guard let event = message.member("event"), let from = event.member("from")?.stringValue,
-      let sent = Self.time(of: event, "time")
-    else { return nil }
-    let sequence = Self.sequence(of: message)
-    return try events(of: from).last { entry in
-      // A message has whole milliseconds.
-      guard let now = Self.time(of: entry, "now") ?? Self.time(of: entry) else { return false }
-      return Self.sequence(of: entry) < sequence && now.rfc3339 == sent.rfc3339
-    }
-  }
-
-  /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form where that can't be told.
-  private mutating func sending(
-    _ message: JSONValue, to subject: String, depth: Int
-  ) throws -> (sequence: Int64, steps: [CapturedTest.Step])? {
-    guard let from = message.member("event")?.member("from")?.stringValue else { return nil }
-    if from == subject { return nil }  // it sends it again by itself
-    let sequence = Self.sequence(of: message)
-    guard let cause = try cause(of: message) else { return (sequence, Self.plain(message)) }
-    let before = try given(from, before: cause).map { [$0] } ?? []
-    switch cause.member("origin")?.stringValue {
-    case "client":
-      return (Self.sequence(of: cause), before + Self.steps(cause, expecting: false))
-    case "message" where depth < Self.mostSenders:
-      guard cause.member("event")?.member("from")?.stringValue != subject else { return nil }
-      guard let earlier = try sending(cause, to: subject, depth: depth + 1) else { return nil }
-      return (earlier.sequence, before + earlier.steps)
-    default: return (sequence, Self.plain(message))
-    }
-  }
-
-  /// The steps that send a message's event as a client would.
-  private static func plain(_ message: JSONValue) -> [CapturedTest.Step] {
-    let event = message.member("event")?.objectValue ?? [:]
-    var plain = JSONObject()
-    for name in ["type", "subject", "id", "source", "time", "data"] { plain[name] = event[name] }
-    let sender = event["from"]?.stringValue ?? "another subject"
-    let note = CapturedTest.Step.note("a message of \(sender), sent as an event")
-    var steps: [CapturedTest.Step] = [note]
-    if let time = time(of: message) { steps.append(.at(time)) }
-    return steps + [.event(plain, decisions: decisions(of: message))]
-  }
-
-  /// The step that gives a subject the state that it had before an entry; nil if that is its first event.
-  private func given(_ subject: String, before entry: JSONValue) throws -> CapturedTest.Step? {
-    let isRetry = entry.member("origin")?.stringValue == "retry"
-    let version = (entry.member("version")?.intValue ?? 1) - (isRetry ? 0 : 1)
-    guard version > 0 else { return nil }
-    let state: JSONValue
-    do { state = try client.call("state", ["subject": .string(subject), "version": .integer(version)]) } catch let error
-      as DaemonError
-    {
-      return .note("the state of \(subject) at version \(version) is not known: \(error.message)")
-    }
-    return .given(subject, version: version, states: state.member("plugins")?.objectValue ?? [:])
-  }
-
-  private mutating func events(of subject: String) throws -> [JSONValue] {
-    if let known = senders[subject] { return known }
-    let found = try entries(of: subject, since: nil)
-    senders[subject] = found
-    return found
-  }
-
-  /// A subject's entries since it was last erased.
-  private func entries(of subject: String, since: String?) throws -> [JSONValue] {
-    var found: [JSONValue] = []
-    var params: JSONObject = ["subject": .string(subject), "limit": 1_000]
-    params["since"] = since.map(JSONValue.string)
-    while true {
-      let page = try client.call("log", .object(params))
-      found += page.elements("entries")
-      guard let next = page.member("next") else { break }
-      params["after"] = next
-    }
-    let start = found.lastIndex { $0.member("origin")?.stringValue == "forget" }.map { $0 + 1 } ?? 0
-    return Array(found[start...])
-  }
-}
-
 extension CapturedTest {
   /// The test with everything personal replaced, and without notes.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
@@ -262,9 +56,7 @@ extension CapturedTest {
     for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }
     for step in steps {
       switch step {
-      case .at: other.steps.append(step)
-      case .settings(let plugin, let values):
-        other.steps.append(.settings(plugin, anonymizer.value(.object(values)).objectValue ?? [:]))
+      case .at, .settings: other.steps.append(step)
       case .decided(let subject, let decisions):
         other.steps.append(.decided(anonymizer.subject(subject), decisions))
       case .failing(let subject, let plugin): other.steps.append(.failing(anonymizer.subject(subject), plugin: plugin))
@@ -274,8 +66,8 @@ extension CapturedTest {
           .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) }))
       case .note: break
       case .given(let subject, let version, let states):
-        let states = JSONObject(states.map { (name: $0.name, value: anonymizer.value($0.value)) })
-        other.steps.append(.given(anonymizer.subject(subject), version: version, states: states))
+        other.steps.append(
+          .given(anonymizer.subject(subject), version: version, states: anonymizer.states(states)))
       case .event(let event, let decisions):
         other.steps.append(.event(anonymizer.event(event), decisions: decisions))
       }

@@ -4,7 +4,6 @@ internal import RuledLua
 
 /// What a captured test does, step by step.
 struct CapturedTest {
-  /// One step.
   enum Step {
     /// Sets the clock.
     case at(Timestamp)
@@ -20,15 +19,13 @@ struct CapturedTest {
     case failing(String, plugin: String)
     /// So many failures of rules have come since the last ones, besides those that were asked for.
     case failures(Int)
-    /// What is parked of a subject for a plugin is tried again: the event with that id, or all.
+    /// The parked events of a subject for a plugin are tried again: the event with that id, or all.
     case retry(String, plugin: String, event: String?)
     /// A line for the reader.
     case note(String)
   }
 
-  /// The test's name.
   var name: String
-  /// The steps in order.
   var steps: [Step] = []
 
   /// Plays the steps, and replaces decisions that do not come out again with a note.
@@ -107,7 +104,6 @@ struct CapturedTest {
     failures.count { $0["message"]?.stringValue != LocalEngine.wantedFailure }
   }
 
-  /// The test file.
   func text(about lines: [String]) -> String {
     var text = lines.map { "-- \($0)\n" }.joined()
     text += "test \(LuaText.string(name)) (function(t)\n  local outcome\n"
@@ -137,135 +133,6 @@ struct CapturedTest {
       }
     }
     return text + "end)\n"
-  }
-}
-
-/// Replaces names of subjects, ids, addresses and free text with others, the same each time the same comes.
-///
-/// Words without spaces and numbers stay, as rules tell cases apart by them, unless they look like an id, an address, or the number of a telephone or
-/// a card. So does what stands in the rules themselves, such as the name of a subject that they send messages to.
-struct Anonymizer {
-  private let rules: String
-  private var replaced: [String: String] = [:]
-  /// How the names of subjects begin, up to the colon.
-  private var prefixes: Set<String> = []
-
-  /// An anonymizer of what happened under these rules.
-  init(rules: RulesSource) {
-    let files = rules.plugins.flatMap(\.modules) + (rules.plugins.first?.library ?? [])
-    self.rules = files.map { String(decoding: $0.text, as: UTF8.self) }.joined(separator: "\n")
-  }
-  private var counts: [String: Int] = [:]
-
-  /// A subject by another name with the same prefix.
-  mutating func subject(_ name: String) -> String {
-    if let known = replaced[name] { return known }
-    if isInRules(name) { return name }
-    let prefix = name.firstIndex(of: ":").map { String(name[...$0]) } ?? ""
-    prefixes.insert(prefix)
-    let other = next("\(prefix)subject-")
-    replaced[name] = other
-    let bare = String(name.dropFirst(prefix.count))
-    if !prefix.isEmpty, replaced[bare] == nil { replaced[bare] = String(other.dropFirst(prefix.count)) }
-    return other
-  }
-
-  /// What an id was replaced with; nil if it has not come yet.
-  func known(_ id: String) -> String? { replaced[id] }
-
-  /// An event or a decision with everything personal replaced.
-  mutating func value(_ value: JSONValue) -> JSONValue {
-    switch value {
-    case .string(let text): return .string(self.text(text))
-    case .array(let elements): return .array(elements.map { self.value($0) })
-    case .object(let object):
-      return .object(JSONObject(object.map { (name: self.text($0.name), value: self.value($0.value)) }))
-    case .integer(let number): return self.number("\(number)").flatMap(Int64.init).map(JSONValue.integer) ?? value
-    case .number(let number):
-      guard let whole = Int64(exactly: number) else { return value }
-      return self.number("\(whole)").flatMap(Double.init).map(JSONValue.number) ?? value
-    case .null, .bool: return value
-    }
-  }
-
-  /// An event with all replaced but its type and its times.
-  mutating func event(_ event: JSONObject) -> JSONObject {
-    var other = event
-    if let name = event["subject"]?.stringValue { other["subject"] = .string(subject(name)) }
-    if let id = event["id"]?.stringValue { other["id"] = .string(replacement(id, "event-")) }
-    if let source = event["source"]?.stringValue, !isInRules(source) {
-      other["source"] = .string(replacement(source, "/source-"))
-    }
-    if let trace = event["traceparent"]?.stringValue { other["traceparent"] = .string(self.trace(trace)) }
-    other["tracestate"] = nil
-    for (name, member) in event where !Self.replacedByName.contains(name) { other[name] = value(member) }
-    return other
-  }
-
-  private static let replacedByName: Set<String> = [
-    "type", "subject", "id", "source", "time", "traceparent", "tracestate",
-  ]
-
-  /// The context of another trace, in the form that the W3C gives it.
-  private mutating func trace(_ text: String) -> String {
-    let number = replacement(text, "").suffix(16)
-    let id = String(repeating: "0", count: 16 - number.count) + number
-    return "00-0000000000000000\(id)-\(id)-01"
-  }
-
-  /// The digits of another telephone or card in the place of these; nil if these are none.
-  ///
-  /// Times since 1970 and days are numbers as long.
-  private mutating func number(_ digits: String) -> String? {
-    guard (8...19).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-      let number = Double(digits), !rules.contains(digits)
-    else { return nil }
-    let isTime = [1, 1e3, 1e6, 1e9].contains { (1.4e9..<2e9).contains(number / $0) }
-    let isDay = digits.utf8.count == 8 && Timestamp(rfc3339: Self.day(digits)) != nil
-    guard !isTime, !isDay else { return nil }
-    if let known = replaced[digits] { return known }
-    let end = next("number ").dropFirst("number ".count)
-    let other = "555" + String(repeating: "0", count: max(0, digits.utf8.count - 3 - end.count)) + end
-    replaced[digits] = other
-    return other
-  }
-
-  /// The beginning of a day that is written in eight digits.
-  private static func day(_ digits: String) -> String {
-    "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))T00:00:00Z"
-  }
-
-  private mutating func text(_ text: String) -> String {
-    if let known = replaced[text] { return known }
-    if Timestamp(rfc3339: text) != nil || isInRules(text) { return text }
-    if let colon = text.firstIndex(of: ":"), prefixes.contains(String(text[...colon])) { return subject(text) }
-    if text.contains("@"), text.contains(".") { return replacement(text, "person", "@example.com") }
-    if text.contains(where: \.isWhitespace) { return replacement(text, "some text ") }
-    if let number = number(text) { return number }
-    let digits = text.utf8.count { (0x30...0x39).contains($0) }
-    let parts = text.split(separator: ".")
-    if parts.count == 4, parts.allSatisfy({ UInt8($0) != nil }) { return replacement(text, "192.0.2.") }
-    if digits >= 7, text.utf8.allSatisfy({ "+0123456789()-/.".utf8.contains($0) }), !Self.isDate(text) {
-      return replacement(text, "+1555010")
-    }
-    if text.utf8.count >= 12, digits >= 4, !text.contains("://") { return replacement(text, "id-") }
-    return text
-  }
-
-  private static func isDate(_ text: String) -> Bool { Timestamp(rfc3339: text + "T00:00:00Z") != nil }
-
-  private func isInRules(_ text: String) -> Bool { rules.contains("\"\(text)\"") || rules.contains("'\(text)'") }
-
-  private mutating func replacement(_ text: String, _ stem: String, _ end: String = "") -> String {
-    if let known = replaced[text] { return known }
-    let other = next(stem) + end
-    replaced[text] = other
-    return other
-  }
-
-  private mutating func next(_ stem: String) -> String {
-    counts[stem, default: 0] += 1
-    return "\(stem)\(counts[stem] ?? 0)"
   }
 }
 

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl check`: finds what is wrong in the rules, without a daemon.
-package enum CheckCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CheckCommand: Command {
+  static let spec = CommandSpec(
     "check", "Finds what is wrong in the rules, without a daemon.",
     synopsis: ["[DIR…] [--config FILE] [--fix] [--sarif FILE] [--json]"], optional: CommandSpec.any,
     completes: .folders,
@@ -36,7 +35,7 @@ package enum CheckCommand: Command {
     ])
 
   /// Checks the rules and prints the findings.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands)
     var check = try RulesCheck(selection)
     var fixed = 0

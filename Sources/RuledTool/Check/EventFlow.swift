@@ -4,7 +4,7 @@ internal import RuledLua
 ///
 /// A rule gives its event to the functions that are its `run` and `when`; these may stand in the rule or be local functions of the file. They
 /// may give it, or its data, to other local functions and variables. Nothing is told of a variable that gets something else anywhere, and of
-/// the parameters of a function that is used in other ways than to be called: whoever gets it may call it with anything.
+/// the parameters of a function that is used in other ways than to be called: its receiver may call it with anything.
 struct EventFlow {
   /// What a variable may hold.
   private enum Value: Equatable {

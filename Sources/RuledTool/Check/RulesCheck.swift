@@ -18,9 +18,9 @@ struct RulesCheck {
   /// The findings in the order found.
   var found: [Finding] = []
 
-  /// Checks the selected plugins.
   init(_ selection: RulesSelection) throws {
-    let all = try read(selection)
+    let (all, errors) = selection.readable()
+    for error in errors { add(error) }
     plugins = all.filter { selection.contains($0.name) }
     guard let inspector = SourceInspector(worker: worker) else {
       throw ToolError("there is no memory for a Lua VM")
@@ -58,16 +58,6 @@ struct RulesCheck {
   /// How many rules the plugins declare.
   var ruleCount: Int { manifests.reduce(0) { $0 + $1.rules.count } }
 
-  /// Reads the rules folder; what cannot be read becomes a finding.
-  private mutating func read(_ selection: RulesSelection) throws -> [PluginSource] {
-    do throws(ReloadError) { return try selection.read().plugins } catch {
-      for error in error.errors { add(error) }
-      let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
-      guard !broken.contains(""), !broken.contains("lib") else { return [] }
-      return (try? RulesFolder.read(selection.root) { !broken.contains($0) }.plugins) ?? []
-    }
-  }
-
   // MARK: Sources
 
   /// Finds syntax errors, and names that do not exist.
@@ -82,23 +72,12 @@ struct RulesCheck {
   private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
     let manifest = manifests.first { $0.name == plugin.name }
     for file in plugin.modules + CatalogBuilder.required(by: plugin) {
-      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call {
-        switch use.name {
-        case "emit":
-          guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
-          add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
-        case "data":
-          let files = plugin.data.map(\.name)
-          guard !files.contains(use.argument) else { continue }
-          let hint = NearestName.hint(use.argument, in: files)
-          add(file.path, use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)", .unknownName)
-        case "require":
-          guard plugin.module(use.argument) == nil else { continue }
-          let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
-          let hint = NearestName.hint(use.argument, in: modules)
-          add(file.path, use.line, "there is no '\(use.argument).lua' beside plugin.lua or in lib\(hint)", .unknownName)
-        default: break
-        }
+      for missing in (try? inspector.missingFiles(in: file, of: plugin)) ?? [] {
+        add(missing.file, missing.line, missing.message, .unknownName)
+      }
+      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call && use.name == "emit" {
+        guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
+        add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
       }
     }
     for sink in manifest?.sinkHandlers ?? [] {

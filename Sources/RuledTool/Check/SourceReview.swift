@@ -19,11 +19,8 @@ struct SourceReview {
   struct NamedType {
     /// What the call does with the type, as in `which is raised here`.
     let verb: String
-    /// The type.
     let type: String
-    /// The file.
     let file: String
-    /// The line.
     let line: Int
     /// The bytes of the string.
     let range: Range<Int>
@@ -33,7 +30,6 @@ struct SourceReview {
   private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
 
-  /// What is wrong.
   private(set) var findings: [Finding] = []
   /// The types of events that are raised, sent and set timers for.
   private(set) var made: [NamedType] = []

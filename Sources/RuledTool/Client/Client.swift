@@ -1,7 +1,6 @@
 internal import Glibc
 package import RuledCore
 internal import RuledJSON
-internal import RuledReports
 
 /// A connection to a daemon's Unix socket that speaks JSON-RPC, one message a line.
 ///
@@ -216,76 +215,4 @@ package enum Message: Sendable {
   case reply(id: Int64, Result<JSONValue, DaemonError>)
   /// A notification, such as `changed`.
   case notification(method: String, params: JSONValue)
-}
-
-/// The error object that a daemon answered with.
-package struct DaemonError: Error, Sendable {
-  /// JSON-RPC's number.
-  package var number: Int64
-  /// The stable name, such as `not_found`.
-  package var code: String
-  /// The daemon's message.
-  package var message: String
-  /// The whole error object.
-  package var json: JSONValue
-  /// The method that was called; nil if that is not known.
-  package var method: String?
-
-  /// Reads an error object.
-  package init(_ json: JSONValue) {
-    number = json.member("code")?.intValue ?? 0
-    message = json.member("message")?.stringValue ?? "the daemon gave no reason"
-    code = json.member("data")?.member("code")?.stringValue ?? "error \(number)"
-    self.json = json
-  }
-
-  /// An error that was found before the daemon was asked.
-  package init(code: RequestError.Code, _ message: String) {
-    self.init([
-      "code": .integer(Int64(code.number)), "message": .string(message), "data": ["code": .string(code.rawValue)],
-    ])
-  }
-
-  /// The same error as the answer to a call of `method`.
-  func answering(_ method: String) -> DaemonError {
-    var error = self
-    error.method = method
-    return error
-  }
-
-  /// The exit code of a program that ends with this error.
-  package var exit: ExitCode {
-    switch code {
-    case "not_found", "reload_failed": .no
-    default: .failed
-    }
-  }
-
-  /// What is wrong and what to do about it: one line, and one more for each problem of rules that do not load.
-  package var lines: [String] {
-    let data = json.member("data")
-    switch code {
-    case "invalid_params":
-      guard let path = data?.member("path")?.stringValue, !message.contains(path) else { return [message] }
-      return ["\(path): \(data?.member("detail")?.stringValue ?? message)"]
-    case "rule_failed":
-      return [data.map { ReportedFailure($0).line(of: method == "query" ? "query" : "rule") } ?? message]
-    case "forbidden":
-      return ["\(message); call as root or as one of the daemon's 'admins'"]
-    case "unavailable":
-      let needsAdvice = method == "event" && !message.contains("again") && !message.contains("nothing was applied")
-      return [needsAdvice ? "\(message); nothing was applied, so send it again" : message]
-    case "overloaded":
-      guard let wait = data?.member("retry_after_ms")?.intValue else { return [message] }
-      return ["\(message); try again in \(wait) ms"]
-    case "reload_failed":
-      let problems = data?.member("errors")?.arrayValue ?? []
-      let reasons = problems.map(\.locatedMessage)
-      guard reasons.count == 1, message.hasSuffix(reasons[0]) else { return [message] + reasons }
-      // without a file, the rules have no mistake: a rollout runs, say, so that they are not read
-      return problems[0].member("file")?.stringValue == "" ? reasons : [message]
-    default:
-      return [message]
-    }
-  }
 }

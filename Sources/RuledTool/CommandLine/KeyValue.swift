@@ -7,7 +7,6 @@ internal import RuledJSON
 package struct KeyValue: Sendable, Equatable {
   /// The text before the first `=`.
   package var key: String
-  /// The value after it.
   package var value: JSONValue
 
   /// Parses a word; nil when it has no `=` or begins with one.

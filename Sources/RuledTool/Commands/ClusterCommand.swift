@@ -1,11 +1,10 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
-package enum ClusterCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ClusterCommand: Command {
+  static let spec = CommandSpec(
     "cluster", "Shows the nodes of a cluster, or has one give the log of commits up.",
     synopsis: ["", "drain NODE [--force]", "undrain NODE"],
     optional: 2, completes: .words(["drain", "undrain"]),
@@ -26,8 +25,7 @@ package enum ClusterCommand: Command {
   /// How many seconds another node may take to own the log after 'drain'.
   private static let timeout = 60
 
-  /// Shows, drains or undrains.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let words = arguments.operands
     guard let action = words.first else {
       if arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }

@@ -35,8 +35,16 @@ extension CompletionScript {
       _\(program)_asked() {
         if [[ $previous == = || $current == = ]]; then return; fi
         compopt -o nospace 2>/dev/null
-        local words=("${COMP_WORDS[@]:index+1:COMP_CWORD-index-1}") word found
-        mapfile -t found < <(\(program) completions "$1" -- "${words[@]//\\\\}" 2>/dev/null)
+        local words word found
+        # bash breaks words at ':' and '=' and leaves their quotes. xargs reads a line as a shell does, and expands nothing.
+        word=$(LC_ALL=C; printf %s "${COMP_LINE:0:COMP_POINT}")
+        mapfile -d '' -t words < <(xargs -r printf '%s\\0' <<< "${word%"$current"}" 2>/dev/null)
+        index=1
+        while [[ ${words[index]} == -* ]]; do
+          if [[ ${words[index]} == --socket ]]; then ((index++)); fi
+          ((index++))
+        done
+        mapfile -t found < <(\(program) completions "$1" -- "${words[@]:index+1}" 2>/dev/null)
         # The names come from rules: bash must take them as they are, here and on its command line.
         for word in "${found[@]}"; do
           word=$(printf %q "$word")

@@ -1,11 +1,10 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
 /// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
-package enum CompletionsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum CompletionsCommand: Command {
+  static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",
     synopsis: ["bash|zsh|fish", "event -- [WORD…]"], required: ["SHELL"], optional: CommandSpec.any,
     completes: .words(["bash", "zsh", "fish"]),
@@ -19,12 +18,11 @@ package enum CompletionsCommand: Command {
       .init("rulectl completions fish > ~/.config/fish/completions/rulectl.fish", "permanently"),
     ])
 
-  /// Prints the script.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {
       let words = EventCompletion(environment).candidates(after: arguments.operands.dropFirst())
-      // Each line is a word, so what would have to be escaped can't be offered.
+      // Each line is a word, so a word that would have to be escaped can't be offered.
       for word in words where word.printable == word { environment.output.write(word + "\n") }
       return .done
     }
@@ -66,11 +64,13 @@ struct EventCompletion {
   /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
   func candidates(after words: ArraySlice<String>) -> [String] {
     var operands: [String] = []
-    var isValue = false
+    var (isValue, endsOptions) = (false, false)
     for word in words {
       if isValue {
         isValue = false
-      } else if word.hasPrefix("-") {
+      } else if word == "--", !endsOptions {
+        endsOptions = true
+      } else if word.hasPrefix("-"), !endsOptions {
         let option = EventCommand.spec.options.first { "--\($0.name)" == word || $0.short.map { "-\($0)" } == word }
         isValue = option?.value != nil
       } else {
@@ -99,7 +99,14 @@ struct EventCompletion {
   }
 
   private func onDisk() -> [(type: String, keys: [String])] {
-    guard let plugins = try? RulesSelection([]).load(worker: LuaWorker()).plugins.map(\.manifest) else { return [] }
+    guard let selection = try? RulesSelection([]) else { return [] }
+    let worker = LuaWorker()
+    // While rules are edited, some of them may not load.
+    let plugins = selection.readable().plugins.map { source in
+      let notes = LoadNotes()
+      _ = try? PluginVM(source: source, worker: worker, noting: notes)
+      return notes.manifest
+    }
     return EventNames.types(of: plugins).map { ($0, EventNames.keys(of: $0, plugins)) }
   }
 }

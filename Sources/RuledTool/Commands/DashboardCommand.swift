@@ -1,10 +1,9 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl dashboard`: opens the dashboard in a browser.
-package enum DashboardCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum DashboardCommand: Command {
+  static let spec = CommandSpec(
     "dashboard", "Opens the dashboard in a browser, and prints its link.",
     synopsis: ["[--port PORT] [--role ROLE] [--no-open]"],
     options: [
@@ -25,7 +24,7 @@ package enum DashboardCommand: Command {
     ])
 
   /// Prints the link, opens it, and serves the page where the daemon does not.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let port = try arguments.integer("port", in: 1...65_535)
     let link = try environment.connect().call(
       "dashboard", .members(["role": arguments.value("role").map(JSONValue.string)]))
@@ -57,166 +56,5 @@ package enum DashboardCommand: Command {
     let words = [strdup("xdg-open"), strdup(link)]
     defer { for word in words { free(word) } }
     _ = posix_spawnp(&process, "xdg-open", nil, nil, words + [nil], environ)
-  }
-}
-
-/// Serves a daemon that listens on its Unix socket alone on a port of the loopback interface, for a browser.
-///
-/// Bytes are passed on as they are. Each connection to the daemon begins with the line of the PROXY protocol: so the daemon asks whoever
-/// sends requests for a session, as everybody on this host can connect to the port, and does not trust the credentials of this process.
-final class DashboardProxy {
-  /// How many connections are served at a time; others wait.
-  private static let connectionLimit = 128
-
-  /// The port.
-  let port: UInt16
-  private let listener: Int32
-  private let socket: String
-  private var connections: [ProxiedConnection] = []
-
-  /// Listens on a port of 127.0.0.1; 0 lets the system choose it.
-  init(port: UInt16, socket: String) throws(ToolError) {
-    self.socket = socket
-    let listener = Glibc.socket(
-      AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-    var yes: Int32 = 1
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(listener, address, length) == 0 && listen(listener, 64) == 0
-          && getsockname(listener, address, &length) == 0
-      }
-    }
-    self.listener = listener
-    self.port = UInt16(bigEndian: address.sin_port)
-    guard !isListening else { return }
-    let reason = String(cString: strerror(errno))
-    throw ToolError("127.0.0.1:\(port) can't be listened on: \(reason); name another port with --port")
-  }
-
-  deinit { close(listener) }
-
-  /// Serves until the process is ended.
-  func run() throws(ToolError) -> Never {
-    while true { step() }
-  }
-
-  /// Waits for the next bytes or connections and passes them on.
-  private func step() {
-    let takesMore = connections.count < Self.connectionLimit
-    var polled = [pollfd(fd: takesMore ? listener : -1, events: Int16(POLLIN), revents: 0)]
-    for connection in connections { polled += connection.polled }
-    guard poll(&polled, nfds_t(polled.count), -1) > 0 else { return }
-    for (index, connection) in connections.enumerated() {
-      connection.move(polled[1 + 2 * index].revents, polled[2 + 2 * index].revents)
-    }
-    connections.removeAll { $0.isOver }
-    if polled[0].revents != 0 { accept() }
-  }
-
-  private func accept() {
-    let browser = Glibc.accept(listener, nil, nil)
-    guard browser >= 0 else { return }
-    _ = fcntl(browser, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(browser, F_SETFL, O_NONBLOCK)
-    do throws(ToolError) {
-      let daemon = try Client.connect(to: socket)
-      _ = fcntl(daemon, F_SETFL, O_NONBLOCK)
-      connections.append(ProxiedConnection(browser: browser, daemon: daemon))
-    } catch {
-      let body = "\(error.message)\n"
-      let answer = Array(
-        "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)"
-          .utf8)
-      _ = send(browser, answer, answer.count, Int32(MSG_NOSIGNAL))
-      close(browser)
-    }
-  }
-}
-
-/// One connection of a browser and the one to the daemon that serves it.
-private final class ProxiedConnection {
-  /// The bytes on their way from one socket to the other.
-  private struct Pipe {
-    static let capacity = 64 << 10
-
-    var bytes: [UInt8] = []
-    /// Whether the source has ended.
-    var isAtEnd = false
-    /// Whether the destination was told so, or takes no more.
-    var isOver = false
-
-    var wantsMore: Bool { !isAtEnd && bytes.count < Self.capacity }
-    var hasMore: Bool { !isOver && (!bytes.isEmpty || isAtEnd) }
-
-    /// Reads from the source.
-    mutating func fill(from source: Int32) {
-      guard wantsMore else { return }
-      let room = Self.capacity - bytes.count
-      let read = withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { space in
-        let count = recv(source, space.baseAddress, room, 0)
-        if count > 0 { bytes += space[..<count] }
-        return count
-      }
-      if read == 0 || read < 0 && errno != EAGAIN && errno != EINTR { isAtEnd = true }
-    }
-
-    /// Writes to the destination.
-    mutating func drain(to destination: Int32) {
-      guard !isOver else { return }
-      if !bytes.isEmpty {
-        let count = send(destination, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-        if count > 0 { bytes.removeFirst(count) }
-        if count < 0, errno != EAGAIN, errno != EINTR { (isAtEnd, isOver) = (true, true) }
-      }
-      if isAtEnd, bytes.isEmpty, !isOver {
-        shutdown(destination, Int32(SHUT_WR))
-        isOver = true
-      }
-    }
-  }
-
-  private let browser: Int32
-  private let daemon: Int32
-  private var requests = Pipe()
-  private var responses = Pipe()
-
-  /// Two connected sockets, which this owns.
-  init(browser: Int32, daemon: Int32) {
-    self.browser = browser
-    self.daemon = daemon
-    requests.bytes = Array("PROXY UNKNOWN\r\n".utf8)
-  }
-
-  deinit {
-    close(browser)
-    close(daemon)
-  }
-
-  /// Whether nothing is left to pass on.
-  var isOver: Bool { responses.isOver }
-
-  /// What to wait for at the browser's socket, and at the daemon's.
-  var polled: [pollfd] {
-    [Self.polled(browser, requests, responses), Self.polled(daemon, responses, requests)]
-  }
-
-  private static func polled(_ descriptor: Int32, _ incoming: Pipe, _ outgoing: Pipe) -> pollfd {
-    let events = Int16((incoming.wantsMore ? POLLIN : 0) | (outgoing.hasMore ? POLLOUT : 0))
-    return pollfd(fd: events == 0 ? -1 : descriptor, events: events, revents: 0)
-  }
-
-  /// Passes on what the sockets allow, by the events that came.
-  func move(_ browserEvents: Int16, _ daemonEvents: Int16) {
-    let readable = Int16(POLLIN | POLLHUP | POLLERR)
-    if browserEvents & readable != 0 { requests.fill(from: browser) }
-    if daemonEvents & readable != 0 { responses.fill(from: daemon) }
-    requests.drain(to: daemon)
-    responses.drain(to: browser)
   }
 }

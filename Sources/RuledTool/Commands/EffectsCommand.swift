@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl effects`: effects that are not delivered.
-package enum EffectsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum EffectsCommand: Command {
+  static let spec = CommandSpec(
     "effects", "Lists, shows, resends, drops and releases effects that are not delivered.",
     synopsis: [
       "[--sink SINK] [--failed|--waiting] [--subject SUBJECT] [--type TYPE] [--limit N] [--after NEXT] [--all]",
@@ -33,7 +32,7 @@ package enum EffectsCommand: Command {
     ])
 
   /// Runs the action that the first operand names, or lists.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operand(0)
     for (option, actions) in [("to", ["drop"]), ("yes", ["drop"])] where arguments.has(option) {
       guard actions.contains(action ?? "") else { throw UsageError("--\(option) belongs to 'effects drop'") }
@@ -125,7 +124,6 @@ package enum EffectsCommand: Command {
 
 /// The effects that an action is for: one, by its id, or all of a sink that were given up.
 private struct EffectChoice {
-  /// The method's parameters.
   let params: JSONValue
   /// The sink, if all are meant that it has given up.
   let sink: String?

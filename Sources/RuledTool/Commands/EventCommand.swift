@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl event`: sends one event, or a file of them.
-package enum EventCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum EventCommand: Command {
+  static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
     synopsis: ["TYPE SUBJECT [key=value …] [OPTION …]", "--file FILE|- [OPTION …]"],
     optional: CommandSpec.any, completes: .asked("event"),
@@ -50,7 +49,7 @@ package enum EventCommand: Command {
     ])
 
   /// Sends the event or the file.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("file") { return try EventFile.run(arguments, environment) }
     let event = try event(arguments)
     let client = try environment.connect()
@@ -73,7 +72,7 @@ package enum EventCommand: Command {
 
   /// The event with what followed; nil if the daemon does not tell, for which standard error gets the reason.
   ///
-  /// That is no failure of the command: whoever sends the event again, as it failed, would apply it twice.
+  /// That is no failure of the command: a caller that sends the event again, as it failed, would apply it twice.
   private static func followed(
     _ event: JSONObject, _ outcome: JSONValue, on client: Client, _ arguments: Arguments, _ environment: ToolEnvironment
   ) -> FollowedEvent? {
@@ -138,112 +137,5 @@ package enum EventCommand: Command {
     event["data"] = try KeyValue.value(of: "data", in: arguments, with: arguments.operands.dropFirst(2))
     for (name, value) in instructions(arguments) { event[name] = value }
     return event
-  }
-}
-
-/// An event with all that followed from it: its messages and timers, theirs in turn; or what would follow from a dry run.
-struct FollowedEvent {
-  /// How many events are followed; a cascade may have more.
-  static let most = 1000
-
-  /// What the trace of its cause says of it: `kind`, `id`, `type`, `subject`, and `due` of a timer.
-  let announced: JSONValue
-  /// What `explain_past` answers, of a dry run what is known of that; nil if it has not happened.
-  let past: JSONValue?
-  /// What followed.
-  let children: [FollowedEvent]
-  /// Whether it belongs to a dry run, so that nothing of it ever happens.
-  let isDry: Bool
-
-  /// An event with the outcome of its dry run, below it the messages that it would send and the timers that it would set.
-  init(dryRun event: JSONObject, outcome: JSONValue) {
-    let subject = outcome.member("subject") ?? .null
-    announced = ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject]
-    past = ["subject": subject, "event": .object(event), "outcome": outcome]
-    children = outcome.elements("trace").flatMap { $0.elements("follows") }.map {
-      FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
-    }
-    isDry = true
-  }
-
-  private init(announced: JSONValue, past: JSONValue?, children: [FollowedEvent], isDry: Bool = false) {
-    self.announced = announced
-    self.past = past
-    self.children = children
-    self.isDry = isDry
-  }
-
-  /// Asks the daemon what happened.
-  ///
-  /// - Throws: What goes wrong with the first event. That a later one has not happened is no error.
-  static func follow(subject: String, id: String, on client: Client) throws -> FollowedEvent {
-    var remaining = most
-    let past = try explain(subject, id, on: client)
-    return FollowedEvent(
-      announced: ["kind": "event", "id": .string(id), "subject": .string(subject)], past: past,
-      children: try children(of: past, &remaining, on: client))
-  }
-
-  private static func explain(_ subject: String, _ id: String, on client: Client) throws -> JSONValue {
-    try client.call("explain_past", ["subject": .string(subject), "id": .string(id)])
-  }
-
-  private static func children(
-    of past: JSONValue, _ remaining: inout Int, on client: Client
-  ) throws -> [FollowedEvent] {
-    var found: [FollowedEvent] = []
-    for entry in past.member("outcome")?.elements("trace") ?? [] {
-      for announced in entry.elements("follows") {
-        guard remaining > 0, let id = announced.member("id")?.stringValue,
-          let subject = announced.member("subject")?.stringValue
-        else { continue }
-        remaining -= 1
-        do {
-          let past = try explain(subject, id, on: client)
-          let children = try children(of: past, &remaining, on: client)
-          found.append(FollowedEvent(announced: announced, past: past, children: children))
-        } catch let error as DaemonError where error.code == RequestError.Code.notFound.rawValue {
-          found.append(FollowedEvent(announced: announced, past: nil, children: []))
-        }
-      }
-    }
-    return found
-  }
-
-  /// The event as JSON: what `explain_past` answers, with `followed`, the same of each event that followed.
-  var json: JSONValue {
-    var object = (past ?? announced).objectValue ?? [:]
-    object["followed"] = .array(children.map(\.json))
-    return .object(object)
-  }
-
-  // MARK: Drawing
-
-  /// The event as a tree, with times since `start`.
-  ///
-  /// With `all`, the rules that listen to other types are listed.
-  func node(_ style: Style, all: Bool, since start: Timestamp? = nil) -> TreeNode {
-    let kind = announced.member("kind")?.stringValue ?? "event"
-    let subject = style.bold((announced.member("subject")?.brief ?? "?").printable)
-    guard let past else {
-      let type = (announced.member("type")?.brief ?? "?").printable
-      let due = announced.member("due").map { "\(isDry ? "would be" : "is") due at \($0.brief)" }
-      let missing = isDry ? "would be sent" : "is not applied yet"
-      return TreeNode("\(kind) \(style.bold(type))  \(subject)  \(style.yellow(due ?? missing))")
-    }
-    let type = past.member("event")?.member("type")?.brief ?? "?"
-    let at = past.member("at")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-    var time = isDry ? "dry run, nothing is stored" : past.member("at")?.brief ?? "?"
-    if let at, let start { time = "+\(Figures.micros(Double(at.microseconds - start.microseconds)))" }
-    let outcome = past.member("outcome") ?? .null
-    var followed: [String: TreeNode] = [:]
-    for child in children {
-      followed[child.announced.member("id")?.stringValue ?? ""] = child.node(style, all: all, since: start ?? at)
-    }
-    let tree = TraceTree(outcome, style: style, all: all, followed: followed).nodes(type: type)
-    let line = OutcomeText(outcome, style: style).line
-    return TreeNode(
-      "\(kind) \(style.bold(type.printable))  \(subject)  \(style.dim(time))" + (line.isEmpty ? "" : "  \(line)"),
-      tree.count == 1 ? tree[0].children : tree)
   }
 }

@@ -223,7 +223,6 @@ private struct EventFileSummary {
 
   init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
-  /// Counts a line's result.
   mutating func add(_ result: Result<JSONValue, DaemonError>) {
     guard case .success(let outcome) = result else {
       refused += 1

@@ -1,12 +1,11 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledJSON
 internal import RuledReports
 
 /// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
-package enum ExplainCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum ExplainCommand: Command {
+  static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
     synopsis: ["EVENT.json|-", "SUBJECT EVENT-ID [--rules DIR]"], required: ["EVENT.json|SUBJECT"],
     optional: CommandSpec.any, completes: .files,
@@ -30,7 +29,7 @@ package enum ExplainCommand: Command {
     ])
 
   /// Explains the event and prints its trace as a tree.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let unexpected = arguments.operand(2) {
       throw UsageError(
         "unexpected argument '\(unexpected)'; write 'rulectl explain SUBJECT EVENT-ID', or for an event that has not "
@@ -94,7 +93,12 @@ package enum ExplainCommand: Command {
       for (plugin, state) in states { text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n" }
       text += "\n"
     }
-    text += style.bold("revision \(member("revision")), as it was") + "\n"
+    let redacted = past.elements("redacted").map(\.brief.printable).joined(separator: ", ")
+    let isExact = redacted.isEmpty && past.member("differs") == nil
+    text += style.bold("revision \(member("revision")), \(isExact ? "as it was" : "replayed")") + "\n"
+    if !redacted.isEmpty {
+      text += style.yellow("\(redacted) was redacted: a digest is in its place, so the decision may differ") + "\n"
+    }
     let outcome = past.member("outcome") ?? .null
     text += tree(outcome, type: type, style, all: all)
     if let reason = past.member("differs")?.stringValue {

@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl revisions`: the revisions of the rules that the daemon keeps.
-package enum RevisionsCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum RevisionsCommand: Command {
+  static let spec = CommandSpec(
     "revisions", "Lists the revisions of the rules, shows one, or compares two.",
     synopsis: ["", "show REVISION", "diff OLD NEW"], optional: 3, completes: .words(["show", "diff"]),
     options: [.json],
@@ -17,8 +16,7 @@ package enum RevisionsCommand: Command {
       .init("rulectl revisions diff 0485f5aa48c0df85 9c0d5f3b2a617e44", "what was changed in the rules"),
     ])
 
-  /// Lists, shows or compares.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     switch (arguments.operand(0), arguments.operands.count) {
     case (nil, _):
       let revisions = try environment.connect().call("revisions", [:])
@@ -82,48 +80,5 @@ package enum RevisionsCommand: Command {
     }
     let (old, new) = (texts(old), texts(new))
     return Set(old.keys).union(new.keys).sorted().map { UnifiedDiff.text(old[$0], new[$0], path: $0) }.joined()
-  }
-}
-
-/// `rulectl rollback`: puts an earlier revision in force.
-package enum RollbackCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
-    "rollback", "Puts an earlier revision of the rules in force, and pins it.",
-    synopsis: ["[REVISION]"], optional: 1, options: [.json],
-    details: """
-      Without REVISION, the one that was in force before the live one. It has the settings that were configured then.
-      The daemon does not read the rules folder, also after a restart, until 'rulectl unpin'.
-      """,
-    examples: [.init("rulectl rollback", "back to the rules before the last change")])
-
-  /// Asks for the revision and prints what is in force.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call(
-      "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))
-    environment.show(result, arguments) { result in
-      let revision = result.member("revision")?.brief.printable ?? "?"
-      let verb = result.member("changed")?.boolValue == true ? "serves now" : "serves already"
-      return "revision \(revision) \(verb) and is pinned: the rules folder is not read until 'rulectl unpin'\n"
-    }
-    return .done
-  }
-}
-
-/// `rulectl unpin`: reads the rules folder again after a rollback.
-package enum UnpinCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
-    "unpin", "Reads the rules folder again after a rollback.", options: [.json],
-    details: "When the rules in the folder do not load, the pinned ones keep serving, and the exit code is 1.",
-    examples: [.init("rulectl unpin", "once the folder has the right rules")])
-
-  /// Asks for it and prints the revision.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("unpin", [:])
-    environment.show(result, arguments) { result in
-      "the rules folder is read again: revision \(result.member("revision")?.brief.printable ?? "?") serves\n"
-    }
-    return .done
   }
 }

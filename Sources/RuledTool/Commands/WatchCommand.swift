@@ -1,10 +1,9 @@
-package import RuledCore
+internal import RuledCore
 internal import RuledReports
 
 /// `rulectl watch`: changes as they happen.
-package enum WatchCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum WatchCommand: Command {
+  static let spec = CommandSpec(
     "watch", "Prints changes as they happen, until it is interrupted.",
     synopsis: ["[SUBJECT] [--prefix PREFIX] [--plugins PLUGIN,…]"], optional: 1,
     options: [
@@ -20,7 +19,7 @@ package enum WatchCommand: Command {
     ])
 
   /// Prints changes until the connection ends or `--count` changes were printed.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let after = try arguments.integer("after", in: 0...Int.max)
     var remaining = try arguments.integer("count", in: 1...Int.max) ?? Int.max
     let plugins = arguments.list("plugins")

@@ -1,6 +1,5 @@
 /// A method of a test's `t`, for editors and for `rulectl check`.
 struct TestMethod {
-  /// Its name.
   let name: String
   /// The parameters with their types as LuaCATS writes them; `?` behind a name: it may be left out.
   let parameters: [(name: String, type: String)]
@@ -20,7 +19,6 @@ struct TestMethod {
     self.about = about
   }
 
-  /// All methods, by name.
   static let all = [
     TestMethod(
       "advance", [("duration", "string")],
@@ -80,7 +78,6 @@ struct TestMethod {
     TestMethod("web", [("request", "table<string, any>")], "table", "The web handler's answer."),
   ]
 
-  /// The definition for editors.
   var definition: String {
     var lines = ["---\(about)"]
     for parameter in parameters { lines.append("---@param \(parameter.name) \(parameter.type)") }

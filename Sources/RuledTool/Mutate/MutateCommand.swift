@@ -1,12 +1,11 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledReports
 
 /// `rulectl mutate`: changes the rules one place at a time and says which changes no test noticed.
-package enum MutateCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum MutateCommand: Command {
+  static let spec = CommandSpec(
     "mutate", "Changes the rules one place at a time, and says which changes no test notices.",
     synopsis: ["[DIR…] [--file TEXT] [--filter PATTERN] [--threshold PERCENT] [--jobs N] [--json]"],
     optional: CommandSpec.any, completes: .folders,
@@ -31,7 +30,7 @@ package enum MutateCommand: Command {
     ])
 
   /// Tries all changes and prints those that no test noticed.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands)
     let threshold = try arguments.integer("threshold", in: 0...100)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))

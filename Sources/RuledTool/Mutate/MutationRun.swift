@@ -4,43 +4,6 @@ internal import RuledLua
 internal import RuledThreads
 internal import Synchronization
 
-/// What became of a mutant.
-struct MutantResult: Sendable {
-  /// How its tests ended.
-  enum End: String, Sendable {
-    /// A test failed.
-    case killed
-    /// It does not load.
-    case refused
-    /// A test took much longer than without the change.
-    case endless
-    /// All tests passed that run what was changed.
-    case survived
-    /// No test runs what was changed.
-    case unreached
-  }
-
-  /// The change.
-  let mutant: Mutant
-  /// How its tests ended.
-  let end: End
-  /// The first test that failed, if one did.
-  let test: String?
-
-  /// Whether a test noticed the change.
-  var isNoticed: Bool { end != .survived && end != .unreached }
-
-  /// The result as JSON.
-  var json: JSONValue {
-    var object: JSONObject = [
-      "file": .string(mutant.file), "line": .integer(Int64(mutant.line)), "change": .string(mutant.text),
-      "result": .string(end.rawValue),
-    ]
-    if let test { object["test"] = .string(test) }
-    return .object(object)
-  }
-}
-
 /// A run of the tests against every mutant of the selected plugins.
 struct MutationRun: Sendable {
   /// The mutants, by file and place.

@@ -12,7 +12,6 @@ final class ReplSession {
 
   /// The rules in force, without the line's own.
   private(set) var catalog: Catalog
-  /// The subject.
   let subject: String
 
   private let selection: RulesSelection?
@@ -47,7 +46,7 @@ final class ReplSession {
 
   // MARK: Events and queries
 
-  /// Reads the rules again and shows them an event; what it does stays in this session.
+  /// Reads the rules again and shows them an event; its changes stay in this session.
   ///
   /// - Returns: The outcome with its trace.
   func send(_ type: String, _ data: JSONValue?) throws -> JSONValue {
@@ -72,7 +71,6 @@ final class ReplSession {
 
   // MARK: Lines
 
-  /// What a line said.
   struct Answer {
     /// The values as JSON, or as Lua shows what has no JSON.
     let values: [String]

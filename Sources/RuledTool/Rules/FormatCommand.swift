@@ -1,13 +1,12 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledLua
 internal import RuledReports
 internal import RuledStore
 
 /// `rulectl fmt`: lays out Lua files.
-package enum FormatCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum FormatCommand: Command {
+  static let spec = CommandSpec(
     "fmt", "Lays out Lua files: indentation, spaces and blank lines.",
     synopsis: ["[PATH…] [--check]", "-"], optional: CommandSpec.any, completes: .files,
     options: [
@@ -24,8 +23,7 @@ package enum FormatCommand: Command {
       .init("rulectl fmt - < plugin.lua", "a text, for an editor"),
     ])
 
-  /// Lays out the files.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let paths = arguments.operands.isEmpty ? ["rules"] : arguments.operands
     if paths == ["-"] {
       let text = try environment.input.readAll()

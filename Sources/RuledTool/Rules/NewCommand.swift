@@ -1,10 +1,9 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 
 /// `rulectl new`: makes a plugin that works.
-package enum NewCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum NewCommand: Command {
+  static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes.",
     synopsis: ["PLUGIN [--rules DIR]"], required: ["PLUGIN"],
     options: [
@@ -15,8 +14,7 @@ package enum NewCommand: Command {
       + "It also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
     examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
 
-  /// Writes the plugin's files.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let name = arguments.operands[0]
     guard isName(name) else {
       throw ToolError(

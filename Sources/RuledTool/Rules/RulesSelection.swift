@@ -5,7 +5,6 @@ internal import RuledLua
 
 /// The plugins that a command's DIRs name: all of a rules folder, or some of them.
 struct RulesSelection: Sendable {
-  /// The rules folder.
   let root: String
   /// The names of the plugins, or nil for all.
   let plugins: Set<String>?
@@ -54,6 +53,15 @@ struct RulesSelection: Sendable {
     return try RulesFolder.read(root) { plugins.contains($0) || Self.exists("\(root)/\($0)/plugin.lua") }
   }
 
+  /// The plugins that can be read, and what is wrong with the others.
+  func readable() -> (plugins: [PluginSource], errors: [LoadError]) {
+    do throws(ReloadError) { return (try read().plugins, []) } catch {
+      let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
+      guard !broken.contains(""), !broken.contains("lib") else { return ([], error.errors) }
+      return ((try? RulesFolder.read(root) { !broken.contains($0) }.plugins) ?? [], error.errors)
+    }
+  }
+
   /// Loads the rules with the plugins' own settings.
   ///
   /// When plugins are selected, others that do not load are left out.
@@ -63,7 +71,8 @@ struct RulesSelection: Sendable {
   func load(_ source: RulesSource, worker: LuaWorker) throws(ReloadError) -> Catalog {
     let now = Timestamp(microseconds: 0)
     do throws(ReloadError) {
-      return try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: worker, now: now)
+      return try CatalogBuilder.build(
+        source, configuration: [:], previous: nil, worker: worker, checksFiles: true, now: now)
     } catch {
       guard let plugins else { throw error }
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })

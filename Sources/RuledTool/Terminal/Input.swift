@@ -1,6 +1,5 @@
 internal import Glibc
 internal import RuledCore
-internal import Synchronization
 
 /// Reads a file, a descriptor, or text in memory, line by line or whole.
 package final class Input {
@@ -18,7 +17,6 @@ package final class Input {
   private var isAtStart = true
   private var isAtEnd = false
 
-  /// Reads an open descriptor.
   package init(descriptor: Int32, closes: Bool = false) {
     self.descriptor = descriptor
     self.closes = closes
@@ -37,7 +35,6 @@ package final class Input {
     isAtEnd = true
   }
 
-  /// Reads a file.
   package convenience init(path: String) throws(ToolError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))") }
@@ -117,63 +114,4 @@ package final class Input {
       throw ToolError("cannot read: \(String(cString: strerror(errno)))")
     }
   }
-}
-
-/// Reads single keys of a terminal, without the Enter key and without showing them; the terminal is as before once this is released.
-final class Keyboard {
-  private let descriptor: Int32
-  private let before: termios
-
-  /// The keyboard of a terminal; nil if the descriptor is none.
-  init?(descriptor: Int32) {
-    var mode = termios()
-    guard tcgetattr(descriptor, &mode) == 0 else { return nil }
-    self.descriptor = descriptor
-    before = mode
-    // Ctrl-C is read as a key too: as a signal it would end the process before the terminal is as it was.
-    mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
-    tcsetattr(descriptor, TCSANOW, &mode)
-  }
-
-  deinit {
-    var mode = before
-    tcsetattr(descriptor, TCSANOW, &mode)
-  }
-
-  /// Waits so many seconds; returns true at once when `q`, Ctrl-C or Ctrl-D is pressed, or the terminal is gone.
-  func waitsForEnd(seconds: Int) -> Bool {
-    let end = MonotonicClock.milliseconds + seconds * 1000
-    while true {
-      let left = end - MonotonicClock.milliseconds
-      guard left > 0 else { return false }
-      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, Int32(left)) > 0 else { continue }
-      var key: UInt8 = 0
-      let count = read(descriptor, &key, 1)
-      if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return true }
-      if count == 1, [UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4].contains(key) { return true }
-    }
-  }
-}
-
-/// Notices that the user presses Ctrl-C, for commands that then end in an orderly way.
-///
-/// A second Ctrl-C ends the process as usual.
-struct Interrupt {
-  private static let came = Atomic<Bool>(false)
-
-  /// From now on SIGINT is noticed.
-  init() {
-    Self.came.store(false, ordering: .relaxed)
-    _ = signal(SIGINT) { _ in
-      Interrupt.came.store(true, ordering: .relaxed)
-      _ = signal(SIGINT, SIG_DFL)
-    }
-  }
-
-  /// Whether SIGINT has come.
-  var hasCome: Bool { Self.came.load(ordering: .relaxed) }
-
-  /// From now on SIGINT ends the process again.
-  func end() { _ = signal(SIGINT, SIG_DFL) }
 }

@@ -1,12 +1,11 @@
 internal import Glibc
-package import RuledCore
+internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
 /// `rulectl test`: runs the tests of plugins, without a daemon.
-package enum TestCommand: Command {
-  /// Name, options and help.
-  package static let spec = CommandSpec(
+enum TestCommand: Command {
+  static let spec = CommandSpec(
     "test", "Runs the tests of the plugins, without a daemon.",
     synopsis: ["[DIR…] [--filter PATTERN] [--coverage] [--threshold PERCENT] [--watch] [--json]"],
     optional: CommandSpec.any, completes: .folders,
@@ -39,7 +38,7 @@ package enum TestCommand: Command {
     ])
 
   /// Runs the tests and prints their results.
-  package static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
     let threshold = try arguments.integer("threshold", in: 0...100)

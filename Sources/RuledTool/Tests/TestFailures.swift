@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import Synchronization
 
 /// The failures of rules in a test, and which of them the test expected.
 struct TestFailures {
@@ -8,9 +7,7 @@ struct TestFailures {
   struct Entry {
     /// The failure as an outcome has it.
     let failure: JSONValue
-    /// The event's type.
     let type: String
-    /// Its subject.
     let subject: String
     /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
     let outcome: Int?
@@ -77,30 +74,5 @@ struct TestFailures {
     lines += entries.dropFirst().prefix(most - 1).map(\.text)
     if entries.count > most { lines.append("and \(entries.count - most) more failures") }
     return lines.joined(separator: "\n")
-  }
-}
-
-/// Keeps what rules log in a test, to be shown beside its failure.
-final class TestLog: EventLog {
-  private static let most = 200
-
-  private let written = Mutex<[String]>([])
-
-  /// Takes a line; those on failures are left out, as a failure is shown by itself.
-  func write(_ line: LogLine) {
-    guard !line.message.hasPrefix("a rule failed: ") else { return }
-    var text = "\(line.level) \(line.plugin ?? "")"
-    if let rule = line.rule { text += "/\(rule)" }
-    text += ": \(line.message)"
-    if !line.fields.isEmpty { text += " \(line.fields)" }
-    written.withLock { lines in if lines.count < Self.most { lines.append(text) } }
-  }
-
-  /// Removes and returns the lines.
-  func take() -> [String] {
-    written.withLock { lines in
-      defer { lines.removeAll() }
-      return lines
-    }
   }
 }

@@ -2,32 +2,8 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// How tests run.
-struct TestOptions: Sendable {
-  /// The rules folder.
-  var root: String
-  /// A pattern that the test's name, its plugin or its file has to contain; nil for all.
-  var filter: String?
-  /// Whether to measure what runs.
-  var measuresCoverage = false
-  /// Whether snapshots are written and not compared.
-  var updatesSnapshots = false
-  /// The seed of properties.
-  var seed: UInt32 = 1
-  /// How many tests run at a time.
-  var jobs = 1
-
-  /// Whether the filter names a test.
-  func selects(_ test: PluginManifest.Handler, of plugin: String) -> Bool {
-    guard let filter else { return true }
-    let pattern = GlobPattern("*\(filter.lowercased())*")
-    return [test.name, plugin, test.file].contains { pattern.matches($0.lowercased()) }
-  }
-}
-
 /// One of the tests of a plugin.
 struct TestCase: Sendable {
-  /// The plugin.
   let plugin: String
   /// Its index in the plugin's manifest.
   let index: Int
@@ -70,7 +46,6 @@ final class TestWorker {
     }
   }
 
-  /// Runs a test.
   func run(_ test: TestCase, budget: Budget = .test) throws -> TestResult {
     guard let driver else { throw TestFailure("the worker has ended") }
     let vm = try vm(of: test.plugin)

@@ -48,7 +48,7 @@ package enum UnifiedDiff {
     return rest.isEmpty ? lines : lines + [rest]
   }
 
-  /// All lines of both texts, in order; what is removed stands before what is added in its place.
+  /// All lines of both texts, in order; removed lines stand before those that are added in their place.
   private static func lines(from old: [Substring], to new: [Substring]) -> [Line] {
     let difference = new.difference(from: old)
     var (removed, added) = (Set<Int>(), Set<Int>())

@@ -54,7 +54,6 @@ enum EventChecks {
     return (bool, true)
   }
 
-  /// An optional string.
   static func string(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) {
     if let value, !value.isKind(.string) { throw error(path, name, "must be a string") }
   }

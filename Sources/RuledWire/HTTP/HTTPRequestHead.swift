@@ -1,75 +1,3 @@
-package import RuledCore
-
-/// A request that the server answers itself, with an error: the status, the error object and further header fields of the response.
-package struct HTTPError: Error, Sendable, Equatable {
-  /// The HTTP status.
-  package let status: Int
-  /// The error object of the body.
-  package let error: RequestError
-  /// Header fields beside those that each response has.
-  package let headers: [HTTPHeaders.Field]
-
-  /// An error with its status and a sentence.
-  package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
-    self.init(RequestError(code, message), status: status)
-  }
-
-  /// An error object, by default under the status of its code.
-  package init(_ error: RequestError, status: Int? = nil, headers: [HTTPHeaders.Field] = []) {
-    self.status = status ?? error.httpStatus
-    self.error = error
-    self.headers = headers
-  }
-}
-
-/// The header fields of a request in their order.
-package struct HTTPHeaders: Sendable {
-  /// A field.
-  package struct Field: Sendable, Equatable {
-    /// The name in lower case.
-    package let name: String
-    /// The value without the white space around it.
-    package let value: String
-
-    /// A field; the name in lower case.
-    package init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
-
-  /// The fields.
-  package private(set) var fields: [Field] = []
-
-  /// No fields.
-  package init() {}
-
-  /// Adds a field.
-  package mutating func append(_ name: String, _ value: String) {
-    fields.append(Field(name: name.lowercased(), value: value))
-  }
-
-  /// The value of the first field with that name, given in lower case.
-  package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
-
-  /// How many fields have that name.
-  package func count(of name: String) -> Int { fields.count { $0.name == name } }
-
-  /// Whether the body is sent as it is: neither compressed nor encoded in another way.
-  package var isPlainBody: Bool {
-    fields.filter { $0.name == "content-encoding" }.allSatisfy { field in
-      field.value.split(separator: ",").allSatisfy { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "identity" }
-    }
-  }
-
-  /// The CloudEvents attributes among them, without their prefix.
-  package var attributes: [Field] {
-    fields.compactMap { field in
-      field.name.hasPrefix("ce-") ? Field(name: String(field.name.dropFirst(3)), value: field.value) : nil
-    }
-  }
-}
-
 /// The request line and the fields of a request, added line by line and checked to the letter of RFC 9112.
 ///
 /// A request that a proxy and a server could read differently is refused and never repaired: a proxy in front must not see another request
@@ -77,7 +5,6 @@ package struct HTTPHeaders: Sendable {
 package struct HTTPRequestHead: Sendable {
   /// How the end of the body is found.
   package enum BodyFraming: Sendable, Equatable {
-    /// There is no body.
     case none
     /// The body has so many bytes; `Int.max` for a number that does not fit.
     case length(Int)
@@ -94,7 +21,6 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var target = HTTPTarget("/")
   /// The version's second digit, 0 or 1.
   package private(set) var minorVersion = 1
-  /// The fields.
   package private(set) var headers = HTTPHeaders()
 
   /// A head before its first line.
@@ -205,101 +131,6 @@ package struct HTTPRequestHead: Sendable {
       }
     }
     return minorVersion == 1 ? !options.contains("close") : options.contains("keep-alive") && !options.contains("close")
-  }
-}
-
-/// The parts of the target of an HTTP request, not decoded.
-package struct HTTPTarget: Sendable, Equatable {
-  /// The authority of a target in absolute form, which replaces the `Host` header; else nil.
-  package let authority: String?
-  /// The path as sent.
-  package let path: String
-  /// The part after the first `?`, as sent; empty without one.
-  package let query: String
-
-  /// Splits a target.
-  package init(_ target: String) {
-    var remaining = target[...]
-    authority = Self.removeAuthority(from: &remaining)
-    if let hash = remaining.utf8.firstIndex(of: UInt8(ascii: "#")) { remaining = remaining[..<hash] }
-    guard let mark = remaining.utf8.firstIndex(of: UInt8(ascii: "?")) else {
-      path = remaining.isEmpty ? "/" : String(remaining)
-      query = ""
-      return
-    }
-    path = mark == remaining.startIndex ? "/" : String(remaining[..<mark])
-    query = String(remaining[remaining.utf8.index(after: mark)...])
-  }
-
-  /// The length of `http://` or `https://` at the start of a target; 0 without either.
-  static func schemeLength(_ target: Substring) -> Int {
-    let start = target.prefix(8).lowercased()
-    return start.hasPrefix("http://") ? 7 : start == "https://" ? 8 : 0
-  }
-
-  private static func removeAuthority(from target: inout Substring) -> String? {
-    let length = schemeLength(target)
-    guard length > 0 else { return nil }
-    target = target.dropFirst(length)
-    let end = target.utf8.firstIndex { "/?#".utf8.contains($0) } ?? target.endIndex
-    let authority = target[..<end]
-    target = target[end...]
-    return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority)
-  }
-
-  /// The parts of the path between its slashes, each decoded once; nil for a path that does not begin with a slash.
-  var segments: [String]? {
-    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
-    return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.decode)
-  }
-
-  /// The parameters of the query in order, decoded once with `+` kept; of repeated ones the first.
-  package var parameters: [(name: String, value: String)] {
-    var parameters: [(name: String, value: String)] = []
-    var names: Set<String> = []
-    for piece in query.split(separator: "&") {
-      let equals = piece.utf8.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
-      let name = Self.decode(piece[..<equals])
-      guard names.insert(name).inserted else { continue }
-      parameters.append((name, Self.decode(piece[equals...].dropFirst())))
-    }
-    return parameters
-  }
-
-  /// The parameters as forms and libraries write them: with `+` for a space.
-  package var formParameters: [(name: String, value: String)] {
-    HTTPTarget(path + "?" + query.replacing("+", with: "%20")).parameters
-  }
-
-  /// `text` with its percent escapes decoded once.
-  static func decode(_ text: Substring) -> String {
-    String(text).withView { PercentText.decode($0[...]) }
-  }
-}
-
-/// Hosts of `Host` headers and authorities.
-package enum HTTPHost {
-  /// The host in lower case, without its port and a trailing dot: the form in which hosts are compared.
-  package static func normalized(_ host: String) -> String {
-    var name = host.lowercased()[...]
-    let port = name.utf8.lastIndex(of: UInt8(ascii: ":"))
-    if let port, name[port...].dropFirst().utf8.allSatisfy(\.isDigit) { name = name[..<port] }
-    return String(name.hasSuffix(".") ? name.dropLast() : name)
-  }
-
-  /// Whether the text is a host with or without a port, or empty.
-  static func isValid(_ text: String) -> Bool {
-    var name = text.utf8[...]
-    if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy(\.isDigit) {
-      name = name[..<colon]
-    }
-    if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
-      return name.count > 2
-        && name.dropFirst().dropLast().allSatisfy {
-          $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
-        }
-    }
-    return name.allSatisfy { $0.isHexDigit || $0.isLetter || "-._~%!$&'()*+;=".utf8.contains($0) }
   }
 }
 

@@ -5,7 +5,6 @@ package import RuledCore
 /// The result depends on the bytes alone, never on the pieces in which they arrive. After an error the reader can't tell where the next
 /// request would begin, so nothing more may be read with it.
 package final class HTTPRequestReader {
-  /// Where `read` stopped.
   package enum Step: Equatable {
     /// All bytes are read, and the request needs more.
     case incomplete

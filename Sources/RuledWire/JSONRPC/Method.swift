@@ -13,7 +13,6 @@ package enum Method: Sendable, Hashable, CaseIterable {
   /// None of ours; the request holds its name.
   case unknown
 
-  /// The method called `name`.
   package init(_ name: ByteView) {
     if name.equals("event") {
       self = .event

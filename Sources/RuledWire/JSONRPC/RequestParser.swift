@@ -44,9 +44,7 @@ package final class RequestParser {
   }
 }
 
-/// What a line holds.
 package enum RequestLine {
-  /// One message.
   case single(RequestMessage)
   /// A batch of at least one message, whose answers make one array.
   case batch(RequestBatch)
@@ -67,29 +65,6 @@ package struct RequestBatch {
   }
 }
 
-/// One JSON-RPC message of a line or of a batch.
-package enum RequestMessage {
-  /// A request or a notification.
-  case request(RequestView)
-  /// No request; the answer has the error and the id's text as sent, or `null` if the id is nil.
-  case invalid(id: ByteView?, RequestError)
-
-  /// Reads the message in `value`, whose text is `text`.
-  init(_ value: TapeValue, text: ByteView) {
-    guard value.isKind(.object) else {
-      self = .invalid(id: nil, Self.error("A request is an object."))
-      return
-    }
-    var members = RequestMembers()
-    var cursor = MemberCursor(value, text: text)
-    while let member = cursor.next() { members.set(member) }
-    self = members.message
-  }
-
-  /// `invalid_request` with a sentence.
-  static func error(_ message: String) -> RequestError { RequestError(.invalidRequest, message) }
-}
-
 /// The members of a request object while it is read; of repeated ones the last counts.
 struct RequestMembers {
   private var version: TapeValue?
@@ -99,7 +74,6 @@ struct RequestMembers {
   private var id: TapeValue?
   private var idText: ByteView?
 
-  /// A request without members.
   init() {}
 
   /// Stores `member` if it belongs to a request.
@@ -134,27 +108,5 @@ struct RequestMembers {
   private static var noParams: ByteView {
     let text: StaticString = "{}"
     return ByteView(start: text.utf8Start, count: text.utf8CodeUnitCount)
-  }
-}
-
-/// A request; everything in it is valid until the parser parses again.
-package struct RequestView {
-  /// The id's text as sent, or nil for a notification, which is never answered.
-  package let id: ByteView?
-  /// Which method is called.
-  package let method: Method
-  /// The method's name, decoded.
-  package let methodName: ByteView
-  /// The `params`, an object or an array, or nil if absent.
-  package let params: TapeValue?
-  /// The text of `params` as sent; `{}` if absent.
-  package let paramsText: ByteView
-
-  /// Whether the request must not be answered.
-  package var isNotification: Bool { id == nil }
-
-  /// The error that answers a method that does not exist.
-  package var unknownMethod: RequestError {
-    RequestError(.unknownMethod, "There is no method “\(JSONPath.excerpt(methodName))”.")
   }
 }

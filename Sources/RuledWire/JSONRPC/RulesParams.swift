@@ -15,7 +15,6 @@ package struct RevisionParams: Sendable, Equatable {
   }
 }
 
-/// What `reload` takes.
 package struct ReloadParams: Sendable, Equatable {
   /// The node of the cluster whose folder is loaded; nil for the one where the client connected.
   package let node: String?
@@ -26,7 +25,6 @@ package struct ReloadParams: Sendable, Equatable {
   }
 }
 
-/// What `rollout_start` takes.
 package struct RolloutStartParams: Sendable {
   /// The rules to try, as `RulesSource.encoded` gives them.
   package let rules: JSONValue
@@ -44,7 +42,6 @@ package struct RolloutStartParams: Sendable {
   }
 }
 
-/// What `shadow_start` takes.
 package struct ShadowStartParams: Sendable {
   /// The rules to try, as `RulesSource.encoded` gives them.
   package let rules: JSONValue
@@ -62,7 +59,6 @@ package struct ShadowStartParams: Sendable {
   }
 }
 
-/// What `rollout_set` takes.
 package struct PercentParams: Sendable, Equatable {
   /// The share of the subjects, 0 to 100.
   package let percent: Double

@@ -65,8 +65,9 @@ extension EndToEnd {
       try client.event("tell", subject, ["n": 1])["effects"]?[0]?["id"]?.stringValue ?? "?"
     }
 
-    @Test("a courier delivers over HTTPS, with both certificates, for a daemon that can open Unix sockets only")
-    func deliversForASealedDaemon() throws {
+    @Test
+    func `a courier delivers over HTTPS, with both certificates, for a daemon that can open Unix sockets only`() throws
+    {
       let daemon = try sealedDaemon(configuration("courier"))
       let client = try daemon.client()
       let first = try tell(client, "user:1")
@@ -79,8 +80,8 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("a courier that is killed, or whose daemon is, goes on after the restart")
-    func survivesKills() throws {
+    @Test
+    func `a courier that is killed, or whose daemon is, goes on after the restart`() throws {
       let daemon = try sealedDaemon(configuration("courier"))
       var process = courier(of: daemon)
       var ids = [try tell(try daemon.client(), "user:1")]
@@ -92,14 +93,14 @@ extension EndToEnd {
       daemon.end(SIGKILL)
       try daemon.start()
       ids.append(try tell(try daemon.client(), "user:3"))
-      // What was confirmed just before a kill may be delivered again: at least once.
+      // An effect that was confirmed just before a kill may be delivered again: at least once.
       #expect(eventually { Set(receiver.ids) == Set(ids) })
       #expect(end(process, SIGTERM) == 0)
       daemon.end(SIGTERM)
     }
 
-    @Test("a receiver with a wrong certificate gets nothing, and its effects wait", arguments: ["daemon", "courier"])
-    func refusesAWrongCertificate(delivery: String) throws {
+    @Test(arguments: ["daemon", "courier"])
+    func `a receiver with a wrong certificate gets nothing, and its effects wait`(delivery: String) throws {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: configuration(delivery, ca: "other"))
       let client = try daemon.client()
       let process = delivery == "courier" ? courier(of: daemon) : nil
@@ -122,8 +123,8 @@ extension EndToEnd {
       daemon.end(SIGTERM)
     }
 
-    @Test("a receiver that refuses the client's certificate gets nothing")
-    func needsTheRightClientCertificate() throws {
+    @Test
+    func `a receiver that refuses the client's certificate gets nothing`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: configuration("daemon", cert: "other"))
       let client = try daemon.client()
       _ = try tell(client, "user:1")

@@ -30,7 +30,6 @@ extension EndToEnd {
         last.withLock { $0["hitter:\(parts[0])-\(parts[1])"] = number }
       }
 
-      /// All of them now.
       var subjects: [String: Int64] { last.withLock { $0 } }
     }
 
@@ -71,12 +70,13 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test(
-      "backups under load hold whole commits, and all that was acknowledged before they began; the daemon is killed in between"
-    )
-    func underLoad() throws {
+    @Test
+    func
+      `backups under load hold whole commits, and all that was acknowledged before they began; the daemon is killed in between`()
+      throws
+    {
       let daemon = try RuledDaemon(rules: Self.rules)
-      let tally = Tally(events: 8_000, connections: EndToEnd.connections)
+      let tally = Tally(events: 4_000, connections: EndToEnd.connections)
       let acknowledged = Acknowledged()
       let (loads, socket) = (tally.loads, daemon.socket)
       let threads = Threads.start(loads.count) { loads[$0].run(socket) { acknowledged.note($0) } }
@@ -104,8 +104,8 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
-    @Test("a backup has the archive of revisions, so that what is restored can go back to earlier rules")
-    func revisions() throws {
+    @Test
+    func `a backup has the archive of revisions, so that what is restored can go back to earlier rules`() throws {
       func rules(_ number: Int) -> String {
         "plugin { name = 'numbered' } rule 'tell' { on = 'ask', run = function() decide('number', \(number)) end }"
       }
@@ -128,8 +128,8 @@ extension EndToEnd {
       #expect(try client.event("ask", "a")["decisions"]?["numbered"]?["number"] == 2)
     }
 
-    @Test("a backup during which the daemon or rulectl is killed is none, and the one before is restored")
-    func killedBackups() throws {
+    @Test
+    func `a backup during which the daemon or rulectl is killed is none, and the one before is restored`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let tally = Tally(events: 4_000, connections: EndToEnd.connections)
       tally.run(daemon)
@@ -162,8 +162,8 @@ extension EndToEnd {
       #expect(restore(folder, to: daemon.folder("restored")).code == 0)
     }
 
-    @Test("a backup goes to another file system, where links are not possible")
-    func otherFileSystem() throws {
+    @Test
+    func `a backup goes to another file system, where links are not possible`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let tally = Tally(events: 800, connections: EndToEnd.connections)
       tally.run(daemon)
@@ -179,8 +179,9 @@ extension EndToEnd {
       try expectWhole(daemon.folder("restored"), [:])
     }
 
-    @Test("a store restored with --hold-effects delivers nothing until the effects are released, over restarts")
-    func holdsEffects() throws {
+    @Test
+    func `a store restored with --hold-effects delivers nothing until the effects are released, over restarts`() throws
+    {
       let rules = [
         "p/plugin.lua": """
         plugin { name = "p", version = "1", sinks = { "lines" } }
@@ -213,8 +214,8 @@ extension EndToEnd {
       #expect(try held.client().call("health")["effects_held"] == false)
     }
 
-    @Test("over HTTP an administrator gets a checkpoint, which is a store; a store in memory has none")
-    func makesCheckpointsOverHTTP() throws {
+    @Test
+    func `over HTTP an administrator gets a checkpoint, which is a store; a store in memory has none`() throws {
       func post(_ path: String, to daemon: RuledDaemon) throws -> (status: String, body: JSONValue) {
         let client = try daemon.client()
         client.send("POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -240,8 +241,8 @@ extension EndToEnd {
       memory.end(SIGTERM)
     }
 
-    @Test("what can't be backed up or restored is refused with a reason")
-    func refusals() throws {
+    @Test
+    func `a store that can't be backed up or restored is refused with a reason`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, store: "memory:")
       let backup = rulectl(daemon, "backup", daemon.folder("backups"))
       #expect(backup.code == 2 && backup.output.holds("a store in memory has no backups"), "\(backup.output)")

@@ -15,7 +15,7 @@ extension EndToEnd {
       (#"socket = "/dev/null/s""#, "socket: /dev/null is no folder"),
       (#"store = "rocksdb:/dev/null""#, "store: /dev/null is a device"),
     ])
-    func `what the start refuses, the checks find with file and line`(_ line: String, _ finding: String) {
+    func `the checks find each mistake that the start refuses, with file and line`(_ line: String, _ finding: String) {
       let folder = TemporaryFolder()
       folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
       folder.write(
@@ -116,10 +116,7 @@ extension EndToEnd {
         """)
       let check = "exec \(RuledDaemon.programs)/ruled --socket \(folder("s")) --config \(folder("conf.lua")) --check"
       let ends = (4...24).map { limit in Program.run("/bin/sh", ["-c", "ulimit -n \(limit); \(check)"]) }
-      for (code, output) in ends {
-        #expect(code == 0 || code == 1 && output.contains("too many open files"), "\(code): \(output)")
-      }
-      #expect(ends.first?.code == 1 && ends.last?.code == 0)
+      for (code, output) in ends { #expect(code == 1 && output.contains("open files"), "\(code): \(output)") }
     }
 
     @Test func `an address that the running daemon listens on is not found, and is free after a check`() throws {

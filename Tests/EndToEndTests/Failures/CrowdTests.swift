@@ -69,10 +69,11 @@ extension EndToEnd {
       "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)Connection: close\r\n\r\n"
     }
 
-    @Test(
-      "silent connections of other users leave room for administrators and probes, and are told in log, health and metrics",
-      .enabled(if: getuid() == 0))
-    func reservesPlaces() throws {
+    @Test(.enabled(if: getuid() == 0))
+    func
+      `silent connections of other users leave room for administrators and probes, and are told in log, health and metrics`()
+      throws
+    {
       let daemon = try RuledDaemon(
         rules: Self.rules, configuration: "limits = { connections = 7, reserved = 2 }")
       chmod(daemon.folder.path, 0o755)
@@ -117,8 +118,9 @@ extension EndToEnd {
       #expect(probe.line()?.hasPrefix("HTTP/1.1 200") == true)
     }
 
-    @Test("a new connection takes the place of one that has been idle for too long, and not of one that watches")
-    func closesIdleConnections() throws {
+    @Test
+    func `a new connection takes the place of one that has been idle for too long, and not of one that watches`() throws
+    {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "limits = { connections = 3, idle_s = 1 }")
       let watcher = try daemon.client()
       #expect(
@@ -137,8 +139,8 @@ extension EndToEnd {
       #expect(idle.line() == nil)
     }
 
-    @Test("over TCP probes are answered though all connections are taken, and other requests are not")
-    func answersProbes() throws {
+    @Test
+    func `over TCP probes are answered though all connections are taken, and other requests are not`() throws {
       let port = Self.freePort()
       let folder = TemporaryFolder()
       folder.replace("token", with: String(repeating: "t", count: 40))
@@ -165,8 +167,8 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test("visitors of sites take no place from other clients")
-    func keepsSitesApart() throws {
+    @Test
+    func `visitors of sites take no place from other clients`() throws {
       let port = Self.freePort()
       let daemon = try RuledDaemon(
         rules: Self.rules,
@@ -181,8 +183,8 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test("20,000 watches on one connection are refused beyond 100, and others are served meanwhile")
-    func limitsWatches() throws {
+    @Test
+    func `20,000 watches on one connection are refused beyond 100, and others are served meanwhile`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let crowd = try daemon.client()
       let line = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"watch\",\"params\":{\"subject\":\"a\"}}\n"

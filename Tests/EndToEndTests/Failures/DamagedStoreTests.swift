@@ -33,10 +33,8 @@ extension EndToEnd {
       let path: String
       let offset: Int
 
-      /// The file's name.
       var file: String { String(path.split(separator: "/").last ?? "") }
 
-      /// Flips it.
       func flip() throws {
         let descriptor = open(path, O_RDWR)
         defer { close(descriptor) }
@@ -79,8 +77,8 @@ extension EndToEnd {
       "\(prefix):\(String(repeating: "0", count: 4 - "\(number)".count))\(number)"
     }
 
-    @Test("a damaged block is reported once with its file, and only its subjects are refused")
-    func refusesItsSubjectsAlone() throws {
+    @Test
+    func `a damaged block is reported once with its file, and only its subjects are refused`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
       for n in 0..<600 { try client.event("keep", Self.key("s", n), ["mark": .string(Self.mark(n))]) }
@@ -108,7 +106,7 @@ extension EndToEnd {
       let lines = daemon.log.split(separator: "\n").filter { String($0).holds("can't be read") }
       #expect(lines.count == refused.count)
       #expect(lines.allSatisfy { !String($0).holds("s:0") && String($0).holds("subject_hash") })
-      // A listing skips them; what was written since is in the log and is found.
+      // A listing skips them; later writes are in the log and are found.
       let listed = try client.call("subjects", ["limit": 1000])["subjects"]?.arrayValue?.count ?? 0
       #expect(listed == 600 - refused.count)
       #expect(daemon.end(SIGTERM) == 0)
@@ -116,8 +114,8 @@ extension EndToEnd {
       #expect(try daemon.client().event("keep", Self.key("s", 0))["version"] == 3)
     }
 
-    @Test("unreadable timers are retried with backoff, and the others fire", arguments: [true, false])
-    func firesTheOthers(isManual: Bool) throws {
+    @Test(arguments: [true, false])
+    func `unreadable timers are retried with backoff, and the others fire`(isManual: Bool) throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: isManual)
       var client = try daemon.client()
       for n in 0..<300 {
@@ -154,9 +152,8 @@ extension EndToEnd {
         try eventually { try client.reply("state", ["subject": "new"])["result"]?["plugins"]?["p"]?["rings"] == 1 })
     }
 
-    @Test(
-      "a start works without the counters of a damaged block, and does not overwrite them")
-    func startsWithoutCounters() throws {
+    @Test
+    func `a start works without the counters of a damaged block, and does not overwrite them`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       var client = try daemon.client()
       for n in 0..<400 { try client.event("count", "s", ["name": .string("p.\(Self.mark(n))")]) }

@@ -35,8 +35,8 @@ extension EndToEnd {
       return rules
     }
 
-    @Test("while one of five plugins loops forever on every tenth event, the other four answer right")
-    func isolates() throws {
+    @Test
+    func `while one of five plugins loops forever on every tenth event, the other four answer right`() throws {
       let daemon = try RuledDaemon(rules: Self.rules("if event.data.n % 10 == 0 then while true do end end"))
       let client = try daemon.client()
       let perSubject = 40
@@ -90,8 +90,8 @@ extension EndToEnd {
       #expect(sum == total)
     }
 
-    @Test("after three stops in a row a subject is put off alone, until a reload or retry", arguments: [false, true])
-    func putsOff(_ byReload: Bool) throws {
+    @Test(arguments: [false, true])
+    func `after three stops in a row a subject is put off alone, until a reload or retry`(_ byReload: Bool) throws {
       let daemon = try RuledDaemon(rules: Self.rules(""))
       let client = try daemon.client()
       for number in 1...2 { try client.event("stop", "t", ["number": .integer(Int64(number))]) }
@@ -127,8 +127,8 @@ extension EndToEnd {
       #expect(try client.call("parked")["parked"] == [])
     }
 
-    @Test("parked events survive a kill and are retried once after a reload that changes their plugin")
-    func retriesAfterReload() throws {
+    @Test
+    func `parked events survive a kill and are retried once after a reload that changes their plugin`() throws {
       let failing = "if event.data.n % 2 == 0 then error('odd ones only') end"
       let daemon = try RuledDaemon(rules: Self.rules(failing))
       var client = try daemon.client()

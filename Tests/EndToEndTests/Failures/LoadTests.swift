@@ -6,8 +6,8 @@ import Testing
 
 extension EndToEnd {
   @Suite struct LoadTests {
-    @Test("16,000 events pipelined over 8 connections give each subject the right state")
-    func pipelines() throws {
+    @Test
+    func `16,000 events pipelined over 8 connections give each subject the right state`() throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       let tally = Tally(events: EndToEnd.events, connections: EndToEnd.connections)
       tally.run(daemon)
@@ -16,12 +16,13 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("six kills during 16,000 events lose nothing acknowledged and apply nothing twice")
-    func survivesKills() throws { try kill(6, Tally.rules, events: EndToEnd.events) }
+    @Test
+    func `six kills during 16,000 events lose nothing acknowledged and apply nothing twice`() throws {
+      try kill(6, Tally.rules, events: EndToEnd.events)
+    }
 
-    @Test(
-      "kills while segments of the log are flushed lose nothing acknowledged and apply nothing twice")
-    func survivesKillsWhileSegmentsAreFlushed() throws {
+    @Test
+    func `kills while segments of the log are flushed lose nothing acknowledged and apply nothing twice`() throws {
       var rules = Tally.rules
       rules["wordy/plugin.lua"] = """
         plugin { name = "wordy", version = "1" }
@@ -33,8 +34,8 @@ extension EndToEnd {
     /// A commit gets its counters when it is written to the log.
     ///
     /// The log once made room at the end of a segment for the rest alone, and the worker tried for ever.
-    @Test("commits that consist of counters are written at the ends of segments")
-    func writesCountersAtEndsOfSegments() throws {
+    @Test
+    func `commits that consist of counters are written at the ends of segments`() throws {
       let daemon = try RuledDaemon(rules: [
         "counting/plugin.lua": """
         plugin { name = "counting", version = "1" }
@@ -135,8 +136,8 @@ extension EndToEnd {
       #expect(isDecided, "\(number) was not decided, but \(last?.text ?? "nothing")\n\(daemon.log)")
     }
 
-    @Test("a rule edited under load changes the next answers and fails no request")
-    func edits() throws {
+    @Test
+    func `a rule edited under load changes the next answers and fails no request`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let failures = try Askers().around(daemon) {
         try waitFor(1, daemon)
@@ -153,8 +154,8 @@ extension EndToEnd {
       #expect(wrong.isEmpty, "\(wrong.count), such as \(wrong.first ?? "")")
     }
 
-    @Test("rules behind links within the folder are reloaded when a link or its target changes")
-    func followsLinks() throws {
+    @Test
+    func `rules behind links within the folder are reloaded when a link or its target changes`() throws {
       let daemon = try RuledDaemon(rules: [:])
       let path = daemon.folder.path
       daemon.folder.replace("rules/.one/plugin.lua", with: Self.rules(1))
@@ -171,8 +172,10 @@ extension EndToEnd {
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
     }
 
-    @Test("an edit that does not load leaves the old rules in force and reports file and line, until it is fixed")
-    func keepsOldRules() throws {
+    @Test
+    func `an edit that does not load leaves the old rules in force and reports file and line, until it is fixed`()
+      throws
+    {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let client = try daemon.client()
       let revision = try client.call("rules")["revision"]
@@ -200,10 +203,8 @@ extension EndToEnd {
       #expect(failures.isEmpty, "\(failures.count), such as \(failures.first ?? "")")
     }
 
-    @Test(
-      "200 reloads under load fail no request and leak neither memory nor files",
-      .oneDaemon("it measures one process"))
-    func reloadsLeaveNothing() throws {
+    @Test(.oneDaemon("it measures one process"))
+    func `200 reloads under load fail no request and leak neither memory nor files`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let client = try daemon.client()
       var memory = (early: 0, late: 0)

@@ -33,7 +33,7 @@ extension EndToEnd {
 
     /// An entry that is not allowed in a rules folder.
     enum Hostile: String, CaseIterable {
-      case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder
+      case fifo, largeFile, linkToRoot, linkToDevice, linkLoop, linkToFile, linkToFolder, folder, halfSaved
 
       /// Creates it; returns the file that the error must name, and the path to remove.
       func put(in rules: String) -> (file: String, path: String) {
@@ -54,15 +54,24 @@ extension EndToEnd {
           symlink("../outside", "\(rules)/outside")
           return ("outside", "\(rules)/outside")
         case .folder: mkdir(data, 0o755)
+        case .halfSaved:
+          let source = "\(rules)/numbered/unused.lua"
+          if let file = fopen(source, "w") {
+            fputs("return {", file)
+            fclose(file)
+          }
+          return ("numbered/unused.lua", source)
         }
         return ("numbered/d.json", data)
       }
     }
 
-    @Test(
-      "an entry that is not allowed in the rules folder is refused by name, and the old rules serve until it is removed",
-      arguments: Hostile.allCases)
-    func refuses(_ hostile: Hostile) throws {
+    @Test(arguments: Hostile.allCases)
+    func
+      `an entry that is not allowed in the rules folder is refused by name, and the old rules serve until it is removed`(
+        _ hostile: Hostile
+      ) throws
+    {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let client = try daemon.client()
       let (file, path) = hostile.put(in: "\(daemon.folder.path)/rules")
@@ -80,8 +89,8 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("after a plugin's folder is swapped during a load, the new one is in force")
-    func swaps() throws {
+    @Test
+    func `after a plugin's folder is swapped during a load, the new one is in force`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1), "slow/plugin.lua": Self.slow("slow")])
       let (path, client) = (daemon.folder.path, try daemon.client())
       let asking = try daemon.client()
@@ -123,10 +132,8 @@ extension EndToEnd {
       return recv(client.descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0 && errno == EAGAIN
     }
 
-    @Test(
-      "plugins that load slowly delay neither clients nor timers, and no worker builds their VMs",
-      .oneDaemon("it looks at the threads of one process"))
-    func holdsUpNobody() throws {
+    @Test(.oneDaemon("it looks at the threads of one process"))
+    func `plugins that load slowly delay neither clients nor timers, and no worker builds their VMs`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let other = try daemon.client()
       var round = 0
@@ -160,8 +167,8 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
-    @Test("SIGTERM ends the daemon while plugins load, and clients that wait for the load get an error")
-    func endsWhileLoading() throws {
+    @Test
+    func `SIGTERM ends the daemon while plugins load, and clients that wait for the load get an error`() throws {
       let daemon = try RuledDaemon(rules: ["numbered/plugin.lua": Self.rules(1)])
       let asking = try Self.beginReload(daemon)
       let other = try daemon.client()
@@ -172,8 +179,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("each reload request is answered by a load that saw the files as they were at the request")
-    func answersWithWhatWasThere() throws {
+    @Test
+    func `each reload request is answered by a load that saw the files as they were at the request`() throws {
       let daemon = try RuledDaemon(rules: ["slow/plugin.lua": Self.slow("slow")])
       for thread in 0..<6 { daemon.folder.replace("rules/p\(thread)/plugin.lua", with: Self.own(thread, 0)) }
       let wrong = Mutex<[String]>([])
@@ -203,10 +210,8 @@ extension EndToEnd {
 
     // MARK: systemd
 
-    @Test(
-      "systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING",
-      .oneDaemon("it is about the service of one process"))
-    func notifies() throws {
+    @Test(.oneDaemon("it is about the service of one process"))
+    func `systemd gets RELOADING before READY for each load, and nothing about loads after STOPPING`() throws {
       let folder = TemporaryFolder()
       let listener = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
       defer { close(listener) }

@@ -42,10 +42,8 @@ extension EndToEnd {
       #expect(health["problems"]?.text.contains("was removed while the daemon ran") == true, "\(health.text)")
     }
 
-    @Test(
-      "on a full disk events are unavailable and not applied, the daemon is degraded, and it recovers",
-      .enabled(if: SmallDisk.isAvailable))
-    func survivesFullDisk() throws {
+    @Test(.enabled(if: SmallDisk.isAvailable))
+    func `on a full disk events are unavailable and not applied, the daemon is degraded, and it recovers`() throws {
       let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
       let client = try daemon.client()
@@ -103,10 +101,8 @@ extension EndToEnd {
       #expect(try daemon.client().call("counters", ["prefix": "tally.hits"])[0]?["value"] == 61)
     }
 
-    @Test(
-      "a disk that fills up repeatedly under load loses nothing acknowledged and applies nothing twice",
-      .enabled(if: SmallDisk.isAvailable))
-    func survivesFullDiskUnderLoad() throws {
+    @Test(.enabled(if: SmallDisk.isAvailable))
+    func `a disk that fills up repeatedly under load loses nothing acknowledged and applies nothing twice`() throws {
       let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
       let tally = Tally(events: 4_000, connections: 4)
@@ -129,8 +125,8 @@ extension EndToEnd {
       try tally.expectApplied(daemon, inOrder: false)
     }
 
-    @Test("SIGXFSZ, which a limit on file sizes raises, does not end the daemon")
-    func survivesFileSizeLimit() throws {
+    @Test
+    func `SIGXFSZ, which a limit on file sizes raises, does not end the daemon`() throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       daemon.signal(SIGXFSZ)
       #expect(try daemon.client().call("health")["status"] == "ready")

@@ -96,7 +96,7 @@ extension EndToEnd {
       client = try daemon.client()
       let entries = try client.call("log", ["type": "hit"])["entries"]?.arrayValue ?? []
       #expect(entries.map { $0["version"] } == [4, 1])
-      // What was before the journal is in the snapshot that it began with.
+      // Events from before the journal are in the snapshot that it began with.
       #expect(try client.call("explain_past", ["subject": "a", "id": "new"])["state"]?["tally"] == ["n": 3])
       #expect(try client.call("journal")["gaps"] == [])
       #expect(daemon.end(SIGTERM) == 0)

@@ -5,7 +5,6 @@ import TestSupport
 
 /// A blocking client for JSON-RPC lines, with a timeout of 90 s on each read.
 final class Client: @unchecked Sendable {  // each client is used by one thread at a time
-  /// The socket.
   let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
@@ -100,7 +99,6 @@ final class Client: @unchecked Sendable {  // each client is used by one thread 
     return isForOwner ? reply[0] ?? .null : reply
   }
 
-  /// Whether the daemon answers.
   var isServed: Bool { (try? reply("health"))?["result"] != nil }
 
   /// The result of a request.

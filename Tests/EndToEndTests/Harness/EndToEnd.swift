@@ -33,7 +33,6 @@ enum Threads {
     join(start(count, body))
   }
 
-  /// Starts threads.
   static func start(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) -> [pthread_t] {
     (0..<count).map { index in
       var thread = pthread_t()
@@ -43,7 +42,6 @@ enum Threads {
     }
   }
 
-  /// Waits for threads.
   static func join(_ threads: [pthread_t]) { for thread in threads { pthread_join(thread, nil) } }
 }
 

@@ -27,7 +27,6 @@ final class Load: Sendable {
     self.window = window
   }
 
-  /// An event's request.
   static func event(_ id: String, _ type: String, _ subject: String, _ data: String) -> (id: String, line: String) {
     let params = "{\"type\":\"\(type)\",\"subject\":\"\(subject)\",\"id\":\"\(id)\",\"data\":\(data)}"
     return (id, "{\"jsonrpc\":\"2.0\",\"id\":\"\(id)\",\"method\":\"event\",\"params\":\(params)}\n")
@@ -42,7 +41,6 @@ final class Load: Sendable {
   /// How many answers said that they repeat an earlier one.
   var duplicates: Int { values.withLock { $0.duplicates } }
 
-  /// Whether all are answered.
   var isDone: Bool { values.withLock { $0.unanswered.isEmpty } }
 
   /// Treats requests that were answered with an error as unanswered.
@@ -155,7 +153,6 @@ struct Tally {
     """
   ]
 
-  /// How many events.
   let events: Int
   /// One client per connection; all events of a subject use the same one.
   let loads: [Load]
@@ -180,7 +177,6 @@ struct Tally {
   /// How many have been answered.
   var answered: Int { loads.reduce(0) { $0 + $1.answered } }
 
-  /// Sends all unanswered requests.
   func run(_ daemon: RuledDaemon, _ answer: @escaping @Sendable (String) -> Void = { _ in }) {
     let (loads, socket) = (loads, daemon.socket)
     Threads.run(loads.count) { loads[$0].run(socket, answer) }

@@ -64,7 +64,6 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
   /// The folder of its store; in a cluster that of the node which owns the log.
   var store: String { Self.isCluster ? "\(folder.path)/store/a/store" : "\(folder.path)/store" }
 
-  /// Its log so far.
   var log: String { folder.read("log") }
 
   /// Starts it again on the same store and waits until it answers.
@@ -101,7 +100,6 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     return Program.wait(process)
   }
 
-  /// A new connection.
   func client() throws -> Client { try Client(socket) }
 
   /// Runs a second daemon with other values for some options; returns its exit code and output.

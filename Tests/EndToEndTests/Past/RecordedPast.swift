@@ -8,9 +8,7 @@ import TestSupport
 
 /// The journal and the revisions of a daemon that has ended, and their replay.
 struct RecordedPast {
-  /// What the journal has.
   let entries: [JournalEntry]
-  /// The snapshots.
   let snapshots: [JournalSnapshot]
   /// What the journal does not have.
   let gaps: [JournalGap]

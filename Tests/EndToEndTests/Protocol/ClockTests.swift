@@ -28,8 +28,8 @@ extension EndToEnd {
       """
     ]
 
-    @Test("timers fire in order and at their times while the clock advances, and their messages are applied")
-    func firesInOrder() throws {
+    @Test
+    func `timers fire in order and at their times while the clock advances, and their messages are applied`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       let client = try daemon.client()
       #expect(try client.call("clock", ["set": "2040-01-01T00:00:00Z"]) == ["now": "2040-01-01T00:00:00.000Z"])
@@ -46,8 +46,8 @@ extension EndToEnd {
       #expect(try client.call("clock", ["set": "2039-01-01T00:00:00Z"]) == ["now": "2039-01-01T00:00:00.000Z"])
     }
 
-    @Test("the manual clock stands still and survives restarts, and pending timers fire once after one")
-    func keepsClock() throws {
+    @Test
+    func `the manual clock stands still and survives restarts, and pending timers fire once after one`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       var client = try daemon.client()
       _ = try client.call("clock", ["set": "2040-01-01T00:00:00.250Z"])
@@ -68,8 +68,8 @@ extension EndToEnd {
       #expect(try client.call("export", ["subject": "s"])["timers"] == [])
     }
 
-    @Test("a timer that came due while the daemon was down fires at start, once")
-    func firesLate() throws {
+    @Test
+    func `a timer that came due while the daemon was down fires at start, once`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       for subject in 0..<50 {
         try daemon.client().event("set", "s:\(subject)", ["name": "t", "after": 1])
@@ -85,8 +85,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("timers set in the past fire at once, while later ones wait")
-    func firesPastTimers() throws {
+    @Test
+    func `timers set in the past fire at once, while later ones wait`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let client = try daemon.client()
       for round in 0..<200 {
@@ -97,8 +97,8 @@ extension EndToEnd {
       #expect(try eventually { try client.reply("state", ["subject": "log"])["result"]?["version"] == 600 })
     }
 
-    @Test("a loop of timers makes one event a second, and health names its rule")
-    func namesLoops() throws {
+    @Test
+    func `a loop of timers makes one event a second, and health names its rule`() throws {
       let looping = """
         plugin { name = "loop", version = "1" }
         rule "again" { on = { "go", "again" }, run = function(event, state)
@@ -121,8 +121,8 @@ extension EndToEnd {
       #expect(health["status"] == "ready" && health["problems"]?[0]?.stringValue?.contains("'again'") == true)
     }
 
-    @Test("timers of a plugin that is away wait, are listed, and fire late, once, when it is back")
-    func keepsTimersOfAbsentPlugins() throws {
+    @Test
+    func `timers of a plugin that is away wait, are listed, and fire late, once, when it is back`() throws {
       let daemon = try RuledDaemon(
         rules: Self.rules.merging(["other/plugin.lua": "plugin { name = 'other', version = '1' }"]) { $1 },
         manualClock: true)
@@ -149,8 +149,8 @@ extension EndToEnd {
       #expect(try client.call("health")["timers"]?["away"] == [:])
     }
 
-    @Test("an id is remembered for 48 hours: within one write, over restarts, and after many other ids")
-    func remembers() throws {
+    @Test
+    func `an id is remembered for 48 hours: within one write, over restarts, and after many other ids`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
       var client = try daemon.client()
       let line = Load.event("1", "count", "s", "{}").line

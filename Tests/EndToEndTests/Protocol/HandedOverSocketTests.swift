@@ -71,8 +71,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("a socket that is handed over for http.sites serves the plugins' sites alone, also with a courier")
-    func servesSites() throws {
+    @Test
+    func `a socket that is handed over for http.sites serves the plugins' sites alone, also with a courier`() throws {
       let socket = try Listening()
       let daemon = try RuledDaemon(
         rules: Self.rules,
@@ -103,13 +103,29 @@ extension EndToEnd {
       daemon.end(SIGTERM)
     }
 
-    @Test("a socket at no configured address is refused, and the message names the keys")
-    func refusesAnUnknownAddress() throws {
+    @Test
+    func `a socket at no configured address is refused by the start and the check, and the message names the keys`()
+      throws
+    {
       let socket = try Listening()
       let error = #expect(throws: Client.Gone.self) {
         _ = try RuledDaemon(rules: Self.rules, preparation: socket.handOver)
       }
       #expect(error?.description.holds("neither http.listen nor http.sites") == true, "\(error?.description ?? "")")
+      let check = Self.check(socket.handOver)
+      #expect(check.code == 1 && check.output.holds("neither http.listen nor http.sites"), "\(check.output)")
+    }
+
+    /// Checks rules and configuration as a process that gets sockets by `handOver`.
+    private static func check(_ handOver: String) -> (code: Int32, output: String) {
+      let folder = TemporaryFolder()
+      for (name, text) in rules { folder.replace("rules/\(name)", with: text) }
+      return Program.run(
+        "bash",
+        [
+          "-c", "\(handOver); exec \"$0\" \"$@\"", "\(RuledDaemon.programs)/ruled", "--check", "--rules",
+          folder("rules"), "--store", "memory:", "--socket", folder("s"),
+        ])
     }
 
     /// A Unix socket of a kind, bound to a path; a program that is started gets it, too.
@@ -134,8 +150,8 @@ extension EndToEnd {
         + "export LISTEN_FDS=2 LISTEN_PID=$$ LISTEN_FDNAMES=\(names)"
     }
 
-    @Test("two Unix sockets that are handed over are both served")
-    func servesSeveral() throws {
+    @Test
+    func `two Unix sockets that are handed over are both served`() throws {
       let folder = TemporaryFolder()
       for (name, text) in Self.rules { folder.replace("rules/\(name)", with: text) }
       let sockets = try ["a", "b"].map { fcntl(try Self.unixSocket("\(folder.path)/\($0)", SOCK_STREAM), F_DUPFD, 10) }
@@ -156,8 +172,8 @@ extension EndToEnd {
       #expect(folder.read("log").holds("serving on \(folder.path)/a, \(folder.path)/b"))
     }
 
-    @Test("a descriptor that nobody would serve is refused by its name")
-    func refusesOthers() throws {
+    @Test
+    func `a descriptor that nobody would serve is refused by its name`() throws {
       let folder = TemporaryFolder()
       let first = fcntl(try Self.unixSocket("\(folder.path)/a", SOCK_STREAM), F_DUPFD, 10)
       let second = fcntl(try Self.unixSocket("\(folder.path)/b", SOCK_DGRAM), F_DUPFD, 10)
@@ -169,12 +185,12 @@ extension EndToEnd {
           "\(RuledDaemon.programs)/ruled", "--rules", "\(folder.path)/rules", "--store", "memory:",
         ])
       #expect(end.code == 2 && end.output.holds("'packets' (descriptor 4)"), "\(end.output)")
+      let check = Self.check(Self.handOver(first, second, names: "lines:packets"))
+      #expect(check.code == 1 && check.output.holds("'packets' (descriptor 4)"), "\(check.output)")
     }
 
-    @Test(
-      "with a courier and no socket, the start and the check name the unit that opens it",
-      arguments: ["listen", "sites"])
-    func namesTheUnit(key: String) {
+    @Test(arguments: ["listen", "sites"])
+    func `with a courier and no socket, the start and the check name the unit that opens it`(key: String) {
       let folder = TemporaryFolder()
       folder.replace("token", with: "secret")
       folder.replace(

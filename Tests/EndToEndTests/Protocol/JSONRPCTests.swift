@@ -31,12 +31,10 @@ extension EndToEnd {
       return try JSONValue(parsing: reply, maximumDepth: 128)["error"] ?? .string(reply)
     }
 
-    @Test(
-      "valid ids are echoed byte for byte",
-      arguments: [
-        "1", "\"a\"", "-7", "1.50", "1e3", "null", "\"\\u0041\\n\"", "12345678901234567890", "\"\"",
-      ])
-    func echoesIDs(_ id: String) {
+    @Test(arguments: [
+      "1", "\"a\"", "-7", "1.50", "1e3", "null", "\"\\u0041\\n\"", "12345678901234567890", "\"\"",
+    ])
+    func `valid ids are echoed byte for byte`(_ id: String) {
       let reply = client.exchange(
         "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}")
       #expect(reply == "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"result\":{\"n\":0}}")
@@ -45,41 +43,37 @@ extension EndToEnd {
         failed?.hasPrefix("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"error\":{\"code\":-32601,") == true, "\(failed ?? "")")
     }
 
-    @Test(
-      "a line that is not JSON is a parse error, and the next line is answered",
-      arguments: [
-        "{", "{]", "[1,", "{\"a\":\"\u{1}\"}", "{\"id\":01}", " nonsense", "{} {}",
-      ])
-    func refusesBadJSON(_ line: String) throws {
+    @Test(arguments: [
+      "{", "{]", "[1,", "{\"a\":\"\u{1}\"}", "{\"id\":01}", " nonsense", "{} {}",
+    ])
+    func `a line that is not JSON is a parse error, and the next line is answered`(_ line: String) throws {
       let error = try error(line)
       #expect(error["code"] == -32700)
       #expect(error["data"]?["code"] == "parse_error")
       #expect(try client.call("query", ["name": "echo.n"])["n"] == 0)
     }
 
-    @Test("bytes that are not UTF-8 are a parse error")
-    func refusesBadText() throws {
+    @Test
+    func `bytes that are not UTF-8 are a parse error`() throws {
       client.send(
         Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"health\",\"params\":{\"x\":\"".utf8) + [0xFF, 0xC0]
           + Array("\"}}\n".utf8))
       #expect(try JSONValue(parsing: client.line() ?? "")["error"]?["code"] == -32700)
     }
 
-    @Test(
-      "JSON that is not a request is an invalid request",
-      arguments: [
-        "{}", "[]", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"health\"}", "{\"jsonrpc\":\"2.0\",\"id\":1}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"health\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"health\",\"params\":3}",
-      ])
-    func refusesOtherJSON(_ line: String) throws {
+    @Test(arguments: [
+      "{}", "[]", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"health\"}", "{\"jsonrpc\":\"2.0\",\"id\":1}",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"health\"}",
+      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"health\",\"params\":3}",
+    ])
+    func `JSON that is not a request is an invalid request`(_ line: String) throws {
       let error = try error(line)
       #expect(error["code"] == -32600)
       #expect(error["data"]?["code"] == "invalid_request")
     }
 
-    @Test("a batch is answered with one array, in order and without its notifications")
-    func answersBatches() throws {
+    @Test
+    func `a batch is answered with one array, in order and without its notifications`() throws {
       func event(_ id: String) -> String {
         "{\"jsonrpc\":\"2.0\",\(id)\"method\":\"event\",\"params\":{\"type\":\"count\",\"subject\":\"b\"}}"
       }
@@ -96,8 +90,8 @@ extension EndToEnd {
       #expect(client.exchange("[1]")?.hasPrefix("[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600") == true)
     }
 
-    @Test("a line over 1 MiB is too large, one of exactly that size is not, and the connection stays open")
-    func limitsLines() throws {
+    @Test
+    func `a line over 1 MiB is too large, one of exactly that size is not, and the connection stays open`() throws {
       let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}"
       let full = request + String(repeating: " ", count: (1 << 20) - request.utf8.count)
       client.send(full + "\n")
@@ -113,8 +107,8 @@ extension EndToEnd {
       Threads.join(threads)
     }
 
-    @Test("a line may be 64 deep and not 65")
-    func limitsDepth() throws {
+    @Test
+    func `a line may be 64 deep and not 65`() throws {
       func line(_ depth: Int) -> String {
         let data = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         return
@@ -124,8 +118,8 @@ extension EndToEnd {
       #expect(try error(line(63))["code"] == -32700)
     }
 
-    @Test("requests may arrive in pieces, with blank lines and carriage returns between them")
-    func takesPieces() throws {
+    @Test
+    func `requests may arrive in pieces, with blank lines and carriage returns between them`() throws {
       let request = "\n\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}\r\n"
       for byte in request.utf8 {
         client.send([byte])
@@ -134,8 +128,8 @@ extension EndToEnd {
       #expect(client.line() == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":0}}")
     }
 
-    @Test("after a half-close all replies arrive, including the one to a last line without newline")
-    func answersAfterHalfClose() throws {
+    @Test
+    func `after a half-close all replies arrive, including the one to a last line without newline`() throws {
       let requests = (1...2000).map { Load.event("\($0)", "count", "half:\($0 % 7)", "{}").line }.joined()
       client.send(String(requests.dropLast()))
       client.endWriting()
@@ -144,27 +138,25 @@ extension EndToEnd {
       #expect(lines.allSatisfy { $0.holds("\"result\"") })
     }
 
-    @Test(
-      "each error has its code and data",
-      arguments: [
-        ("event", "{}", -32602, "params.type"), ("event", "{\"type\":\"a\"}", -32602, "params.subject"),
-        ("event", "{\"type\":\"\",\"subject\":\"s\"}", -32602, "params.type"),
-        ("event", "{\"type\":\"a\",\"subject\":7}", -32602, "params.subject"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"id\":\"\"}", -32602, "params.id"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"time\":\"yesterday\"}", -32602, "params.time"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"specversion\":\"0.3\"}", -32602, "params.specversion"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"dryrun\":1}", -32602, "params.dryrun"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"wait\":\"long\"}", -32602, "params.wait"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"Upper\":1}", -32602, "params.Upper"),
-        ("event", "{\"type\":\"a\",\"subject\":\"s\",\"ext\":{}}", -32602, "params.ext"),
-        ("query", "{}", -32602, "params.name"), ("state", "{}", -32602, "params.subject"),
-        ("subjects", "{\"limit\":0}", -32602, "params.limit"), ("subjects", "{\"limit\":1001}", -32602, "params.limit"),
-        ("query", "{\"name\":\"echo.none\"}", -32002, ""), ("query", "{\"name\":\"none.n\"}", -32002, ""),
-        ("state", "{\"subject\":\"nobody\"}", -32002, ""), ("export", "{\"subject\":\"nobody\"}", -32002, ""),
-        ("retry", "{\"parked\":\"1-x\"}", -32002, ""), ("drop", "{\"parked\":\"nonsense\"}", -32002, ""),
-        ("clock", "{\"advance\":\"1d\"}", -32601, ""), ("none", "{}", -32601, ""),
-      ])
-    func namesErrors(_ method: String, _ params: String, _ code: Int64, _ path: String) throws {
+    @Test(arguments: [
+      ("event", "{}", -32602, "params.type"), ("event", "{\"type\":\"a\"}", -32602, "params.subject"),
+      ("event", "{\"type\":\"\",\"subject\":\"s\"}", -32602, "params.type"),
+      ("event", "{\"type\":\"a\",\"subject\":7}", -32602, "params.subject"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"id\":\"\"}", -32602, "params.id"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"time\":\"yesterday\"}", -32602, "params.time"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"specversion\":\"0.3\"}", -32602, "params.specversion"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"dryrun\":1}", -32602, "params.dryrun"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"wait\":\"long\"}", -32602, "params.wait"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"Upper\":1}", -32602, "params.Upper"),
+      ("event", "{\"type\":\"a\",\"subject\":\"s\",\"ext\":{}}", -32602, "params.ext"),
+      ("query", "{}", -32602, "params.name"), ("state", "{}", -32602, "params.subject"),
+      ("subjects", "{\"limit\":0}", -32602, "params.limit"), ("subjects", "{\"limit\":1001}", -32602, "params.limit"),
+      ("query", "{\"name\":\"echo.none\"}", -32002, ""), ("query", "{\"name\":\"none.n\"}", -32002, ""),
+      ("state", "{\"subject\":\"nobody\"}", -32002, ""), ("export", "{\"subject\":\"nobody\"}", -32002, ""),
+      ("retry", "{\"parked\":\"1-x\"}", -32002, ""), ("drop", "{\"parked\":\"nonsense\"}", -32002, ""),
+      ("clock", "{\"advance\":\"1d\"}", -32601, ""), ("none", "{}", -32601, ""),
+    ])
+    func `each error has its code and data`(_ method: String, _ params: String, _ code: Int64, _ path: String) throws {
       let error = try client.failure(method, JSONValue(parsing: params))
       let names: [Int64: JSONValue] = [-32602: "invalid_params", -32002: "not_found", -32601: "unknown_method"]
       #expect(error["code"] == .integer(code), "\(error.text)")
@@ -176,8 +168,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("the error of a failed query names rule, kind, file and line")
-    func failsQueries() throws {
+    @Test
+    func `the error of a failed query names rule, kind, file and line`() throws {
       let error = try client.failure("query", ["name": "echo.bad", "subject": "s"])
       #expect(error["code"] == -32000)
       let data = error["data"]

@@ -39,8 +39,8 @@ extension EndToEnd {
 
     private func names(_ value: JSONValue?) -> [String] { value?.objectValue?.names.sorted() ?? [] }
 
-    @Test("an outcome has the documented members")
-    func showsOutcomes() throws {
+    @Test
+    func `an outcome has the documented members`() throws {
       let outcome = try client.event("buy", "a", ["what": "tea"], with: ["id": "1"])
       #expect(
         names(outcome) == ["decisions", "duplicate", "effects", "failures", "id", "revision", "subject", "version"])
@@ -58,8 +58,8 @@ extension EndToEnd {
       #expect(try client.event("buy", "a")["id"]?.stringValue?.isEmpty == false)
     }
 
-    @Test("a failing rule is reported in the outcome, and its event is parked")
-    func showsFailures() throws {
+    @Test
+    func `a failing rule is reported in the outcome, and its event is parked`() throws {
       let outcome = try client.event("fail", "a", with: ["id": "f", "source": "here"])
       let failure = outcome["failures"]?[0]
       #expect(failure?["plugin"] == "shop")
@@ -86,8 +86,8 @@ extension EndToEnd {
       #expect(try client.failure("drop", ["parked": id])["code"] == -32002)
     }
 
-    @Test("a dry run gives an outcome and stores nothing, not even its id")
-    func runsDry() throws {
+    @Test
+    func `a dry run gives an outcome and stores nothing, not even its id`() throws {
       for _ in 0..<2 {
         let outcome = try client.event("buy", "dry", ["what": "tea"], with: ["id": "1", "dryrun": true])
         #expect(outcome["duplicate"] == false)
@@ -98,8 +98,8 @@ extension EndToEnd {
       #expect(try client.event("buy", "dry", with: ["id": "1"])["duplicate"] == false)
     }
 
-    @Test("an explanation lists each rule considered, also of a dry run", arguments: [false, true])
-    func explains(_ isDry: Bool) throws {
+    @Test(arguments: [false, true])
+    func `an explanation lists each rule considered, also of a dry run`(_ isDry: Bool) throws {
       let outcome = try client.event("buy", "e", with: ["explain": true, "dryrun": .bool(isDry)])
       let trace = outcome["trace"]?.arrayValue ?? []
       func entry(_ rule: String) -> JSONValue? { trace.first { $0["rule"] == .string(rule) } }
@@ -113,8 +113,8 @@ extension EndToEnd {
       #expect(entry("late")?["shadowed"] != nil)
     }
 
-    @Test("with `wait`, the reply comes when the whole cascade is committed")
-    func waits() throws {
+    @Test
+    func `with wait, the reply comes when the whole cascade is committed`() throws {
       for _ in 0..<5 {
         try client.event("chain", "link:20", ["left": 20], with: ["wait": "cascade"])
         for link in 0..<20 {
@@ -125,8 +125,8 @@ extension EndToEnd {
       }
     }
 
-    @Test("a message after more than 32 hops fails with `cycle`")
-    func endsLongCascades() throws {
+    @Test
+    func `a message after more than 32 hops fails with cycle`() throws {
       try client.event("chain", "link:60", ["left": 60], with: ["wait": "cascade"])
       let parked = try client.call("parked")["parked"]
       #expect(parked?.arrayValue?.count == 1)
@@ -134,8 +134,8 @@ extension EndToEnd {
       #expect(parked?[0]?["subject"] == "link:28")
     }
 
-    @Test("`state` returns the states of all plugins, or of one")
-    func showsState() throws {
+    @Test
+    func `state returns the states of all plugins, or of one`() throws {
       try client.event("buy", "a")
       #expect(
         try client.call("state", ["subject": "a"]) == [
@@ -146,8 +146,8 @@ extension EndToEnd {
       #expect(try client.call("query", ["name": "shop.bought", "subject": "nobody"]) == 0)
     }
 
-    @Test("`export` returns all data on a subject, and `forget` erases it with the remembered ids")
-    func forgets() throws {
+    @Test
+    func `export returns all data on a subject, and forget erases it with the remembered ids`() throws {
       try client.event("buy", "a", ["what": "tea"], with: ["id": "1"])
       try client.event("fail", "a", with: ["id": "2"])
       let export = try client.call("export", ["subject": "a"])
@@ -171,8 +171,8 @@ extension EndToEnd {
       #expect(again["decisions"]?["shop"]?["welcome"] == true)
     }
 
-    @Test("`subjects` returns pages in byte order")
-    func pagesSubjects() throws {
+    @Test
+    func `subjects returns pages in byte order`() throws {
       let names = ["a", "a:1", "a:10", "a:2", "b", "e\u{301}", "z", "é", "日本"]
       for name in names.reversed() { try client.event("buy", name) }
       let inOrder = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -190,8 +190,8 @@ extension EndToEnd {
       #expect(try client.call("subjects", ["prefix": "a:", "after": "a:1"])["subjects"] == ["a:10", "a:2"])
     }
 
-    @Test("counters match by prefix and labels")
-    func selectsCounters() throws {
+    @Test
+    func `counters match by prefix and labels`() throws {
       try client.event("buy", "a", ["what": "tea"])
       try client.event("buy", "b", ["what": "tea"])
       try client.event("buy", "b", ["what": "milk"])
@@ -202,8 +202,8 @@ extension EndToEnd {
       #expect(try client.call("query", ["name": "shop.all"]).arrayValue?.count == 2)
     }
 
-    @Test("`rules`, `reload` and `health` have the documented members")
-    func showsItself() throws {
+    @Test
+    func `rules, reload and health have the documented members`() throws {
       try client.event("buy", "a")
       let rules = try client.call("rules")
       for name in ["revision", "loaded_at", "plugins", "errors"] { #expect(rules[name] != nil) }

@@ -12,16 +12,16 @@ extension EndToEnd {
       return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
     }
 
-    @Test("the socket has mode 0660, and a clean end removes it")
-    func hasMode() throws {
+    @Test
+    func `the socket has mode 0660, and a clean end removes it`() throws {
       let daemon = try RuledDaemon(rules: rules)
       #expect(mode(daemon.socket) == 0o660)
       #expect(daemon.end(SIGTERM) == 0)
       #expect(access(daemon.socket, F_OK) != 0)
     }
 
-    @Test("a socket file that a killed daemon left is replaced", .oneDaemon("it is about the socket's file"))
-    func replacesStale() throws {
+    @Test(.oneDaemon("it is about the socket's file"))
+    func `a socket file that a killed daemon left is replaced`() throws {
       let daemon = try RuledDaemon(rules: rules)
       daemon.end(SIGKILL)
       #expect(access(daemon.socket, F_OK) == 0)
@@ -29,10 +29,9 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test(
-      "a second daemon on a live socket is refused with one line that names it, and the first keeps serving",
-      .oneDaemon("it is about the socket's file"))
-    func refusesLiveSocket() throws {
+    @Test(.oneDaemon("it is about the socket's file"))
+    func `a second daemon on a live socket is refused with one line that names it, and the first keeps serving`() throws
+    {
       let daemon = try RuledDaemon(rules: rules)
       let rival = daemon.rival(store: "memory:")
       #expect(rival.code == 2)
@@ -41,10 +40,8 @@ extension EndToEnd {
       #expect(try daemon.client().call("health")["status"] == "ready")
     }
 
-    @Test(
-      "a second daemon on the same store is refused with one line that names it, and leaves no socket",
-      .oneDaemon("it is about the store's folder"))
-    func refusesSharedStore() throws {
+    @Test(.oneDaemon("it is about the store's folder"))
+    func `a second daemon on the same store is refused with one line that names it, and leaves no socket`() throws {
       let daemon = try RuledDaemon(rules: rules)
       let other = "\(daemon.folder.path)/other"
       let rival = daemon.rival(socket: other)
@@ -56,9 +53,9 @@ extension EndToEnd {
     }
 
     @Test(
-      "a user who is not an administrator may send events and ask, and not administer", .enabled(if: getuid() == 0),
+      .enabled(if: getuid() == 0),
       .oneDaemon("other users can't go the way to the socket that scripts/three-nodes offers"))
-    func forbids() throws {
+    func `a user who is not an administrator may send events and ask, and not administer`() throws {
       let daemon = try RuledDaemon(rules: rules)
       chmod(daemon.folder.path, 0o755)
       chmod(daemon.socket, 0o666)
@@ -83,8 +80,8 @@ extension EndToEnd {
       #expect(try daemon.client().call("state", ["subject": "a"])["version"] == 1)
     }
 
-    @Test("a client that does not read its replies is no longer read from, and others are served")
-    func boundsSlowReaders() throws {
+    @Test
+    func `a client that does not read its replies is no longer read from, and others are served`() throws {
       let daemon = try RuledDaemon(rules: rules)
       let slow = try daemon.client()
       let request = Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rules\"}\n".utf8)
@@ -103,10 +100,8 @@ extension EndToEnd {
       #expect(try daemon.client().event("count", "a")["version"] == 1)
     }
 
-    @Test(
-      "SIGTERM under load answers every complete request, and what was answered is stored",
-      arguments: [SIGTERM, SIGINT])
-    func endsCleanly(_ signal: Int32) throws {
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `SIGTERM under load answers every complete request, and what was answered is stored`(_ signal: Int32) throws {
       let daemon = try RuledDaemon(rules: Tally.rules)
       let tally = Tally(events: 8_000, connections: 4)
       let (loads, socket) = (tally.loads, daemon.socket)
@@ -120,8 +115,8 @@ extension EndToEnd {
       try tally.expectApplied(daemon)
     }
 
-    @Test("complete requests sent before SIGTERM are answered, and then the connection closes")
-    func answersWhatCame() throws {
+    @Test
+    func `complete requests sent before SIGTERM are answered, and then the connection closes`() throws {
       let daemon = try RuledDaemon(rules: rules)
       let client = try daemon.client()
       client.send(

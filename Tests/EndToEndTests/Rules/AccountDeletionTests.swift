@@ -9,7 +9,7 @@ extension EndToEnd {
   @Suite struct AccountDeletionTests {
     private static let root = String(#filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 })
 
-    /// Sends a user messages that each take some milliseconds, so that what is sent to the user afterwards has to wait.
+    /// Sends a user messages that each take some milliseconds, so that messages sent to the user afterwards have to wait.
     private static let delay = """
       plugin { name = "delay", version = "1", budget = { instructions = 10000000 } }
       rule "begin" { on = "delay.begin", run = function(event)

@@ -41,7 +41,7 @@ extension EndToEnd {
       let run = Program.run(
         "\(RuledDaemon.programs)/rulectl",
         ["--socket", daemon.socket, "backtest", daemon.folder("next"), "--json"] + options)
-      // What was exceeded follows on standard error.
+      // The exceeded limits follow on standard error.
       let report = run.output.split(separator: "\n").first.map(String.init) ?? ""
       return ((try? JSONValue(parsing: report)) ?? .string(run.output), run.code)
     }

@@ -61,7 +61,6 @@ final class Engine {
     }
   }
 
-  /// The parked parts.
   func parked() throws -> [ParkedKey] {
     try local.contents().compactMap { entry in
       entry.key.withView { key in

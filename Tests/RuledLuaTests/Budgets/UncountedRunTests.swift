@@ -16,7 +16,7 @@ import Testing
 
   private func event(_ count: Int) -> String { #"{"data":{"n":"\#(count)"}}"# }
 
-  @Test func aShortRuleIsValidAsItRanAndKeepsItsVM() throws {
+  @Test func `a short rule is valid as it ran and keeps its VM`() throws {
     let bench = try Bench(Bench.rule("state.n = (state.n or 0) + 1 decide('n', state.n)"))
     var state = ""
     for n in 1...2000 {
@@ -27,7 +27,7 @@ import Testing
     #expect(bench.built < 100, "a void attempt takes a new VM")
   }
 
-  @Test func whatIsNearTheBudgetEndsAsItDoesWhenItIsCounted() throws {
+  @Test func `a rule near the budget ends as it does when it is counted`() throws {
     let bench = try Bench(Bench.rule(spender))
     for count in stride(from: 990_000, through: 1_002_000, by: 1_000) {
       let counted = try bench.handle(event(count))
@@ -40,20 +40,20 @@ import Testing
     }
   }
 
-  @Test func aLargerBudgetIsKeptToAsExactly() throws {
+  @Test func `a larger budget is kept to as exactly`() throws {
     let bench = try Bench(Bench.rule(spender))
     let budget = Budget(instructions: 8_000_000, processorTime: 5_000_000)
     #expect(try bench.runUncounted(event(7_990_000), budget: budget).outcome.failure == nil)
     #expect(try bench.runUncounted(event(8_010_000), budget: budget).outcome.failure?.kind == .instructions)
   }
 
-  @Test func aSmallBudgetIsCountedAtOnce() throws {
+  @Test func `a small budget is counted at once`() throws {
     let bench = try Bench(Bench.rule(spender))
     let (outcome, held) = try bench.runUncounted(event(20_000), budget: Budget(instructions: 10_000))
     #expect(held && outcome.failure?.kind == .instructions)
   }
 
-  @Test func aVoidAttemptLeavesNothingBehind() throws {
+  @Test func `a void attempt leaves nothing behind`() throws {
     let source = Bench.rule(
       """
       decide("id", uuid())
@@ -71,7 +71,7 @@ import Testing
     #expect(attempted.operations == counted.operations && attempted.state == counted.state)
   }
 
-  @Test func anErrorOfAShortRuleIsItsOwn() throws {
+  @Test func `an error of a short rule is its own`() throws {
     let bench = try Bench(Bench.rule("local x = nil + 1"))
     let counted = try bench.handle()
     #expect(counted.failure?.kind == .error && counted.failure?.rule == "r")
@@ -80,7 +80,7 @@ import Testing
     #expect(attempts.allSatisfy { $0.outcome.failure == counted.failure })
   }
 
-  @Test func coroutinesAreChargedWithoutTheCountToo() throws {
+  @Test func `coroutines are charged without the count too`() throws {
     let bench = try Bench(
       Bench.rule("for i = 1, 20000 do coroutine.wrap(function() end)() end"))
     #expect(try bench.runUncounted().outcome.failure?.kind == .instructions)

@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: failures.indices)
-  func aFailureSaysWhatAndWhere(_ index: Int) throws {
+  func `a failure says what and where`(_ index: Int) throws {
     let (run, kind, line, message) = Self.failures[index]
     let bench = try Bench(
       Bench.rule(run, before: "local function helper() error('in the helper') end require 'module'"),
@@ -83,7 +83,7 @@ import Testing
   ]
 
   @Test(arguments: loading.indices)
-  func anErrorAtLoadSaysWhatAndWhere(_ index: Int) throws {
+  func `an error at load says what and where`(_ index: Int) throws {
     let (before, line, message) = Self.loading[index]
     do {
       _ = try Bench(
@@ -107,7 +107,7 @@ import Testing
     #expect(error?.line == 1)
   }
 
-  @Test func aLongPathIsNamedWhole() throws {
+  @Test func `a long path is named whole`() throws {
     let name = String(repeating: "long-name-", count: 8)
     let bench = try Bench(Bench.rule("error('boom')", name: name), name: name)
     let failure = try #require(try bench.handle().failure)
@@ -116,14 +116,14 @@ import Testing
     #expect(failure.message == "boom")
   }
 
-  @Test func aLongPathIsNamedWholeWhenItDoesNotCompile() throws {
+  @Test func `a long path is named whole when it does not compile`() throws {
     let name = String(repeating: "long-name-", count: 8)
     let error = #expect(throws: LoadError.self) { try Bench(Bench.rule("local = 1", name: name), name: name) }
     #expect(error?.file == "\(name)/plugin.lua")
     #expect(error?.line == 4)
   }
 
-  @Test func aFailureOfOneEventIsNotTheNextOnes() throws {
+  @Test func `a failure of one event is not the next one's`() throws {
     let bench = try Bench(Bench.rule("if event.data.fail then error('first') end state.f = event.data.f and decide"))
     #expect(try bench.handle(#"{"data":{"fail":true}}"#).failure?.message == "first")
     #expect(try bench.handle(#"{"data":{"f":true}}"#).failure?.kind == .state)

@@ -1,5 +1,4 @@
 extension HostileScript {
-  /// What takes memory.
   static let memory: [HostileScript] = [
     HostileScript("a list without end", .memory, run: #"local t = {} for i = 1, 1e9 do t[i] = { i } end"#),
     HostileScript(

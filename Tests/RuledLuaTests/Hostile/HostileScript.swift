@@ -27,7 +27,6 @@ struct HostileScript: Sendable, CustomStringConvertible {
   let ends: Ends
   /// What stands at file level.
   let load: String
-  /// What a rule does.
   let run: String
 
   init(_ name: String, _ ends: Ends, load: String = "", run: String = "") {
@@ -45,7 +44,6 @@ struct HostileScript: Sendable, CustomStringConvertible {
 
   var description: String { name }
 
-  /// The whole plugin.
   var source: String {
     """
     plugin { name = "hostile", version = "1.0.0", sinks = { "client" } }
@@ -56,6 +54,5 @@ struct HostileScript: Sendable, CustomStringConvertible {
     """
   }
 
-  /// All scripts.
   static let all = loops + callbacks + native + memory + operations + recursion + forbidden + sources
 }

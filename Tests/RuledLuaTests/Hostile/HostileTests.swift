@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.serialized) struct HostileTests {
   @Test(arguments: HostileScript.all)
-  func everyHostileScriptEndsAndTheNextEventIsHandled(_ script: HostileScript) {
+  func `every hostile script ends and the next event is handled`(_ script: HostileScript) {
     var ends: HostileScript.Ends = [], next: String?
     onLargeStack {
       ends = HostileScript.Ends(of: script)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: HostileScript.all)
-  func everyHostileScriptEndsLikewiseWhenItIsNotCountedAtFirst(_ script: HostileScript) {
+  func `every hostile script ends likewise when it is not counted at first`(_ script: HostileScript) {
     var ends: HostileScript.Ends = [], next: String?
     onLargeStack {
       ends = HostileScript.Ends(of: script, attempting: true)

@@ -33,7 +33,7 @@ import Testing
   ]
 
   @Test(arguments: refused.indices)
-  func whatCouldCarryAValueOverIsRefusedWithItsLine(_ index: Int) throws {
+  func `code that could carry a value over is refused with its line`(_ index: Int) throws {
     let (before, run, line) = Self.refused[index]
     do {
       _ = try Bench(
@@ -63,14 +63,14 @@ import Testing
     "for w in ('a b'):gmatch('%a') do decide(w, w) end",
     "local _ENV = { decide = decide } x = 1 decide('x', x)",
   ])
-  func whatBelongsToOneCallMayBeAssigned(_ run: String) throws {
+  func `a variable of one call may be assigned`(_ run: String) throws {
     let bench = try Bench(Bench.rule(run))
     let first = try bench.handle()
     #expect(first.failure == nil)
     #expect(try bench.handle() == first)
   }
 
-  @Test func aValueOfOneEventIsNotSeenInTheNext() throws {
+  @Test func `a value of one event is not seen in the next`() throws {
     let bench = try Bench(
       Bench.rule("decide('seen', json.encode { event.data, event.a or 0, event.b or 0, event.id })"))
     let events = [
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func frozenDataInTheStateIsACopyInTheNextEvent() throws {
+  @Test func `frozen data in the state is a copy in the next event`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -102,7 +102,7 @@ import Testing
     #expect(second.state == #"{"kept":{"list":[1,9],"new":true},"settings":[1,2,3]}"#)
   }
 
-  @Test func aFailedEventLeavesNothing() throws {
+  @Test func `a failed event leaves nothing`() throws {
     let bench = try Bench(
       Bench.rule("state.x = event.data decide('x', event.ext or 'none') if event.data.fail then error('no') end"))
     #expect(try bench.handle(#"{"data":{"fail":true},"ext":"1"}"#).failure?.kind == .error)
@@ -112,7 +112,7 @@ import Testing
     #expect(next.operations.count == 1)
   }
 
-  @Test func twoPluginsOfOneWorkerShareNothing() throws {
+  @Test func `two plugins of one worker share nothing`() throws {
     let worker = LuaWorker()
     func makeVM(_ name: String, _ run: String) throws -> PluginVM {
       let file = SourceFile(path: "\(name)/plugin.lua", text: Array(Bench.rule(run, name: name).utf8))

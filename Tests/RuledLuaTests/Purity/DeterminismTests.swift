@@ -21,7 +21,7 @@ import Testing
   ]
 
   @Test(arguments: scripts)
-  func theSameEventGivesTheSameOutcome(_ script: String) throws {
+  func `the same event gives the same outcome`(_ script: String) throws {
     let bench = try Bench(Bench.rule(script.replacing("tostring(print_me)", with: "tostring(decide)")))
     let first = try bench.handle(seed: 7)
     #expect(first.failure == nil, "\(first.failure?.message ?? "")")
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func pairsVisitsNumbersThenStringsThenBooleansInOrder() throws {
+  @Test func `pairs visits numbers, then strings, then booleans, in order`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -50,12 +50,12 @@ import Testing
   }
 
   @Test(arguments: ["pairs({ [{}] = 1 })", "next({ [print_me] = 1 })", "pairs({ [coroutine.running()] = 1 })"])
-  func keysWithoutAnOrderAreRefused(_ call: String) throws {
+  func `keys without an order are refused`(_ call: String) throws {
     let outcome = try Bench(Bench.rule("\(call.replacing("print_me", with: "decide"))")).handle()
     #expect(outcome.failure?.kind == .error)
   }
 
-  @Test func changingATableWhileItIsVisitedNeitherRepeatsNorStops() throws {
+  @Test func `changing a table while it is visited neither repeats nor stops`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -66,14 +66,14 @@ import Testing
     #expect(try bench.handle().decisions["seen"] == #"["a","b"]"#)
   }
 
-  @Test func theSeedOfTheEventDecidesRandomNumbers() throws {
+  @Test func `the seed of the event decides random numbers`() throws {
     let bench = try Bench(Bench.rule("decide('x', { math.random(1 << 40), math.random(3, 5), math.random() })"))
     let one = try bench.handle(seed: 1), two = try bench.handle(seed: 2)
     #expect(one != two)
     #expect(try bench.handle(seed: 1) == one)
   }
 
-  @Test func explainingChangesNothingButWhatIsNoted() throws {
+  @Test func `explaining changes nothing but what is noted`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// What a plugin holds at file level is a constant, however a rule comes by it.
+/// A value at a plugin's file level is a constant, however a rule comes by it.
 @Suite struct FreezingTests {
   /// Ways to write to something that outlives the event; each must raise.
   static let writes: [(before: String, run: String)] = [
@@ -73,7 +73,7 @@ import Testing
   ]
 
   @Test(arguments: writes.indices)
-  func whatOutlivesAnEventCannotBeWritten(_ index: Int) throws {
+  func `a value that outlives an event cannot be written`(_ index: Int) throws {
     let (before, run) = Self.writes[index]
     let bench = try Self.bench(run, before: before)
     let outcome = try bench.handle(
@@ -137,7 +137,7 @@ import Testing
   ]
 
   @Test(arguments: reads.indices)
-  func whatIsFrozenReadsAsBefore(_ index: Int) throws {
+  func `a frozen value reads as before`(_ index: Int) throws {
     let (before, run, result) = Self.reads[index]
     let bench = try Self.bench("local value = \(run) decide('value', value)", before: before)
     for _ in 1...2 {
@@ -155,7 +155,7 @@ import Testing
     return bench
   }
 
-  @Test func ipairsSeesOfAFrozenListWhatAnIndexSees() throws {
+  @Test func `ipairs sees of a frozen list what an index sees`() throws {
     let source = Bench.rule(
       """
       local seen = {}
@@ -178,7 +178,7 @@ import Testing
     #expect(try bench.handle(#"{"data":{"list":[4,5]}}"#, explain: true).decisions["seen"] == expected)
   }
 
-  @Test func aFileThatOnlyReadsItsEnvironmentHasNoWayToWriteIt() throws {
+  @Test func `a file that only reads its environment has no way to write it`() throws {
     let bench = try Bench(
       Bench.rule(
         """

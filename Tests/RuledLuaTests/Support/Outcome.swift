@@ -9,9 +9,7 @@ struct Outcome: Equatable {
   var operations: [String] = []
   /// The state, as JSON; nil when something failed.
   var state: String?
-  /// Which rules fired.
   var fired: [String] = []
-  /// Why it failed.
   var failure: Failure?
 
   /// Notes an operation as a line of its name and its parts.

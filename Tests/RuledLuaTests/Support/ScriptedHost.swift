@@ -8,11 +8,9 @@ final class ScriptedHost: RuleHost {
   var claimed: Set<String> = []
   /// When timers are due, in microseconds.
   var timers: [String: Int64] = [:]
-  /// The counters, as JSON.
   var counters = "[]"
   /// Other plugins' states, as JSON.
   var states: [String: String] = [:]
-  /// The event's identity.
   var identity = "source/id"
 
   func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import RuledLua
 
-/// What the host said of a zone once is used again until its offset changes.
+/// The host's answer about a zone is used again until the zone's offset changes.
 @Suite struct CalendarTests {
-  @Test func daysHoursAndWeekdaysAreTheHostsAcrossChangesOfTheOffset() throws {
+  @Test func `days, hours and weekdays are the host's across changes of the offset`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongIsToldAfterSomethingRightToo() throws {
+  @Test func `a wrong argument is reported after a right one too`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -52,7 +52,7 @@ import Testing
     #expect(decisions["e5"] == #"[false,"unknown time zone \"utc\""]"#)
   }
 
-  @Test func momentsMonthsAndWeeksAreTheHosts() throws {
+  @Test func `moments, months and weeks are the host's`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func numbersAreTheSameToTheLastBit() throws {
+  @Test func `numbers are the same to the last bit`() throws {
     try expectSame(
       [
         "0", "-0", "-1", "7", "12345678901234567", "999999999999999999", "-999999999999999999", "1000000000000000000",
@@ -31,7 +31,7 @@ import Testing
       ], bench())
   }
 
-  @Test func stringsContainersAndWordsAreTheSame() throws {
+  @Test func `strings, containers and words are the same`() throws {
     let deep = { (levels: Int) in String(repeating: "[", count: levels) + String(repeating: "]", count: levels) }
     try expectSame(
       [
@@ -46,13 +46,13 @@ import Testing
       ], bench())
   }
 
-  @Test func randomValuesComeBackAsTheyWere() throws {
+  @Test func `random values come back as they were`() throws {
     var random = RandomValues(seed: 11)
     let bench = try bench()
     for _ in 0..<400 { try expectSame([random.text(of: random.object(depth: 0))], bench) }
   }
 
-  @Test func numbersAreWrittenAsTheyAreRead() throws {
+  @Test func `numbers are written as they are read`() throws {
     let bench = try Bench(Bench.rule("decide('v', event.data.v)"))
     var random = SeededRandom(seed: 5)
     for _ in 0..<4000 {

@@ -26,8 +26,19 @@ import Testing
     #expect(found.first?.message.contains("write its values as globals") == true)
   }
 
-  @Test func `functions return values, and a file may return nothing`() {
-    #expect(errors("local function two() return 2 end\nworkers = two()\nreturn").isEmpty)
+  @Test(arguments: [
+    ("if true then return end\nworkers = 2", 1), ("\ndo\nreturn\nend\nworkers = 2", 3),
+    ("for i = 1, 2 do\nif i == 1 then return end end", 2), ("\ngoto done\nworkers = 2\n::done::", 2),
+  ])
+  func `a configuration that may end before its last line is refused`(_ text: String, _ line: Int) {
+    let found = errors(text)
+    #expect(found.count == 1 && found.first?.line == line)
+    #expect(found.first?.message.contains("the values after this line would not be read") == true)
+  }
+
+  @Test func `functions return values, a loop may go on, and a file may return nothing at its end`() {
+    let loop = "for i = 1, 2 do\nif i == 1 then goto next end\nworkers = i\n::next::\nend"
+    #expect(errors("local function two() return 2 end\nworkers = two()\n\(loop)\nreturn").isEmpty)
   }
 
   @Test func `a byte order mark at the start is skipped`() {
@@ -35,7 +46,9 @@ import Testing
     #expect(errors("\u{FEFF}workers = 'x'").first?.line == 1)
   }
 
-  @Test(arguments: ["/tmp", "/dev/null"]) func `what is no file is not said to be in the way`(path: String) {
+  @Test(arguments: ["/tmp", "/dev/null"]) func `a path that is no regular file is not said to be in the way`(
+    path: String
+  ) {
     let message = errors(at: path).first?.message ?? ""
     #expect(message.contains("only regular files are read") && !message.contains("remove"), "\(message)")
   }

@@ -22,7 +22,7 @@ import Testing
     "decide('v', event.data.gone == nil) decide('w', tostring(getmetatable(event)))",
     "state.event = event",
   ])
-  func whatIsReadAsItIsNeededIsWhatIsReadAtOnce(_ run: String) throws {
+  func `values are the same whether they are read at once or as they are needed`(_ run: String) throws {
     let bench = try Bench(Bench.rule(run)), eager = try Bench(Bench.rule(run))
     for _ in 1...3 {
       let expected = try eager.handle(Self.event)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func nothingOfAnEventIsLeftInTheNext() throws {
+  @Test func `nothing of an event is left in the next`() throws {
     let bench = try Bench(
       Bench.rule(
         "local n = 0 if event.data.all then for _ in pairs(event) do n = n + 1 end end decide('v', { n, event.trace or '-' })"

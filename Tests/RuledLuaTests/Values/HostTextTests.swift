@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `What is not UTF-8 is repaired`() throws {
+  @Test func `Bytes that are not UTF-8 are repaired`() throws {
     let bench = try Bench(
       Bench.rule(#"decide('lower', text.lower("\xE4A\xFF")) decide('trim', text.trim(" \x80 a \xF0\x9F "))"#))
     let decisions = try bench.handle().decisions

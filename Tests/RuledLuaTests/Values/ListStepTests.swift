@@ -3,7 +3,7 @@ import Testing
 
 @testable import RuledLua
 
-/// `ipairs` is Lua's own to whoever uses it, also where it looks behind a frozen list.
+/// Rules can't tell `ipairs` from Lua's own, also where it looks behind a frozen list.
 @Suite struct ListStepTests {
   /// Expressions that are true, with `list` a frozen list of numbers, `rows` one of tables and `plain` a table of the event's.
   static let truths: [String] = [
@@ -64,24 +64,24 @@ import Testing
     try Bench(Bench.rule("local plain = { 1, 2 }\n" + code, before: Self.before))
   }
 
-  @Test(arguments: truths) func aTruthHolds(_ truth: String) throws {
+  @Test(arguments: truths) func `a truth holds for every random machine`(_ truth: String) throws {
     let outcome = try bench("decide('v', \(truth))").handle(#"{"data":{"list":[1,2,3]}}"#)
     #expect(outcome.decisions["v"] == "true", "\(truth): \(String(describing: outcome.failure))")
   }
 
-  @Test(arguments: errors.indices) func anErrorIsLuasOwn(_ index: Int) throws {
+  @Test(arguments: errors.indices) func `an error is Lua's own`(_ index: Int) throws {
     let (code, message) = Self.errors[index]
     #expect(try bench(code).handle().failure?.message == message, "\(code)")
   }
 
-  @Test func whatAnExplanationReadsIsNoted() throws {
+  @Test func `values that an explanation reads are noted`() throws {
     let bench = try Bench(Bench.rule("for _, v in ipairs(state.list) do decide('v' .. v, v) end"))
     let outcome = try bench.handle(state: #"{"list":[5,6]}"#, explain: true)
     #expect(outcome.decisions == ["v5": "5", "v6": "6"])
     for step in ["list", "list[1]", "list[2]", "list[3]"] { #expect(outcome.operations.contains("read state.\(step)")) }
   }
 
-  @Test func anEndlessListIsStopped() throws {
+  @Test func `an endless list is stopped`() throws {
     let bench = try Bench(Bench.rule("for _ in ipairs(setmetatable({}, { __index = function() return 1 end })) do end"))
     #expect(try bench.handle().failure?.kind == .instructions)
   }

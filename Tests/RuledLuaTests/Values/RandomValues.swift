@@ -59,7 +59,6 @@ struct RandomValues {
     return text
   }
 
-  /// The value as JSON.
   func text(of value: Value) -> String {
     switch value {
     case .scalar(let text): text

@@ -50,7 +50,7 @@ import Testing
     ].randomElement(using: &random) ?? "{}"
   }
 
-  @Test func aMachineOfManyStatesDoesAsAFreshOne() throws {
+  @Test func `a machine of many states does as a fresh one`() throws {
     let kept = try Bench(Self.rule)
     var random = SeededRandom(seed: 3)
     var text = "{}"
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func aTextThatBreaksOffIsRefusedAsByAFreshMachine() throws {
+  @Test func `a text that breaks off is refused as by a fresh machine`() throws {
     let kept = try Bench(Self.rule)
     let whole = #"{"best":12,"day":[1,2],"points":3.5,"tier":"gold"}"#
     for _ in 0..<8 { #expect(try kept.handle(state: whole).state == whole) }
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func nothingOfOneSubjectIsLeftInTheStateOfTheNext() throws {
+  @Test func `nothing of one subject is left in the state of the next`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -102,7 +102,7 @@ import Testing
   }
 
   /// The length of a table with elements missing depends on how Lua laid it out, which must not depend on events before.
-  @Test func aLengthWhereElementsAreMissingIsThatOfAFreshMachine() throws {
+  @Test func `a length where elements are missing is that of a fresh machine`() throws {
     let rule = Bench.rule(
       """
       for _, i in ipairs(event.data.set) do state[i] = i end
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func namesThatAreManyOrAlikeAreWrittenInOrder() throws {
+  @Test func `names that are many or alike are written in order`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -3,10 +3,10 @@ import Testing
 
 @testable import RuledLua
 
-/// What may be stored comes back as what it was; what may not names its path.
+/// A value that may be stored comes back as it was; one that may not is refused by its path.
 @Suite struct ValueTests {
   @Test(arguments: 0..<300)
-  func whatIsStoredComesBackAsItWas(_ seed: UInt64) throws {
+  func `a stored value comes back as it was`(_ seed: UInt64) throws {
     var values = RandomValues(seed: seed)
     let value = values.object(depth: 0)
     let bench = try Bench(
@@ -49,7 +49,7 @@ import Testing
   ]
 
   @Test(arguments: refused.indices)
-  func whatCannotBeStoredFailsWithItsPath(_ index: Int) throws {
+  func `a value that cannot be stored fails with its path`(_ index: Int) throws {
     let (value, path, word) = Self.refused[index]
     let before = "local object = setmetatable({ a = 1 }, { __index = {} })"
     let make = "local cycle = { a = {} } cycle.a.b = cycle local value = \(value)"
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func sixtyFourLevelsMayBeStoredAndNotOneMore() throws {
+  @Test func `64 levels may be stored and not one more`() throws {
     let bench = try Bench(
       Bench.rule("local t = state for i = 2, event.data.levels do t.x = t.x or {} t = t.x end"))
     let outcome = try bench.handle(#"{"data":{"levels":64}}"#)
@@ -82,7 +82,7 @@ import Testing
     #expect(deeper.failure?.message.contains("deeper than 64") == true)
   }
 
-  @Test func aStateOf256KiBMayBeStoredAndNotOneByteMore() throws {
+  @Test func `a state of 256 KiB may be stored, and not one byte more`() throws {
     let bench = try Bench(Bench.rule("state.x = ('y'):rep(event.data.bytes)"))
     let room = (256 << 10) - #"{"x":""}"#.utf8.count
     #expect(try bench.handle(#"{"data":{"bytes":\#(room)}}"#).state?.utf8.count == 256 << 10)
@@ -108,7 +108,7 @@ import Testing
     ("state['a b'] = { [''] = 1 }", #"{"a b":{"":1}}"#), ("local t = { 1 } state.x = { t, t }", #"{"x":[[1],[1]]}"#),
     ("state.x = event.data", #"{"x":{"l":[],"o":{}}}"#), ("state.x = settings.list", #"{"x":[1,2,3]}"#),
   ])
-  func kindsOfValuesAreKept(_ run: String, _ expected: String) throws {
+  func `kinds of values are kept`(_ run: String, _ expected: String) throws {
     let state = run.contains("state.list") ? #"{"list":[1]}"# : ""
     let outcome = try Bench(Bench.rule(run)).handle(#"{"data":{"o":{},"l":[]}}"#, state: state)
     #expect(outcome.state == expected, "\(outcome.failure?.message ?? "")")

@@ -7,6 +7,7 @@ import Testing
 /// What a node that follows knows of the requests that it has carried to the owner.
 @Suite struct UnansweredRequestsTests {
   private let parser = RequestParser()
+  private let all = UnansweredCount()
 
   private func add(_ text: String, to requests: inout UnansweredRequests) -> Bool {
     Array(text.utf8).withView { requests.add(parser.parse($0)) }
@@ -34,7 +35,7 @@ import Testing
 
   @Test(arguments: ["1", #""a""#, #""a\"],\\""#, "-7", "null"])
   func `a reply answers the request with its id, once`(id: String) {
-    var requests = UnansweredRequests()
+    var requests = UnansweredRequests(all)
     #expect(add(request(id), to: &requests))
     #expect(add(request(#""other""#), to: &requests))
     #expect(note(reply(id), in: &requests) == true)
@@ -45,8 +46,8 @@ import Testing
     #expect(requests.count == 0)
   }
 
-  @Test func `what wants no answer is not waited for, and what nobody asked for answers nothing`() {
-    var requests = UnansweredRequests()
+  @Test func `a notification is not waited for, and a reply that nobody asked for answers nothing`() {
+    var requests = UnansweredRequests(all)
     #expect(!add(#"{"jsonrpc":"2.0","method":"event","params":{}}"#, to: &requests))
     #expect(note(#"{"jsonrpc":"2.0","method":"changed","params":{"watch":1}}"#, in: &requests) == false)
     #expect(note(reply("5"), in: &requests) == false)
@@ -54,7 +55,7 @@ import Testing
   }
 
   @Test func `a batch is answered by one array, and refused by one with all its ids`() {
-    var requests = UnansweredRequests()
+    var requests = UnansweredRequests(all)
     let batch = "[\(request("1")),\(request(#""x""#)),\(#"{"jsonrpc":"2.0","method":"health"}"#)]"
     #expect(add(batch, to: &requests) && add(batch, to: &requests))
     #expect(note("[\(reply("1")),\(reply(#""x""#))]", in: &requests) == true)
@@ -67,7 +68,7 @@ import Testing
   }
 
   @Test func `a line that is no JSON and a batch that is refused whole have the id null`() {
-    var requests = UnansweredRequests()
+    var requests = UnansweredRequests(all)
     #expect(add("{nothing", to: &requests))
     #expect(note(reply("null", #""error":{"code":-32700}"#), in: &requests) == true)
     #expect(add("[\(request("1"))]", to: &requests))
@@ -76,7 +77,7 @@ import Testing
   }
 
   @Test func `watches are counted until they are ended or refused`() {
-    var requests = UnansweredRequests()
+    var requests = UnansweredRequests(all)
     _ = add(request("1", "watch"), to: &requests)
     _ = add(request("2", "watch"), to: &requests)
     #expect(requests.watches == 2)
@@ -102,11 +103,26 @@ import Testing
     }
   }
 
-  @Test func `many requests are answered in any order`() {
-    var requests = UnansweredRequests()
-    for id in 0..<1_000 { #expect(add(request("\(id)"), to: &requests)) }
-    for id in (0..<1_000).reversed() where id % 3 != 0 { #expect(note(reply("\(id)"), in: &requests) == true) }
-    #expect(requests.count == 334)
-    #expect(refused(&requests).count == 334)
+  @Test func `many requests are answered in any order, and those of one id in theirs`() {
+    var requests = UnansweredRequests(all)
+    for id in 0..<20_000 { #expect(add(request("\(id)"), to: &requests)) }
+    for _ in 0..<20_000 { #expect(add(request("7", "watch"), to: &requests)) }
+    for id in (0..<20_000).reversed() where id % 4 != 0 { #expect(note(reply("\(id)"), in: &requests) == true) }
+    for _ in 0..<20_000 { #expect(note(reply("7", #""error":{}"#), in: &requests) == true) }
+    #expect(note(reply("7"), in: &requests) == false)
+    #expect(requests.count == 5_000 && requests.watches == 0)
+    #expect(refused(&requests).count == 5_000)
+  }
+
+  @Test func `what all clients wait for is counted and bounded, by requests and by the bytes of their ids`() {
+    var requests = [UnansweredRequests(all), UnansweredRequests(all)]
+    #expect(add("[\(request("1")),\(request("2"))]", to: &requests[0]) && add(request("1"), to: &requests[1]))
+    #expect(all.isFull(3) && !all.isFull(4))
+    #expect(note(reply("1"), in: &requests[1]) == true)
+    #expect(!all.isFull(3))
+    #expect(add(request(#""long id""#), to: &requests[1]))
+    #expect(all.isFull(.max, idBytes: 11) && !all.isFull(.max, idBytes: 12))
+    for index in requests.indices { _ = refused(&requests[index]) }
+    #expect(!all.isFull(1, idBytes: 1))
   }
 }

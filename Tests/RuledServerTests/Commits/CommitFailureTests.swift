@@ -49,7 +49,7 @@ struct CommitFailureTests {
     for subject in 0..<subjects {
       #expect(try ServerRig.count(of: subject, clients[0]) == Int64(rounds * 60 / subjects))
     }
-    #expect(rig.services.hub.last == UInt64(rounds * 60))
+    #expect(rig.commits.hub.last == UInt64(rounds * 60))
   }
 
   /// The log made room for a batch without its counters and the sequence of its change.

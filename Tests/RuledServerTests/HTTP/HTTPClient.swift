@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledJSON
 
@@ -5,13 +6,11 @@ import RuledJSON
 
 /// Speaks HTTP over a test client's socket, one response after the other.
 final class HTTPClient {
-  /// A received response.
   struct Response {
     let status: Int
     let headers: [String: String]
     let body: String
 
-    /// The body as JSON.
     var json: JSONValue? { try? JSONValue(parsing: body) }
   }
 

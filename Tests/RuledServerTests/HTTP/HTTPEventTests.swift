@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import Testing
 
@@ -125,7 +126,7 @@ import Testing
         """)
     defer { rig.stop() }
     let (other, end) = Client.pair()
-    rig.services.adoptHTTP(end, from: .node("b", isAdmin: false))
+    rig.server.accept(end, from: .node("b", isAdmin: false))
     let event = #"{"type":"n","subject":"s","explain":true}"#
     let (administrator, stranger) = (HTTPClient(rig.client()), HTTPClient(other))
     _ = administrator.ask("POST", "/v1/events", event)

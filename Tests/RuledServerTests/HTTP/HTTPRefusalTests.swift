@@ -1,4 +1,5 @@
 import Glibc
+import IOTestSupport
 import RuledCore
 import TestSupport
 import Testing
@@ -120,7 +121,7 @@ import Testing
   @Test func `a request that makes no progress is refused, and an idle connection is closed`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
-    let server = try #require(rig.services.http.withLock { $0 })
+    let server = rig.server
     let thread = try LoopThread()
     defer { thread.end() }
     let (partial, first) = Client.pair()
@@ -171,7 +172,7 @@ extension String {
       client.client.send(Self.head)
       client.client.send(part)
     }
-    let server = try #require(rig.services.http.withLock { $0 })
+    let server = rig.server
     #expect(eventually { server.heldBytes > Limits.httpBytes / 2 })
     #expect(server.heldBytes < Limits.httpBytes + 2 << 20)
     #expect(HTTPClient(rig.client()).ask("POST", "/v1/events", #"{"type":"n","subject":"s"}"#)?.status == 200)

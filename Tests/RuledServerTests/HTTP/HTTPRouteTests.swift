@@ -38,7 +38,7 @@ import Testing
     func tell(_ how: String) -> JSONValue? {
       client.ask("POST", "/v1/events", #"{"type":"tell","subject":"s","data":{"how":"\#(how)"}}"#)?.json?["failures"]
     }
-    func health() -> JSONValue { rig.services.status.health(rig.services) }
+    func health() -> JSONValue { HealthReport(rig.services).json }
     #expect(tell("a") == [] && health()["counters"] == ["series": 1, "limit": 2, "full": []])
     #expect(tell("b") == [] && health()["counters"] == ["series": 2, "limit": 2, "full": ["p"]])
     #expect(tell("c")?[0]?["kind"] == "value" && tell("a") == [])

@@ -1,6 +1,8 @@
 import Glibc
+import IOTestSupport
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledLua
 import RuledStore
@@ -13,6 +15,10 @@ import Testing
 /// Workers, committer and HTTP server over a store, without the control thread; clients are connected by socket pairs.
 final class ServerRig {
   let services: Services
+  let commits: CommitPipeline
+  let borrowable: [BorrowableWorker]
+  let workers: RigWorkers
+  let server: HTTPServer
   let log = RecordingLog()
   private var threads: [Thread] = []
 
@@ -43,31 +49,39 @@ final class ServerRig {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: 2)
+    let services = Services(context: context, workers: 2, bearerToken: token.map { BearerToken($0) })
     self.services = services
+    let commits = CommitPipeline(
+      context: context, hub: WatchHub(spare: context.changeLogs), workers: services.workers)
+    self.commits = commits
+    let borrowable = services.workers.map { _ in BorrowableWorker() }
+    self.borrowable = borrowable
+    let workers = RigWorkers(services)
+    self.workers = workers
     let catalog = try Self.catalog(rules)
     services.status.serve(catalog)
-    services.hub.begin(after: try WatchSequence.read(from: context))
-    services.commits.begin(with: try context.counters.load(from: context))
+    commits.hub.begin(after: try WatchSequence.read(from: context))
+    commits.begin(with: try context.counters.load(from: context))
     threads.append(
       try Thread.start(name: "commit") {
-        Committer(services: services).run()
+        Committer(services: services, commits: commits).run()
       })
     for index in 0..<2 {
       threads.append(
         try Thread.start(name: "worker") {
           do throws(SystemError) {
-            try Worker(index: index, services: services, catalog: catalog, inbox: inbox).run()
+            try workers.run(
+              Worker(
+                index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog,
+                inbox: inbox))
           } catch {
             fatalError("\(error)")
           }
         })
     }
-    let server = try HTTPServer(services, token: token.map { BearerToken($0) })
-    services.http.withLock { $0 = server }
+    server = try HTTPServer(services, commits)
   }
 
-  /// The rules, built.
   static func catalog(_ rules: String = ServerRig.rules) throws -> Catalog {
     let source = RulesSource(plugins: [
       PluginSource(name: "p", modules: [SourceFile(path: "p/plugin.lua", text: Array(rules.utf8))])
@@ -110,17 +124,40 @@ final class ServerRig {
       }
     }
     try #require(isConnected)
-    services.adoptHTTP(accept(listener, nil, nil))
+    server.accept(accept(listener, nil, nil), from: .client())
     return Client(client)
   }
 
-  /// Ends all threads.
   func stop() {
-    services.stopHTTP()
-    for worker in services.workers { _ = worker.send(.perform { $0.loop.stop() }) }
-    services.commits.stop()
+    server.stop()
+    for worker in services.workers { _ = worker.send(.stop) }
+    commits.stop()
     for thread in threads { thread.join() }
     threads = []
+  }
+}
+
+/// The workers of a rig, for what a test does on their threads.
+final class RigWorkers: Sendable {
+  private let services: Services
+  private let confined: [Confined<Worker>]
+
+  init(_ services: Services) {
+    self.services = services
+    confined = services.workers.map { _ in Confined() }
+  }
+
+  /// Runs a worker on the thread that has made it.
+  func run(_ worker: Worker) throws(SystemError) {
+    confined[worker.index].value = worker
+    try worker.run()
+    confined[worker.index].value = nil
+  }
+
+  /// Calls `body` on the thread of the worker with that index.
+  func perform(on index: Int, _ body: @escaping @Sendable (Worker) -> Void) {
+    let confined = confined[index]
+    services.workers[index].send(.wake { if let worker = confined.value { body(worker) } })
   }
 }
 
@@ -128,7 +165,7 @@ extension Services {
   /// Has the first worker take over a connected socket, as that of an administrator.
   func adopt(_ descriptor: Int32) {
     guard let place = takePlace(places, for: .user(0), isAdmin: true) else { fatalError("no place") }
-    _ = workers[0].send(.perform { $0.adopt(descriptor, at: place) })
+    _ = workers[0].send(.adopt(descriptor, at: place, for: nil))
   }
 }
 
@@ -138,7 +175,6 @@ final class RecordingLog: EventLog {
 
   func write(_ line: LogLine) { written.withLock { $0.append(line) } }
 
-  /// The lines so far.
   var lines: [LogLine] { written.withLock { $0 } }
 
   /// All that was written, as text.

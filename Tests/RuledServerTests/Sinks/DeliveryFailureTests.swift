@@ -1,5 +1,7 @@
 import RuledCore
+import RuledDelivery
 import RuledEngine
+import RuledIO
 import Synchronization
 import TestSupport
 import Testing
@@ -23,7 +25,7 @@ import Testing
     defer { receiver.close() }
     let failuresLeft = Atomic(2)
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())]) { loop throws(SystemError) in
-      try RuledServer.HTTPClient(on: loop) { loop, descriptor, body throws(SystemError) in
+      try RuledDelivery.HTTPClient(on: loop) { loop, descriptor, body throws(SystemError) in
         if failuresLeft.wrappingSubtract(1, ordering: .relaxed).newValue >= 0 { throw Self.failure }
         return try DescriptorPoll(on: loop, descriptor, body)
       }

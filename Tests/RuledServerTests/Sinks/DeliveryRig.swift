@@ -1,5 +1,8 @@
 import Glibc
+import IOTestSupport
+import RuledDelivery
 import RuledEngine
+import RuledIO
 import RuledJSON
 import RuledLua
 import RuledStore
@@ -13,12 +16,13 @@ final class DeliveryRig {
   let log = RecordingLog()
   let store: any StateStore
   let services: Services
+  let commits: CommitPipeline
   private let committer: Thread
   private let worker: Thread
   private var outbox: Thread?
   private let backoff: Backoff
   private let timeout: Int
-  private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient
+  private let makeClient: @Sendable (EventLoop) throws(SystemError) -> RuledDelivery.HTTPClient
 
   /// Starts the threads over a store with sinks and the rules of a folder, or with one plugin `p` whose text is `plugin`.
   init(
@@ -26,8 +30,8 @@ final class DeliveryRig {
     rules: RulesSource? = nil,
     settings: [String: Configuration.Plugin] = [:], clock: EngineClock = EngineClock(), retryAfter: UInt64 = 20,
     timeout: Int = 10_000, delivery: DeliveryProcess = .daemon, delivers: Bool = true,
-    makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledServer.HTTPClient = {
-      loop throws(SystemError) in try RuledServer.HTTPClient(on: loop)
+    makeClient: @escaping @Sendable (EventLoop) throws(SystemError) -> RuledDelivery.HTTPClient = {
+      loop throws(SystemError) in try RuledDelivery.HTTPClient(on: loop)
     }
   ) throws {
     self.makeClient = makeClient
@@ -40,6 +44,9 @@ final class DeliveryRig {
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     let services = Services(context: context, workers: 1)
     self.services = services
+    let commits = CommitPipeline(
+      context: context, hub: WatchHub(spare: context.changeLogs), workers: services.workers)
+    self.commits = commits
     let text = #"plugin { name = "p", version = "1", sinks = { "out", "other" } }"# + "\n" + plugin
     let source =
       rules
@@ -52,16 +59,19 @@ final class DeliveryRig {
       source, configuration: settings, previous: nil, worker: LuaWorker(), now: clock.now)
     services.status.serve(catalog)
     committer = try Thread.start(name: "commit") {
-      Committer(services: services).run()
+      Committer(services: services, commits: commits).run()
     }
     worker = try Thread.start(name: "worker") {
-      do { try Worker(index: 0, services: services, catalog: catalog).run() } catch { fatalError("\(error)") }
+      do {
+        try Worker(
+          index: 0, services: services, commits: commits, borrowable: [BorrowableWorker()], catalog: catalog
+        ).run()
+      } catch { fatalError("\(error)") }
     }
     backoff = Backoff(first: retryAfter, longest: 200)
     if delivers { deliver() }
   }
 
-  /// Begins to deliver.
   func deliver() {
     let (services, backoff, timeout, makeClient) = (services, backoff, timeout, makeClient)
     outbox = try? Thread.start(name: "outbox") {
@@ -76,9 +86,9 @@ final class DeliveryRig {
   func stop(within milliseconds: UInt64 = 10_000) {
     services.outbox.stop(within: milliseconds)
     outbox?.join()
-    services.workers[0].send(.perform { $0.loop.stop() })
+    services.workers[0].send(.stop)
     worker.join()
-    services.commits.stop()
+    commits.stop()
     committer.join()
   }
 
@@ -87,16 +97,16 @@ final class DeliveryRig {
   func event(_ text: String) -> JSONValue {
     let answer = Signal<String>()
     services.workers[0].send(
-      .perform { worker in
+      .evaluate { evaluator in
         let document = TapeDocument()
         let reply = ByteBuffer()
         guard let object = Array(text.utf8).withView({ try? document.parse(copyOf: $0) }) else {
           return answer.set("null")
         }
         var event = EventInput(
-          stored: object, text: document.text, now: worker.services.context.clock.now.microseconds)
+          stored: object, text: document.text, now: evaluator.context.clock.now.microseconds)
         event.origin = .client
-        do { try worker.evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
+        do { try evaluator.evaluate(event, into: reply) } catch { reply.append(contentsOf: "\"\(error)\"") }
         answer.set(reply.text)
       })
     return (try? JSONValue(parsing: answer.wait())) ?? .null
@@ -124,7 +134,6 @@ final class DeliveryRig {
     try store.commit(set, durable: true)
   }
 
-  /// An effect's JSON.
   static func text(_ id: String, _ subject: String, plugin: String = "p", sink: String = "out", data: String = "{}")
     -> String
   {

@@ -1,5 +1,7 @@
 import Glibc
+import IOTestSupport
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledJSON
 import RuledStore
@@ -84,7 +86,7 @@ import Testing
       eventually {
         (try? client.call("effect", ["id": "b"])).map { $0["status"] == "failed" && $0["tries"] == 2 } ?? false
       })
-    #expect(eventually { first.services.status.health(first.services)["sinks"]?["out"]?["given_up"] == 3 })
+    #expect(eventually { HealthReport(first.services).json["sinks"]?["out"]?["given_up"] == 3 })
     #expect(try client.call("resend", ["id": "x"], fails: true)["data"]?["code"] == "not_found")
     #expect(try client.call("resend", ["sink": "out"], fails: true)["data"]?["path"] == "params.status")
     first.stop()
@@ -239,7 +241,7 @@ import Testing
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     defer { rig.stop() }
     func health(after seconds: UInt64 = 0) -> JSONValue {
-      rig.services.status.health(rig.services, monotonic: EngineClock.monotonic + seconds * 1_000_000_000)
+      HealthReport(rig.services, monotonic: EngineClock.monotonic + seconds * 1_000_000_000).json
     }
     for id in ["good", "bad", "worse"] { try rig.emit(id, subject: "s") }
     #expect(eventually { rig.undelivered.count { $0.hasPrefix(#"{"failed""#) } == 2 })
@@ -275,7 +277,6 @@ final class EffectClient {
     client.send(request.text + "\n")
   }
 
-  /// Ends the client's side.
   func endWriting() { client.endWriting() }
 
   /// The result of the next reply, or its error if it `fails`.

@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledEngine
 import TestSupport
@@ -10,10 +11,9 @@ import Testing
   /// Serves HTTP for a rig with these sinks while `body` runs.
   private func withRig(_ sinks: [String: Configuration.Sink], _ body: (DeliveryRig, HTTPClient) throws -> Void) throws {
     let rig = try DeliveryRig(sinks: sinks)
-    let server = try HTTPServer(rig.services, token: nil)
-    rig.services.http.withLock { $0 = server }
+    let server = try HTTPServer(rig.services, rig.commits)
     defer {
-      rig.services.stopHTTP()
+      server.stop()
       rig.stop()
     }
     let (client, other) = Client.pair()
@@ -69,7 +69,7 @@ import Testing
     ("GET", "/v1/effects?status=lost", "", 400, "params.status"),
     ("POST", "/v1/effects/none/resend", "{}", 404, ""), ("POST", "/v1/resend", "[]", 400, "params"),
   ])
-  func `what is wrong is named`(
+  func `a wrong parameter is named`(
     _ method: String, _ target: String, _ body: String, _ status: Int, _ path: String
   ) throws {
     try withRig(["out": .leased, "other": .logging]) { _, client in

@@ -56,7 +56,9 @@ import Testing
     #expect(rig.undelivered.isEmpty)
   }
 
-  @Test func `what failed is leased again, not before the time that its leaser asked for, and with its tries`() throws {
+  @Test func `a failed effect is leased again, not before the time that its leaser asked for, and with its tries`()
+    throws
+  {
     let rig = try DeliveryRig(sinks: ["out": .leased])
     defer { rig.stop() }
     let client = EffectClient(rig)
@@ -157,7 +159,7 @@ import Testing
     defer { rig.stop() }
     func status() -> String? {
       let late = EngineClock.monotonic + 301 * 1_000_000_000
-      return rig.services.status.health(rig.services, monotonic: late)["status"]?.stringValue
+      return HealthReport(rig.services, monotonic: late).json["status"]?.stringValue
     }
     #expect(status() == "ready")
     try rig.emit("a", subject: "s")

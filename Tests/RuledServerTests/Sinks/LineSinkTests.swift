@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RuledCore
+@testable import RuledDelivery
 @testable import RuledServer
 
 @Suite(.serialized) struct LineSinkTests {
@@ -80,7 +81,7 @@ import Testing
     for n in 0..<10 { try rig.emit("\(n)", subject: "user:\(n)") }
     try rig.emit("x", subject: "user:1", sink: "other")
     #expect(eventually { rig.figures("other").delivered == 1 && rig.figures().waiting == 10 })
-    let health = rig.services.status.health(rig.services)
+    let health = HealthReport(rig.services).json
     rig.stop()
     #expect(rig.undelivered.count == 10)
     #expect(health["unconfigured_sinks"] == .array(["out"]))

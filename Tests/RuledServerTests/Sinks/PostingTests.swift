@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledDelivery
 import RuledEngine
 import RuledJSON
 import RuledStore
@@ -221,10 +222,10 @@ import Testing
     try rig.emit("f", subject: "s")
     #expect(eventually { receiver.requests.count == 1 })
     rig.services.workers[0].send(
-      .perform { worker in
+      .evaluate { evaluator in
         let name = ByteBuffer()
         name.append(contentsOf: "s")
-        _ = try? worker.evaluator.administration.forget(name.bytes)
+        _ = try? evaluator.administration.forget(name.bytes)
       })
     try rig.emit("g", subject: "t")
     #expect(eventually { rig.undelivered.isEmpty })

@@ -22,7 +22,6 @@ final class Receiver: Sendable {
     var headers: [String] = []
     /// How long the receiver waits before it answers, in milliseconds.
     var delay: UInt32 = 0
-    /// The body.
     var body = "ok"
     /// What is sent instead, byte for byte; the connection is then closed after `hangs` milliseconds.
     var raw: String?
@@ -66,13 +65,11 @@ final class Receiver: Sendable {
     _ = try Thread.start(name: "receiver", stackBytes: 256 << 10) { [self] in accept() }
   }
 
-  /// The requests so far.
   var requests: [Request] { state.withLock { $0.requests } }
 
   /// The URL of a path of it.
   func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// Stops accepting connections.
   func close() {
     state.withLock { $0.isClosed = true }
     shutdown(listener, Int32(SHUT_RDWR))

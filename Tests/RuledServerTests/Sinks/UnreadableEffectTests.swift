@@ -33,7 +33,7 @@ import Testing
     rig.deliver()
     #expect(eventually { rig.figures().delivered == 20 && rig.undelivered.count == 2 })
     #expect(eventually { rig.figures().unreadable == 1 })
-    let health = rig.services.status.health(rig.services)
+    let health = HealthReport(rig.services).json
     #expect(health["status"] == "degraded")
     #expect(health["problems"]?.text.contains("000007.sst") == true, "\(health.text)")
     #expect(health["unreadable"]?[0]?["what"] == "an effect")
@@ -44,7 +44,7 @@ import Testing
     store.failReads(of: nil)
     #expect(eventually { rig.figures().delivered == 22 && rig.undelivered.isEmpty })
     #expect(eventually { rig.figures().unreadable == 0 })
-    #expect(rig.services.status.health(rig.services)["status"] == "ready")
+    #expect(HealthReport(rig.services).json["status"] == "ready")
     rig.stop()
     #expect(rig.log.lines.contains { $0.message.contains("can be read again") })
     if kind == "url" {
@@ -69,7 +69,7 @@ import Testing
     try rig.emit("bad-3", subject: "bad")
     try rig.emit("good-2", subject: "good")
     #expect(eventually { rig.figures().delivered == 2 && rig.undelivered.count == 3 })
-    #expect(rig.services.status.health(rig.services)["status"] == "degraded")
+    #expect(HealthReport(rig.services).json["status"] == "degraded")
     try DeliveryRig.put(bad, "bad-1", into: store)
     #expect(eventually { rig.figures().delivered == 5 && rig.undelivered.isEmpty })
     rig.stop()

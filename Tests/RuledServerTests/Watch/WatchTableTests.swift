@@ -4,6 +4,7 @@ import RuledWire
 import TestSupport
 import Testing
 
+@testable import RuledIO
 @testable import RuledServer
 
 @Suite struct WatchTableTests {

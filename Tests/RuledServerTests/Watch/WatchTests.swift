@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledJSON
 import RuledStore
@@ -20,7 +21,7 @@ import Testing
     _ = client.receive(lines: events)
   }
 
-  @Test func watchersGetChangesInTheOrderOfTheirCommitsUntilUnwatch() throws {
+  @Test func `watchers get changes in the order of their commits until unwatch`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let watcher = rig.client()
@@ -53,7 +54,7 @@ import Testing
     (#"{"subject":"s1","after":0}"#, 10), (#"{"prefix":"s","plugins":["p"],"after":20}"#, 10),
     (#"{"prefix":"s2","after":0}"#, 10),
   ])
-  func filtersAndAfterSelectChanges(_ params: String, _ count: Int) throws {
+  func `filters and after select changes`(_ params: String, _ count: Int) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     Self.apply(30, to: 3, on: rig)
@@ -64,7 +65,7 @@ import Testing
     #expect(lines.allSatisfy { $0["method"] == .string("changed") })
   }
 
-  @Test func aWatcherGetsNoChangesOfOtherPlugins() throws {
+  @Test func `a watcher gets no changes of other plugins`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     Self.apply(3, to: 3, on: rig)
@@ -73,7 +74,7 @@ import Testing
     #expect(Self.lines(watcher, 2).map { $0["id"] } == [.integer(1), .integer(2)])
   }
 
-  @Test func theSequenceContinuesAfterARestartAndOlderChangesAreGone() throws {
+  @Test func `the sequence continues after a restart and older changes are gone`() throws {
     let store = MemoryStore()
     let first = try ServerRig(store: store)
     Self.apply(5, to: 2, on: first)
@@ -87,7 +88,7 @@ import Testing
     #expect(Self.lines(watcher, 1).last?["params"]?["sequence"] == .integer(6))
   }
 
-  @Test func aSlowWatcherLearnsOnceHowMuchItMissedAndContinues() throws {
+  @Test func `a slow watcher learns once how much it missed and continues`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let watcher = rig.client()
@@ -119,7 +120,7 @@ import Testing
     #expect(lags == 1)
   }
 
-  @Test func anEventStreamContinuesAfterTheLastEventID() throws {
+  @Test func `an event stream continues after the last event id`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let stream = HTTPClient(rig.client())
@@ -137,12 +138,12 @@ import Testing
     #expect(resumed.streamLines(3)[1] == lines[4])
   }
 
-  @Test func aStreamEndsWhenTheServerDrains() throws {
+  @Test func `a stream ends when the server drains`() throws {
     let rig = try ServerRig()
     let stream = HTTPClient(rig.client())
     stream.send("GET", "/v1/watch")
     _ = stream.fields()
-    rig.services.http.withLock { $0 }?.drain()
+    rig.server.drain()
     #expect(stream.streamLines(1).isEmpty)
     rig.stop()
   }

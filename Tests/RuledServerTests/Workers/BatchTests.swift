@@ -6,7 +6,7 @@ import Testing
 @testable import RuledServer
 
 @Suite struct BatchTests {
-  @Test func `what a client sends after a request batch is applied after it, whoever owns the subjects`() throws {
+  @Test func `requests after a batch are applied after it, whichever workers own the subjects`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
     let client = rig.client()
@@ -58,9 +58,9 @@ import Testing
     defer { rig.stop() }
     let client = rig.client()
     let event = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"emit","subject":"s"}}"# + "\n"
-    client.send(String(repeating: event, count: 100))
-    #expect(!client.receive(lines: 100).contains("error"))
+    client.send(String(repeating: event, count: 30))
+    #expect(!client.receive(lines: 30).contains("error"))
     let commits = rig.services.figures.reduce(0) { $0 + $1.commits.bytes.total }
-    #expect(commits >= 16, "each has about 4 MiB")
+    #expect(commits >= 5, "each has about 4 MiB")
   }
 }

@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledEngine
 import RuledJSON
@@ -13,11 +14,11 @@ import Testing
 struct BorrowedWorkerTests {
   @Test func `a worker that sleeps can be borrowed, one that works or has ended can not`() throws {
     let rig = try ServerRig()
-    let borrowable = rig.services.borrowable[1]
+    let borrowable = rig.borrowable[1]
     #expect(eventually { borrowable.borrow { _ in } })
     let (entered, released) = (Signal<Bool>(), Signal<Bool>())
     rig.services.workers[1].send(
-      .perform { _ in
+      .wake {
         entered.set(true)
         _ = released.wait()
       })
@@ -33,7 +34,11 @@ struct BorrowedWorkerTests {
     let services = Services(
       context: EngineContext(
         store: MemoryStore(), clock: EngineClock(), configuration: Configuration(), log: RecordingLog()), workers: 2)
-    let worker = try Worker(index: 1, services: services, catalog: ServerRig.catalog())
+    let commits = CommitPipeline(
+      context: services.context, hub: WatchHub(spare: services.context.changeLogs), workers: services.workers)
+    let borrowable = services.workers.map { _ in BorrowableWorker() }
+    let worker = try Worker(
+      index: 1, services: services, commits: commits, borrowable: borrowable, catalog: ServerRig.catalog())
     defer { worker.loop.close() }
     #expect(worker.canBeBorrowed)
     services.workers[1].send(.cascadeEnded(1, isWhole: true))
@@ -44,25 +49,24 @@ struct BorrowedWorkerTests {
   {
     let rig = try ServerRig()
     defer { rig.stop() }
-    let services = rig.services
+    let (services, workers) = (rig.services, rig.workers)
     let subject = try #require((0...).lazy.map { "s\($0)" }.first { services.worker(for: Array($0.utf8)) == 1 })
     let line = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"spin","subject":"\#(subject)"}}"#
     let wasBorrowed = eventually {
       let isDone = Signal<Bool>()
-      services.workers[0].send(
-        .perform { worker in
-          // Only if it can be borrowed: three of its own stops in a row would put the subject off.
-          isDone.set(
-            services.borrowable[1].borrow { owner in
-              let bundle = RequestBundle()
-              services.inFlight.wrappingAdd(1, ordering: .relaxed)
-              Array(line.utf8).withView {
-                bundle.append($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
-              }
-              owner.executeRequests(in: bundle, for: worker)
-              owner.flush()
-            })
-        })
+      workers.perform(on: 0) { worker in
+        // Only if it can be borrowed: three of its own stops in a row would put the subject off.
+        isDone.set(
+          worker.borrowable[1].borrow { owner in
+            let bundle = RequestBundle()
+            services.inFlight.wrappingAdd(1, ordering: .relaxed)
+            Array(line.utf8).withView {
+              bundle.append($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
+            }
+            owner.executeRequests(in: bundle, for: worker)
+            owner.flush()
+          })
+      }
       return isDone.wait()
     }
     #expect(wasBorrowed)

@@ -1,3 +1,4 @@
+import IOTestSupport
 import RuledCore
 import RuledEngine
 import RuledJSON
@@ -110,7 +111,7 @@ struct MessageInboxTests {
     }
   }
 
-  @Test func `what an earlier process left is read a page at a time and applied in order`() throws {
+  @Test func `messages of an earlier process are read a page at a time and applied in order`() throws {
     let store = MemoryStore()
     try Self.store(
       (1...500).map { n in ("to:\(n % 7)", UInt64(n), Self.passed("to:\(n % 7)", n)) }, in: store)
@@ -146,14 +147,13 @@ struct MessageInboxTests {
       CommitBatch.Message(subject: Array($0.subject.utf8), sequence: $0.sequence, sender: senders[$0.plugin])
     }
     let found = Signal<[UInt64]>()
-    rig.services.workers[index].send(
-      .perform { worker in
-        for message in messages { worker.inbox.add([message]) }
-        var first: [UInt64] = []
-        var express = worker.inbox.express
-        while let entry = express.popFirst() { first.append(entry.sequence) }
-        found.set(first)
-      })
+    rig.workers.perform(on: index) { worker in
+      for message in messages { worker.inbox.add([message]) }
+      var first: [UInt64] = []
+      var express = worker.inbox.express
+      while let entry = express.popFirst() { first.append(entry.sequence) }
+      found.set(first)
+    }
     #expect(found.wait() == [300, 600])
     let client = rig.client()
     #expect(try eventually { try Self.got("to", client)["old"] == [300, 600] })
@@ -169,18 +169,17 @@ struct MessageInboxTests {
     (settings.busyTime, settings.idleTime) = (0, 0)  // one message in each tick
     let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
     defer { rig.stop() }
-    let worker = rig.services.workers[rig.services.worker(for: Array("to:0".utf8))]
     rig.services.resumeMessages()
+    let workers = rig.workers
     let hadMessages = Atomic<Bool>(false)
     @Sendable func look(_ worker: Worker) {
       guard worker.inbox.retries != nil else { return hadMessages.store(worker.inbox.hasWork, ordering: .relaxed) }
-      _ = worker.services.workers[worker.index].send(.perform { look($0) })
+      workers.perform(on: worker.index) { look($0) }
     }
-    worker.send(
-      .perform { worker in
-        worker.inbox.retryParked(of: ["p"], before: .max)
-        look(worker)
-      })
+    workers.perform(on: rig.services.worker(for: Array("to:0".utf8))) { worker in
+      worker.inbox.retryParked(of: ["p"], before: .max)
+      look(worker)
+    }
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
   }
 
@@ -194,6 +193,7 @@ struct MessageInboxTests {
     let rig = try ServerRig(store: store, rules: rules)
     defer { rig.stop() }
     let (isSyncing, mayGoOn, hasLooked) = (Signal<Bool>(), Signal<Bool>(), Signal<Bool>())
+    let workers = rig.workers
     store.beforeSyncs {
       isSyncing.set(true)
       _ = mayGoOn.wait()
@@ -207,13 +207,12 @@ struct MessageInboxTests {
     _ = isSyncing.wait()
     @Sendable func look(_ worker: Worker) {
       guard worker.inbox.retries != nil else { return hasLooked.set(true) }
-      _ = worker.services.workers[worker.index].send(.perform { look($0) })
+      workers.perform(on: worker.index) { look($0) }
     }
-    rig.services.workers[rig.services.worker(for: Array("s".utf8))].send(
-      .perform { worker in
-        worker.retryParked(of: ["p"])
-        look(worker)
-      })
+    workers.perform(on: rig.services.worker(for: Array("s".utf8))) { worker in
+      worker.retryParked(of: ["p"])
+      look(worker)
+    }
     _ = hasLooked.wait()
     mayGoOn.set(true)
     #expect(client.receive(lines: 2).contains("closed"))
@@ -236,13 +235,13 @@ struct MessageInboxTests {
     let numbers = JSONValue.array((1...100).map { .integer($0) })
     #expect(try eventually { try Self.got("good", client)["a"] == numbers })
     #expect(try Self.got("bad", client)["a"] == nil)
-    let health = rig.services.status.health(rig.services)
+    let health = HealthReport(rig.services).json
     #expect(health["messages"]?["held_subjects"] == 1 && health["status"] == "degraded", "\(health.text)")
     #expect(rig.log.lines.count { $0.message.contains("held back, to be tried again") } == 1)
     store.failReads(beginningWith: nil)
     #expect(try eventually { try Self.got("bad", client)["a"] == numbers })
     #expect(eventually { rig.services.messages.waiting == 0 && rig.services.messages.heldSubjects == 0 })
-    #expect(rig.services.status.health(rig.services)["status"] == "ready")
+    #expect(HealthReport(rig.services).json["status"] == "ready")
   }
 
   @Test func `messages where the store can't read are skipped, and the others are applied from the start`()
@@ -270,7 +269,7 @@ struct MessageInboxTests {
     let numbers = JSONValue.array((1...20).map { .integer($0) })
     #expect(try eventually { try Self.got("cc", client)["a"] == numbers })
     #expect(try Self.got("bad:1", client)["a"] == nil)
-    #expect(rig.services.status.health(rig.services)["problems"]?.text.contains("can't be read from the store") == true)
+    #expect(HealthReport(rig.services).json["problems"]?.text.contains("can't be read from the store") == true)
     #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
     store.failReads(beginningWith: nil)
     for index in [1, 2] { try expectAll(index) }
@@ -293,15 +292,15 @@ struct MessageInboxTests {
     let client = rig.client()
     #expect(try eventually { try Self.got("s", client)["old"] == [1, 3, 5] })
     #expect(eventually { rig.services.messages.waiting == 0 })
-    #expect(rig.services.status.health(rig.services)["messages"]?["damaged"] == 2)
+    #expect(HealthReport(rig.services).json["messages"]?["damaged"] == 2)
     let parked = try StoreListing.parked(rig.services.context, plugin: "", after: nil, limit: 10).parked
     #expect(parked.count == 2 && parked.allSatisfy { $0["damaged"]?.stringValue?.isEmpty == false }, "\(parked)")
     #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
     for entry in parked {
       let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(text: $0) })
-      rig.services.workers[rig.services.worker(for: key.subject)].send(.perform { _ = $0.drop(key) })
+      rig.services.workers[rig.services.worker(for: key.subject)].send(.evaluate { _ = try? $0.drop(key) })
     }
-    #expect(eventually { rig.services.status.health(rig.services)["status"] == "ready" })
+    #expect(eventually { HealthReport(rig.services).json["status"] == "ready" })
   }
 
   @Test func `a message that was erased with its subject ends the wait for it, and is no longer counted`() throws {

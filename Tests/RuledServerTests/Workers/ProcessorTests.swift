@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
+import IOTestSupport
 import RuledThreads
 import Testing
 
 @testable import RuledServer
 
-/// Pinning threads to processors.
 struct ProcessorTests {
   /// The processors that the kernel lets a new thread use after `cl_take_processor`.
   private func usable(_ which: UInt32, of count: UInt32) throws -> String {

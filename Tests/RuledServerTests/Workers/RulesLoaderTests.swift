@@ -1,6 +1,8 @@
 import Glibc
+import IOTestSupport
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledThreads
 import Synchronization

@@ -1,5 +1,6 @@
 import CAllocations
 import Glibc
+import IOTestSupport
 import RuledCore
 import Synchronization
 import Testing
@@ -27,7 +28,7 @@ import Testing
     let tally = Tally()
     for worker in rig.services.workers {
       _ = worker.send(
-        .perform { _ in
+        .wake {
           tally.allocations.wrappingAdd(ca_count(), ordering: .relaxed)
           tally.answers.wrappingAdd(1, ordering: .releasing)
         })
@@ -49,7 +50,7 @@ import Testing
   }
 
   @Test(.enabled(if: ca_is_counting()))
-  func anEventFromSocketToSocketAllocatesLessThanOnce() throws {
+  func `an event from socket to socket allocates less than once`() throws {
     let rig = try ServerRig(store: ForgetfulStore())
     defer { rig.stop() }
     let client = rig.client()

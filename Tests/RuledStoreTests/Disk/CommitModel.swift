@@ -29,7 +29,6 @@ struct CommitModel {
     /// The shared keys that it writes, with its value, or nil where it removes the key.
     let shared: [(key: [UInt8], value: [UInt8]?)]
 
-    /// Its writes.
     var set: WriteSet {
       let set = WriteSet()
       for pair in own.dropLast() { set.put(pair.key, pair.value) }
@@ -82,7 +81,7 @@ struct CommitModel {
 
   /// What is wrong with a store's content after a start; nil when nothing is.
   ///
-  /// What was found is durable from then on, all else is lost.
+  /// The commits that were found are durable from then on, all others are lost.
   ///
   /// With `keepsCommitted` no commit that was committed may be missing, as after a kill.
   mutating func check(keepsCommitted: Bool, _ find: (_ key: [UInt8]) throws(StoreError) -> [UInt8]?) throws(StoreError)

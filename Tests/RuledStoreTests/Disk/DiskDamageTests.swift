@@ -11,7 +11,6 @@ import Testing
 @Suite struct DiskDamageTests {
   private static let settings = LogSettings(segmentBytes: 1 << 13)
 
-  /// Damage of a file.
   private enum Damage {
     case flip(byte: Int, bit: Int)
     case zero(Range<Int>)

@@ -48,7 +48,6 @@ struct DiskState {
     }
   }
 
-  /// The files by number.
   var files: [Int: File] = [:]
   /// The names that processes see.
   var names: [String: Int] = [:]
@@ -198,7 +197,6 @@ extension DiskState.File {
   /// The bytes that a disk writes whole or not at all.
   private static let sector = 512
 
-  /// Writes to the cache.
   mutating func write(_ bytes: ByteView, at offset: Int) {
     guard !bytes.isEmpty else { return }
     cache.grow(to: offset + bytes.count)

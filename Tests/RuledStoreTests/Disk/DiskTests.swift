@@ -39,7 +39,7 @@ import Testing
     print("\(what): \(total.states) states, \(total.failures) failed calls, seeds \(first) to \(seed - 1)")
   }
 
-  @Test func `whatever a power cut, a kill or failing calls leave, the log opens and holds what it said`() {
+  @Test func `after a power cut, a kill or failing calls, the log opens and holds all that it said`() {
     run("log", states: Self.environment("RULED_DISK_STATES") ?? 1_000) { seed in
       let run = LogRun(seed: seed)
       run.run()
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `whatever they leave of the log and RocksDB's files together, the store opens and holds what it said`() {
+  @Test func `after faults in the log and RocksDB's files together, the store opens and holds all that it said`() {
     run("store", states: Self.environment("RULED_DISK_STATES").map { $0 / 100 } ?? 300) { seed in
       let run = RocksRun(seed: seed)
       run.run()

@@ -8,13 +8,11 @@ import TestSupport
 /// The run goes from start to start. Beside it, at calls chosen at random, it produces the state that a crash would leave. The log must open that state,
 /// hold what the model says, and continue. Such a start may crash and fail itself.
 final class LogRun {
-  /// The current world.
   private(set) var world: LogWorld
   /// The first violation, with the steps before it; nil when there was none.
   private(set) var problem: String?
   /// How many states were tried.
   private(set) var states = 0
-  /// How many calls failed.
   private(set) var failures = 0
   private let settings: LogSettings
   /// Whether calls fail in this run.
@@ -27,7 +25,7 @@ final class LogRun {
     random = SeededRandom(seed: seed &* 0x1_0001)
     settings = LogSettings(
       segmentBytes: [1 << 12, 1 << 13, 1 << 14][Int.random(in: 0..<3, using: &random)],
-      longestBacklog: Int.random(in: 1...3, using: &random), heldAtStart: Int.random(in: 0...2, using: &random))
+      longestBacklog: Int.random(in: 1...3, using: &random), segmentsAtStart: Int.random(in: 0...2, using: &random))
     isFaulty = Int.random(in: 0..<3, using: &random) > 0
     world = LogWorld(seed: seed, settings: settings)
   }

@@ -9,7 +9,6 @@ import RuledThreads
 ///
 /// It must outlive its store.
 final class RocksDisk: @unchecked Sendable {  // `open` is guarded by `lock`
-  /// The disk.
   let disk: SimulatedDisk
   /// The environment for the store's options: like the daemon's, with these files.
   private(set) var environment = RocksEnvironment(handle: nil)

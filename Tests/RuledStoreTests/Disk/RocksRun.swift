@@ -10,10 +10,9 @@ final class RocksRun {
   private(set) var problem: String?
   /// How many states were tried.
   private(set) var states = 0
-  /// How many calls failed.
   private(set) var failures = 0
   private let folder = TemporaryFolder()
-  private let settings = LogSettings(segmentBytes: 1 << 13, longestBacklog: 2, heldAtStart: 1)
+  private let settings = LogSettings(segmentBytes: 1 << 13, longestBacklog: 2, segmentsAtStart: 1)
   private let isFaulty: Bool
   private var random: SeededRandom
   /// The states at calls chosen at random, of any thread.

@@ -18,7 +18,6 @@ final class RocksWorld {
     var hasFailed = false
   }
 
-  /// The disk.
   let files: RocksDisk
   private let path: String
   private let settings: LogSettings
@@ -47,7 +46,6 @@ final class RocksWorld {
 
   deinit { store = nil }
 
-  /// An empty disk.
   static func nothing(in path: String) -> Found {
     var empty = DiskState()
     empty.folders = ["/", path]
@@ -140,7 +138,6 @@ final class RocksWorld {
     }
   }
 
-  /// Commits random writes.
   func commit(durable: Bool, bytes: Int? = nil) {
     for _ in 0..<settings.longestBacklog { flush() }
     var commit: CommitModel.Commit?

@@ -9,7 +9,6 @@ import TestSupport
 ///
 /// An open file stays, whatever happens to its name.
 final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is guarded by `lock`
-  /// A recorded call.
   struct Call: CustomStringConvertible {
     enum Kind {
       case open, create, rename, link, remove, names, createFolder, syncFolder, size, read, write, sync, resize
@@ -19,7 +18,6 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     let path: String
     var offset = 0
     var count = 0
-    /// Whether it failed.
     var hasFailed = false
 
     var description: String {
@@ -37,7 +35,6 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
   private var faults: Set<Int> = []
   /// Kinds of calls of which the next one shall fail.
   private var faultyKinds: [(Call) -> Bool] = []
-  /// How many calls failed.
   var failures: Int { failureCount.load(ordering: .relaxed) }
   private let failureCount = Atomic(0)
   /// Called before each call with the content of the disk.
@@ -51,7 +48,6 @@ final class SimulatedDisk: FileSystem, @unchecked Sendable {  // everything is g
     random = SeededRandom(seed: seed)
   }
 
-  /// Its content now.
   var contents: DiskState { lock.locked { state } }
 
   /// How many calls were made.

@@ -99,7 +99,7 @@ struct BenchCommandTests {
     (["--seconds", "x"], "--seconds takes a number from 0.1 to 86400, not 'x'"),
     (["--connections", "0"], "--connections takes a whole number from 1 to 1000, not '0'"),
   ])
-  func `What makes no sense is refused`(words: [String], message: String) {
+  func `Settings that make no sense are refused`(words: [String], message: String) {
     let run = Run("bench", words[0], words[1])
     #expect(run.exit == .failed)
     #expect(run.errors == "rulectl: \(message)\n")
@@ -181,7 +181,7 @@ struct TopCommandTests {
     defer { daemon.stop() }
     let run = Run("top", "--once", "--limit", "1", on: daemon)
     #expect(run.output.contains("\nand 2 more\n"))
-    #expect(run.output.hasSuffix("what is on disk does not load; 'rulectl rules' shows why\n"))
+    #expect(run.output.hasSuffix("the rules on disk do not load; 'rulectl rules' shows why\n"))
   }
 
   @Test func `Rules are listed when the daemon measures each`() throws {

@@ -1,8 +1,9 @@
 import Glibc
 import RuledCore
-import RuledTool
 import TestSupport
 import Testing
+
+@testable import RuledTool
 
 /// The program around the commands.
 struct ToolTests {
@@ -116,7 +117,6 @@ struct KeyValueTests {
   }
 }
 
-/// Scripts for shells.
 struct CompletionsTests {
   @Test(arguments: ["bash", "zsh", "fish"])
   func `Every command and option is in the script`(shell: String) {

@@ -2,7 +2,6 @@ import RuledCore
 import RuledTool
 import Testing
 
-/// `rulectl cluster`.
 struct ClusterCommandTests {
   @Test func `Nodes are listed with their roles and positions, then the log`() throws {
     let nodes = ["a", "b", "c"].map { name -> JSONValue in

@@ -39,7 +39,7 @@ struct DaemonCommandsTests {
         PLUGIN   VERSION  RULES  QUERIES    RUNS  FAILURES    P50     P99
         greeter  1.0.0        2        1  12,345         1  41 µs  1.2 ms
 
-        what is on disk does not load
+        the rules on disk do not load
           x/plugin.lua:3: 'end' expected
 
         """)
@@ -72,11 +72,14 @@ struct DaemonCommandsTests {
   }
 
   @Test(arguments: [
-    ("", "a rollout runs, so changes wait", "a rollout runs, so changes wait"),
-    ("a.lua", "a.lua:1: x", "the rules do not load: a.lua:1: x"),
+    ("", 1, "a rollout runs, so changes wait", "a rollout runs, so changes wait"),
+    ("a.lua", 1, "a.lua:1: x", "the rules do not load: a.lua:1: x"),
+    ("/c.lua", 0, "/c.lua: can't be read", "the rules do not load: /c.lua: can't be read"),
   ])
-  func `The only reason against a reload is said once`(file: String, reason: String, line: String) throws {
-    let errors: JSONValue = [["file": .string(file), "line": 1, "message": .string(reason)]]
+  func `The only reason against a reload is said once`(file: String, number: Int64, reason: String, line: String) throws
+  {
+    let message = String(reason.dropFirst(number == 0 ? "\(file): ".count : 0))
+    let errors: JSONValue = [["file": .string(file), "line": .integer(number), "message": .string(message)]]
     let daemon = try FakeDaemon(
       error: RequestError(.reloadFailed, "the rules do not load: \(reason)", details: [.init("errors", errors)]))
     defer { daemon.stop() }
@@ -182,7 +185,6 @@ struct DaemonCommandsTests {
   }
 }
 
-/// `rulectl watch`.
 struct WatchCommandTests {
   private static func changed(_ sequence: Int64) -> JSONValue {
     [

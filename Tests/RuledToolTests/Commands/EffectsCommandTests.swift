@@ -54,7 +54,7 @@ import Testing
     #expect(sure.exit == .done && sure.output == "1 effect dropped\n" && sure.errors.isEmpty)
   }
 
-  @Test func `what is dropped is in the file before it is dropped`() throws {
+  @Test func `effects are in the file before they are dropped`() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
     let folder = TemporaryFolder()
@@ -83,7 +83,7 @@ import Testing
     (["effects", "resned", "e1"], "did you mean 'resend'?"), (["effects", "--failed", "--waiting"], "not both"),
     (["effects", "drop", "--waiting"], "belongs to the list"),
   ])
-  func `what is not clear is refused, and the daemon is not asked`(_ words: [String], _ message: String) throws {
+  func `unclear arguments are refused, and the daemon is not asked`(_ words: [String], _ message: String) throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
     let run = Run(words: words, on: daemon, terminal: true)

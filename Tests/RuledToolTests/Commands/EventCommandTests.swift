@@ -87,7 +87,7 @@ struct EventCommandTests {
     #expect(Run("event", "t", "s", "--json", on: daemon, terminal: true).output == Self.outcome.prettyText() + "\n")
   }
 
-  @Test func `What is wrong with the arguments is said before anything is sent`() throws {
+  @Test func `Mistakes in the arguments are reported before anything is sent`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }
     let wrong = [
@@ -221,7 +221,7 @@ struct ExplainCommandTests {
     #expect(Run("explain", "--all", "-", on: daemon, input: event).output.contains("○ o: listens to 'y', not to 'x'"))
   }
 
-  @Test func `What a rule raised stands below it, and a false condition has its values`() throws {
+  @Test func `Events that a rule raised stand below it, and a false condition has its values`() throws {
     let cause: JSONValue = ["plugin": "a", "rule": "r"]
     let daemon = try FakeDaemon(result: [
       "subject": "s", "id": "e", "version": 0, "decisions": [:], "effects": [], "failures": [],

@@ -6,7 +6,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `rulectl event --file`.
 struct EventFileTests {
   /// Accepts events, refuses the subject `bad`, repeats `twice` and fails on `weak`.
   private static func answer(_ request: FakeDaemon.Request) -> String {

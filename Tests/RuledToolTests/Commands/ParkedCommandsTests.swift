@@ -71,7 +71,7 @@ import Testing
     #expect(groups?[0]?["events"] == 1 && groups?[0]?["failure"]?["kind"] == "time" && groups?[1] == nil)
   }
 
-  @Test func `what is dropped is written first, and nothing else is dropped`() throws {
+  @Test func `parked events are written before they are dropped, and nothing else is dropped`() throws {
     let daemon = try Self.daemon()
     defer { daemon.stop() }
     let folder = TemporaryFolder()

@@ -111,24 +111,6 @@ struct ReplCommandTests {
     #expect(ReplCompletion.word(of: ".event paid am") == "am")
   }
 
-  @Test func `Keys edit a line as shells do`() {
-    func typed(_ bytes: [UInt8]) -> String {
-      var left = bytes[...]
-      var line = EditedLine()
-      while !left.isEmpty { line.press(EditedLine.key { left.popFirst() }) }
-      return line.text
-    }
-    func typed(_ text: String) -> String { typed(Array(text.utf8)) }
-    #expect(typed("abc\u{7F}d") == "abd")
-    #expect(typed("ab\u{1B}[D\u{1B}[Dx\u{1B}[Fy") == "xaby")
-    #expect(typed("one two\u{17}\u{01}\u{0B}") == "")
-    #expect(typed("one two\u{17}three") == "one three")
-    #expect(typed("one two\u{1B}b\u{15}") == "two")
-    #expect(typed("aé\u{1B}[D\u{1B}[3~") == "a")
-    #expect(typed("a\u{1B}[99~b\u{1B}OHc") == "cab")
-    #expect(EditedLine.key { nil } == .end)
-  }
-
   @Test func `Typed lines are kept for the next session, for their owner alone`() {
     let folder = TemporaryFolder()
     let variables = ["XDG_STATE_HOME": folder("state")]

@@ -38,7 +38,7 @@ struct SubjectCommandsTests {
     #expect(run.errors == "rulectl: p, query 'q': p/plugin.lua:3: boom (error)\n")
   }
 
-  @Test func `What is not found is the answer no`() throws {
+  @Test func `A missing subject is the answer no`() throws {
     let daemon = try FakeDaemon(error: RequestError(.notFound, "nothing is held on 'x'"))
     defer { daemon.stop() }
     for run in [Run("state", "x", on: daemon), Run("export", "x", on: daemon), Run("query", "a.b", on: daemon)] {

@@ -20,13 +20,13 @@ import Testing
     return run.output.split(separator: "\n").dropLast().map(String.init)
   }
 
-  @Test func aCleanFolderHasNoFindings() {
+  @Test func `a clean folder has no findings`() {
     let run = check(["rules/greeter/plugin.lua": RulesFolderOnDisk.greeter])
     #expect(run.exit == .done, "\(run.output)")
     #expect(run.output == "1 plugin, 3 rules, no findings\n")
   }
 
-  @Test func undeclaredGlobalsAreFoundInBranchesThatNeverRun() {
+  @Test func `undeclared globals are found in branches that never run`() {
     let found = findings(
       "rule 'r' { on = 'x', run = function(e)\nif e.data.never then\ndecid('a', 1)\nleak = 2\nend\nend }")
     #expect(
@@ -36,7 +36,7 @@ import Testing
       ])
   }
 
-  @Test func allSyntaxErrorsAreFoundInTestsAndLibraryToo() {
+  @Test func `all syntax errors are found in tests and library too`() {
     let run = check([
       "rules/p/plugin.lua": "plugin { name = 'p' }\nlocal x = = 1", "rules/p/tests/t.lua": "test 'a' (",
       "rules/lib/l.lua": "return return", "rules/q/plugin.lua": "plugin { name = 'q' }\n\nif",
@@ -57,7 +57,7 @@ import Testing
     #expect(!run.output.contains("c.json"), "\(run.output)")
   }
 
-  @Test func unknownSinksAreFoundWhereTheyAreNamed() {
+  @Test func `unknown sinks are found where they are named`() {
     let found = findings(
       "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)"
     )
@@ -68,7 +68,7 @@ import Testing
       ])
   }
 
-  @Test func rulesThatShareANameAreFoundEachTime() {
+  @Test func `rules that share a name are found each time`() {
     let rule = "rule 'r' { on = 'x', run = function() end }\n"
     #expect(
       findings(rule + rule + rule) == [
@@ -77,7 +77,7 @@ import Testing
       ])
   }
 
-  @Test func rulesThatNothingCanReachAreFound() {
+  @Test func `rules that nothing can reach are found`() {
     let empty = findings("rule 'r' { on = {}, run = function() end }\nrule 's' { on = 'a*', run = function() end }")
     #expect(empty.count == 2)
     #expect(empty[0].hasPrefix("p/plugin.lua:2: rule 'r': 'on' is empty"))
@@ -91,7 +91,7 @@ import Testing
     #expect(closed.first?.hasPrefix("p/plugin.lua:2: no event can reach rule 'r'") == true)
   }
 
-  @Test func wrongManifestKeysNameTheNearestKnownOneAtTheirLine() {
+  @Test func `wrong manifest keys name the nearest known one at their line`() {
     let run = check([
       "rules/p/plugin.lua":
         "plugin {\n  name = 'p',\n  settngs = {},\n  budjet = {},\n}\nrule 'r' {\n  on = 'x',\n  prio = 1,\n  run = function() end,\n}"
@@ -102,7 +102,7 @@ import Testing
     #expect(run.output.contains("3 findings"))
   }
 
-  @Test func missingFilesAndBrokenDataAreFound() {
+  @Test func `missing files and broken data are found`() {
     let run = check([
       "rules/p/plugin.lua":
         "plugin { name = 'p' }\nrule 'r' { on = 'x', run = function() return data('stmps.json') end }\n",
@@ -190,7 +190,7 @@ import Testing
       run.output == "p/plugin.lua:1: note: no test reads the decision 'd'\n1 plugin, 1 rule, no findings, 1 note\n")
   }
 
-  @Test func `what is safe to mend is mended, and the rest stays`() {
+  @Test func `findings that are safe to mend are mended, and the rest stays`() {
     let folder = RulesFolderOnDisk([
       "p/plugin.lua": """
       plugin { name = 'p', settings = { words = 'hi' } }
@@ -222,7 +222,7 @@ import Testing
     #expect(result?["locations"]?[0]?["physicalLocation"]?["region"]?["startLine"] == 2)
   }
 
-  @Test func theConfigurationIsHeldAgainstTheRules() {
+  @Test func `the configuration is held against the rules`() {
     let run = check(
       [
         "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
@@ -242,7 +242,7 @@ import Testing
     #expect(run.output.contains("conf.lua:7: no plugin has a sink 'mial'; did you mean 'mail'?"))
   }
 
-  @Test func theConfigurationIsHeldAgainstTheHost() {
+  @Test func `the configuration is held against the host`() {
     let run = check(
       [
         "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
@@ -271,7 +271,7 @@ import Testing
     #expect(run.output.contains("1 plugin, 3 rules, 5 findings"))
   }
 
-  @Test func unknownKeysOfTheConfigurationHaveTheirLineAndTheNearestName() {
+  @Test func `unknown keys of the configuration have their line and the nearest name`() {
     let run = check(
       [
         "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter,
@@ -292,7 +292,7 @@ import Testing
 }
 
 @Suite struct NewCommandTests {
-  @Test func aNewPluginPassesItsTestsAndIsClean() {
+  @Test func `a new plugin passes its tests and is clean`() {
     let folder = RulesFolderOnDisk([:])
     let made = Run(words: ["new", "welcome_2", "--rules", folder.path])
     #expect(made.exit == .done, "\(made.errors)")
@@ -303,7 +303,7 @@ import Testing
     #expect(check.output == "1 plugin, 1 rule, no findings\n")
   }
 
-  @Test func editorsGetDefinitionsAndTheirSettings() {
+  @Test func `editors get definitions and their settings`() {
     let folder = RulesFolderOnDisk([".luarc.json": "mine", ".definitions/ruled.lua": "old"])
     #expect(Run(words: ["new", "one", "--rules", folder.path]).exit == .done)
     let definitions = TemporaryFolder.read("\(folder.path)/.definitions/ruled.lua")
@@ -319,14 +319,14 @@ import Testing
     #expect(settings?["workspace.library"] == [".definitions"])
   }
 
-  @Test func whatExistsIsNotWrittenOver() {
+  @Test func `existing files are not written over`() {
     let folder = RulesFolderOnDisk(["welcome/plugin.lua": "mine"])
     let run = Run(words: ["new", "welcome", "--rules", folder.path])
     #expect(run.exit == .failed)
     #expect(run.errors.contains("exists already"))
   }
 
-  @Test(arguments: ["", "Big", "a-b", "1st", "../up", "lib", "a b", "é"]) func badNamesAreRefused(name: String) {
+  @Test(arguments: ["", "Big", "a-b", "1st", "../up", "lib", "a b", "é"]) func `bad names are refused`(name: String) {
     let folder = RulesFolderOnDisk([:])
     #expect(Run(words: ["new", "--rules", folder.path, "--", name]).exit == .failed)
   }

@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `what rules listen to is not judged where a plugin does not load`() {
+  @Test func `types that rules listen to are not judged where a plugin does not load`() {
     let run = check(
       "local t = data('t.json')\nrule 'r' { on = 'x', run = function() raise('y') end }\nrule 's' { on = 'y', run = function() end }",
       more: ("p/t.json", "{\n  \"a\": 1,\n}"))

@@ -2,7 +2,6 @@ import RuledTool
 import TestSupport
 import Testing
 
-/// `rulectl fmt`.
 struct FormatCommandTests {
   private static let project = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
 

@@ -28,7 +28,7 @@ import Testing
     return withExtendedLifetime(folder) { Run(words: ["mutate", folder.path] + options) }
   }
 
-  @Test func `what no test notices is named with its line and change`() throws {
+  @Test func `a mutation that no test notices is named with its line and change`() throws {
     let run = mutate(Self.plugin, Self.test)
     #expect(run.exit == .done, "\(run.errors)")
     let lines = run.output.split(separator: "\n").filter { $0.hasPrefix("p/") }
@@ -53,6 +53,13 @@ import Testing
     #expect(changes.count { $0["result"] == "unreached" } == 1)
     #expect(changes.contains { $0["result"] == "killed" && $0["test"] == "third" })
     #expect(mutate(Self.plugin, Self.test, ["--threshold", "80"]).exit == .done)
+  }
+
+  @Test func `a change may make a file longer that fills the limit`() {
+    let plugin = "plugin { name = 'p' } rule 'r' { on = 'x', run = function(_, state) state.n = 9 end }\n--"
+    let filled = plugin + String(repeating: "-", count: Limits.sourceFileBytes - plugin.utf8.count)
+    let run = mutate(filled, "test 'a' (function(t) t:event('user:1', 'x') end)")
+    #expect(run.output.contains("p/plugin.lua:1: 9  →  10  no test notices"), "\(run.output)\(run.errors)")
   }
 
   @Test func `a change that makes a test run on and on is stopped and counts as noticed`() throws {
@@ -82,7 +89,7 @@ import Testing
     #expect(mutate("plugin {", "").exit == .failed)
   }
 
-  @Test func `what runs when a plugin loads is tried with all tests`() throws {
+  @Test func `mutations of code that runs when a plugin loads are tried with all tests`() throws {
     let plugin = """
       plugin { name = "p" }
       local function double(n) return n * 2 end

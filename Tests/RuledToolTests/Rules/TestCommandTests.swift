@@ -17,14 +17,14 @@ import Testing
   }
 
   @Test(.enabled(if: access("rules/onboarding", F_OK) == 0, "runs in the repository"))
-  func aPluginWithoutItsRulesFolderIsSuggested() {
+  func `a plugin without its rules folder is suggested`() {
     let run = Run("test", "onboarding")
     #expect(run.exit == .failed)
     #expect(run.errors == "rulectl: there is no folder 'onboarding'; did you mean 'rules/onboarding'?\n")
     #expect(Run("test", "onbording").errors.contains("name the rules folder or one plugin's folder"))
   }
 
-  @Test func everyMethodOfTheDriverDoesAsItSays() {
+  @Test func `every method of the driver does as it says`() {
     let run = run(
       folder(
         """
@@ -75,7 +75,7 @@ import Testing
     #expect(run.output.contains("2 tests passed, 0 failed"))
   }
 
-  @Test func aFailureShowsBothValuesAndTheLineAndExitsWithOne() {
+  @Test func `a failure shows both values and the line and exits with one`() {
     let run = run(
       folder(
         """
@@ -93,7 +93,7 @@ import Testing
     #expect(run.output.contains("1 test passed, 2 failed"))
   }
 
-  @Test func theOtherPluginsAreThereToo() {
+  @Test func `the other plugins are there too`() {
     let tests = """
       test "both" (function(t)
         local outcome = t:event("user:1", "app.launched")
@@ -106,7 +106,7 @@ import Testing
     #expect(run.exit == .done, "\(run.output)")
   }
 
-  @Test func oneFolderRunsOnePluginAndAFilterOnlyWhatItNames() {
+  @Test func `one folder runs one plugin and a filter only what it names`() {
     let folder = folder(
       "test 'morning' (function() end) test 'evening' (function() end)",
       ["other/plugin.lua": "plugin { name = 'other' }", "other/tests/o.lua": "test 'other' (function() end)"])
@@ -117,14 +117,14 @@ import Testing
     #expect(run(folder, ["--filter", "other"]).output.contains("1 test passed"))
   }
 
-  @Test func nothingRunIsAFailure() {
+  @Test func `nothing run is a failure`() {
     let none = run(folder("local nothing = 1 return nothing"))
     #expect(none.exit == .no)
     #expect(none.errors.contains("there is no test"))
     #expect(run(folder("test 'a' (function() end)"), ["--filter", "zzz"]).exit == .no)
   }
 
-  @Test func aPluginThatDoesNotLoadExitsWithTwoAndNamesThePlace() {
+  @Test func `a plugin that does not load exits with two and names the place`() {
     let broken = run(
       folder("test 'a' (function() end)", ["broken/plugin.lua": "plugin { name = 'broken' }\nlocal x = = 1"]))
     #expect(broken.exit == .failed)
@@ -134,14 +134,14 @@ import Testing
     #expect(test.errors.contains("greeter/tests/t.lua:"))
   }
 
-  @Test func aTestThatNeverEndsIsStoppedAndTheOthersRun() {
+  @Test func `a test that never ends is stopped and the others run`() {
     let run = run(folder("test 'loops' (function() while true do end end) test 'fine' (function(t) t:truthy(1) end)"))
     #expect(run.exit == .no)
     #expect(run.output.contains("processor time"))
     #expect(run.output.contains("1 test passed, 1 failed"))
   }
 
-  @Test func aRuleThatIsStoppedInOneTestIsWellInTheNext() {
+  @Test func `a rule that is stopped in one test is well in the next`() {
     let plugin =
       "plugin { name = 'p' } rule 'r' { on = 'loop', run = function() while true do end end } "
       + "rule 'n' { on = 'n', run = function() decide('n', 1) end }"
@@ -155,7 +155,7 @@ import Testing
     #expect(run.exit == .done, "\(run.output)")
   }
 
-  @Test func coverageNamesTheLinesThatNeverRanAndTheThresholdHolds() {
+  @Test func `coverage names the lines that never ran and the threshold holds`() {
     let folder = folder("test 'a' (function(t) t:event('user:1', 'app.launched') end)", ["lib/unused.lua": "return 1"])
     let run = run(folder, ["--coverage"])
     #expect(run.exit == .done)
@@ -242,7 +242,7 @@ import Testing
     #expect(run(folder, ["--filter", "slow"]).output.contains("greeter slow\n"))
   }
 
-  @Test func jsonHasEveryTestAndTheCoverage() throws {
+  @Test func `JSON has every test and the coverage`() throws {
     let folder = folder("test 'a' (function(t) t:equal(1, 2) end) test 'b' (function() end)")
     let run = run(folder, ["--json", "--coverage"])
     let json = try JSONValue(parsing: run.output)
@@ -254,7 +254,7 @@ import Testing
     #expect(json["coverage"]?["files"]?[0]?["file"] == "greeter/plugin.lua")
   }
 
-  @Test func aThousandTestsRun() {
+  @Test func `a thousand tests run`() {
     let tests = "for n = 1, 1000 do test('test ' .. n)(function(t) t:event('user:' .. n, 'app.launched') end) end"
     let run = run(folder(tests))
     #expect(run.output.contains("1,000 tests passed"))

@@ -4,7 +4,7 @@ import RuledTool
 import TestSupport
 import Testing
 
-/// Tests that can't lie: what rules do wrong fails the test that did not expect it.
+/// Tests that can't lie: an unexpected failure of a rule fails the test.
 @Suite struct TestFailureTests {
   /// A plugin with a rule for each mistake.
   private static let plugin = """
@@ -70,7 +70,7 @@ import Testing
     "t:event('user:1', 'later') t:advance('1h') t:equal(t:failures()[1].type, 'raise') t:equal(t:failures(), {})",
     "t:event('user:1', 'raise', nil, { id = '1' }).failures[1] = nil t:event('user:1', 'raise', nil, { id = '1' })",
   ])
-  func `what the test reads or takes does not fail it`(body: String) {
+  func `failures that the test reads or takes do not fail it`(body: String) {
     let run = run("test 'a' (function(t) \(body) end)")
     #expect(run.exit == .done, "\(run.output)\(run.errors)")
   }
@@ -81,7 +81,7 @@ import Testing
     #expect(!run.output.contains("did not expect"))
   }
 
-  @Test func `what rules logged stands beside a test that failed, and only there`() {
+  @Test func `log lines of rules stand beside a test that failed, and only there`() {
     let failed = run("test 'a' (function(t) t:event('user:1', 'raise') end)")
     #expect(failed.output.contains("log warn p/raises: about to {\"n\":1}"), "\(failed.output)")
     let passed = run("test 'a' (function(t) t:event('user:1', 'raise') t:failures() end)")

@@ -8,11 +8,8 @@ import TestSupport
 final class FakeDaemon: Sendable {
   /// A request as it came over the socket.
   struct Request: Sendable {
-    /// The whole message.
     let json: JSONValue
-    /// The method's name.
     var method: String { json["method"]?.stringValue ?? "" }
-    /// The parameters.
     var params: JSONValue { json["params"] ?? .null }
 
     /// The line that answers with a result.
@@ -38,7 +35,6 @@ final class FakeDaemon: Sendable {
   /// The lines that answer a request; nil closes the connection.
   typealias Script = @Sendable (Request) -> [String]?
 
-  /// Where it listens.
   let path: String
   private let folder = TemporaryFolder()
   private let listener: Int32

@@ -4,7 +4,6 @@ import TestSupport
 struct RulesFolderOnDisk {
   private let folder = TemporaryFolder()
 
-  /// The folder's path.
   var path: String { folder.path }
 
   /// A folder with these files, by path.

@@ -1,9 +1,9 @@
 import RuledCore
-import RuledTool
+
+@testable import RuledTool
 
 /// One run of `rulectl` in this process, with its exit code and output.
 struct Run {
-  /// The exit code.
   let exit: ExitCode
   /// What it wrote to standard output.
   let output: String

@@ -15,7 +15,7 @@ struct OutputTests {
     #expect(table.text(.plain) == "A            N  LAST\nlong cell    1  x\nb\\u{1b}\\n  234  \n")
   }
 
-  @Test func `What others wrote does not steer the terminal, and JSON stays equal`() throws {
+  @Test func `Text of others does not steer the terminal, and JSON stays equal`() throws {
     let value: JSONValue = ["state": "a\u{9B}31m\u{202E}b"]
     for isTerminal in [false, true] {
       let output = Output(isTerminal: isTerminal)
@@ -39,6 +39,10 @@ struct OutputTests {
     #expect(
       [0.25, 41, 41.5, 999.6, 1234, 250_000, 3_400_000].map(Figures.micros)
         == ["0.3 µs", "41 µs", "41.5 µs", "1000 µs", "1.2 ms", "250 ms", "3.4 s"])
+    #expect(
+      [12_345, 0.256, 1.7e308, -1e300].map(Figures.hundredths) == ["12,345", "0.26", "1.7e+308", "-1e+300"])
+    #expect(
+      [0.5, 12, 1e9, 1e10, .infinity].map(Figures.percent).suffix(3) == ["100000000000.00 %", ">1e12 %", ">1e12 %"])
     #expect([0, 59, 60, 3_661, 93_784].map { Figures.duration(seconds: $0) } == ["0s", "59s", "1m", "1h 1m", "1d 2h"])
   }
 

@@ -119,3 +119,23 @@ test "a rejected effect carries paths and kinds, never the values" (function(t)
     { path = "extra", kind = "unknown_property" }, { path = "screen", kind = "type" },
   } })
 end)
+
+test "of large data only a part is looked at, and it is refused" (function(t)
+  opted_in(t)
+  local object, list = {}, {}
+  for i = 1, 3000 do
+    object["member" .. i] = "some text, 1.2.3"
+    list[i] = "some text, 1.2.3"
+  end
+  local function violations(data)
+    local outcome = t:event("device:p", "app_opened", data)
+    t:equal(outcome.failures, {})
+    t:equal(outcome.decisions.accepted, false)
+    return outcome.decisions.violations
+  end
+  t:equal(violations({ launch_type = object }), { { path = "launch_type", kind = "type" } })
+  t:equal(violations({ launch_type = { list, list } }), { { path = "launch_type", kind = "type" } })
+  t:equal(violations({ launch_type = "cold_start", more = object }), { { path = "more", kind = "unknown_property" } })
+  t:equal(violations(list), { { path = "", kind = "type" } })
+  t:equal(#violations(object), settings.violations_listed)
+end)

@@ -109,3 +109,20 @@ test "the ranges of points and flirts begin and end where the plan says" (functi
     end
   end)
 end)
+
+test "tables of clients are not passed on, as they may have any number of members" (function(t)
+  consenting(t)
+  local person = { "anna@example.com" }
+  local function refused(type, data)
+    local paths = {}
+    for _, effect in ipairs(t:event("user:1", type, data).effects) do
+      for _, found in ipairs(effect.data.violations or {}) do paths[#paths + 1] = found.path .. " " .. found.kind end
+    end
+    return paths
+  end
+  local copied = { flirt_index = 1, tone_used = person, quality_tier = "bronze" }
+  t:equal(refused("flirt.copied", copied), { "tone_used type" })
+  t:equal(refused("tutorial.step_viewed", { step_number = 1, step_title = person }), { "step_title type" })
+  t:equal(refused("tutorial.completed", { completion_time_seconds = person }), { "completion_time_seconds type" })
+  t:equal(refused("data.exported", { export_format = person }), { "export_format type" })
+end)

@@ -92,3 +92,10 @@ test "five stamps in a day are an achievement, five in two days are none" (funct
     "Achievement unlocked: five stamps in a day", "Achievement unlocked: stamps of three areas",
   })
 end)
+
+test "an id that can be none is not repeated" (function(t)
+  for _, id in ipairs { { "nowhere" }, ("x"):rep(1000) } do
+    t:equal(claim(t, id), { ok = false, reason = "unknown_stamp" })
+  end
+  t:equal(claim(t, "nowhere"), { ok = false, stamp = "nowhere", reason = "unknown_stamp" })
+end)

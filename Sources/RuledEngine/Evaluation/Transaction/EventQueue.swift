@@ -1,34 +1,4 @@
 import RuledCore
-import RuledLua
-
-/// An event of a transaction: the one that was sent, or one that a rule raised.
-struct QueuedEvent {
-  /// Where it comes from.
-  enum Origin: Equatable {
-    /// It is the transaction's own event.
-    case sent
-    /// It was parked together with the transaction's event and is retried with it.
-    case parked
-    /// A rule of the plugin with that index raised it.
-    case raised(by: Int)
-  }
-
-  /// Where it comes from.
-  let origin: Origin
-  /// How many raises deep it is.
-  let depth: Int
-  /// The rule that raised it, as an index in its plugin; -1 for none.
-  let rule: Int
-  fileprivate let type: Range<Int>
-  fileprivate let data: Range<Int>
-  fileprivate let chain: Range<Int>
-
-  /// Whether a rule raised it.
-  var isRaised: Bool { if case .raised = origin { true } else { false } }
-
-  /// Whether a rule of that plugin raised it.
-  func isRaised(by plugin: Int) -> Bool { origin == .raised(by: plugin) }
-}
 
 /// The events of one transaction, in the order in which plugins see them.
 final class EventQueue {
@@ -52,7 +22,6 @@ final class EventQueue {
   /// The types that led to an event, its own last; valid until the next change of the queue.
   func chain(of event: QueuedEvent) -> ByteView { slice(event.chain) }
 
-  /// Empties the queue.
   func removeAll() {
     events.removeAll(keepingCapacity: true)
     bytes.removeAll()

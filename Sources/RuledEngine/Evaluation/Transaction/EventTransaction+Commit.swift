@@ -29,21 +29,44 @@ extension EventTransaction {
       throw error
     }
     writeRecord(of: subject, version: outcome.version)
-    if isWatchable { noteChange(version: outcome.version) }
-    if context.journals.load(ordering: .relaxed) { journal(outcome) }
+    let plugins = isWatchable ? noteChange(outcome) : nil
+    if context.journals.load(ordering: .relaxed) { journal(outcome, plugins) }
     recorder?.note(outcome, of: self)
   }
 
   /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
   private func commit(_ run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
-    if run.hasFailed { return parked.park(run, of: self) }
+    if run.hasFailed { return park(run, subject) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.write(
       vm.operations, of: run.plugin, event, subject: subject,
       maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
-      cascade: cascade)
+      cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+  }
+
+  /// Parks a failed plugin's part: all events that it has seen, and why it failed.
+  private func park(_ run: PluginRun, _ subject: Subject) {
+    guard let failure = run.failure else { return }
+    parked.park(failure, on: event, of: subject) { json in
+      for index in run.seen {
+        let seen = queue[index]
+        json.raw { buffer in
+          if seen.origin == .sent {
+            event.writeAsSent(to: buffer)
+          } else {
+            event.write(
+              type: queue.type(of: seen), data: queue.data(of: seen), redacted: redactedValues, to: buffer)
+          }
+        }
+      }
+    }
+  }
+
+  /// The values that the journal redacts in the event; nil if there are none.
+  var redactedValues: RedactedValues? {
+    context.redaction?.values(in: event.text, isFromClient: event.origin.isFromClient)
   }
 
   /// Adds the messages and timers of a plugin to the digest of the event's consequences.
@@ -65,9 +88,10 @@ extension EventTransaction {
 
   /// What holds for the timers that a plugin sets for the event.
   private func timerBounds(of plugin: Catalog.Plugin) -> TimerTable.Bounds {
-    TimerTable.Bounds(
-      earliest: earliestTimer(of: plugin),
-      run: timer.flatMap { isOwn($0, of: plugin) ? items.timers.firingRun : nil })
+    let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
+    return TimerTable.Bounds(
+      earliest: earliestTimer(of: plugin), run: isOwn ? items.timers.firingRun : nil,
+      isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers)
   }
 
   /// How many messages may follow from each that the event sends, and from each timer that follows as they do.
@@ -130,7 +154,9 @@ extension EventTransaction {
   // MARK: Journal
 
   /// Adds what the journal needs beside the writes: for a client's event hardly more than its bytes, as the outcome is among the writes.
-  private func journal(_ outcome: RememberedOutcome) {
+  ///
+  /// `plugins` is where the change for watchers names those that took part.
+  private func journal(_ outcome: RememberedOutcome, _ plugins: Range<Int>?) {
     journalHead.removeAll()
     let at = event.origin == .timer ? context.clock.now.microseconds : event.now
     JournalRecord.write(
@@ -141,48 +167,43 @@ extension EventTransaction {
       if let timer {
         timer.plugin.withView { JournalRecord.write($0, into: journalHead) }
         timer.name.withView { JournalRecord.write($0, into: journalHead) }
-      } else if let retriedPlugin {
-        JournalRecord.write(plugins.all[retriedPlugin].entry.nameBytes, into: journalHead)
+      } else {
+        let retried = retriedPlugin.map { self.plugins.all[$0].entry.nameBytes }
+        JournalRecord.write(retried ?? .empty, into: journalHead)
+        JournalRecord.write(.empty, into: journalHead)
       }
     }
+    if let plugins { JournalRecord.write(batches.current.changes.bytes.bytes.extracting(plugins), into: journalHead) }
     batches.current.writes.journal(journalHead.bytes, event.text)
   }
 
   // MARK: Watchers
 
-  /// Adds the change to those that watchers get, with its members in literals as in `OutcomeWriter`.
-  private func noteChange(version: UInt64) {
-    let changes = batches.current.changes
-    let bytes = changes.bytes
-    let start = bytes.count
-    bytes.append(event.subject)
-    let subject = start..<bytes.count
-    bytes.append("\"subject\":" as StaticString)
-    bytes.append(jsonString: event.subject)
-    bytes.append(",\"version\":" as StaticString)
-    bytes.append(decimal: Int64(truncatingIfNeeded: version))
-    bytes.append(",\"event\":{\"id\":" as StaticString)
-    bytes.append(jsonString: event.id)
-    bytes.append(",\"type\":" as StaticString)
-    bytes.append(jsonString: event.type)
-    bytes.append("},\"plugins\":[" as StaticString)
-    let names = bytes.count
-    forEachTouched { run in
-      guard !run.hasFailed else { return }
-      if bytes.count > names { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(run.plugin.entry.quotedName)
+  /// Adds the change to those that watchers get; returns where it names the plugins.
+  private func noteChange(_ outcome: RememberedOutcome) -> Range<Int> {
+    batches.current.changes.append(outcome, of: event.subject, id: event.id, type: event.type) { bytes in
+      let start = bytes.count
+      forEachTouched { run in
+        guard !run.hasFailed else { return }
+        if bytes.count > start { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(run.plugin.entry.quotedName)
+      }
     }
-    let plugins = names..<bytes.count
-    bytes.append("],\"decisions\":{" as StaticString)
-    bytes.append(parts.decisions)
-    bytes.append("},\"effects\":[" as StaticString)
-    bytes.append(parts.effects)
-    bytes.append("]" as StaticString)
-    if parts.failures.count > 0 {
-      bytes.append(",\"failures\":[" as StaticString)
-      bytes.append(parts.failures)
-      bytes.append("]" as StaticString)
+  }
+}
+
+extension EventInput {
+  /// Appends the event as it was sent, with the id and the time that the daemon gave it where it had none.
+  fileprivate func writeAsSent(to buffer: ByteBuffer) {
+    guard var object = (try? JSONValue(parsing: text))?.objectValue else {
+      buffer.append(text)
+      return
     }
-    changes.append(subject: subject, version: version, plugins: plugins)
+    object["id"] = .string(String(decoding: id, as: UTF8.self))
+    if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
+    let instructions =
+      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
+    for name in instructions { object[name] = nil }
+    JSONValue.object(object).write(to: buffer)
   }
 }

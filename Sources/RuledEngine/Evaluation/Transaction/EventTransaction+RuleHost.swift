@@ -61,7 +61,7 @@ extension EventTransaction: RuleHost {
 /// Checks data of events against what plugins declare about their types.
 ///
 /// Each event is checked once, when somebody says it: one of a client when it arrives, one of a rule when it is raised, sent or put into a
-/// timer. What waits in the store is not judged again by rules that came later.
+/// timer. Events that wait in the store are not judged again by rules that came later.
 extension EventTransaction {
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {
     guard let schemas = plugins.listeners(to: type).schemas, let value = try? checkedData.parse(copyOf: data) else {

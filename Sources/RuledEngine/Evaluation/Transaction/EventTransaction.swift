@@ -16,7 +16,6 @@ final class EventTransaction {
   let items: SubjectItems
   let parked: ParkedEvents
 
-  /// The event.
   private(set) var event = EventInput.none
   /// The subject; nil for a query or a handler without one.
   private(set) var subject: Subject?
@@ -43,6 +42,8 @@ final class EventTransaction {
   var imposedFailures: [Failure] = []
   /// The timer whose event it is, nil for another event.
   var timer: DueTimer?
+  /// How many timers its plugin has for the subject, once somebody asked; see `firingCrowd`.
+  private var knownCrowd: Int?
   /// Parses the data of the raised event at hand.
   let raisedData = TapeDocument()
   /// Parses the data of an event that a rule makes, while it reads that of the event at hand.
@@ -85,7 +86,6 @@ final class EventTransaction {
 
   // MARK: Begin and end
 
-  /// Begins an event.
   func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
     self.event = event
     if let recorder, recorder.explanation != .none {
@@ -118,6 +118,7 @@ final class EventTransaction {
     retriedPlugin = nil
     answerWaits = false
     storeFailure = nil
+    knownCrowd = nil
     forEachTouched { run in
       run.counts.release(in: context)
       run.reset()
@@ -280,11 +281,28 @@ final class EventTransaction {
 
   /// The time before which no timer is due that a plugin sets for the event, in microseconds; nil for any.
   ///
-  /// So a loop of timers takes a step for each. A loop through other plugins or through messages takes one once as many events have followed
-  /// from each other, without a step between them, as messages may.
+  /// So a loop of timers takes a step for each, and more once many are pending: loops that fan out don't fire ever more timers a second. A loop
+  /// through other plugins or through messages takes one once as many events have followed from each other, without a step between them, as
+  /// messages may.
   func earliestTimer(of plugin: Catalog.Plugin) -> Int64? {
-    if let timer, isOwn(timer, of: plugin) { return max(timer.due + context.timerStep, event.now) }
+    if let timer, isOwn(timer, of: plugin) {
+      let steps = 1 + Int64(firingCrowd(of: plugin) / Limits.crowdedTimers)
+      return max(timer.due + steps * context.timerStep, event.now)
+    }
     return event.hops < Limits.messageHops && event.maySend > 0 ? nil : event.now + context.timerStep
+  }
+
+  /// How many timers the plugin has for the subject whose timer is firing; 0 while they are few.
+  func firingCrowd(of plugin: Catalog.Plugin) -> Int {
+    if let knownCrowd { return knownCrowd }
+    var crowd = 0
+    if let subject {
+      do throws(RequestError) {
+        crowd = try items.timers.names(of: plugin, subject, ifAtLeast: Limits.crowdedTimers)?.count ?? 0
+      } catch { storeFailure = error }
+    }
+    knownCrowd = crowd
+    return crowd
   }
 
   /// Whether a plugin has set the timer.

@@ -20,7 +20,7 @@ extension PluginRun {
 
   /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var newSends = 0
+    var (newSends, setsTimer) = (0, false)
     let counted = counts.count
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
@@ -29,6 +29,7 @@ extension PluginRun {
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
       case .setTimer(_, _, _, let due):
+        setsTimer = true
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
       case .count(let name, let labels, let amount):
         counts.append(counterKeys.key(name: name, labels: labels), CounterValue(amount))
@@ -44,6 +45,7 @@ extension PluginRun {
       }
     }
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
+    if setsTimer { try checkTimers(operations, in: transaction) }
     guard outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
         plugin: plugin.entry.name, kind: .value,
@@ -54,6 +56,37 @@ extension PluginRun {
   private func rule(at index: Int, in operations: Operations) -> String? {
     let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
     return rules.indices.contains(rule) ? rules[rule].name : nil
+  }
+
+  /// Refuses timers beyond what may be pending for the subject, unless there are no more than before.
+  private func checkTimers(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    guard let subject = transaction.subject else { return }
+    let sets = operations.indices.count { operations.kind(at: $0) == .setTimer }
+    let pending: Set<[UInt8]>
+    do throws(RequestError) {
+      let least = max(0, Limits.timers - sets + 1)
+      guard let names = try transaction.items.timers.names(of: plugin.entry, subject, ifAtLeast: least) else { return }
+      pending = names
+    } catch {
+      transaction.storeFailure = error
+      return
+    }
+    var names = pending
+    var rule: String?
+    for index in operations.indices {
+      switch operations[index] {
+      case .setTimer(let name, _, _, _):
+        if names.insert(Array(name)).inserted { rule = self.rule(at: index, in: operations) }
+      case .cancelTimer(let name): names.remove(Array(name))
+      case .forget: names.removeAll()
+      default: break
+      }
+    }
+    guard names.count > max(Limits.timers, pending.count) else { return }
+    throw Failure(
+      plugin: plugin.entry.name, rule: rule, kind: .value,
+      message: "\(names.count) timers would be pending for one subject; a plugin may have \(Limits.timers): "
+        + "set one for what comes next, or send messages to subjects that set their own")
   }
 
   private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
@@ -70,7 +103,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .cycle,
         message: event.hops < Limits.messageHops
           ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
-            + "one event, and what is left is divided among the messages that an event sends"
+            + "one event, and the rest is divided among the messages that an event sends"
           : "a message that follows from more than \(Limits.messageHops) others is not sent")
     }
     self.sends = sends

@@ -9,13 +9,11 @@ import RuledStore
 ///
 /// Each plugin has one run on a worker, which is reset after each event.
 final class PluginRun {
-  /// The plugin.
   let plugin: WorkerPlugin
   /// Whether its VM has begun the event.
   private(set) var began = false
-  /// Why it failed; what it did is then void.
+  /// Why it failed; its work is then void.
   private(set) var failure: Failure?
-  /// Whether it failed.
   private(set) var hasFailed = false
   /// The kinds of the operations that its rules asked for.
   var operations: Operation.Kinds = []
@@ -23,10 +21,9 @@ final class PluginRun {
   var sends = 0
   /// How many timers it sets that follow as messages do.
   var immediateTimers = 0
-  /// What it counts.
-  var counts = CounterTable.Reservation()
+  var counts = CounterReservation()
   /// The counters that it counted lately.
-  var counterKeys = CounterTable.KeyCache()
+  var counterKeys = CounterKeyCache()
   /// The events that it has seen, as indices in the queue.
   private(set) var seen: [Int] = []
 
@@ -314,15 +311,14 @@ final class PluginRun {
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     let entry = plugin.entry
     for index in first..<vm.operations.count {
-      guard case .raise(let raised, let data, _, _) = vm.operations[index] else { continue }
+      let operations = vm.operations
+      guard operations.kind(at: index) == .raise, case .raise(let raised, let data, _, _) = operations[index],
+        let listener = transaction.plugins.listeners(to: raised).plugins.first(where: { $0.plugin == plugin.index })
+      else { continue }
       let type = Array(raised)
-      let listener = type.withView { transaction.plugins.listeners(to: $0) }.plugins.first {
-        $0.plugin == plugin.index
-      }
-      guard let listener, let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
-      let begun = type.withView {
-        vm.beginRaised(type: $0, data: data)
-      }
+      guard vm.completeEvent() != .failed else { throw vm.failure(rule: nil) }
+      guard let data = try? transaction.raisedData.parse(copyOf: data) else { continue }
+      let begun = type.withView { vm.beginRaised(type: $0, data: data) }
       guard begun != .failed else { throw vm.failure(rule: nil) }
       let outer = (transaction.trace.type, transaction.trace.cause)
       if transaction.event.isExplained {

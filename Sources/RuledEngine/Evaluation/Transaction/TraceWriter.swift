@@ -31,7 +31,6 @@ final class TraceWriter {
     lastState = ([], .object([:]))
   }
 
-  /// Removes all entries.
   func removeAll() {
     trace.removeAll()
     guard !type.isEmpty else { return }
@@ -44,6 +43,7 @@ final class TraceWriter {
   ///
   /// Those in `listeners` listen to the type and get `reason`. The others get the types that they listen to.
   func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, listeners: [Int], type: String, reason: String) {
+    let listeners = Set(listeners)
     for rule in rules {
       let patterns = listeners.contains(rule) ? nil : plugin.manifest.rules[rule].on.map(\.text)
       let others = patterns?.map { "'\($0)'" }.joined(separator: ", ")

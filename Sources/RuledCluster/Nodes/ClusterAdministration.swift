@@ -1,0 +1,57 @@
+package import RuledStore
+
+/// Why a node was not drained.
+package enum DrainRefusal: Error, Sendable, Equatable {
+  /// There is no node of that name.
+  case unknown
+  /// No other node could take over, for this reason.
+  case alone(String)
+}
+
+/// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
+package struct ClusterAdministration: Sendable {
+  /// How many batches a node may lack that is to take over: it plays them back within a fraction of a second.
+  package static let mostBehind: Int64 = 1_000
+
+  private let settings: ClusterSettings
+
+  /// The administration of the cluster in the database of these settings.
+  package init(_ settings: ClusterSettings) {
+    var settings = settings
+    settings.commitTimeout = min(settings.commitTimeout, 5_000)
+    self.settings = settings
+  }
+
+  /// The cluster as it is now.
+  package func overview() throws(StoreError) -> ClusterOverview { try LogClient(settings).overview() }
+
+  /// Makes a node give the log up and not own it again until `undrain`; refuses if no other node could take over, unless `force` is set.
+  package func drain(_ node: String, force: Bool) throws(StoreError) -> Result<ClusterOverview, DrainRefusal> {
+    let client = LogClient(settings)
+    let before = try client.overview()
+    guard let target = before.nodes.first(where: { $0.identity.name == node }) else { return .failure(.unknown) }
+    if !force, let reason = Self.obstacle(to: target, in: before) { return .failure(.alone(reason)) }
+    try client.mark(node, drained: true)
+    return .success(try client.overview())
+  }
+
+  /// Lets a node own the log again; returns nil if there is no node of that name.
+  package func undrain(_ node: String) throws(StoreError) -> ClusterOverview? {
+    let client = LogClient(settings)
+    guard try client.mark(node, drained: false) else { return nil }
+    return try client.overview()
+  }
+
+  /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if that is not possible.
+  package func note(_ problem: String, of node: String) { try? LogClient(settings).note(problem, of: node) }
+
+  /// Why no node could take over from `target`; nil if one can.
+  private static func obstacle(to target: ClusterOverview.Node, in cluster: ClusterOverview) -> String? {
+    let others = cluster.nodes.filter { $0.identity.name != target.identity.name && $0.role != .gone }
+    if others.isEmpty { return "no other node is there" }
+    let able = others.filter { !$0.isDrained }
+    if able.isEmpty { return "all other nodes are drained" }
+    guard let nearest = able.map({ $0.role == .owner ? 0 : $0.behind }).min(), nearest > mostBehind else { return nil }
+    return "the other nodes are \(nearest) batches and more behind"
+  }
+}

@@ -1,0 +1,21 @@
+package import RuledCore
+
+/// Where a cluster's snapshots are kept, and how often one is written.
+package struct SnapshotSettings: Sendable {
+  /// The place, which all nodes reach.
+  package var location: SnapshotLocation
+  /// The interval between snapshots, in microseconds.
+  package var every: Int64
+
+  package init(_ location: SnapshotLocation, every: Int64) {
+    self.location = location
+    self.every = every
+  }
+
+  /// How many snapshots are kept.
+  static let kept = 3
+  /// How long a turn lasts unless its node extends it, in milliseconds.
+  static let turn = 60_000
+  /// How long a node that ends goes on removing what an unfinished snapshot left, in milliseconds.
+  static let longestEnd = 1_000
+}

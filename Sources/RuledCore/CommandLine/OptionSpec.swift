@@ -1,0 +1,36 @@
+/// An option of a command: what a person may write, what help says of it, and how a shell completes it.
+package struct OptionSpec: Sendable, Equatable {
+  /// The long name, without its dashes.
+  package var name: String
+  /// The one-letter name, if it has one.
+  package var short: Character?
+  /// What stands for the value in help, such as `FILE`; nil for an option that takes none.
+  package var value: String?
+  /// One line for help and completions.
+  package var summary: String
+  /// What a shell offers for the value.
+  package var completes: Completion
+  /// Whether it may be given more than once.
+  package var repeats: Bool
+
+  /// An option, by its long name.
+  package init(
+    _ name: String, short: Character? = nil, value: String? = nil, _ summary: String, completes: Completion = .nothing,
+    repeats: Bool = false
+  ) {
+    self.name = name
+    self.short = short
+    self.value = value
+    self.summary = summary
+    self.completes = completes
+    self.repeats = repeats
+  }
+
+  /// The option as help and synopses show it: `--data JSON`.
+  package var usage: String { value.map { "--\(name) \($0)" } ?? "--\(name)" }
+
+  /// `--help`, which every command takes.
+  package static let help = OptionSpec("help", short: "h", "Shows this help.")
+  /// `--version`, which every command takes.
+  package static let version = OptionSpec("version", short: "V", "Shows the version.")
+}

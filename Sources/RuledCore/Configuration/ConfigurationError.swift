@@ -1,0 +1,24 @@
+/// One thing that is wrong in the configuration.
+package struct ConfigurationError: Sendable, Equatable, CustomStringConvertible {
+  /// The key's path from the top, as in `["limits", "connections"]`.
+  package var path: [String]
+  /// What is wrong and what was expected, without the path.
+  package var message: String
+
+  /// An error at a path.
+  package init(path: [String], _ message: String) {
+    self.path = path
+    self.message = message
+  }
+
+  /// The path and the message.
+  package var description: String { path.isEmpty ? message : "\(path.joined(separator: ".")): \(message)" }
+}
+
+/// All that is wrong in a configuration, in the order of its keys.
+package struct ConfigurationErrors: Error, Sendable, Equatable {
+  /// The errors; one or more.
+  package var errors: [ConfigurationError]
+
+  package init(_ errors: [ConfigurationError]) { self.errors = errors }
+}

@@ -1,0 +1,73 @@
+/// A bucket of an object store that speaks the protocol of S3, and the place of the snapshots in it.
+package struct ObjectBucket: Sendable, Equatable {
+  package var name: String
+  /// What the names of the objects begin with, without a slash at its ends; empty for nothing.
+  package var prefix: String
+  /// The URL of the store, without a slash at its end.
+  package var endpoint: String
+  /// The region that requests are signed for.
+  package var region: String
+  /// The file of the credentials; nil if the environment has them.
+  package var credentialsFile: String?
+  /// The PEM file with the authorities that the store's certificate is checked against; nil for the system's.
+  package var authority: String?
+
+  /// A bucket that is reached at the URL `endpoint`.
+  package init(
+    name: String, prefix: String, endpoint: String, region: String, credentialsFile: String? = nil,
+    authority: String? = nil
+  ) {
+    self.name = name
+    self.prefix = prefix
+    self.endpoint = endpoint
+    self.region = region
+    self.credentialsFile = credentialsFile
+    self.authority = authority
+  }
+
+  /// The bucket and the prefix as they are configured.
+  package var url: String { "s3://\(name)\(prefix.isEmpty ? "" : "/\(prefix)")" }
+
+  /// The endpoint of Amazon's store in a region.
+  package static func amazon(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
+
+  /// The region of a store of others that knows none.
+  package static let defaultRegion = "us-east-1"
+}
+
+extension ObjectBucket {
+  /// A bucket with the keys of the section `s3`.
+  init(name: String, prefix: String, _ section: ConfigurationSection) {
+    let region = section.text("region", expected: "a region such as \"eu-central-1\"", Self.region)
+    let endpoint = section.text(
+      "endpoint", expected: "the URL of the store, such as \"https://minio.example:9000\"", Self.endpoint)
+    self.init(
+      name: name, prefix: prefix, endpoint: endpoint ?? Self.amazon(region ?? Self.defaultRegion),
+      region: region ?? Self.defaultRegion, credentialsFile: section.path("credentials_file"),
+      authority: section.path("authority"))
+    if !section.names.contains("region"), !section.names.contains("endpoint") {
+      section.note(["region"], "needed without endpoint: the region of the bucket at Amazon")
+    }
+    if authority != nil, !self.endpoint.lowercased().hasPrefix("https:") {
+      section.note(["authority"], "belongs to an endpoint with https")
+    }
+    section.finish()
+  }
+
+  /// The endpoint that a text states, without a slash at its end; nil if it is no `http` or `https` URL of a store.
+  private static func endpoint(_ text: String) -> String? {
+    guard let url = try? URLText.parse(text), ["http", "https"].contains(url.scheme), url.userInfo == nil,
+      !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
+    else { return nil }
+    let parts = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    guard
+      parts.isEmpty
+        || parts.dropLast().allSatisfy(SnapshotLocation.isPlain)
+          && parts.suffix(1).allSatisfy({ $0.isEmpty || SnapshotLocation.isPlain($0) })
+    else { return nil }
+    return text.hasSuffix("/") ? String(text.dropLast()) : text
+  }
+
+  /// The region that a text states; nil if no region is called like that.
+  private static func region(_ text: String) -> String? { SnapshotLocation.isPlain(text[...]) ? text : nil }
+}

@@ -1,0 +1,68 @@
+/// Why a request was not carried out: the error object of JSON-RPC, with the stable string code that clients switch on.
+package struct RequestError: Error, Sendable, Equatable {
+  /// The stable names, each with its JSON-RPC number.
+  package enum Code: String, Sendable, CaseIterable {
+    case parseError = "parse_error"
+    case invalidRequest = "invalid_request"
+    case unknownMethod = "unknown_method"
+    case invalidParams = "invalid_params"
+    case ruleFailed = "rule_failed"
+    case tooLarge = "too_large"
+    case notFound = "not_found"
+    case forbidden
+    case unavailable
+    case overloaded
+    case reloadFailed = "reload_failed"
+    case outcomeUnknown = "outcome_unknown"
+
+    /// The number that JSON-RPC 2.0 or this daemon gives the code.
+    package var number: Int {
+      switch self {
+      case .parseError: -32700
+      case .invalidRequest: -32600
+      case .unknownMethod: -32601
+      case .invalidParams: -32602
+      case .ruleFailed: -32000
+      case .tooLarge: -32001
+      case .notFound: -32002
+      case .forbidden: -32003
+      case .unavailable: -32004
+      case .overloaded: -32005
+      case .reloadFailed: -32006
+      case .outcomeUnknown: -32007
+      }
+    }
+  }
+
+  package var code: Code
+  /// What happened and what to do about it, in one sentence.
+  package var message: String
+  /// Further members of the error's `data`.
+  package var details: [Detail]
+
+  /// One member of `data` beside `code`.
+  package struct Detail: Sendable, Equatable {
+    package var name: String
+    package var value: JSONValue
+
+    /// A member with its value.
+    package init(_ name: String, _ value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// An error with its code, a sentence and further members of `data`.
+  package init(_ code: Code, _ message: String, details: [Detail] = []) {
+    self.code = code
+    self.message = message
+    self.details = details
+  }
+
+  /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
+  package static func invalidParams(path: String, _ detail: String) -> RequestError {
+    RequestError(
+      .invalidParams, "\(path): \(detail)",
+      details: [Detail("path", .string(path)), Detail("detail", .string(detail))])
+  }
+}

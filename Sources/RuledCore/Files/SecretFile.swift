@@ -1,0 +1,43 @@
+/// Reads the files of tokens and secrets that the configuration names.
+package enum SecretFile {
+  private static let maximumTokenBytes = 64 << 10
+  private static let maximumSecretBytes = 16 << 10
+
+  /// The token in the first line of a file, without white space.
+  package static func token(_ path: String) throws(RegularFile.Refusal) -> String {
+    let bytes = try RegularFile.read(path, limit: maximumTokenBytes)
+    let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    let token = line.filter { !$0.isWhitespace }
+    guard !token.isEmpty else { throw RegularFile.Refusal("holds no token; write one line into it") }
+    return token
+  }
+
+  /// A token of fewer bytes is weak.
+  private static let strongTokenBytes = 32
+
+  /// What makes the token in a file a weak one that is accepted nevertheless, each without its subject, the file's name.
+  package static func weaknesses(ofToken path: String) -> [String] {
+    var weaknesses: [String] = []
+    if let text = try? token(path), text.utf8.count < strongTokenBytes {
+      weaknesses.append("holds a token that is easily guessed; replace it by the output of 'openssl rand -hex 32'")
+    }
+    if RegularFile.isReadableByAll(path) {
+      weaknesses.append("can be read by every user of this host; take that away with 'chmod o= \(path)'")
+    }
+    return weaknesses
+  }
+
+  /// The secret that a file holds, without the white space around it.
+  package static func secret(_ path: String) throws(RegularFile.Refusal) -> String {
+    var bytes = try RegularFile.read(path, limit: maximumSecretBytes)[...]
+    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+    while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
+    guard !bytes.isEmpty else { throw RegularFile.Refusal("holds no secret") }
+    guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw RegularFile.Refusal("a secret is printable ASCII without white space")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+}

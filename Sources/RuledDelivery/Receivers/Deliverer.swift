@@ -1,0 +1,137 @@
+package import RuledCore
+
+/// Sends requests to receivers with a URL, and decides by the answers what becomes of the effects.
+///
+/// The outbox has one, unless a courier delivers: then the courier has it, in a process of its own.
+package final class Deliverer {
+  /// Header fields that are set here, in lower case; `authorization` only where the receiver has a secret.
+  private static let reservedHeaders: Set<String> = [
+    "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
+  ]
+
+  /// The largest file of certificates.
+  private static let maximumFileBytes = 4 << 20
+
+  private let client: HTTPClient
+  private let timeout: Int
+  private let log: any EventLog
+
+  /// A deliverer whose requests may take so many milliseconds.
+  package init(client: HTTPClient, timeout: Int, log: any EventLog) {
+    self.client = client
+    self.timeout = timeout
+    self.log = log
+  }
+
+  /// How many requests are under way.
+  package var count: Int { client.count }
+
+  /// Drops the requests under way without calling their completions.
+  package func close() { client.close() }
+
+  /// Reads the secret of a receiver, if it has one, and checks that its other files can be read; problems are logged.
+  @discardableResult
+  package static func readFiles(of receiver: URLReceiver, _ log: any EventLog) -> Bool {
+    for path in [receiver.certificate, receiver.authorities] {
+      guard let path else { continue }
+      do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: maximumFileBytes) } catch {
+        log.write(LogLine(.error, "\(path) of the sink '\(receiver.sink)' \(error): its effects wait"))
+      }
+    }
+    guard let problem = receiver.secret?.read() else { return true }
+    log.write(
+      LogLine(.error, "the secret of the sink '\(receiver.sink)' can't be read, its effects wait: \(problem)"))
+    return false
+  }
+
+  /// Sends the request for the effect with that id.
+  package func send(
+    _ asked: HandlerRequest, id: String, to receiver: URLReceiver, completion: @escaping (DeliveryResult) -> Void
+  ) {
+    var request = HTTPRequest(url: asked.url ?? receiver.url, method: asked.method, body: asked.body)
+    guard let origin = URLOrigin(request.url) else {
+      return completion(.givenUp(DeliveryFailure(reason: "the URL is neither http nor https")))
+    }
+    request.headers = asked.headers.filter { header in
+      let name = header.name.lowercased()
+      return !Self.reservedHeaders.contains(name) || name == "authorization" && receiver.secret == nil
+    }
+    if !request.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
+      request.headers.append(("Content-Type", "application/json"))
+    }
+    request.headers.append(("Idempotency-Key", Self.headerText(id)))
+    if let secret = receiver.secret {
+      guard secret.authorization != nil || Self.readFiles(of: receiver, log) else {
+        return completion(
+          .failed(
+            DeliveryFailure(reason: "the secret in \(secret.path) can't be read"), atLeast: 0, .atOnce))
+      }
+    }
+    let isSecretSent = origin == receiver.origin
+    if isSecretSent {
+      if let authorization = receiver.secret?.authorization { request.headers.append(("Authorization", authorization)) }
+      request.certificate = receiver.certificate
+      request.authorities = receiver.authorities
+    }
+    request.keptBytes = Limits.answerBytes + (receiver.secret?.count ?? 0)
+    client.send(request, timeout: timeout) { [weak self] result in
+      self?.finish(result, asked, id: id, receiver, isSecretSent: isSecretSent, completion)
+    }
+  }
+
+  /// An effect's id as a header's value: all but visible ASCII is percent-encoded.
+  private static func headerText(_ id: String) -> String {
+    let buffer = ByteBuffer(capacity: id.utf8.count)
+    for byte in id.utf8 {
+      if (0x21...0x7E).contains(byte) {
+        buffer.append(byte)
+      } else {
+        buffer.append(UInt8(ascii: "%"))
+        buffer.append(hexDigit: byte >> 4)
+        buffer.append(hexDigit: byte & 15)
+      }
+    }
+    return buffer.text
+  }
+
+  // MARK: Results
+
+  private func finish(
+    _ result: HTTPResult, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver, isSecretSent: Bool,
+    _ completion: @escaping (DeliveryResult) -> Void
+  ) {
+    switch result {
+    case .answered(200..<300, _, _): completion(.delivered)
+    case .answered(let status, let seconds, let body):
+      let text = receiver.secret?.removed(from: body) ?? String(decoding: body, as: UTF8.self)
+      let failure = DeliveryFailure(
+        reason: "the receiver answered \(status)", status: status, body: text.isEmpty ? nil : text)
+      let wait = UInt64(min(max(seconds, 0), 3_600)) * 1_000
+      switch status {
+      case 401, 403:
+        guard isSecretSent, let secret = receiver.secret else { return completion(.givenUp(failure)) }
+        refused(failure, secret, asked, id: id, receiver, completion)
+      case 429, 503: completion(.failed(failure, atLeast: wait, .atOnce))
+      case 408, 425, 500...599: completion(.failed(failure, atLeast: wait, .afterSeveral))
+      default: completion(.givenUp(failure))
+      }
+    case .failed(let reason): completion(.failed(DeliveryFailure(reason: reason), atLeast: 0, .atOnce))
+    case .refused(let reason): completion(.givenUp(DeliveryFailure(reason: reason)))
+    }
+  }
+
+  /// Sends a request again that was refused, if its secret has changed since.
+  private func refused(
+    _ failure: DeliveryFailure, _ secret: SinkSecret, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver,
+    _ completion: @escaping (DeliveryResult) -> Void
+  ) {
+    let old = secret.authorization
+    if Self.readFiles(of: receiver, log), secret.authorization != old {
+      log.write(LogLine(.info, "\(failure.reason), and the secret has changed: the effect is sent again"))
+      return send(asked, id: id, to: receiver, completion: completion)
+    }
+    var failure = failure
+    failure.reason += ": effects wait until the secret in \(secret.path) is accepted"
+    completion(.failed(failure, atLeast: 0, .atOnce))
+  }
+}

@@ -1,0 +1,94 @@
+import RuledCore
+package import RuledWire
+
+/// Why an effect was not delivered.
+package struct DeliveryFailure: Sendable, Equatable {
+  /// One sentence, without data.
+  package var reason: String
+  /// The status that the receiver answered, if it did.
+  package var status: Int?
+  /// The beginning of what the receiver answered, without the sink's secret.
+  package var body: String?
+
+  /// A failure.
+  package init(reason: String, status: Int? = nil, body: String? = nil) {
+    self.reason = reason
+    self.status = status
+    self.body = body
+  }
+}
+
+/// What came of a request.
+package enum DeliveryResult: Sendable {
+  /// Which other effects wait after a failure.
+  package enum Hold: Sendable {
+    /// After three failures in a row, all of the plugin for the sink.
+    case afterSeveral
+    /// All of the plugin for the sink.
+    case atOnce
+  }
+
+  /// The receiver has the effect.
+  case delivered
+  /// The effect is to be tried again, after so many milliseconds at least.
+  case failed(DeliveryFailure, atLeast: UInt64, Hold)
+  /// The receiver will never take the effect.
+  case givenUp(DeliveryFailure)
+}
+
+extension DeliveryResult {
+  /// The result as `confirm` takes it.
+  func json(lease: String) -> JSONValue {
+    var object: JSONObject = ["lease": .string(lease)]
+    let failure: DeliveryFailure
+    switch self {
+    case .delivered:
+      object["result"] = "delivered"
+      return .object(object)
+    case .failed(let reason, let wait, let hold):
+      failure = reason
+      object["result"] = "retry"
+      object["retry_after_s"] = .integer(Int64(wait / 1_000))
+      object["hold"] = .bool(hold == .atOnce)
+    case .givenUp(let reason):
+      failure = reason
+      object["result"] = "give_up"
+    }
+    object["error"] = .string(failure.reason)
+    if let status = failure.status { object["status"] = .integer(Int64(status)) }
+    if let body = failure.body { object["body"] = .string(body) }
+    return .object(object)
+  }
+
+  /// What a client has confirmed.
+  package init(_ outcome: ConfirmParams.Outcome) {
+    switch outcome {
+    case .delivered: self = .delivered
+    case .failed(let detail, let seconds, let holds):
+      self = .failed(DeliveryFailure(detail), atLeast: UInt64(seconds) * 1_000, holds ? .atOnce : .afterSeveral)
+    case .givenUp(let detail): self = .givenUp(DeliveryFailure(detail))
+    }
+  }
+}
+
+extension DeliveryFailure {
+  /// The longest reason of a client, in bytes.
+  private static let reasonBytes = 1_000
+
+  /// What a client has reported; long texts are cut.
+  init(_ detail: ConfirmParams.Detail) {
+    self.init(
+      reason: detail.error.prefix(bytes: Self.reasonBytes), status: detail.status,
+      body: detail.body?.prefix(bytes: Limits.answerBytes))
+  }
+}
+
+extension String {
+  /// The beginning of the text, so many bytes at most, with whole characters only.
+  fileprivate func prefix(bytes count: Int) -> String {
+    guard utf8.count > count else { return self }
+    var end = utf8.index(startIndex, offsetBy: count)
+    while end > startIndex, String.Index(end, within: self) == nil { end = utf8.index(before: end) }
+    return String(self[..<end])
+  }
+}

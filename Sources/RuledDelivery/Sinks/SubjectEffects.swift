@@ -1,0 +1,69 @@
+import RuledCore
+
+/// The loaded effects of one subject in one queue, in their order.
+///
+/// The first is tried until it is delivered, expired or given up, then the next.
+package final class SubjectEffects {
+  package let subject: [UInt8]
+  /// How often the first effect was tried without success.
+  package var tries = 0
+  /// When the first effect may be tried again; 0 for at once.
+  package var notBefore: UInt64 = 0
+  /// Why the last try of the first effect failed.
+  package var failure: DeliveryFailure?
+  private var sequences: [UInt64] = []
+  private var head = 0
+
+  /// No effects of a subject.
+  init(of subject: [UInt8]) { self.subject = subject }
+
+  /// How many effects there are.
+  package var count: Int { sequences.count - head }
+  /// The first effect's sequence; there must be one.
+  package var first: UInt64 { sequences[head] }
+  /// All effects in order.
+  var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
+
+  /// Whether the effect of that sequence is one of them.
+  func contains(_ sequence: UInt64) -> Bool {
+    guard count > 0 else { return false }
+    if sequences[head] == sequence { return true }
+    let index = position(of: sequence)
+    return index < sequences.count && sequences[index] == sequence
+  }
+
+  /// Adds an effect where it belongs, but never before the first, which may be under way; false if it is one of them already.
+  func insert(_ sequence: UInt64) -> Bool {
+    guard !contains(sequence) else { return false }
+    sequences.insert(sequence, at: count == 0 ? sequences.count : position(of: sequence))
+    return true
+  }
+
+  /// Removes an effect that is not the first.
+  func remove(_ sequence: UInt64) {
+    let index = position(of: sequence)
+    if index < sequences.count, sequences[index] == sequence { sequences.remove(at: index) }
+  }
+
+  /// Where a sequence is behind the first, which may be out of order, or where it belongs there.
+  private func position(of sequence: UInt64) -> Int {
+    var (low, high) = (head + 1, sequences.count)
+    if let last = sequences.last, last < sequence { return high }
+    while low < high {
+      let middle = (low + high) / 2
+      if sequences[middle] < sequence { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  func removeFirst() {
+    head += 1
+    tries = 0
+    notBefore = 0
+    failure = nil
+    if head > 32, head * 2 > sequences.count {
+      sequences.removeFirst(head)
+      head = 0
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import RuledCore
+import RuledStore
+
+/// Where the store keeps what was counted of a rollout: for each worker its counts, in the same commits as its events, and each subject once.
+package enum RolloutKey {
+  private static let counts = "rollout/counts/"
+  private static let subject = "rollout/subject/"
+
+  /// What all these keys begin with.
+  package static var all: [UInt8] { prefix("rollout/") }
+  /// What the keys of workers' counts begin with.
+  package static var allCounts: [UInt8] { prefix(counts) }
+  /// What the keys of subjects begin with; the hash follows, eight bytes.
+  package static var allSubjects: [UInt8] { prefix(subject) }
+
+  private static func prefix(_ name: String) -> [UInt8] { StoreKey.bytes { StoreKey.daemon(name, into: $0) } }
+
+  /// Appends the key of a worker's counts.
+  static func counts(of worker: Int, into buffer: ByteBuffer) {
+    StoreKey.daemon(counts, into: buffer)
+    buffer.append(decimal: Int64(worker))
+  }
+
+  /// Appends the key of a subject.
+  static func subject(_ hash: UInt64, into buffer: ByteBuffer) {
+    StoreKey.daemon(subject, into: buffer)
+    buffer.append(bigEndian: hash)
+  }
+}

@@ -1,0 +1,33 @@
+import RuledCore
+import RuledStore
+
+/// What one worker counts of a side of a rollout; confined to its thread.
+package final class RolloutTally {
+  /// How many events the side has decided, dry runs and repeats left out.
+  package private(set) var events = 0
+  /// How many of them a plugin failed on.
+  package private(set) var failures = 0
+  /// How many subjects had such events, and none before this process: exact up to `mostSubjects`, where it stays.
+  package var subjects: Int { seen.count }
+  private var seen: Set<UInt64> = []
+  /// The subjects that had such events before this process; nil for the side whose subjects are not counted.
+  private let earlier: Set<UInt64>?
+  private let key = ByteBuffer(capacity: 64)
+
+  /// How many subjects a worker counts, which takes 16 MiB at most.
+  package static let mostSubjects = 500_000
+
+  init(earlier: Set<UInt64>?) { self.earlier = earlier }
+
+  /// Counts an event; a count that has to outlast the process joins `writes`.
+  func note(_ subject: Subject, hasFailed: Bool, into writes: WriteSet) {
+    events += 1
+    if hasFailed { failures += 1 }
+    guard let earlier, seen.count < Self.mostSubjects else { return }
+    let hash = hash64(subject.name, seed: 0)
+    guard !earlier.contains(hash), seen.insert(hash).inserted else { return }
+    key.removeAll()
+    RolloutKey.subject(hash, into: key)
+    writes.put(key.bytes, ByteView.empty)
+  }
+}

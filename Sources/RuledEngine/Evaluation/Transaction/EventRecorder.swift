@@ -1,0 +1,88 @@
+import RuledCore
+package import RuledJournal
+import RuledStore
+
+/// Keeps what the last event did, as a journal entry: for replays, which compare it with what was recorded.
+package final class EventRecorder {
+  /// What the last event did that took effect; nil if none did since it was taken.
+  ///
+  /// Its `sequence`, `at` and `origin` are for the replay to set; the origin says only whether a part was retried.
+  private var last: JournalEntry?
+  /// The rules that ran on that event, in order; empty unless costs are recorded.
+  package private(set) var costs: [RuleCost] = []
+
+  /// How events are explained, even if they do not ask for it.
+  package enum Explanation: Sendable {
+    /// Not at all.
+    case none
+    /// With the values that rules read.
+    case whole
+    /// Without them.
+    case withoutValues
+  }
+
+  package var explanation = Explanation.none
+  /// The trace of the last event that was explained, the elements of a JSON array.
+  package private(set) var trace: [UInt8] = []
+
+  /// What one run of a rule cost.
+  package struct RuleCost: Sendable, Equatable {
+    package let plugin: String
+    package let rule: String
+    /// How many of Lua's instructions it took; nil where they were not counted.
+    package let instructions: Int?
+
+    package init(plugin: String, rule: String, instructions: Int?) {
+      self.plugin = plugin
+      self.rule = rule
+      self.instructions = instructions
+    }
+  }
+
+  /// A recorder of nothing yet.
+  package init() {}
+
+  /// Takes what the last event did; nil if none took effect.
+  package func take() -> JournalEntry? {
+    defer { last = nil }
+    return last
+  }
+
+  /// Notes an event whose commit has joined the batch.
+  func note(_ outcome: RememberedOutcome, of transaction: EventTransaction) {
+    let event = transaction.event
+    let retried = transaction.retriedPlugin
+    var digests: [JournalEntry.Digest] = []
+    if let record = try? SubjectRecordView(transaction.nextRecord.bytes) {
+      record.forEachPlugin { name, state in
+        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state, seed: 0)))
+      }
+    }
+    noteCosts(of: transaction)
+    trace = explanation == .none ? [] : Array(transaction.trace.bytes)
+    last = JournalEntry(
+      sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),
+      subject: String(decoding: event.subject, as: UTF8.self), version: outcome.version,
+      revision: String(decoding: outcome.revision, as: UTF8.self), origin: retried == nil ? .client : .retry,
+      event: Array(event.text), plugin: retried.map { transaction.plugins.all[$0].entry.name } ?? "",
+      decisions: Array(outcome.decisions), effects: Array(outcome.effects), failures: Array(outcome.failures),
+      digests: digests, consequences: UInt32(truncatingIfNeeded: transaction.consequences))
+  }
+
+  private func noteCosts(of transaction: EventTransaction) {
+    costs.removeAll(keepingCapacity: true)
+    guard transaction.plugins.costMask != nil else { return }
+    transaction.forEachTouched { run in
+      let plugin = run.plugin.entry
+      if run.began, let vm = run.plugin.vm {
+        for cost in vm.costs {
+          costs.append(
+            RuleCost(
+              plugin: plugin.name, rule: plugin.manifest.rules[cost.rule].name, instructions: cost.instructions))
+        }
+      } else if let rule = run.failure?.rule {
+        costs.append(RuleCost(plugin: plugin.name, rule: rule, instructions: nil))
+      }
+    }
+  }
+}

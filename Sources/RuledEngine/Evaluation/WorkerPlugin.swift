@@ -1,0 +1,36 @@
+import RuledCore
+import RuledLua
+
+/// A plugin on one worker: its VM, and what is remembered of it from event to event.
+final class WorkerPlugin {
+  /// The plugin as the catalog has it.
+  let entry: Catalog.Plugin
+  /// Its index in the catalog.
+  let index: Int
+  /// Its VM, nil before its first event and after it was stopped.
+  var vm: PluginVM?
+  /// Whether its next event is run without counting instructions.
+  ///
+  /// This changes what an event costs, never its outcome.
+  var uncounted = AttemptSkipper(fewest: 8, most: 1024)
+  private var knownSender: MessageSender?
+
+  init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
+    self.entry = entry
+    self.index = index
+    self.vm = vm
+  }
+
+  /// The counts of the plugin's messages.
+  func sender(in senders: MessageSenders) -> MessageSender {
+    if let knownSender { return knownSender }
+    let sender = senders[entry.name]
+    knownSender = sender
+    return sender
+  }
+
+  /// Lets the VM go if it was stopped.
+  func dropDeadVM() {
+    if let vm, vm.isDead { self.vm = nil }
+  }
+}

@@ -1,0 +1,65 @@
+import RuledCore
+import RuledStore
+
+/// The `once` keys that plugins claimed for subjects.
+///
+/// They also hold the ids of effects with a key, under names that no rule can use, so that such an effect is recorded once.
+final class OnceKeys {
+  private let batches: BatchQueue
+  private let key = ByteBuffer(capacity: 320)
+  private let value = ByteBuffer(capacity: 16)
+
+  init(batches: BatchQueue) { self.batches = batches }
+
+  /// Whether the plugin has claimed the key for the subject and the claim has not expired.
+  func isClaimed(
+    _ name: ByteView, of plugin: String, subject: Subject, now: Int64
+  ) throws(RequestError) -> Bool {
+    writeKey(name, of: plugin, subject)
+    value.removeAll()
+    guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {
+      return false
+    }
+    return expiry == 0 || expiry > now
+  }
+
+  /// Claims a key for so many seconds, or for ever.
+  func claim(_ name: ByteView, for seconds: Double?, of plugin: String, subject: Subject, now: Int64) {
+    writeKey(name, of: plugin, subject)
+    put(expiry: seconds.map { now + Int64($0 * 1e6) } ?? 0)
+  }
+
+  /// Whether an effect of that id is recorded.
+  func isRecorded(effect id: ByteView, of plugin: String, subject: Subject) throws(RequestError) -> Bool {
+    writeKey(effect: id, of: plugin, subject)
+    value.removeAll()
+    return try batches.read(key.bytes, of: subject, into: value)
+  }
+
+  func record(effect id: ByteView, of plugin: String, subject: Subject) {
+    writeKey(effect: id, of: plugin, subject)
+    put(expiry: 0)
+  }
+
+  /// Erases all keys of a plugin for the subject.
+  func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
+    let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.once, subject.name, plugin: plugin, into: $0) }
+    try batches.deleteAll(prefix: prefix, of: subject.name)
+    subject.lastCommit = batches.current.number
+  }
+
+  private func writeKey(_ name: some KeyPart, of plugin: String, _ subject: Subject) {
+    key.removeAll()
+    StoreKey.once(subject.name, plugin: plugin, key: name, into: key)
+  }
+
+  private func writeKey(effect id: ByteView, of plugin: String, _ subject: Subject) {
+    writeKey([1] + Array(id), of: plugin, subject)
+  }
+
+  private func put(expiry: Int64) {
+    value.removeAll()
+    value.append(bigEndian: UInt64(bitPattern: expiry))
+    batches.current.writes.put(key.bytes, value.bytes)
+  }
+}

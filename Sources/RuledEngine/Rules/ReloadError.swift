@@ -1,0 +1,41 @@
+package import RuledCore
+import RuledJSON
+package import RuledLua
+
+/// Why a rules folder does not load: all errors in it.
+package struct ReloadError: Error, Sendable {
+  /// The errors, with file and line.
+  package let errors: [LoadError]
+
+  /// The errors of a folder.
+  package init(_ errors: [LoadError]) { self.errors = errors }
+
+  /// The errors as JSON, `[{file, line, message}]`.
+  package var json: JSONValue {
+    .array(
+      errors.map { error in
+        .object(["file": .string(error.file), "line": .integer(Int64(error.line)), "message": .string(error.message)])
+      })
+  }
+
+  /// The errors of that JSON; nil if it has another form.
+  package init?(json: JSONValue) {
+    guard let list = json.arrayValue, !list.isEmpty else { return nil }
+    errors = list.compactMap { error in
+      guard let file = error["file"]?.stringValue, let line = error["line"]?.intValue,
+        let message = error["message"]?.stringValue
+      else { return nil }
+      return LoadError(file: file, line: Int(line), message)
+    }
+    guard errors.count == list.count else { return nil }
+  }
+
+  /// The answer to a `reload` that was refused.
+  package var requestError: RequestError {
+    let first = errors.first.map(\.description) ?? "no reason is known"
+    let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
+    return RequestError(
+      .reloadFailed, "the rules do not load, the old ones keep serving: \(first)\(more)",
+      details: [.init("errors", json)])
+  }
+}

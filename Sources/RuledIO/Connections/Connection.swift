@@ -1,0 +1,291 @@
+package import RuledCore
+
+/// One client on a Unix stream socket that speaks JSON-RPC lines, confined to its loop.
+///
+/// Lines go to the handler as they come; output gathers and is written once a tick. When the client does not read its replies, or
+/// too many of its requests are in flight, the connection pauses: it reads nothing and delivers no line until both are below half of their limit.
+/// After the client has ended its side, replies in flight are still sent, then the connection closes.
+package final class Connection {
+  /// The state of the connection.
+  enum Phase {
+    /// No byte has come yet that shows which protocol the client speaks.
+    case detecting
+    /// JSON-RPC lines.
+    case lines
+    /// Over; the descriptor is closed or given away.
+    case closed
+  }
+
+  /// The name under which the connection's table finds it.
+  package let token: ConnectionToken
+  /// The process at the other end.
+  package let peer: PeerCredentials?
+  /// The client if another node has carried its connection here, so that the process at the other end is not the client.
+  package private(set) var carried: CarriedClient?
+  /// The number of requests whose replies are still to come.
+  package private(set) var requestsInFlight = 0
+  /// How many bytes of replies wait for others of their request batches; the connection is read from as if they were unsent.
+  package private(set) var waitingBytes = 0
+  /// A number for the handler's use.
+  package var tag = 0
+  /// Its place among all connections; nil if nobody counts them.
+  package let place: ConnectionPlace?
+
+  /// The table that it is in.
+  package let table: ConnectionTable
+  let descriptor: Int32
+  var poll: DescriptorPoll?
+  var phase = Phase.detecting
+  /// Whether the table has the connection in its list for the end of the tick.
+  private(set) var isQueued = false
+  /// Whether the handler has yet to be told that the connection closed.
+  private var owesClosed = false
+
+  // Input, used by Connection+Transfer.
+  var framer: LineFramer?
+  var isDelivering = false
+  var isPaused = false
+  /// Whether the client will send nothing more, or nothing more is wanted.
+  var inputEnded = false
+  /// Whether a last line without a newline is delivered.
+  var deliversLastLine = true
+  /// How many bytes may still be read during the daemon's shutdown; nil before.
+  var drainAllowance: Int?
+  /// Whether the handler wants no further line for now.
+  private(set) var isHeld = false
+  /// Whether part of a line is buffered that takes more than the room of one read.
+  var hasLongLine = false
+  /// When bytes of a long line last came, and when the line began, in the loop's milliseconds.
+  var lastInput: UInt64 = 0
+  var lineStart: UInt64 = 0
+
+  // Output, used by Connection+Transfer.
+  var output: ByteBuffer?
+  /// How many bytes of the output are sent already.
+  var sent = 0
+  /// Whether the client can no longer be written to.
+  var outputBroken = false
+  /// Whether the socket took less than there was.
+  package internal(set) var isBlocked = false
+  /// When output last made progress, in the loop's milliseconds.
+  var lastProgress: UInt64 = 0
+
+  init(
+    _ descriptor: Int32, at place: ConnectionPlace?, token: ConnectionToken, in table: ConnectionTable
+  ) throws(SystemError) {
+    self.descriptor = descriptor
+    self.place = place
+    self.token = token
+    self.table = table
+    peer = PeerCredentials(of: descriptor)
+    poll = try DescriptorPoll(on: table.loop, descriptor) { [self] events in ready(events) }
+    poll?.wait(for: .readable)
+  }
+
+  /// The connection is one that another node has carried here for a client, which speaks JSON-RPC lines.
+  package func speakLines(for client: CarriedClient) {
+    carried = client
+    phase = .lines
+  }
+
+  /// Whether the client sends nothing more, and all of its lines were delivered.
+  package var hasDeliveredAll: Bool { inputEnded && framer == nil }
+
+  /// Whether the connection is not over.
+  package var isOpen: Bool { phase != .closed }
+
+  /// The supplementary groups of the peer.
+  package var peerGroups: [UInt32] { isOpen ? PeerCredentials.groups(of: descriptor) : [] }
+
+  // MARK: Requests
+
+  /// Counts a request whose reply will come later.
+  package func beginRequest() { requestsInFlight += 1 }
+
+  /// Counts the reply of a request as sent.
+  ///
+  /// To be called after `send`.
+  package func endRequest() {
+    precondition(requestsInFlight > 0, "a request ends once")
+    requestsInFlight -= 1
+    if isOpen, isPaused || inputEnded { queueForTickEnd() }
+  }
+
+  /// Counts bytes of replies that wait for others, or no longer do.
+  package func countWaiting(_ bytes: Int) {
+    waitingBytes += bytes
+    if isOpen, bytes < 0, isPaused { queueForTickEnd() }
+  }
+
+  /// Delivers no further line until `resumeLines`.
+  package func holdLines() { isHeld = true }
+
+  /// Delivers lines again after `holdLines`.
+  package func resumeLines() {
+    guard isHeld else { return }
+    isHeld = false
+    if isOpen { queueForTickEnd() }
+  }
+
+  /// Whether something of it is under way: a request, or output that the client has not taken.
+  private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isHeld }
+
+  /// Tells its place that it was used.
+  func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
+
+  // MARK: Ending
+
+  /// Closes for another connection, which got its place, unless something of it is under way.
+  package func evict() { if isBusy { place?.restore() } else { close() } }
+
+  /// Closes at once: unsent output and undelivered lines are dropped.
+  package func close() {
+    guard isOpen else { return }
+    detach()
+    SystemCalls.close(descriptor)
+    owesClosed = true
+    queueForTickEnd()
+  }
+
+  /// Reads what the client has sent so far, answers it, then closes; for the daemon's shutdown.
+  package func drain() {
+    guard isOpen, drainAllowance == nil else { return }
+    drainAllowance = table.limits.lineBytes
+    if phase == .detecting { detectProtocol() }
+    if phase == .detecting { return close() }
+    if !isPaused { table.loop.onNextTick { [self] in resume() } }
+  }
+
+  /// Removes the connection from the loop and the table, and returns its buffers to the pool.
+  private func detach() {
+    phase = .closed
+    poll?.close()
+    poll = nil
+    table.remove(self)
+    if let output { table.pool.recycle(output) }
+    output = nil
+    sent = 0
+    if !isDelivering { framer = nil }
+  }
+
+  // MARK: Events
+
+  private func ready(_ events: DescriptorPoll.Events) {
+    if events.contains(.failed) {
+      _ = SystemCalls.socketOption(descriptor, SystemCalls.pendingErrorOption)
+      breakOutput()
+      if !isPaused { read() }
+      queueForTickEnd()
+      return
+    }
+    if events.contains(.writable) { queueForTickEnd() }
+    guard events.contains(.readable) else { return }
+    if phase == .detecting { detectProtocol() }
+    if phase == .lines, !isPaused, !inputEnded { read() }
+  }
+
+  /// Whether a client whose first byte this is speaks JSON-RPC lines, and not HTTP; one that begins with a byte order mark does, and is told so.
+  package static func beginsLines(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "{"), UInt8(ascii: "["), 0x20, 0x09, 0x0A, 0x0D, 0xEF: true
+    default: false
+    }
+  }
+
+  /// Decides by the first byte, which remains unread.
+  private func detectProtocol() {
+    var first: UInt8 = 0
+    switch SystemCalls.peek(descriptor, &first) {
+    case .wouldBlock: return
+    case .ended, .failed: close()
+    case .moved:
+      if Self.beginsLines(first) {
+        phase = .lines
+      } else {
+        detach()
+        table.handler?.receiveOtherProtocol(on: descriptor, at: place)
+      }
+    }
+  }
+
+  /// Puts the connection into the table's list for the end of the tick.
+  func queueForTickEnd() {
+    guard !isQueued else { return }
+    isQueued = true
+    table.queueForTickEnd(self)
+  }
+
+  /// Writes, then resumes reading or closes where that is due.
+  func endTick() {
+    isQueued = false
+    if isOpen {
+      write()
+      noteUse()
+    }
+    guard isOpen else {
+      if owesClosed { table.handler?.forget(self) }
+      owesClosed = false
+      return
+    }
+    if isPaused, isBelowHalf {
+      isPaused = false
+      table.loop.onNextTick { [self] in resume() }
+    } else if hasDeliveredAll, !isPaused, requestsInFlight == 0 || outputBroken, unsent == 0 {
+      return close()
+    }
+    updateInterest()
+  }
+
+  /// Waits for the events that are of use now.
+  func updateInterest() {
+    var events: DescriptorPoll.Events = []
+    if !isPaused, !inputEnded { events.insert(.readable) }
+    if isBlocked { events.insert(.writable) }
+    poll?.wait(for: events)
+  }
+}
+
+/// The owner of a table's connections.
+///
+/// Every call comes on the loop's thread.
+package protocol ConnectionHandler: AnyObject {
+  /// A line came; it has no newline and is never blank.
+  ///
+  /// The bytes are valid during the call, and the `LineFramer.padding` bytes after them can be read.
+  func receive(line: ByteView, on connection: Connection)
+
+  /// A line was skipped. Called once for each such line, in the order of the lines.
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
+
+  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read, and its place.
+  ///
+  /// The connection is gone, and `forget` is not called for it.
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?)
+
+  /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
+  func noteInputEnd(on connection: Connection)
+
+  /// The connection has ended. Called once, at the end of the tick, when its token is no longer valid.
+  func forget(_ connection: Connection)
+}
+
+extension ConnectionHandler {
+  package func noteInputEnd(on connection: Connection) {}
+}
+
+/// A client whose connection another node has carried here, as that node describes it.
+package struct CarriedClient: Sendable {
+  /// The node.
+  package let node: String
+  /// Whether it may call every method.
+  package let isAdmin: Bool
+  /// Whether it may lease effects.
+  package let isCourier: Bool
+
+  /// A client of that node.
+  package init(node: String, isAdmin: Bool, isCourier: Bool) {
+    self.node = node
+    self.isAdmin = isAdmin
+    self.isCourier = isCourier
+  }
+}

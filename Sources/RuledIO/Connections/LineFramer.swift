@@ -1,0 +1,185 @@
+internal import Glibc
+package import RuledCore
+internal import Synchronization
+
+/// Cuts a stream of bytes into lines without copying: `fill` reads bytes into the buffer, and lines are views of it.
+///
+/// The buffer grows with the longest line, up to the limit and the room of one read. The `padding` bytes after the last byte can always be read,
+/// as parsers that load whole vectors need.
+package final class LineFramer {
+  /// How many bytes after a line can be read.
+  package static let padding = 64
+  /// The size of a new buffer in bytes, and the room for one read beyond the longest line.
+  package static let readBytes = 64 << 10
+
+  /// What the input holds next.
+  package enum Item {
+    /// A line without its newline; valid until the next call of `fill`.
+    case line(ByteView)
+    /// A line whose bytes are dropped.
+    case skipped(SkipReason)
+  }
+
+  /// Why a line is skipped.
+  package enum SkipReason {
+    /// It is longer than the limit.
+    case tooLong
+    /// The memory that all connections share for long lines is used up.
+    case outOfMemory
+  }
+
+  private let limit: Int
+  private var base: UnsafeMutableRawPointer
+  /// The size of the buffer in bytes.
+  package private(set) var capacity: Int
+  private var start = 0
+  private var scanned = 0
+  private var end = 0
+  private var isSkipping = false
+  private var isOutOfMemory = false
+  private let memory: LineMemory
+  private let changes = ByteChanges()
+
+  /// A framer for lines of at most `limit` bytes.
+  ///
+  /// Memory beyond `readBytes` is counted in `memory`.
+  package init(limit: Int, memory: LineMemory) {
+    self.limit = limit
+    self.memory = memory
+    capacity = Self.readBytes
+    base = Self.allocate(capacity)
+  }
+
+  deinit {
+    changes.endViews()
+    base.deallocate()
+    memory.release(capacity - Self.readBytes)
+  }
+
+  private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
+    let base = UnsafeMutableRawPointer.allocate(byteCount: capacity + padding, alignment: 64)
+    (base + capacity).initializeMemory(as: UInt8.self, repeating: 0, count: padding)
+    return base
+  }
+
+  /// Whether the buffer is larger than a new one.
+  package var isGrown: Bool { capacity > Self.readBytes }
+
+  /// Whether no byte of an incomplete line is buffered.
+  package var isEmpty: Bool { start == end && !isSkipping }
+
+  /// Buffers what `body` writes into a span with room for at least 16 KiB.
+  ///
+  /// May move the buffered bytes.
+  package func fill<Result>(_ body: (inout OutputRawSpan) -> Result) -> Result {
+    changes.endViews()
+    if start == end {
+      start = 0
+      scanned = 0
+      end = 0
+    }
+    if capacity - end < Self.readBytes / 4 { makeRoom() }
+    let free = UnsafeMutableRawBufferPointer(start: base + end, count: capacity - end)
+    var span = OutputRawSpan(buffer: free, initializedCount: 0)
+    let result = body(&span)
+    end += span.finalize(for: free)
+    return result
+  }
+
+  /// The next complete line, or nil when more bytes are needed.
+  ///
+  /// Blank lines are skipped silently.
+  package func next() -> Item? {
+    if isOutOfMemory {
+      isOutOfMemory = false
+      return .skipped(.outOfMemory)
+    }
+    while scanned < end {
+      guard let found = memchr(base + scanned, Int32(UInt8(ascii: "\n")), end - scanned) else {
+        scanned = end
+        break
+      }
+      let newline = UnsafeRawPointer(found) - UnsafeRawPointer(base)
+      let line = ByteView(start: base + start, count: newline - start, until: changes)
+      start = newline + 1
+      scanned = start
+      if isSkipping {
+        isSkipping = false
+      } else if line.count > limit {
+        return .skipped(.tooLong)
+      } else if !Self.isBlank(line) {
+        return .line(line)
+      }
+    }
+    if isSkipping {
+      start = end
+    } else if end - start > limit {
+      isSkipping = true
+      start = end
+      return .skipped(.tooLong)
+    }
+    return nil
+  }
+
+  /// The last line of the input, if it has no newline.
+  ///
+  /// To be called after `next` returned nil.
+  package func last() -> Item? {
+    let line = ByteView(start: base + start, count: end - start, until: changes)
+    start = end
+    scanned = end
+    isSkipping = false
+    return Self.isBlank(line) ? nil : .line(line)
+  }
+
+  private static func isBlank(_ line: ByteView) -> Bool {
+    line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+  }
+
+  private func makeRoom() {
+    let held = end - start
+    let wanted = held + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, held) + Self.readBytes) : capacity
+    if wanted > capacity, !memory.reserve(wanted - capacity) {
+      start = 0
+      scanned = 0
+      end = 0
+      isSkipping = true
+      isOutOfMemory = true
+      return
+    }
+    if wanted > capacity {
+      let grown = Self.allocate(wanted)
+      grown.copyMemory(from: base + start, byteCount: held)
+      base.deallocate()
+      base = grown
+      capacity = wanted
+    } else if start > 0 {
+      base.copyMemory(from: base + start, byteCount: held)
+    }
+    scanned -= start
+    end = held
+    start = 0
+  }
+}
+
+/// The memory that the connections of all loops share for incomplete long lines.
+///
+/// It counts the bytes that buffers have beyond the first read, so that short lines never wait for memory.
+package final class LineMemory: Sendable {
+  private let reserved = Atomic<Int>(0)
+  private let limit: Int
+
+  package init(_ limit: Int) { self.limit = limit }
+
+  /// How many bytes are reserved.
+  package var reservedBytes: Int { reserved.load(ordering: .relaxed) }
+
+  /// Reserves `count` bytes; false when fewer are left.
+  func reserve(_ count: Int) -> Bool {
+    if reserved.wrappingAdd(count, ordering: .relaxed).newValue <= limit { return true }
+    release(count)
+    return false
+  }
+
+  func release(_ count: Int) { reserved.wrappingSubtract(count, ordering: .relaxed) }
+}

@@ -1,0 +1,43 @@
+internal import CUV
+
+/// A timer of an event loop.
+package final class LoopTimer: LoopHandle {
+  private var body: (() -> Void)?
+  private let closesAfterFiring: Bool
+
+  /// A timer that does not run yet.
+  ///
+  /// With `closesAfterFiring`, it closes itself when it fires.
+  package init(on loop: EventLoop, closesAfterFiring: Bool = false, _ body: @escaping () -> Void) throws(SystemError) {
+    self.body = body
+    self.closesAfterFiring = closesAfterFiring
+    try super.init(uv_timer_t.self, on: loop, call: "uv_timer_init", context: "timer") { uv_timer_init($0, $1) }
+  }
+
+  /// Starts or restarts: fires after `delay` milliseconds, then every `period` milliseconds unless that is 0.
+  package func start(after delay: UInt64, every period: UInt64 = 0) {
+    loop.assertOnLoop()
+    precondition(!isClosed, "a closed timer is not started")
+    uv_update_time(loop.raw)
+    uv_timer_start(pointer(uv_timer_t.self), loopTimerFired, delay, period)
+  }
+
+  /// Stops; it can be started again.
+  package func stop() {
+    loop.assertOnLoop()
+    if !isClosed { uv_timer_stop(pointer(uv_timer_t.self)) }
+  }
+
+  override func didClose() { body = nil }
+
+  fileprivate func fire() {
+    loop.beginTick()
+    let body = body
+    if closesAfterFiring { close() }
+    body?()
+  }
+}
+
+private func loopTimerFired(_ handle: UnsafeMutablePointer<uv_timer_t>?) {
+  LoopTimer.owner(of: handle?.pointee.data)?.fire()
+}

@@ -1,0 +1,37 @@
+internal import CUV
+
+/// The signals of a process whose parts serve one after the other, each on a loop of its own.
+///
+/// They have their default actions before the first part serves. A signal that comes while no part serves waits for the next part. Confined to the
+/// thread that made it.
+package final class ProcessSignals {
+  /// A loop within the loops of the parts: it runs when they see that a signal waits in it.
+  private var inner: EventLoop?
+  private var watcher: SignalWatcher?
+  private var body: (SignalWatcher.Signal) -> Void = { _ in }
+
+  /// Signals that nobody answers yet.
+  package init() {}
+
+  deinit { inner?.close() }
+
+  /// Calls `body` on `loop` for each signal, also for those that wait, until the poll that this returns is closed.
+  package func attach(
+    to loop: EventLoop, _ body: @escaping (SignalWatcher.Signal) -> Void
+  ) throws(SystemError) -> DescriptorPoll {
+    self.body = body
+    let inner = if let inner { inner } else { try watch() }
+    let poll = try DescriptorPoll(on: loop, uv_backend_fd(inner.raw)) { _ in inner.runOnce() }
+    poll.wait(for: .readable)
+    // libuv waits for what a loop watches only once the loop has run.
+    loop.onNextTick { inner.runOnce() }
+    return poll
+  }
+
+  private func watch() throws(SystemError) -> EventLoop {
+    let loop = try EventLoop()
+    watcher = try SignalWatcher(on: loop) { [unowned self] in body($0) }
+    inner = loop
+    return loop
+  }
+}

@@ -1,0 +1,40 @@
+internal import Glibc
+package import RuledCore
+
+/// Why the daemon or the courier does not start.
+package struct StartError: Error, CustomStringConvertible {
+  /// One sentence that says what is wrong and what to do.
+  package let description: String
+  /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
+  package let isFinding: Bool
+  /// Whether the next start meets the same until somebody changes the configuration or the rules.
+  package let isLasting: Bool
+  /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
+  package var errors: JSONValue = []
+
+  /// A reason that is no finding and may pass by itself, such as a store that another process holds.
+  package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }
+
+  /// Such a reason.
+  package init(_ description: String, isFinding: Bool = false, isLasting: Bool) {
+    self.description = description
+    self.isFinding = isFinding
+    self.isLasting = isLasting
+  }
+
+  /// The exit code of a program that does not start; `isService` is whether systemd has started it.
+  ///
+  /// The units name the second code in `RestartPreventExitStatus=`.
+  package func exitCode(isService: Bool) -> Int32 { isService && isLasting ? Self.configurationCode : 2 }
+
+  /// `EX_CONFIG` of sysexits.h.
+  private static let configurationCode: Int32 = 78
+
+  /// Writes each line of the reason on standard error, after the program's name.
+  package func complain(as program: String) {
+    for text in description.split(separator: "\n") {
+      let line = Array("\(program): \(String(text).printable)\n".utf8)
+      _ = write(2, line, line.count)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import RuledCore
+import RuledJSON
+
+package indirect enum DataType: Sendable {
+  /// Any value but null.
+  case any
+  case string
+  case boolean
+  /// A whole number of 64 bits; `1.0` is one.
+  case integer
+  case number
+  /// An object with any members.
+  case object
+  /// An array with any elements, or only with such.
+  case array(DataType?)
+  /// An object with these members.
+  case members(DataSchema)
+
+  /// The types that have a name.
+  private static let named: [(name: String, type: DataType)] = [
+    ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean), ("object", .object),
+    ("array", .array(nil)), ("any", .any),
+  ]
+
+  /// The type that a text names.
+  init?(named name: Substring) {
+    guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
+    self = found.type
+  }
+
+  static var names: [String] { named.map(\.name) }
+
+  /// The type's name: for one that is made of others, what these are.
+  package var text: String {
+    switch self {
+    case .array(let element?): "array of \(element.text)"
+    case .members: "object"
+    case .any: "any"
+    case .string: "string"
+    case .boolean: "boolean"
+    case .integer: "integer"
+    case .number: "number"
+    case .object: "object"
+    case .array: "array"
+    }
+  }
+}
+
+extension DataType {
+  /// The type that a table describes: of an array, with its one element, or of an object.
+  init(table: JSONValue, at path: String) throws(SchemaError) {
+    switch table {
+    case .array(let elements) where elements.count == 1:
+      guard let name = elements[0].stringValue else {
+        self = .array(try DataType(table: elements[0], at: "\(path)[]"))
+        return
+      }
+      guard let type = DataType(named: Substring(name)) else {
+        let hint = NearestName.hint(
+          name, in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
+        throw SchemaError("\(path)[]: there is no type '\(name)'\(hint)")
+      }
+      self = .array(type)
+    case .object: self = .members(try DataSchema(table, of: path))
+    default:
+      throw SchemaError("\(path) must be a type such as \"string\", a table of members, or { TYPE } for an array")
+    }
+  }
+
+  var json: JSONValue {
+    switch self {
+    case .array(let element?): .array([element.json])
+    case .members(let schema): schema.json
+    default: .string(text)
+    }
+  }
+}
+
+extension DataType {
+  /// Whether the value, as far as it is no container, is of the type; a container with declared content is left to `mismatch`.
+  func accepts(_ value: TapeValue) -> Bool {
+    switch self {
+    case .any: true
+    case .string: value.isKind(.string)
+    case .boolean: value.bool != nil
+    case .integer: value.integer != nil
+    case .number: value.double != nil
+    case .object: value.isKind(.object)
+    case .array(nil): value.isKind(.array)
+    case .array, .members: false
+    }
+  }
+
+  /// Throws the mismatch of a value that `accepts` does not take, if it has one.
+  func mismatch(_ value: TapeValue, at path: String) throws(SchemaMismatch) {
+    switch self {
+    case .members(let schema): try schema.check(value, at: path, onlyKnown: nil)
+    case .array(let element?) where value.isKind(.array):
+      for (index, item) in value.children.enumerated() where !element.accepts(item) {
+        try element.mismatch(item, at: "\(path)[\(index)]")
+      }
+    default: throw SchemaMismatch(path: path, detail: "must be \(article) \(text), not \(value.kindText)")
+    }
+  }
+
+  private var article: String {
+    switch self {
+    case .integer, .object, .array, .any, .members: "an"
+    default: "a"
+    }
+  }
+}

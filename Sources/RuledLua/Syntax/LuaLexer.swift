@@ -1,0 +1,267 @@
+/// Cuts a text into words as the lexer of Lua 5.4 does (llex.c).
+struct LuaLexer {
+  private static let keywords: Set<String> = [
+    "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil",
+    "not",
+    "or", "repeat", "return", "then", "true", "until", "while",
+  ]
+  private static let pairs = ["<<", ">>", "//", "==", "~=", "<=", ">=", "::", ".."].map {
+    ($0.utf8.first, $0.utf8.last)
+  }
+
+  private let text: [UInt8]
+  private var position = 0
+  private var line = 1
+
+  init(_ text: [UInt8]) { self.text = text }
+
+  mutating func next() throws(SyntaxError) -> LuaToken {
+    try skipSpace()
+    let start = position
+    guard let byte = peek() else { return token(.end, "<eof>", from: start) }
+    if Self.isLetter(byte) {
+      while let next = peek(), Self.isLetter(next) || Self.isDigit(next) { position += 1 }
+      let word = String(decoding: text[start..<position], as: UTF8.self)
+      return token(Self.keywords.contains(word) ? .keyword : .name, word, from: start)
+    }
+    if Self.isDigit(byte) || byte == UInt8(ascii: ".") && peek(1).map(Self.isDigit) == true {
+      return try number(from: start)
+    }
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "'"):
+      let value = try string(byte)
+      return token(.string, value, from: start)
+    case UInt8(ascii: "["):
+      guard let level = try longBracket() else { break }
+      let value = try longString(level)
+      return token(.string, value, from: start)
+    default: break
+    }
+    position += 1
+    if let next = peek(), Self.pairs.contains(where: { $0 == (byte, next) }) { position += 1 }
+    if byte == UInt8(ascii: "."), position == start + 2, peek() == byte { position += 1 }
+    return token(.symbol, String(decoding: text[start..<position], as: UTF8.self), from: start)
+  }
+
+  private func token(_ kind: LuaToken.Kind, _ text: String, from start: Int) -> LuaToken {
+    LuaToken(kind: kind, text: text, range: start..<position, line: line)
+  }
+
+  private func peek(_ ahead: Int = 0) -> UInt8? {
+    position + ahead < text.count ? text[position + ahead] : nil
+  }
+
+  private func error(_ message: String) -> SyntaxError { SyntaxError(line: line, message: message) }
+
+  // MARK: Space
+
+  private mutating func skipSpace() throws(SyntaxError) {
+    while let byte = peek() {
+      switch byte {
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): skipLineEnd()
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), 0x0B, 0x0C: position += 1
+      case UInt8(ascii: "-") where peek(1) == UInt8(ascii: "-"):
+        position += 2
+        if peek() == UInt8(ascii: "["), let level = try longBracket(isComment: true) {
+          _ = try longString(level)
+        } else {
+          while let next = peek(), next != UInt8(ascii: "\n"), next != UInt8(ascii: "\r") { position += 1 }
+        }
+      default: return
+      }
+    }
+  }
+
+  /// Skips `\n`, `\r`, or a pair of the two, as one end of a line.
+  private mutating func skipLineEnd() {
+    let first = text[position]
+    position += 1
+    if let second = peek(), second != first, second == UInt8(ascii: "\n") || second == UInt8(ascii: "\r") {
+      position += 1
+    }
+    line += 1
+  }
+
+  // MARK: Strings
+
+  /// The level of the long bracket that opens here; nil, at the same place, if none does.
+  private mutating func longBracket(isComment: Bool = false) throws(SyntaxError) -> Int? {
+    var level = 0
+    while peek(1 + level) == UInt8(ascii: "=") { level += 1 }
+    if peek(1 + level) == UInt8(ascii: "[") {
+      position += level + 2
+      return level
+    }
+    if level > 0, !isComment { throw error("invalid long string delimiter") }
+    return nil
+  }
+
+  /// The content up to the closing long bracket of that level; the opening one is behind.
+  private mutating func longString(_ level: Int) throws(SyntaxError) -> String {
+    var value: [UInt8] = []
+    if let first = peek(), first == UInt8(ascii: "\n") || first == UInt8(ascii: "\r") { skipLineEnd() }
+    while let byte = peek() {
+      switch byte {
+      case UInt8(ascii: "]"):
+        var count = 0
+        while peek(1 + count) == UInt8(ascii: "=") { count += 1 }
+        if count == level, peek(1 + count) == UInt8(ascii: "]") {
+          position += level + 2
+          return String(decoding: value, as: UTF8.self)
+        }
+        value.append(byte)
+        position += 1
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+        skipLineEnd()
+        value.append(UInt8(ascii: "\n"))
+      default:
+        value.append(byte)
+        position += 1
+      }
+    }
+    throw error("unfinished long string or comment")
+  }
+
+  private mutating func string(_ quote: UInt8) throws(SyntaxError) -> String {
+    var value: [UInt8] = []
+    position += 1
+    while let byte = peek() {
+      switch byte {
+      case quote:
+        position += 1
+        return String(decoding: value, as: UTF8.self)
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): throw error("unfinished string")
+      case UInt8(ascii: "\\"):
+        position += 1
+        try escape(into: &value)
+      default:
+        value.append(byte)
+        position += 1
+      }
+    }
+    throw error("unfinished string")
+  }
+
+  /// Reads what follows a backslash.
+  private mutating func escape(into value: inout [UInt8]) throws(SyntaxError) {
+    guard let byte = peek() else { throw error("unfinished string") }
+    let simple: [UInt8: UInt8] = [
+      UInt8(ascii: "a"): 7, UInt8(ascii: "b"): 8, UInt8(ascii: "f"): 12, UInt8(ascii: "n"): 10, UInt8(ascii: "r"): 13,
+      UInt8(ascii: "t"): 9, UInt8(ascii: "v"): 11, UInt8(ascii: "\\"): 92, UInt8(ascii: "\""): 34,
+      UInt8(ascii: "'"): 39,
+    ]
+    if let known = simple[byte] {
+      value.append(known)
+      position += 1
+      return
+    }
+    switch byte {
+    case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
+      skipLineEnd()
+      value.append(UInt8(ascii: "\n"))
+    case UInt8(ascii: "x"):
+      guard let high = peek(1).flatMap(Self.hexDigit), let low = peek(2).flatMap(Self.hexDigit) else {
+        throw error("hexadecimal digit expected")
+      }
+      value.append(UInt8(high * 16 + low))
+      position += 3
+    case UInt8(ascii: "z"):
+      position += 1
+      while let next = peek(), next == UInt8(ascii: " ") || (9...13).contains(next) {
+        if next == UInt8(ascii: "\n") || next == UInt8(ascii: "\r") { skipLineEnd() } else { position += 1 }
+      }
+    case UInt8(ascii: "u"): try codePoint(into: &value)
+    default:
+      guard Self.isDigit(byte) else { throw error("invalid escape sequence") }
+      var number = 0
+      var digits = 0
+      while digits < 3, let next = peek(), Self.isDigit(next) {
+        number = number * 10 + Int(next) - 48
+        digits += 1
+        position += 1
+      }
+      guard number <= 255 else { throw error("decimal escape too large") }
+      value.append(UInt8(number))
+    }
+  }
+
+  /// Reads `u{XXX}` as Lua's extended UTF-8 of up to six bytes.
+  private mutating func codePoint(into value: inout [UInt8]) throws(SyntaxError) {
+    guard peek(1) == UInt8(ascii: "{") else { throw error("missing '{' in \\u{xxxx}") }
+    position += 2
+    guard var code = peek().flatMap(Self.hexDigit) else { throw error("hexadecimal digit expected") }
+    position += 1
+    while let digit = peek().flatMap(Self.hexDigit) {
+      code = code * 16 + digit
+      guard code <= 0x7FFF_FFFF else { throw error("UTF-8 value too large") }
+      position += 1
+    }
+    guard peek() == UInt8(ascii: "}") else { throw error("missing '}' in \\u{xxxx}") }
+    position += 1
+    guard code >= 0x80 else { return value.append(UInt8(code)) }
+    var tail: [UInt8] = []
+    var room = 0x3F
+    repeat {
+      tail.append(UInt8(0x80 | code & 0x3F))
+      code >>= 6
+      room >>= 1
+    } while code > room
+    value.append(UInt8(truncatingIfNeeded: ~room << 1 | code))
+    value += tail.reversed()
+  }
+
+  // MARK: Numbers
+
+  private mutating func number(from start: Int) throws(SyntaxError) -> LuaToken {
+    var exponent: [UInt8] = [UInt8(ascii: "e"), UInt8(ascii: "E")]
+    let isHex = peek() == UInt8(ascii: "0") && (peek(1) == UInt8(ascii: "x") || peek(1) == UInt8(ascii: "X"))
+    if isHex {
+      exponent = [UInt8(ascii: "p"), UInt8(ascii: "P")]
+      position += 2
+    }
+    while let byte = peek() {
+      if exponent.contains(byte) {
+        position += 1
+        if peek() == UInt8(ascii: "-") || peek() == UInt8(ascii: "+") { position += 1 }
+      } else if Self.hexDigit(byte) != nil || byte == UInt8(ascii: ".") {
+        position += 1
+      } else {
+        break
+      }
+    }
+    if let byte = peek(), Self.isLetter(byte) { position += 1 }
+    let word = text[start..<position]
+    guard Self.isNumeral(isHex ? word.dropFirst(2) : word, exponent: exponent, isHex: isHex) else {
+      throw error("malformed number near '\(String(decoding: word, as: UTF8.self))'")
+    }
+    return token(.number, String(decoding: word, as: UTF8.self), from: start)
+  }
+
+  /// Whether it is digits with at most one point, and at most one exponent with at least one decimal digit.
+  private static func isNumeral(_ word: ArraySlice<UInt8>, exponent: [UInt8], isHex: Bool) -> Bool {
+    let mark = word.firstIndex { exponent.contains($0) } ?? word.endIndex
+    let mantissa = word[..<mark]
+    let digits = mantissa.filter { $0 != UInt8(ascii: ".") }
+    guard mantissa.count - digits.count <= 1, !digits.isEmpty,
+      digits.allSatisfy({ isHex ? hexDigit($0) != nil : isDigit($0) })
+    else { return false }
+    guard mark < word.endIndex else { return true }
+    var tail = word[(mark + 1)...]
+    if tail.first == UInt8(ascii: "-") || tail.first == UInt8(ascii: "+") { tail = tail.dropFirst() }
+    return !tail.isEmpty && tail.allSatisfy(isDigit)
+  }
+
+  // MARK: Bytes
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte < 0x80
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  private static func hexDigit(_ byte: UInt8) -> Int? {
+    if isDigit(byte) { return Int(byte) - 48 }
+    let letter = byte | 0x20
+    return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? Int(letter) - 87 : nil
+  }
+}

@@ -1,0 +1,81 @@
+public import CLuaBridge
+public import RuledCore
+
+/// The operations of one event and plugin, in the order in which rules asked for them.
+public struct Operations: RandomAccessCollection {
+  @usableFromInline let operations: UnsafeBufferPointer<rb_op>
+  @usableFromInline let bytes: UnsafeRawPointer?
+
+  @usableFromInline
+  init(_ operations: UnsafeBufferPointer<rb_op>, bytes: UnsafeRawPointer?) {
+    self.operations = operations
+    self.bytes = bytes
+  }
+
+  /// The index of the first operation: 0.
+  public var startIndex: Int { @inlinable get { 0 } }
+  /// How many operations there are.
+  public var endIndex: Int { @inlinable get { operations.count } }
+
+  /// The kind of the operation at `index`, as a set of one.
+  @inlinable
+  public func kind(at index: Int) -> Operation.Kinds {
+    Operation.Kinds(rawValue: 1 << UInt32(operations[index].kind))
+  }
+
+  /// Whether a later operation of the event undoes the one at `index`, or it repeats an earlier effect; known after `collapseOperations`.
+  @inlinable
+  public func isVoid(at index: Int) -> Bool { operations[index].flags & UInt8(RB_OP_VOID) != 0 }
+
+  /// The index of the rule that asked for the operation at `index`.
+  @inlinable
+  public func rule(at index: Int) -> Int { Int(operations[index].rule) }
+
+  @inlinable
+  @inline(__always)
+  public subscript(index: Int) -> Operation {
+    let operation = operations[index]
+    let a = slice(operation.a, operation.a_length)
+    switch rb_op_kind(UInt32(operation.kind)) {
+    case RB_OP_DECIDE: return .decide(name: a, value: slice(operation.b, operation.b_length))
+    case RB_OP_SHADOWED: return .shadowed(name: a, byRule: Int(operation.integer))
+    case RB_OP_EMIT:
+      return .emit(
+        Operation.Effect(
+          sink: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
+          id: slice(operation.d, operation.d_length), isKeyed: operation.flags & UInt8(RB_OP_KEYED) != 0,
+          followsForget: operation.flags & UInt8(RB_OP_FOLLOWS_FORGET) != 0))
+    case RB_OP_RAISE:
+      return .raise(
+        type: a, data: slice(operation.b, operation.b_length), chain: slice(operation.c, operation.c_length),
+        depth: Int(operation.integer))
+    case RB_OP_SEND:
+      return .send(
+        subject: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length))
+    case RB_OP_COUNT:
+      return .count(
+        name: a, labels: slice(operation.b, operation.b_length),
+        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
+    case RB_OP_TIMER_SET:
+      return .setTimer(
+        name: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
+        due: operation.number)
+    case RB_OP_TIMER_CANCEL: return .cancelTimer(name: a)
+    case RB_OP_FORGET: return .forget
+    case RB_OP_LOG:
+      return .log(
+        level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
+    case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
+    case RB_OP_PART:
+      return .part(number: Int(operation.integer), value: a, isString: operation.flags & 1 != 0)
+    default: return .read(path: a)
+    }
+  }
+
+  @inlinable
+  @inline(__always)
+  package func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
+    guard length > 0, let bytes else { return Operation.Bytes(start: nil, count: 0) }
+    return Operation.Bytes(start: bytes + Int(offset), count: Int(length))
+  }
+}

@@ -1,0 +1,20 @@
+package import RuledCore
+
+/// Answers what rules ask while they run.
+///
+/// No answer raises or blocks.
+package protocol RuleHost: AnyObject {
+  /// Whether the plugin had not claimed the `once` key for the subject before the event.
+  func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool
+  /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
+  func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
+  /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
+  func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
+  /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
+  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
+  /// Appends another plugin's state before the event as JSON; false when there is none.
+  func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
+  /// Appends what identifies the event; the ids that rules make are derived from it.
+  func identity(into buffer: ByteBuffer)
+  func subject(into buffer: ByteBuffer)
+}

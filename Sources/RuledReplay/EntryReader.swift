@@ -1,0 +1,40 @@
+import RuledCore
+import RuledJSON
+
+/// Reads the events in journal entries.
+final class EntryReader {
+  private let document = TapeDocument()
+
+  /// A stored message; nil if the text is none.
+  func message(_ text: [UInt8]) -> MessageText? {
+    guard let object = parse(text), let from = object.member("from")?.text else { return nil }
+    return message(object, from: from)
+  }
+
+  /// The message in a parked part; nil if there is none.
+  func parkedMessage(_ text: [UInt8]) -> MessageText? {
+    guard let object = parse(text), let from = object.member("message_from")?.text,
+      let event = object.member("events")?.children.first
+    else { return nil }
+    return message(event, from: from)
+  }
+
+  private func message(_ object: TapeValue, from: String) -> MessageText? {
+    guard let id = object.member("id")?.text, let target = object.member("subject")?.text,
+      let type = object.member("type")?.text, let time = object.member("time")?.text
+    else { return nil }
+    let key = RecordedHistory.key(ofMessageTo: target, from: from, type: type, time: time)
+    let pair = MessageText.Pair(sender: from.nameHash, receiver: target.nameHash)
+    return MessageText(key: key, pair: pair, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
+  }
+
+  /// When a stored timer is due, in microseconds; nil if the text is no timer.
+  func due(_ text: [UInt8]) -> Int64? { parse(text)?.member("due")?.integer }
+
+  /// The id of an event.
+  func id(_ text: [UInt8]) -> String { parse(text)?.member("id")?.text ?? "" }
+
+  private func parse(_ text: [UInt8]) -> TapeValue? {
+    text.withView { try? document.parse(copyOf: $0) }
+  }
+}

@@ -1,0 +1,57 @@
+/// Finds what the lines of one side of an explained event have that the other side does not have.
+///
+/// Lines are compared by their parts, which end after each comma: of a long list only the elements that differ are marked.
+struct LineDifferences {
+  struct Line {
+    /// How many characters wide its beginning is, the branches of the tree.
+    var indent: Int
+    /// Its parts in order; without a line feed.
+    var parts: [(text: String, isMarked: Bool)]
+  }
+
+  private let lines: Set<String>
+  private let parts: Set<Substring>
+
+  /// Compares with the lines of the other side.
+  init(_ other: [String]) {
+    lines = Set(other)
+    parts = Set(other.flatMap { Self.split($0).parts.map(Self.name) })
+  }
+
+  /// A line of this side, with what the other side does not have marked: neighbouring parts together.
+  func marked(_ line: String) -> Line {
+    let (branches, found) = Self.split(line)
+    var parts: [(text: String, isMarked: Bool)] = []
+    if !branches.isEmpty { parts.append((String(branches), false)) }
+    let isSame = lines.contains(line)
+    for (index, part) in found.enumerated() {
+      let isMarked = !isSame && !self.parts.contains(Self.name(part))
+      if index > 0, let last = parts.last, last.isMarked == isMarked {
+        parts[parts.count - 1].text += part
+      } else {
+        parts.append((String(part), isMarked))
+      }
+    }
+    return Line(indent: branches.count, parts: parts)
+  }
+
+  /// The branches of the tree at a line's beginning, and what follows them in parts.
+  private static func split(_ line: String) -> (branches: Substring, parts: [Substring]) {
+    let branches = line.prefix { "│├└─ ".contains($0) }
+    var parts: [Substring] = []
+    var rest = line[branches.endIndex...]
+    while let comma = rest.firstIndex(of: ",") {
+      parts.append(rest[...comma])
+      rest = rest[rest.index(after: comma)...]
+    }
+    if !rest.isEmpty { parts.append(rest) }
+    return (branches, parts)
+  }
+
+  /// A part without the space and the comma around it.
+  private static func name(_ part: Substring) -> Substring {
+    var name = part.drop { $0 == " " }
+    if name.last == "," { name.removeLast() }
+    return name
+  }
+}

@@ -1,0 +1,28 @@
+import RuledWire
+
+/// A method that the loader's thread executes, as it concerns the rules in force.
+enum RulesTask: Sendable {
+  case revisions
+  /// Show the sources of a revision.
+  case revision(String)
+  /// Put an earlier revision in force, the one before if none is named, and pin it.
+  case rollback(String?)
+  /// Read the folder again.
+  case unpin
+  /// Put the rules in force that are in the folder of another node of the cluster.
+  case folder(of: String)
+  /// Try rules on a share of the subjects.
+  case rolloutStart(RolloutStartParams)
+  /// Change the share, in percent.
+  case rolloutSet(Double)
+  case rolloutStatus
+  /// Put the rules that are tried in force for all.
+  case rolloutPromote
+  /// Give all subjects back to the live rules.
+  case rolloutAbort
+  /// Let rules see live events beside the live rules.
+  case shadowStart(ShadowStartParams)
+  /// Show what they made otherwise.
+  case shadowStatus
+  case shadowStop
+}

@@ -1,0 +1,329 @@
+import RuledCore
+import RuledDelivery
+import RuledEngine
+import RuledIO
+
+/// Delivers effects: by requests that plugins' handlers make, into files, and to the log; confined to the outbox's thread.
+final class EffectDelivery {
+  /// An effect that waits for its handler or for its receiver.
+  struct Delivery {
+    let sink: Sink
+    let queue: DeliveryQueue
+    let subject: SubjectEffects
+    let key: EffectKey
+    let effect: StoredEffect
+    /// The lease that waits for it; nil if the outbox delivers it itself.
+    let lease: LeaseRequest?
+
+    /// How often the effect was tried before.
+    var tries: Int { (effect.mark?.tries ?? 0) + subject.tries }
+  }
+
+  private let services: Services
+  private let store: EffectStore
+  private let loop: EventLoop
+  /// Sends requests; nil if a courier does.
+  private let deliverer: Deliverer?
+  private let backoff: Backoff
+  /// Whether no further delivery begins.
+  var isStopping = false
+  private var deliveries: [UInt64: Delivery] = [:]
+  private var lastNumber: UInt64 = 0
+
+  /// No deliveries; what fails is tried again as `backoff` says.
+  init(_ services: Services, _ store: EffectStore, on loop: EventLoop, _ deliverer: Deliverer?, _ backoff: Backoff) {
+    self.services = services
+    self.store = store
+    self.loop = loop
+    self.deliverer = deliverer
+    self.backoff = backoff
+  }
+
+  /// Delivers the effects of a sink that are due.
+  func deliver(_ sink: Sink, now: UInt64) {
+    switch sink.target {
+    case .none, .lease: break
+    case .url: if !isStopping, deliverer != nil { post(sink, now: now) }
+    case .file(let file): append(sink, to: file, now: now)
+    case .log: writeToLog(sink, now: now)
+    }
+  }
+
+  // MARK: Handlers
+
+  /// Begins as many deliveries as may be under way.
+  private func post(_ sink: Sink, now: UInt64) {
+    while sink.busySubjects.count < Sink.maximumRequests, let (queue, subject) = sink.next(now: now) {
+      begin(subject, of: queue, sink, for: nil, now: now)
+    }
+  }
+
+  /// Has the handler called for a subject's first effect; false when the effect can't be delivered now.
+  @discardableResult
+  func begin(
+    _ subject: SubjectEffects, of queue: DeliveryQueue, _ sink: Sink, for lease: LeaseRequest?, now: UInt64
+  ) -> Bool {
+    queue.start(subject)
+    let key = EffectKey(subject: subject.subject, sequence: subject.first)
+    switch store.fetch(key) {
+    case .found(let effect):
+      sink.unreadable.remove(key)
+      let text = store.emitted(effect)
+      callHandler(
+        Delivery(sink: sink, queue: queue, subject: subject, key: key, effect: effect, lease: lease), text: text)
+      return true
+    case .gone:
+      sink.unreadable.remove(key)
+      sink.ended(key)
+      queue.completeFirst(of: subject)
+    case .unreadable:
+      sink.unreadable.insert(key)
+      subject.tries += 1
+      queue.retryFirst(of: subject, at: now + backoff.delay(after: subject.tries))
+    }
+    return false
+  }
+
+  private func callHandler(_ delivery: Delivery, text: [UInt8]) {
+    delivery.sink.busySubjects.insert(delivery.key.subject)
+    lastNumber += 1
+    let number = lastNumber
+    deliveries[number] = delivery
+    let mailbox = services.outbox.mailbox
+    let (plugin, sink, subject) = (delivery.effect.plugin, delivery.sink.name, delivery.key.subject)
+    services.workers[services.worker(for: subject)].send(
+      .evaluate { evaluator in
+        mailbox.send(
+          .handlerAnswered(number, evaluator.callSinkHandler(text, of: subject, plugin: plugin, sink: sink), text: text)
+        )
+      })
+  }
+
+  /// The delivery of that number, whose handler has ended.
+  func take(_ number: UInt64) -> Delivery? { deliveries.removeValue(forKey: number) }
+
+  /// Continues a delivery whose handler has answered; `text` is the effect's.
+  func proceed(_ delivery: Delivery, with answer: HandlerAnswer, text: [UInt8]) {
+    guard !isStopping, !endTry(of: delivery, with: answer) else { return }
+    guard case .url(let receiver) = delivery.sink.target, let deliverer else { return }
+    var request = HandlerRequest(body: text)
+    if case .request(let made) = answer { request = made }
+    deliverer.send(request, id: delivery.effect.id, to: receiver) { [unowned self] in finish(delivery, $0) }
+  }
+
+  /// Ends the try if the handler wants no delivery, or has failed; false if the effect is to be delivered.
+  func endTry(of delivery: Delivery, with answer: HandlerAnswer) -> Bool {
+    switch answer {
+    case .none, .request: return false
+    case .expired(let reason):
+      delivery.sink.figures.countExpired()
+      log(.info, "an effect expired", reason, delivery)
+      store.remove(delivery.key, of: delivery.sink)
+      complete(delivery)
+    case .failed(let reason):
+      log(.warn, "a sink handler failed, the effect waits", reason, delivery)
+      delivery.sink.figures.note(success: false)
+      retry(delivery, DeliveryFailure(reason: "the plugin's sink handler failed: \(reason)"))
+    case .absent:
+      let reason = "the plugin is not loaded"
+      if delivery.subject.tries == 0 { log(.warn, "an effect waits", reason, delivery) }
+      retry(delivery, DeliveryFailure(reason: reason))
+    }
+    return true
+  }
+
+  // MARK: Results
+
+  /// Ends a try with what came of it.
+  func finish(_ delivery: Delivery, _ result: DeliveryResult) {
+    let (sink, queue) = (delivery.sink, delivery.queue)
+    switch result {
+    case .delivered:
+      sink.figures.countDelivered()
+      sink.figures.note(success: true)
+      queue.recordSuccess()
+      store.remove(delivery.key, of: sink)
+      complete(delivery)
+    case .failed(let failure, let wait, let hold):
+      log(.warn, "an effect could not be delivered, it is tried again", failure.reason, delivery)
+      sink.figures.note(success: false)
+      queue.recordFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: hold == .atOnce)
+      retry(delivery, failure, atLeast: wait)
+    case .givenUp(let failure):
+      sink.figures.note(success: false)
+      giveUp(delivery, failure)
+    }
+  }
+
+  /// Ends a delivery for good: the subject's next effect follows.
+  private func complete(_ delivery: Delivery) {
+    delivery.sink.busySubjects.remove(delivery.key.subject)
+    delivery.queue.completeFirst(of: delivery.subject)
+  }
+
+  /// Lets an effect be tried again, after a delay of `minimum` milliseconds or more.
+  private func retry(_ delivery: Delivery, _ failure: DeliveryFailure, atLeast minimum: UInt64 = 0) {
+    delivery.sink.figures.countRetried()
+    delivery.sink.busySubjects.remove(delivery.key.subject)
+    delivery.subject.tries += 1
+    delivery.subject.failure = failure
+    let delay = max(backoff.delay(after: delivery.subject.tries), minimum)
+    delivery.queue.retryFirst(of: delivery.subject, at: loop.now + delay)
+  }
+
+  /// Leaves an effect in the store, marked as given up, until somebody asks for another try, or the next start or reload.
+  private func giveUp(_ delivery: Delivery, _ failure: DeliveryFailure) {
+    let (key, name, mailbox) = (delivery.key, delivery.sink.name, services.outbox.mailbox)
+    let text: [UInt8]
+    switch store.fetch(key) {
+    case .found(let effect): text = store.emitted(effect)
+    case .gone:
+      delivery.sink.ended(key)
+      return complete(delivery)
+    case .unreadable: return retry(delivery, failure)
+    }
+    delivery.sink.figures.countFailed()
+    log(.error, "an effect was given up, 'rulectl effects resend' tries it again", failure.reason, delivery)
+    let mark = StoredEffect.Mark(
+      at: EngineClock.wall.rfc3339, tries: (delivery.effect.mark?.tries ?? 0) + delivery.subject.tries + 1,
+      failure: failure, after: services.context.nextSequence())
+    let marked = StoredEffect.marked(text, mark)
+    delivery.sink.completed.insert(key)
+    delivery.sink.ended(key)
+    delivery.sink.givenUp += 1
+    let ended = Cascade { mailbox.send(.markingEnded(key, sink: name)) }
+    services.workers[services.worker(for: key.subject)].send(
+      .evaluate { evaluator in
+        do throws(RequestError) { _ = try evaluator.replace(key, with: marked) } catch {
+          evaluator.context.log.write(
+            LogLine(
+              .warn, "an effect that was given up could not be marked, it is tried again: \(error.message)",
+              subjectHash: LogLine.hash(of: key.subject)))
+        }
+        evaluator.batch.awaited.append(ended)
+      })
+    complete(delivery)
+  }
+
+  // MARK: Files and the log
+
+  /// How many bytes of lines are written and synced together, about.
+  private static let chunkBytes = 1 << 20
+
+  /// Appends the effects that are due to the sink's file; they leave the store once they are synced.
+  private func append(_ sink: Sink, to file: SinkFile, now: UInt64) {
+    for queue in sink.queues {
+      var keys = queue.due(now: now)[...]
+      let lines = ByteBuffer(capacity: keys.isEmpty ? 0 : 4096)
+      while !keys.isEmpty {
+        let chunk = readChunk(&keys, sink, queue, into: lines, now: now)
+        do throws(SystemError) {
+          if lines.count > 0 { try file.append(lines) }
+        } catch {
+          sink.figures.countRetried()
+          services.context.log.write(
+            LogLine(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)"))
+          queue.recordFailure(now: now, backoff, pausesAtOnce: true)
+          queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
+          sink.figures.note(success: false)
+          break
+        }
+        queue.recordSuccess()
+        if !chunk.isEmpty { sink.figures.note(success: true) }
+        for (key, isStored) in chunk {
+          queue.complete(key)
+          sink.ended(key)
+          if isStored { store.remove(key, of: sink) }
+        }
+        sink.figures.countDelivered(chunk.count { $0.isStored })
+      }
+    }
+  }
+
+  /// Reads the next effects as lines; returns their keys with those that are not in the store any more.
+  private func readChunk(
+    _ keys: inout ArraySlice<EffectKey>, _ sink: Sink, _ queue: DeliveryQueue, into lines: ByteBuffer, now: UInt64
+  ) -> [(key: EffectKey, isStored: Bool)] {
+    var chunk: [(key: EffectKey, isStored: Bool)] = []
+    lines.removeAll()
+    while lines.count < Self.chunkBytes, let key = keys.popFirst() {
+      guard !queue.isPostponed(key) else { continue }
+      switch store.fetch(key) {
+      case .found(let effect):
+        sink.unreadable.remove(key)
+        store.emitted(effect).withView { lines.append($0) }
+        lines.append(UInt8(ascii: "\n"))
+        chunk.append((key, true))
+      case .gone:
+        sink.unreadable.remove(key)
+        chunk.append((key, false))
+      case .unreadable: postpone(key, of: sink, queue, now: now)
+      }
+    }
+    return chunk
+  }
+
+  /// Writes the effects that are due to the log, without their data.
+  private func writeToLog(_ sink: Sink, now: UInt64) {
+    for queue in sink.queues {
+      for key in queue.due(now: now) where !queue.isPostponed(key) {
+        switch store.fetch(key) {
+        case .unreadable:
+          postpone(key, of: sink, queue, now: now)
+          continue
+        case .gone: break
+        case .found(let effect):
+          services.context.log.write(
+            LogLine(
+              .info, "effect", plugin: effect.plugin, subjectHash: LogLine.hash(of: key.subject),
+              fields: Self.logFields(effect)))
+          sink.figures.countDelivered()
+          store.remove(key, of: sink)
+        }
+        sink.unreadable.remove(key)
+        sink.ended(key)
+        queue.complete(key)
+      }
+    }
+  }
+
+  /// Lets an effect that can't be read wait, and the later ones of its subject with it.
+  private func postpone(_ key: EffectKey, of sink: Sink, _ queue: DeliveryQueue, now: UInt64) {
+    sink.unreadable.insert(key)
+    queue.postpone(key) { now + backoff.delay(after: $0) }
+  }
+
+  /// Writes a line on an effect to the log, at most one a minute for each sink and `message`; `reason` ends it.
+  private func log(_ level: LogLine.Level, _ message: String, _ reason: String, _ delivery: Delivery) {
+    services.context.log.write(
+      LogLine(
+        level, "\(message): \(reason)", plugin: delivery.effect.plugin,
+        subjectHash: LogLine.hash(of: delivery.key.subject),
+        fields: Self.logFields(delivery.effect)), limitedBy: "\(message), sink \(delivery.sink.name)")
+  }
+
+  /// What the log shows of an effect.
+  private static func logFields(_ effect: StoredEffect) -> String {
+    JSONValue.object([
+      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(effect.id),
+    ]).text
+  }
+}
+
+extension Evaluator {
+  /// Calls the sink handler of an effect's plugin.
+  fileprivate func callSinkHandler(_ effect: [UInt8], of subject: [UInt8], plugin: String, sink: String)
+    -> HandlerAnswer
+  {
+    let evaluator = deciding(for: subject)
+    guard evaluator.catalog.index(of: plugin) != nil else { return .absent }
+    let bytes = ByteBuffer(capacity: effect.count)
+    effect.withView { bytes.append($0) }
+    do throws(Failure) {
+      guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
+      return HandlerAnswer(answer)
+    } catch {
+      return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? ""))
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import RuledCore
+import RuledDelivery
+import RuledEngine
+import RuledIO
+import RuledWire
+
+/// Hands effects out to those who deliver them, and takes what came of it; confined to the outbox's thread.
+///
+/// A leased effect is under way like one that the outbox delivers itself: nobody else gets it, and the later ones of its subject wait. A lease
+/// that is not confirmed in time ends, and the effect is tried again.
+final class EffectLeases {
+  /// An effect that was handed out.
+  private struct Lease {
+    let delivery: EffectDelivery.Delivery
+    /// When the lease ends, in the loop's milliseconds.
+    let end: UInt64
+  }
+
+  /// How often the ends of leases and of waits are checked, in milliseconds.
+  private static let checkPeriod: UInt64 = 500
+
+  private let services: Services
+  private let store: EffectStore
+  private let sinks: SinkTable
+  private let deliveries: EffectDelivery
+  private let loop: EventLoop
+  private var timer: LoopTimer?
+  /// The leases by their names.
+  private var active: [String: Lease] = [:]
+  /// The requests that wait for a first effect, in their order.
+  private var waiting: [LeaseRequest] = []
+  /// Whether nobody may wait any longer.
+  private var hasEndedWaits = false
+  /// Whether the timer runs.
+  private var isTimed = false
+
+  /// No leases.
+  init(
+    _ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ deliveries: EffectDelivery, on loop: EventLoop
+  ) {
+    self.services = services
+    self.store = store
+    self.sinks = sinks
+    self.deliveries = deliveries
+    self.loop = loop
+  }
+
+  /// Has leases end; called once, before any is given.
+  func begin() throws(SystemError) { timer = try LoopTimer(on: loop) { [unowned self] in checkEnds() } }
+
+  /// Whether a request waits for effects of a sink.
+  func isAwaited(_ sink: String) -> Bool { waiting.contains { $0.params.sinks.contains(sink) } }
+
+  // MARK: Leasing
+
+  /// Replies with effects, at once or when there are some.
+  func lease(_ params: LeaseParams, for caller: ControlCaller) {
+    for (index, name) in params.sinks.enumerated() {
+      guard let sink = sinks[name], sinks.isLeased(sink) else {
+        let path = params.sinks.count == 1 ? "params.sink" : "params.sinks[\(index)]"
+        return services.reply(.failure(.invalidParams(path: path, Self.notLeased(name, sinks[name]))), to: caller)
+      }
+      sink.figures.note(unleased: false)
+    }
+    guard !deliveries.isStopping else {
+      return services.reply(.failure(RequestError(.unavailable, "the daemon is shutting down")), to: caller)
+    }
+    collect(for: LeaseRequest(params, caller, waitEnd: loop.now + UInt64(params.wait) * 1_000))
+  }
+
+  private static func notLeased(_ name: String, _ sink: Sink?) -> String {
+    switch sink?.target {
+    case .url:
+      "the daemon delivers the effects of '\(name)' itself; they are leased with delivery = \"courier\" in the configuration"
+    case .some(.file), .some(.log): "the daemon delivers the effects of '\(name)' itself"
+    default: "the effects of '\(name)' are not leased; configure sinks.\(name) = { lease = true }"
+    }
+  }
+
+  /// Collects effects for a request: their handlers are called, and `handlerEnded` goes on.
+  private func collect(for request: LeaseRequest) {
+    for name in request.params.sinks where !services.areEffectsHeld {
+      guard let sink = sinks[name], sinks.isLeased(sink) else { continue }
+      while !services.areEffectsHeld, request.hasRoom, let (queue, subject) = sink.next(now: loop.now) {
+        guard deliveries.begin(subject, of: queue, sink, for: request, now: loop.now) else { continue }
+        request.pending += 1
+        request.bytes += store.value.count
+      }
+    }
+    if request.pending == 0 { replyOrWait(request) }
+  }
+
+  /// Continues a delivery for a lease whose handler has answered; `text` is the effect's.
+  func proceed(_ delivery: EffectDelivery.Delivery, of lease: LeaseRequest, with answer: HandlerAnswer, text: [UInt8]) {
+    if !deliveries.isStopping, !deliveries.endTry(of: delivery, with: answer) {
+      let made: HandlerRequest? = if case .request(let request) = answer { request } else { nil }
+      grant(delivery, to: lease, made, text: text)
+    }
+    handlerEnded(for: lease)
+  }
+
+  /// Continues a lease once the handler of one of its effects has ended.
+  private func handlerEnded(for request: LeaseRequest) {
+    request.pending -= 1
+    guard request.pending == 0 else { return }
+    if request.granted.isEmpty, !deliveries.isStopping { collect(for: request) } else { replyOrWait(request) }
+  }
+
+  /// Replies to a request, or lets it wait.
+  private func replyOrWait(_ request: LeaseRequest) {
+    if request.granted.isEmpty, loop.now < request.waitEnd, !hasEndedWaits {
+      waiting.append(request)
+      startTimer()
+      return
+    }
+    services.reply(.success(.object(["leases": .array(request.granted)])), to: request.caller)
+  }
+
+  /// Adds an effect to a lease, with the request that its handler has made.
+  private func grant(
+    _ delivery: EffectDelivery.Delivery, to lease: LeaseRequest, _ made: HandlerRequest?, text: [UInt8]
+  ) {
+    let name = UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).text
+    let end = loop.now + UInt64(lease.params.seconds) * 1_000
+    active[name] = Lease(delivery: delivery, end: end)
+    delivery.sink.leasedCount += 1
+    startTimer()
+    let effect = text.withView { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }
+    var object: JSONObject = [
+      "lease": .string(name), "tries": .integer(Int64(delivery.tries)), "effect": effect ?? .null,
+    ]
+    if let made { object["request"] = made.json }
+    lease.granted.append(.object(object))
+  }
+
+  // MARK: Confirming
+
+  /// Ends leases with what came of their effects, and replies once that is committed.
+  func confirm(_ params: ConfirmParams, for caller: ControlCaller) {
+    var unknown: [JSONValue] = []
+    for result in params.results {
+      guard let lease = active.removeValue(forKey: result.lease) else {
+        unknown.append(.string(result.lease))
+        continue
+      }
+      lease.delivery.sink.leasedCount -= 1
+      deliveries.finish(lease.delivery, DeliveryResult(result.outcome))
+    }
+    store.commitRemovals(now: loop.now)
+    services.reply(
+      .success(
+        .object([
+          "confirmed": .integer(Int64(params.results.count - unknown.count)), "unknown": .array(unknown),
+        ])), to: caller)
+  }
+
+  // MARK: Time
+
+  /// Serves requests that wait, with effects that have come.
+  func serveWaits() {
+    guard !waiting.isEmpty else { return }
+    let requests = waiting
+    waiting = []
+    for request in requests { collect(for: request) }
+  }
+
+  /// Answers all requests that wait.
+  func endWaits() {
+    hasEndedWaits = true
+    serveWaits()
+  }
+
+  /// Answers the requests of a connection that wait.
+  func endWaits(of connection: UInt64, at receiver: ReplyTarget.Receiver) {
+    let requests = waiting
+    waiting = []
+    for request in requests {
+      if request.caller.target.connection == connection, request.caller.target.receiver == receiver {
+        request.waitEnd = 0
+        replyOrWait(request)
+      } else {
+        waiting.append(request)
+      }
+    }
+  }
+
+  private func startTimer() {
+    guard !isTimed else { return }
+    isTimed = true
+    timer?.start(after: Self.checkPeriod, every: Self.checkPeriod)
+  }
+
+  /// Ends the leases whose time is over; the waits end in the tick that follows.
+  private func checkEnds() {
+    let now = loop.now
+    for (name, lease) in active where lease.end <= now {
+      active[name] = nil
+      lease.delivery.sink.leasedCount -= 1
+      deliveries.finish(
+        lease.delivery,
+        .failed(DeliveryFailure(reason: "the lease ended without a confirmation"), atLeast: 0, .afterSeveral))
+    }
+    guard active.isEmpty, waiting.isEmpty else { return }
+    isTimed = false
+    timer?.stop()
+  }
+}

@@ -1,0 +1,114 @@
+import RuledCore
+import RuledDelivery
+import RuledEngine
+import RuledJSON
+import RuledStore
+
+/// The undelivered effects in the store: reads single ones, and removes those that are delivered; confined to the outbox's thread.
+final class EffectStore {
+  /// What the store has under an effect's key.
+  enum Fetched {
+    /// The effect; its text is in `value`.
+    case found(StoredEffect)
+    case gone
+    /// Something that can't be read: the effect stays, and the later ones of its subject wait.
+    case unreadable
+  }
+
+  private let context: EngineContext
+  private let backoff: Backoff
+  /// The key that was read last.
+  let keyBuffer = ByteBuffer(capacity: 320)
+  /// The text of the effect that was read last.
+  let value = ByteBuffer(capacity: 4096)
+  let document = StoredEffect.makeDocument()
+  /// Effects that were given up before this sequence are tried again.
+  ///
+  /// A sequence and not a time, so that clocks that are set back do no harm.
+  private var retriesBefore: UInt64
+  /// Effects that are to be removed from the store, and when that is tried next.
+  private var removals: [(key: EffectKey, sink: Sink)] = []
+  private var nextRemoval: UInt64 = 0
+  private let writes = WriteSet(capacity: 4096)
+
+  /// The effects in the store of `context`; what could not be removed is tried again as `backoff` says.
+  init(_ context: EngineContext, _ backoff: Backoff) {
+    self.context = context
+    self.backoff = backoff
+    retriesBefore = context.nextSequence()
+  }
+
+  // MARK: Reading
+
+  /// Reads an effect from the store.
+  func fetch(_ key: EffectKey) -> Fetched {
+    keyBuffer.removeAll()
+    key.write(to: keyBuffer)
+    value.removeAll()
+    do throws(StoreError) {
+      guard try context.store.get(keyBuffer.bytes, into: value) else { return .gone }
+      context.clearDamage(keyBuffer.bytes)
+    } catch {
+      context.noteDamage(keyBuffer.bytes, of: key.subject, error)
+      return .unreadable
+    }
+    guard let effect = StoredEffect(value.bytes, document) else {
+      reportMalformed(key)
+      return .unreadable
+    }
+    context.clearDamage(keyBuffer.bytes, malformed: true)
+    return .found(effect)
+  }
+
+  /// Reports that an effect has another form.
+  func reportMalformed(_ key: EffectKey) {
+    context.noteDamage(
+      StoreKey.bytes { key.write(to: $0) }, of: key.subject, StoreError(.corrupt, "an effect has another form"),
+      malformed: true)
+  }
+
+  /// The text of the effect that was read last, as it was emitted.
+  func emitted(_ effect: StoredEffect) -> [UInt8] { effect.emitted(value.bytes, document) }
+
+  /// Whether an effect is given up, and not to be tried again.
+  func isGivenUp(_ effect: StoredEffect) -> Bool { effect.givenUpAfter.map { $0 >= retriesBefore } ?? false }
+
+  /// Lets all effects be tried again that are given up.
+  func retryGivenUp() { retriesBefore = context.nextSequence() }
+
+  // MARK: Removing
+
+  /// When effects are removed that have to be; nil if none has to.
+  var nextRemovals: UInt64? { removals.isEmpty ? nil : nextRemoval }
+
+  /// Removes an effect from the store at the end of the tick.
+  func remove(_ key: EffectKey, of sink: Sink) {
+    sink.ended(key)
+    sink.completed.insert(key)
+    removals.append((key, sink))
+  }
+
+  /// Removes the effects from the store that are delivered or expired.
+  func commitRemovals(now: UInt64) {
+    guard !removals.isEmpty, now >= nextRemoval else { return }
+    writes.removeAll()
+    for removal in removals {
+      keyBuffer.removeAll()
+      removal.key.write(to: keyBuffer)
+      writes.delete(keyBuffer.bytes)
+    }
+    do throws(StoreError) {
+      try context.store.commit(writes, durable: false)
+    } catch {
+      context.log.write(
+        LogLine(
+          .error,
+          "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"))
+      nextRemoval = now < .max - backoff.longest ? now + backoff.first : now
+      return
+    }
+    nextRemoval = 0
+    for removal in removals { removal.sink.completed.remove(removal.key) }
+    removals.removeAll(keepingCapacity: removals.capacity <= 4096)
+  }
+}

@@ -1,0 +1,176 @@
+import RuledCore
+import RuledDelivery
+import RuledEngine
+import RuledIO
+
+/// Delivers effects on a thread of its own, or hands them out to those who do: each at least once, and those of a subject in their order for
+/// each sink and plugin.
+///
+/// An effect stays in the store until it is delivered, expired or given up; the thread holds a bounded window of them in each queue. Workers
+/// add the effects that they commit. A scan of the store finds all others: at the start, after a backlog and every 10 minutes.
+final class OutboxService {
+  /// Times that tests change.
+  struct Settings: Sendable {
+    /// The waits between tries.
+    var backoff = Backoff()
+    /// How long a request may take, in milliseconds.
+    var timeout = 30_000
+    /// How often the store is scanned without a reason, in milliseconds.
+    var scanPeriod: UInt64 = 600_000
+    /// How long, at least, an effect of a sink without configuration waits until such effects are counted again, in milliseconds.
+    var recountDelay: UInt64 = 1_000
+  }
+
+  private let services: Services
+  private let settings: Settings
+  private let loop: EventLoop
+  /// Sends requests; nil if a courier does.
+  private let deliverer: Deliverer?
+  private let store: EffectStore
+  private let sinks: SinkTable
+  private let scan: EffectScan
+  private let deliveries: EffectDelivery
+  private let leases: EffectLeases
+  private let listing: EffectListing
+  private let failures: SinkFailures
+  /// The next effect that waits for a time.
+  private var alarm: LoopTimer?
+  /// The end of the time that deliveries have when the service stops.
+  private var deadline: LoopTimer?
+  private var onStop: [@Sendable () -> Void] = []
+
+  /// A service on the calling thread; tests pass a client of their own.
+  init(
+    services: Services, settings: Settings = Settings(),
+    makeClient: (EventLoop) throws(SystemError) -> HTTPClient = { loop throws(SystemError) in try HTTPClient(on: loop) }
+  ) throws(SystemError) {
+    self.services = services
+    self.settings = settings
+    let loop = try EventLoop()
+    do throws(SystemError) {
+      deliverer =
+        services.context.configuration.delivery == .courier
+        ? nil : Deliverer(client: try makeClient(loop), timeout: settings.timeout, log: services.context.log)
+    } catch {
+      loop.close()
+      throw error
+    }
+    self.loop = loop
+    store = EffectStore(services.context, settings.backoff)
+    sinks = SinkTable(services, hasCourier: deliverer == nil)
+    scan = EffectScan(
+      services, store, sinks, on: loop, backoff: settings.backoff, recountDelay: settings.recountDelay)
+    deliveries = EffectDelivery(services, store, on: loop, deliverer, settings.backoff)
+    leases = EffectLeases(services, store, sinks, deliveries, on: loop)
+    listing = EffectListing(services, store, sinks, scan, on: loop)
+    failures = SinkFailures(services, sinks)
+  }
+
+  /// Delivers until it is stopped; called once.
+  func run() throws(SystemError) {
+    defer { close() }
+    failures.resume()
+    alarm = try LoopTimer(on: loop) {}
+    deadline = try LoopTimer(on: loop) { [unowned self] in end() }
+    try leases.begin()
+    try services.outbox.mailbox.attach(to: loop) { [unowned self] messages in
+      for message in messages { receive(message) }
+    }
+    loop.atTickEnd(.work) { [unowned self] in tick() }
+    try scan.begin(every: settings.scanPeriod)
+    loop.onNextTick {}
+    loop.run()
+  }
+
+  private func close() {
+    deliverer?.close()
+    services.outbox.mailbox.close()
+    loop.close()
+    for done in onStop { done() }
+  }
+
+  private func receive(_ message: Outbox.Message) {
+    switch message {
+    case .add(let keys):
+      services.outbox.removeFromBacklog(keys.count)
+      if !deliveries.isStopping { for key in keys { scan.add(key) } }
+    case .scanStore: scan.scanStore()
+    case .reload(let next):
+      store.retryGivenUp()
+      sinks.reload(next)
+      scan.scanStore()
+    case .handlerAnswered(let number, let answer, let text):
+      guard let delivery = deliveries.take(number) else { return }
+      if let lease = delivery.lease {
+        leases.proceed(delivery, of: lease, with: answer, text: text)
+      } else {
+        deliveries.proceed(delivery, with: answer, text: text)
+      }
+    case .markingEnded(let key, let name):
+      sinks[name]?.completed.remove(key)
+      scan.scheduleRecount()
+    case .task(let task, let caller): execute(task, for: caller)
+    case .changeEnded(let number, let isWhole): listing.endChange(number, isWhole: isWhole)
+    case .recount: scan.scheduleRecount()
+    case .endWaits(let connection, let receiver): leases.endWaits(of: connection, at: receiver)
+    case .endAllWaits: leases.endWaits()
+    case .stop(let milliseconds, let done):
+      onStop.append(done)
+      deliveries.isStopping = true
+      deadline?.start(after: milliseconds)
+    }
+  }
+
+  /// Executes a method for a client.
+  private func execute(_ task: OutboxTask, for caller: ControlCaller) {
+    switch task {
+    case .list(let params): listing.list(params, for: caller)
+    case .show(let selection): listing.show(selection, for: caller)
+    case .resend(let selection): listing.change(selection, .resend, for: caller)
+    case .drop(let selection): listing.change(selection, .drop, for: caller)
+    case .lease(let params): leases.lease(params, for: caller)
+    case .confirm(let params): leases.confirm(params, for: caller)
+    }
+  }
+
+  // MARK: Ticks
+
+  /// One tick of the loop: loads, sends, and removes delivered effects once for all.
+  private func tick() {
+    let now = loop.now
+    if !deliveries.isStopping { scan.load() }
+    if !services.areEffectsHeld { for sink in sinks.all where sink.isConfigured { deliveries.deliver(sink, now: now) } }
+    leases.serveWaits()
+    store.commitRemovals(now: now)
+    failures.store(now: now)
+    for sink in sinks.all { updateFigures(of: sink) }
+    if deliveries.isStopping, (deliverer?.count ?? 0) == 0, store.nextRemovals == nil { return end() }
+    scheduleTick(now: now)
+  }
+
+  private func updateFigures(of sink: Sink) {
+    let waiting = sink.queues.reduce(0) { $0 + $1.count + $1.unloadedCount }
+    scan.updateOldest(of: sink, waiting: waiting)
+    let figures = sink.figures
+    figures.setWaiting(waiting)
+    figures.setUnreadable(sink.unreadable.count)
+    figures.setGivenUp(sink.givenUp)
+    if waiting == 0 || sink.oldest != nil { figures.setOldest(sink.oldest?.at) }
+    let mayBeLeased = !services.areEffectsHeld && sinks.isLeased(sink)
+    figures.note(unleased: mayBeLeased && waiting > 0 && sink.leasedCount == 0 && !leases.isAwaited(sink.name))
+  }
+
+  private func scheduleTick(now: UInt64) {
+    var next = min(store.nextRemovals ?? .max, failures.nextStore ?? .max)
+    for sink in sinks.all where sink.isConfigured {
+      for queue in sink.queues { if let time = queue.nextTime, time > now { next = min(next, time) } }
+    }
+    if next == .max { alarm?.stop() } else { alarm?.start(after: next > now ? next - now : 0) }
+  }
+
+  private func end() {
+    store.commitRemovals(now: .max)
+    failures.store(now: .max)
+    loop.stop()
+  }
+}

@@ -1,0 +1,93 @@
+import RuledCore
+import Synchronization
+
+/// Who may use the dashboard in a browser, which can't send a bearer token: tokens that work once, and the sessions that they became.
+///
+/// Only digests of the secrets are kept, in memory: a restart ends every session.
+final class DashboardSessions: Sendable {
+  /// How long a token can be used, in seconds.
+  static let tokenSeconds = 120
+  /// How long a session lasts, in seconds.
+  static let sessionSeconds = 12 * 3600
+  /// How many tokens may wait for their use; a further one replaces the oldest.
+  static let tokenLimit = 16
+  /// How many sessions there may be; a further one ends the oldest.
+  static let sessionLimit = 32
+
+  /// What the holder of a secret may do, and until when.
+  private struct Grant {
+    let digest: SHA256.Digest
+    let role: Role
+    /// In nanoseconds of the monotonic clock.
+    let end: UInt64
+  }
+
+  private struct Grants {
+    var tokens: [Grant] = []
+    var sessions: [Grant] = []
+  }
+
+  private let grants = Mutex(Grants())
+
+  /// No tokens and no sessions.
+  init() {}
+
+  /// A token that can be redeemed once for a session with that role; `now` is in nanoseconds of the monotonic clock.
+  func issue(_ role: Role, now: UInt64) -> String {
+    let token = Self.secret()
+    let grant = Self.grant(token, role, seconds: Self.tokenSeconds, now)
+    grants.withLock { Self.add(grant, to: &$0.tokens, limit: Self.tokenLimit, now) }
+    return token
+  }
+
+  /// Turns a token into a session, of which it returns the secret; nil for one that is unknown, used or too old.
+  func redeem(_ token: String, now: UInt64) -> String? {
+    let digest = SHA256.hash(token)
+    return grants.withLock { grants in
+      guard let index = grants.tokens.firstIndex(where: { $0.digest == digest }) else { return nil }
+      let found = grants.tokens.remove(at: index)
+      guard found.end > now else { return nil }
+      let session = Self.secret()
+      let grant = Self.grant(session, found.role, seconds: Self.sessionSeconds, now)
+      Self.add(grant, to: &grants.sessions, limit: Self.sessionLimit, now)
+      return session
+    }
+  }
+
+  /// The role of a session; nil for one that is unknown or over.
+  func role(of session: String, now: UInt64) -> Role? {
+    let digest = SHA256.hash(session)
+    return grants.withLock { grants in grants.sessions.first { $0.digest == digest && $0.end > now }?.role }
+  }
+
+  /// Ends a session; false for one that is unknown.
+  func end(_ session: String) -> Bool {
+    let digest = SHA256.hash(session)
+    return grants.withLock { grants in
+      let before = grants.sessions.count
+      grants.sessions.removeAll { $0.digest == digest }
+      return grants.sessions.count < before
+    }
+  }
+
+  private static func grant(_ secret: String, _ role: Role, seconds: Int, _ now: UInt64) -> Grant {
+    Grant(digest: SHA256.hash(secret), role: role, end: now + UInt64(seconds) * 1_000_000_000)
+  }
+
+  private static func add(_ grant: Grant, to list: inout [Grant], limit: Int, _ now: UInt64) {
+    list.removeAll { $0.end <= now }
+    if list.count >= limit { list.removeFirst(list.count - limit + 1) }
+    list.append(grant)
+  }
+
+  /// 256 bits from the kernel in hexadecimal digits.
+  private static func secret() -> String {
+    var random = SystemRandomNumberGenerator()
+    let buffer = ByteBuffer(capacity: 64)
+    for _ in 0..<4 {
+      let bits = random.next()
+      for shift in stride(from: 60, through: 0, by: -4) { buffer.append(hexDigit: UInt8(bits >> UInt64(shift) & 15)) }
+    }
+    return buffer.text
+  }
+}

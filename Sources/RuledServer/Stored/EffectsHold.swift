@@ -1,0 +1,20 @@
+import RuledCore
+package import RuledStore
+
+/// Whether effects are held back: set in the store by a restore with `--hold-effects`, until somebody releases them.
+package enum EffectsHold {
+  private static let value = StoredValue(name: "effects_held")
+
+  /// Has the daemon that opens this store next, and those after it, hold effects back.
+  package static func hold(in store: any StateStore) throws(StoreError) {
+    try value.write(to: store) { $0.append(1) }
+  }
+
+  /// Whether effects are held back.
+  static func isHeld(in store: any StateStore) throws(StoreError) -> Bool {
+    try value.read(from: store, into: ByteBuffer(capacity: 1))
+  }
+
+  /// Lets effects be delivered from now on.
+  static func release(in store: any StateStore) throws(StoreError) { try value.remove(from: store) }
+}

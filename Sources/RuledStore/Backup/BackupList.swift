@@ -1,0 +1,37 @@
+import Glibc
+
+/// The list of a backup's files: a first line that says what it is, then a line with size and name for each.
+struct BackupList {
+  var files: [(name: String, bytes: Int)]
+
+  private static let title = "backup of a store of ruled, 1"
+
+  /// The list as it stands in the file.
+  var text: String { ([Self.title] + files.map { "\($0.bytes) \($0.name)" }).map { $0 + "\n" }.joined() }
+
+  init(files: [(name: String, bytes: Int)]) { self.files = files }
+
+  /// The list of the backup in `folder`.
+  init(of folder: String) throws(StoreError) {
+    let path = "\(folder)/\(BackupFolder.list)"
+    let file = try SystemFiles().open(path, .read)
+    var bytes = [UInt8](repeating: 0, count: try file.size())
+    var problem: StoreError?
+    bytes.withUnsafeMutableBytes { room in
+      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    guard lines.first == Self.title[...] else {
+      throw StoreError(.refused, "\(path) is not a list that this version of ruled writes; use another backup")
+    }
+    files = []
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let bytes = Int(parts[0]), !parts[1].contains("..") else {
+        throw StoreError(.corrupt, "\(path) is damaged: use another backup", underlying: String(line))
+      }
+      files.append((String(parts[1]), bytes))
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/// Damage of the log: bytes or files that were durable and are not what was written.
+struct LogDamage {
+  let file: String
+  let offset: Int
+  /// What is wrong, and what is lost by it.
+  let what: String
+
+  /// The error that stops a start, with a way on.
+  var error: StoreError {
+    StoreError(
+      .corrupt,
+      "\(file) is damaged at byte \(offset): \(what). Nothing was changed. Restore a backup, or run ruled --salvage with the same "
+        + "--store: it keeps a copy, saves what is whole and lists the subjects concerned")
+  }
+}

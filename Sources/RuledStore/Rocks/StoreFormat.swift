@@ -1,0 +1,54 @@
+import RuledCore
+
+/// The version of the layout of keys, records and log, which the store holds itself.
+enum StoreFormat {
+  /// The earliest version that can be upgraded.
+  private static let earliest = 3
+  /// The first version whose log has a manifest.
+  static let firstWithManifest = 4
+
+  /// The format of the database, which this daemon can read; a new database is marked with the present format.
+  static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {
+    let key = key
+    let value = ByteBuffer(capacity: 16)
+    defer { withExtendedLifetime(key) {} }
+    guard try database.get(key.bytes, into: value) else {
+      try mark(database)
+      return RocksStore.format
+    }
+    guard let format = Int(value.text) else {
+      throw StoreError(.corrupt, "the store at \(path) does not say what format it has", underlying: value.text)
+    }
+    guard format <= RocksStore.format else {
+      throw StoreError(
+        .newerFormat,
+        "the store at \(path) has format \(format), this ruled knows up to \(RocksStore.format): "
+          + "use the ruled that wrote it, or a later one")
+    }
+    guard format >= earliest else {
+      throw StoreError(
+        .refused,
+        "the store at \(path) has format \(format) of an unreleased ruled, this one reads format \(earliest) and later: "
+          + "give it another folder")
+    }
+    return format
+  }
+
+  /// Marks the database with the present format.
+  static func mark(_ database: RocksDatabase) throws(StoreError) {
+    let value = ByteBuffer(capacity: 16)
+    value.append(decimal: Int64(RocksStore.format))
+    let key = key
+    defer { withExtendedLifetime((key, value)) {} }
+    try database.put(key.bytes, value.bytes)
+  }
+
+  private static var key: ByteBuffer {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(name, into: key)
+    return key
+  }
+
+  /// The name under which the database has its format.
+  static let name = "format"
+}

@@ -1,0 +1,81 @@
+import Glibc
+
+/// Why the store could not do something.
+package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A stable name that callers switch on; more may come, so it is open.
+  package struct Code: RawRepresentable, Sendable, Hashable {
+    /// The name as logs and `health` show it.
+    package let rawValue: String
+
+    /// The code of that name.
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Another process, or another store in this one, has the folder open.
+    package static let inUse = Code(rawValue: "in_use")
+    /// A later version of the daemon wrote the store.
+    package static let newerFormat = Code(rawValue: "newer_format")
+    /// No space is left on the store's disk.
+    package static let diskFull = Code(rawValue: "disk_full")
+    /// The operating system refused a file operation.
+    package static let inputOutput = Code(rawValue: "io")
+    /// Somebody else has removed a file of the store while it was open.
+    package static let removed = Code(rawValue: "removed")
+    /// Stored bytes are not what was written.
+    package static let corrupt = Code(rawValue: "corrupt")
+    /// An earlier commit failed, and the store has not been reopened since.
+    package static let poisoned = Code(rawValue: "poisoned")
+    /// The store has been closed.
+    package static let closed = Code(rawValue: "closed")
+    /// This kind of store can't do that.
+    package static let unsupported = Code(rawValue: "unsupported")
+    /// Anything else that the database refuses.
+    package static let refused = Code(rawValue: "refused")
+  }
+
+  /// What kind of failure it is.
+  package var code: Code
+  /// What happened and what to do about it, for the operator.
+  package var message: String
+  /// The database's or the system's own text, may be empty.
+  package var underlying: String
+  /// Whether it is not known if what failed is on the disk: a restart may find it, or not.
+  package var isOutcomeUnknown = false
+
+  /// An error with its code, its sentence and the text of what failed below.
+  package init(_ code: Code, _ message: String, underlying: String = "") {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  /// Whether single keys can't be read, while others may be.
+  package var isDamage: Bool { code == .corrupt || code == .inputOutput }
+
+  /// The name of the file that `underlying` names, without its folder; nil when it names none.
+  package var file: String? {
+    let words = underlying.split { $0 == " " || $0 == ":" || $0 == "," || $0 == ";" }
+    guard let path = words.first(where: { $0.hasSuffix(".sst") || $0.hasSuffix(".log") }) else { return nil }
+    return path.split(separator: "/").last.map(String.init)
+  }
+
+  /// The message, followed by the underlying text.
+  package var description: String { underlying.isEmpty ? message : "\(message) (\(underlying))" }
+}
+
+extension StoreError {
+  /// What commits fail with after one that failed; `message` says until when.
+  package static func poisoned(by failure: StoreError, _ message: String) -> StoreError {
+    var error = StoreError(.poisoned, message, underlying: failure.description)
+    error.isOutcomeUnknown = failure.isOutcomeUnknown  // the caller's commit may have failed in another thread's sync
+    return error
+  }
+
+  /// What every call fails with once the store at `path` is closed.
+  static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
+
+  /// An error of a system call, by its `errno`.
+  static func system(_ message: String, _ number: Int32) -> StoreError {
+    let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .inputOutput
+    return StoreError(code, message, underlying: String(cString: strerror(number)))
+  }
+}

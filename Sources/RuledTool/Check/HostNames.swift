@@ -1,0 +1,21 @@
+internal import RuledLua
+
+/// What the host offers to rules, by name.
+struct HostNames {
+  private let members: [String: [String]]
+  private let inspector: SourceInspector
+
+  /// The names that the sandbox of a VM has.
+  init(_ inspector: SourceInspector) {
+    self.inspector = inspector
+    let tables = SourceInspector.globals.map { ($0, inspector.members(of: $0)) }
+    members = Dictionary(uniqueKeysWithValues: tables.filter { !$0.1.isEmpty && $0.0 != "plugin" })
+  }
+
+  /// What is known before a file is read, of a plugin with that manifest.
+  func surroundings(_ manifest: PluginManifest?, isTest: Bool = false) -> SourceReview.Surroundings {
+    SourceReview.Surroundings(
+      members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settings.names) },
+      isTest: isTest)
+  }
+}

@@ -1,0 +1,74 @@
+internal import Glibc
+package import RuledCore
+package import RuledReports
+
+/// What a command reads and writes besides its arguments.
+package struct ToolEnvironment {
+  /// The daemon's socket unless an option or a variable names another one.
+  package static let defaultSocket = "/run/ruled/ruled.sock"
+
+  /// Standard input.
+  package var input: Input
+  /// Standard output.
+  package var output: Output
+  /// Standard error.
+  package var errors: Output
+  package var variables: [String: String]
+  package var socket: String
+  /// The name of the program that runs.
+  package var program = "rulectl"
+  /// The commands of the program that runs.
+  package var commands: [CommandSpec] = []
+
+  /// An environment; the socket is the one that the variable `RULED_SOCKET` names, or the default.
+  package init(input: Input, output: Output, errors: Output, variables: [String: String]) {
+    self.input = input
+    self.output = output
+    self.errors = errors
+    self.variables = variables
+    let named = variables["RULED_SOCKET"] ?? ""
+    socket = named.isEmpty ? Self.defaultSocket : named
+  }
+
+  /// The environment of this process.
+  package static func process() -> ToolEnvironment {
+    var variables: [String: String] = [:]
+    for name in ["RULED_SOCKET", "HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
+      if let value = getenv(name) { variables[name] = String(cString: value) }
+    }
+    return ToolEnvironment(
+      input: Input(descriptor: 0), output: Output(descriptor: 1), errors: Output(descriptor: 2), variables: variables)
+  }
+
+  /// The style of standard output: coloured on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
+  package var style: Style { Style(isColoured: output.isTerminal && allowsEscapes) }
+
+  /// Whether progress is shown on standard error: as for `style`.
+  package var showsProgress: Bool { errors.isTerminal && allowsEscapes }
+
+  private var allowsEscapes: Bool { (variables["NO_COLOR"] ?? "").isEmpty && variables["TERM"] != "dumb" }
+
+  package func connect() throws -> Client { try Client(path: socket) }
+
+  /// Opens a file that an argument names; `-` is standard input.
+  package func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
+
+  /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
+  func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
+    if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+  }
+
+  /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
+  func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
+    guard !arguments.has("yes"), input.isTerminal else { return true }
+    errors.write("\(question.printable) [y/N] ")
+    errors.flush()
+    let answer = try input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
+    return answer == "y" || answer == "yes"
+  }
+
+  /// Prints JSON: indented on a terminal, on one line elsewhere.
+  package func print(json: JSONValue) {
+    output.write((output.isTerminal ? json.prettyText() : json.text) + "\n")
+  }
+}

@@ -1,0 +1,84 @@
+internal import Glibc
+internal import RuledCore
+internal import RuledReports
+internal import RuledStore
+internal import RuledThreads
+
+/// `rulectl backup`: a backup of the daemon's store while it runs.
+enum BackupCommand: Command {
+  static let spec = CommandSpec(
+    "backup", "Takes a backup of the daemon's store while it runs.",
+    synopsis: ["DIR [--keep N]"], required: ["DIR"], completes: .folders,
+    options: [OptionSpec("keep", value: "N", "Removes the earliest backups in DIR, so that N are left."), .json],
+    details: """
+      Each backup is a folder in DIR, named by its time; 'latest' leads to the last one. Files that did not change since
+      the one before take no further space. Run it as root or as the daemon's user on the daemon's host.
+      'ruled --restore DIR' makes a store of a backup.
+      """,
+    examples: [
+      .init("rulectl backup /var/backups/ruled --keep 7", "every night, by a timer"),
+      .init("rsync -aH --delete /var/backups/ruled host:", "copies the backups elsewhere"),
+    ])
+
+  /// Has the daemon make a checkpoint, and copies it.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let keep = try arguments.integer("keep", in: 1...1_000_000)
+    Thread.Priority.lowest.apply()  // the daemon goes first
+    do {
+      let (folder, summary) = try take(to: arguments.operands[0], environment)
+      let removed = try keep.map { count throws(StoreError) in try folder.keep(count) } ?? []
+      report(summary, removed, asJSON: arguments.has("json"), environment)
+    } catch let error as StoreError { throw ToolError(error.description) }
+    return .done
+  }
+
+  private static func take(
+    to path: String, _ environment: ToolEnvironment
+  ) throws -> (folder: BackupFolder, summary: BackupFolder.Summary) {
+    let isNew = access(path, F_OK) != 0
+    let folder = try BackupFolder(path)
+    do { return (folder, try fill(folder, environment)) } catch {
+      if isNew { rmdir(path) }  // which fails if something is in it
+      throw error
+    }
+  }
+
+  private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
+    let answer = try environment.connect().call("backup", [:])
+    guard let checkpoint = answer.member("checkpoint")?.stringValue,
+      let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
+    else { throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version") }
+    var progress = Progress(environment)
+    defer { progress.clear() }
+    do {
+      guard let use = try FolderUse(checkpoint, alone: false) else {
+        throw ToolError("another backup uses the checkpoint \(checkpoint); try again")
+      }
+      defer { withExtendedLifetime(use) {} }
+      let summary = try folder.add(checkpoint, at: time) { done, all in
+        progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
+      }
+      try StoreCheckpoints.remove(checkpoint)
+      return summary
+    } catch let error as StoreError where error.underlying == "Permission denied" {
+      throw ToolError("\(error.description); run this as root or as the daemon's user")
+    }
+  }
+
+  private static func report(
+    _ summary: BackupFolder.Summary, _ removed: [String], asJSON: Bool, _ environment: ToolEnvironment
+  ) {
+    if asJSON {
+      environment.print(json: [
+        "backup": .string(summary.path), "files": .integer(Int64(summary.files)),
+        "bytes": .integer(Int64(summary.bytes)), "shared_bytes": .integer(Int64(summary.sharedBytes)),
+        "removed": .array(removed.map { .string($0) }),
+      ])
+      return
+    }
+    environment.output.write(
+      "\(summary.path): \(Figures.count(summary.files, "file")), \(Figures.bytes(summary.bytes)), of which "
+        + "\(Figures.bytes(summary.bytes - summary.sharedBytes)) were copied\n")
+    if !removed.isEmpty { environment.output.write("removed \(removed.joined(separator: ", "))\n") }
+  }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+internal import RuledCore
+
+/// `rulectl clock`: shows and moves a manual clock.
+enum ClockCommand: Command {
+  static let spec = CommandSpec(
+    "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
+    synopsis: ["[--set RFC3339 | --advance DURATION]"],
+    options: [
+      OptionSpec("set", value: "RFC3339", "Sets the time, also to an earlier one."),
+      OptionSpec(
+        "advance", value: "DURATION", "Advances the time, by 90s, 15m, 2h or 14d; timers that become due fire."),
+      .json,
+    ],
+    examples: [
+      .init("rulectl clock --advance 14d", "by two weeks"),
+      .init("rulectl clock --set 2025-11-10T08:00:00Z", "to a point in time"),
+    ])
+
+  /// Moves the clock and prints the time.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    if arguments.has("set"), arguments.has("advance") { throw UsageError("give --set or --advance, not both") }
+    let set = arguments.value("set").map(JSONValue.string)
+    let advance = arguments.value("advance") ?? (set == nil ? "0s" : nil)
+    let result: JSONValue
+    do {
+      result = try environment.connect().call(
+        "clock", .members(["set": set, "advance": advance.map(JSONValue.string)]))
+    } catch let error as DaemonError where error.code == "unknown_method" {
+      throw ToolError("the daemon uses the host's clock; start it with 'ruled --clock manual' to move its clock")
+    }
+    environment.show(result, arguments) { ($0.member("now")?.brief.printable ?? "?") + "\n" }
+    return .done
+  }
+}

@@ -1,0 +1,24 @@
+internal import RuledCore
+
+/// `rulectl reload`: reloads the rules.
+enum ReloadCommand: Command {
+  static let spec = CommandSpec(
+    "reload", "Reloads the rules, or shows what is wrong with them.",
+    options: [.json],
+    details: """
+      When the rules do not load, the old ones keep serving, and the exit code is 1. It is 1, too, while the daemon's
+      configuration on the disk is refused.
+      """,
+    examples: [.init("rulectl reload", "after an edit")])
+
+  /// Reloads the rules and prints the revision.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("reload", [:])
+    environment.show(result, arguments) { result in
+      let revision = result.member("revision")?.brief.printable ?? "?"
+      let changed = result.member("changed")?.boolValue ?? false
+      return changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n"
+    }
+    return .done
+  }
+}

@@ -1,0 +1,25 @@
+internal import RuledCore
+
+/// `rulectl rollback`: puts an earlier revision in force.
+enum RollbackCommand: Command {
+  static let spec = CommandSpec(
+    "rollback", "Puts an earlier revision of the rules in force, and pins it.",
+    synopsis: ["[REVISION]"], optional: 1, options: [.json],
+    details: """
+      Without REVISION, the one that was in force before the live one. It has the settings that were configured then.
+      The daemon does not read the rules folder, also after a restart, until 'rulectl unpin'.
+      """,
+    examples: [.init("rulectl rollback", "back to the rules before the last change")])
+
+  /// Asks for the revision and prints what is in force.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call(
+      "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))
+    environment.show(result, arguments) { result in
+      let revision = result.member("revision")?.brief.printable ?? "?"
+      let verb = result.member("changed")?.boolValue == true ? "serves now" : "serves already"
+      return "revision \(revision) \(verb) and is pinned: the rules folder is not read until 'rulectl unpin'\n"
+    }
+    return .done
+  }
+}

@@ -1,0 +1,92 @@
+internal import RuledCore
+internal import RuledReports
+
+/// `rulectl rollout`: tries rules on some subjects, for real.
+enum RolloutCommand: Command {
+  static let spec = CommandSpec(
+    "rollout", "Tries other rules on a share of the subjects, for real.",
+    synopsis: [
+      "start DIR --percent P [--abort-on 'failures > 0.1%']", "set P", "status", "promote", "abort",
+    ],
+    required: ["ACTION"], optional: 1, completes: .words(["start", "set", "status", "promote", "abort"]),
+    options: [
+      OptionSpec("percent", value: "P", "The share of the subjects, 0 to 100, for 'start'."),
+      OptionSpec(
+        "abort-on", value: "LIMIT", "Aborts by itself when the candidate fails more often: 'failures > 0.1%'."),
+      .json,
+    ],
+    details: """
+      DIR holds whole rules, as the rules folder does; they are sent to the daemon. The subjects are chosen by a hash of
+      their names, so that a higher share only adds some. It survives restarts, and changes of the rules folder wait
+      while it runs. 'promote' puts the rules in force for all, 'abort' gives all subjects back at once.
+      A share of failures counts once \(Limits.rolloutEvents) events were decided. Rules and request may have 1 MiB together,
+      unless limits.request_bytes is set higher.
+      """,
+    examples: [
+      .init("rulectl rollout start next --percent 5 --abort-on 'failures > 0.1%'", "on one subject in twenty"),
+      .init("rulectl rollout set 25", "on more"), .init("rulectl rollout promote", "on all, as the live rules"),
+    ])
+
+  /// Starts, changes, shows or ends.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let action = arguments.operands[0]
+    guard arguments.operands.count == (action == "start" || action == "set" ? 2 : 1),
+      action == "start" || !(arguments.has("percent") || arguments.has("abort-on"))
+    else { throw UsageError("write 'rulectl rollout \(Self.form(of: action))'") }
+    let result: JSONValue
+    switch action {
+    case "start": result = try start(arguments.operands[1], arguments, environment)
+    case "set":
+      guard let percent = Double(arguments.operands[1]) else {
+        throw UsageError("the share is a number from 0 to 100, not '\(arguments.operands[1])'")
+      }
+      result = try environment.connect().call("rollout_set", ["percent": .number(percent)])
+    case "status", "promote", "abort": result = try environment.connect().call("rollout_\(action)", [:])
+    default: throw UsageError("there is no 'rollout \(action)'; write start, set, status, promote or abort")
+    }
+    environment.show(result, arguments) { action == "promote" ? promoted($0) : text($0, environment.style) }
+    return .done
+  }
+
+  private static func form(of action: String) -> String {
+    spec.synopsis.first { $0.hasPrefix(action) } ?? spec.synopsis[0]
+  }
+
+  private static func start(
+    _ path: String, _ arguments: Arguments, _ environment: ToolEnvironment
+  ) throws -> JSONValue {
+    guard let percent = try arguments.number("percent", in: 0...100) else {
+      throw UsageError("say on how many subjects: --percent P")
+    }
+    return try environment.connect().call(
+      "rollout_start",
+      .members([
+        "rules": try SentRules.read(path), "percent": .number(percent),
+        "abort_on": arguments.value("abort-on").map(JSONValue.string),
+      ]))
+  }
+
+  private static func text(_ status: JSONValue, _ style: Style) -> String {
+    let state = status.member("state")?.brief.printable ?? "?"
+    let percent = status.member("percent")?.brief.printable ?? "?"
+    let failures = status.member("failures")
+    let events = Figures.count(status.count("events"), "event")
+    let subjects = Figures.count(status.count("subjects"), "subject")
+    var text = "revision \(style.bold(status.member("candidate")?.brief.printable ?? "?")): \(state) on \(percent) %\n"
+    if let reason = status.member("reason") { text += style.red(reason.brief.printable) + "\n" }
+    text += "decided \(events) of \(subjects), \(Figures.count(failures?.count("candidate") ?? 0)) with failures\n"
+    let live = Figures.count(status.count("live_events"), "event")
+    text += "the live rules: \(live), \(Figures.count(failures?.count("live") ?? 0)) with failures\n"
+    return text + RunTimesTable.text(status, style)
+  }
+
+  private static func promoted(_ result: JSONValue) -> String {
+    let revision = result.member("revision")?.brief.printable ?? "?"
+    let folder = result.member("folder")?.brief.printable ?? "?"
+    if result.member("in_folder")?.boolValue == true {
+      return "revision \(revision) serves all subjects, and \(folder) holds it\n"
+    }
+    return "revision \(revision) serves all subjects; bring \(folder) to it: copy the rules that were tried there\n"
+      + "it stays in force until that folder changes\n"
+  }
+}

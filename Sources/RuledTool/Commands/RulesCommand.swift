@@ -1,0 +1,118 @@
+internal import RuledCore
+internal import RuledReports
+
+/// `rulectl rules`: the loaded plugins and their figures.
+enum RulesCommand: Command {
+  static let spec = CommandSpec(
+    "rules", "Lists the loaded plugins, how often they ran and how fast.",
+    synopsis: ["[PLUGIN]", "--events [TYPE]"], optional: 1,
+    options: [OptionSpec("events", "Lists what the plugins describe of the data of events, or of one type."), .json],
+    details: "With PLUGIN, lists its rules and queries.",
+    examples: [
+      .init("rulectl rules", "all plugins"), .init("rulectl rules --events app.launched", "the data of an event"),
+      .init("rulectl rules attribution", "one plugin's rules and queries"),
+    ])
+
+  /// Asks for the plugins and prints them, or one of them.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let result = try environment.connect().call("rules", [:])
+    let plugins = result.elements("plugins")
+    if arguments.has("events") {
+      let text = try EventDescriptions(plugins, type: arguments.operand(0)).text(environment.style)
+      environment.show(result, arguments) { _ in text }
+      return .done
+    }
+    if let name = arguments.operand(0) {
+      guard let plugin = plugins.first(where: { $0.member("name")?.stringValue == name }) else {
+        let names = plugins.compactMap { $0.member("name")?.stringValue }
+        throw ToolError(
+          "no plugin '\(name)' is loaded" + NearestName.hint(name, in: names, otherwise: "'rulectl rules' lists them"),
+          exit: .no)
+      }
+      environment.show(plugin, arguments) { text(ofPlugin: $0, environment.style) }
+      return .done
+    }
+    environment.show(result, arguments) { text(of: $0, environment.style) }
+    return .done
+  }
+
+  private static func text(of result: JSONValue, _ style: Style) -> String {
+    let plugins = result.elements("plugins")
+    let revision = result.member("revision")?.brief.printable ?? "?"
+    let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
+    var text = "revision \(style.bold(revision))\(loaded)\n\n"
+    if plugins.isEmpty {
+      text += "no plugins are loaded\n"
+    } else {
+      var table = Table([
+        "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
+        "P50": .right, "P99": .right,
+      ])
+      for plugin in plugins {
+        table.add([
+          plugin.member("name")?.brief ?? "?", plugin.member("version")?.brief ?? "-",
+          "\(plugin.elements("rules").count)", "\(plugin.elements("queries").count)",
+          Figures.count(plugin.count("runs")),
+          Figures.count(plugin.count("failures")), micros(plugin, "p50_us"),
+          micros(plugin, "p99_us"),
+        ])
+      }
+      text += table.text(style)
+    }
+    let errors = result.elements("errors")
+    if !errors.isEmpty { text += "\n" + style.red("the rules on disk do not load") + "\n" }
+    for error in errors { text += "  \(error.locatedMessage.printable)\n" }
+    return text
+  }
+
+  private static func text(ofPlugin plugin: JSONValue, _ style: Style) -> String {
+    let name = plugin.member("name")?.brief.printable ?? "?"
+    let version = plugin.member("version").map { " \($0.brief.printable)" } ?? ""
+    let failures = Figures.count(plugin.count("failures"), "failure")
+    let runs = Figures.count(plugin.count("runs"), "run")
+    var text = "\(style.bold(name))\(version)  \(runs), \(failures), "
+    text += "p50 \(micros(plugin, "p50_us")), p99 \(micros(plugin, "p99_us"))\n"
+    for (heading, member) in [("rules", "rules"), ("queries", "queries")] {
+      text += "\n\(style.bold(heading))\n"
+      let items = plugin.elements(member)
+      if items.isEmpty { text += "  none\n" }
+      for item in items { text += "  \((item.member("name") ?? item).brief.printable)\n" }
+    }
+    return text
+  }
+
+  private static func micros(_ plugin: JSONValue, _ member: String) -> String {
+    TopSample.Entry.measured(plugin.member(member)).map(Figures.micros) ?? "-"
+  }
+}
+
+/// What plugins describe of the data of events.
+private struct EventDescriptions {
+  private let events: [(plugin: String, event: JSONValue)]
+
+  /// The descriptions of all types, or of one.
+  init(_ plugins: [JSONValue], type: String?) throws(ToolError) {
+    let all = plugins.flatMap { plugin in
+      plugin.elements("events").map { (plugin: plugin.member("name")?.brief ?? "?", event: $0) }
+    }
+    events = all.filter { type == nil || $0.event.member("type")?.stringValue == type }
+    guard let type, events.isEmpty else { return }
+    let types = all.compactMap { $0.event.member("type")?.stringValue }
+    throw ToolError(
+      "no plugin describes '\(type)'"
+        + NearestName.hint(type, in: types, otherwise: "'rulectl rules --events' lists the types"), exit: .no)
+  }
+
+  func text(_ style: Style) -> String {
+    guard !events.isEmpty else { return "no plugin describes events\n" }
+    return events.map { plugin, event in
+      let type = event.member("type")?.brief.printable ?? "?"
+      var lines =
+        "\(style.bold(type))  \(style.dim(plugin.printable))  \((event.member("about")?.brief ?? "").printable)\n"
+      for (name, value) in event.member("data")?.objectValue ?? [:] {
+        lines += "  \(name.printable)  \((value.stringValue ?? value.text).printable)\n"
+      }
+      return lines
+    }.joined()
+  }
+}

@@ -1,0 +1,21 @@
+package import RuledCore
+package import RuledReports
+
+/// Writes how long the plugins of live rules and of a candidate take for an event, side by side.
+package enum RunTimesTable {
+  /// The table of `run_times`, the member of a status; empty where nothing was measured.
+  package static func text(_ status: JSONValue, _ style: Style) -> String {
+    let plugins = status.elements("run_times")
+    guard !plugins.isEmpty else { return "" }
+    var table = Table([
+      "RUN TIME": .left, "LIVE P50": .right, "LIVE P99": .right, "CANDIDATE P50": .right, "CANDIDATE P99": .right,
+    ])
+    for plugin in plugins {
+      let times = ["live", "candidate"].flatMap { side in
+        ["p50_us", "p99_us"].map { plugin[side]?[$0]?.doubleValue.map(Figures.micros) ?? "-" }
+      }
+      table.add([(plugin["plugin"]?.brief ?? "?").printable] + times)
+    }
+    return "\n" + table.text(style)
+  }
+}

@@ -1,0 +1,133 @@
+internal import RuledCore
+internal import RuledLua
+
+/// The page on a plugin, in Markdown.
+struct PluginPage {
+  private let manifest: PluginManifest
+  private let examples: PluginExamples
+
+  /// The page on what a plugin declares, with what it did with examples.
+  init(_ manifest: PluginManifest, _ examples: PluginExamples) {
+    self.manifest = manifest
+    self.examples = examples
+  }
+
+  var text: String {
+    let head = "# \(manifest.name)\n\n\(manifest.about) Version \(manifest.version).\n\n"
+    let note = "This page is made by `rulectl docs` from what the plugin declares and from examples that were run.\n"
+    return head + note + events + decisions + effects + queries + sites + settings
+  }
+
+  // MARK: Events
+
+  private var events: String {
+    var types = manifest.events.map(\.type)
+    for pattern in manifest.rules.flatMap(\.on) where !types.contains(pattern.text) { types.append(pattern.text) }
+    guard !types.isEmpty else { return "" }
+    return "\n## Events\n" + types.map(event).joined()
+  }
+
+  private func event(_ type: String) -> String {
+    let declaration = manifest.events.first { $0.type == type }
+    var text = "\n### `\(type)`\n\n"
+    if let about = declaration?.about, !about.isEmpty { text += about + " " }
+    let rules = manifest.order.map { manifest.rules[$0] }.filter { rule in
+      rule.on.contains { $0.text == type || $0.matches(type) }
+    }
+    text += rules.isEmpty ? "No rule listens to it.\n" : "Rules: \(rules.map(\.name).joined(separator: ", ")).\n"
+    if let declaration, !declaration.data.members.isEmpty { text += "\n" + table(of: declaration.data) }
+    if declaration?.isChecked == true { text += "\nIts data is checked.\n" }
+    guard let example = examples.events[type] else { return text }
+    let data = example.event["data"].map { ", data `\(Self.brief($0))`" } ?? ""
+    text += "\nExample: subject `\(example.event["subject"]?.stringValue ?? "")`\(data)"
+    let isSilent = example.decisions.objectValue?.isEmpty ?? true
+    return text + (isSilent ? "; it decides nothing.\n" : "; it decides `\(Self.brief(example.decisions))`.\n")
+  }
+
+  private func table(of schema: DataSchema) -> String {
+    var text = "| member | type | |\n| --- | --- | --- |\n"
+    for (name, member) in Self.rows(schema, under: "") {
+      text += "| `\(name)` | \(member.typeText) | \(Self.cell(member.about)) |\n"
+    }
+    return text
+  }
+
+  /// The members and those within them, by their paths.
+  private static func rows(_ schema: DataSchema, under path: String) -> [(String, DataSchema.Member)] {
+    schema.members.flatMap { member -> [(String, DataSchema.Member)] in
+      guard case .members(let inner) = member.type else { return [(path + member.name, member)] }
+      return [(path + member.name, member)] + rows(inner, under: "\(path)\(member.name).")
+    }
+  }
+
+  // MARK: What it does
+
+  private var decisions: String {
+    guard !examples.decisions.isEmpty else { return "" }
+    let rows = examples.decisions.sorted { $0.key < $1.key }.map { key, value in
+      "| `\(key)` | `\(Self.cell(Self.brief(value)))` |\n"
+    }
+    return "\n## Decisions\n\n| key | example |\n| --- | --- |\n" + rows.joined()
+  }
+
+  private var effects: String {
+    guard !manifest.sinks.isEmpty else { return "" }
+    var text = "\n## Effects\n\nSinks: \(manifest.sinks.map { "`\($0)`" }.joined(separator: ", ")).\n"
+    guard !examples.effects.isEmpty else { return text }
+    text += "\n| sink | type | example |\n| --- | --- | --- |\n"
+    for effect in examples.effects {
+      text += "| `\(effect.sink)` | `\(effect.type)` | `\(Self.cell(Self.brief(effect.data)))` |\n"
+    }
+    return text
+  }
+
+  private var queries: String {
+    guard !manifest.queries.isEmpty else { return "" }
+    var text = "\n## Queries\n"
+    for query in manifest.queries {
+      text += "\n### `\(manifest.name).\(query.name)`\n"
+      if !query.about.isEmpty { text += "\n\(query.about)\n" }
+      if let arguments = query.arguments, !arguments.members.isEmpty { text += "\n" + table(of: arguments) }
+      if let answer = examples.answers[query.name] { text += "\nExample: `\(Self.brief(answer))`\n" }
+    }
+    return text
+  }
+
+  private var sites: String {
+    guard !manifest.hosts.isEmpty else { return "" }
+    return "\n## Sites\n\nIt answers for \(manifest.hosts.map { "`\($0.name)`" }.joined(separator: ", ")).\n"
+  }
+
+  private var settings: String {
+    guard !manifest.settings.isEmpty else { return "" }
+    var text = "\n## Settings\n\n| setting | default |\n| --- | --- |\n"
+    for (name, value) in manifest.settings.sorted(by: { $0.name < $1.name }) {
+      text += "| `\(name)` | `\(Self.cell(Self.brief(value)))` |\n"
+    }
+    return text
+  }
+
+  // MARK: Text
+
+  private static let listed = 3
+  private static let characters = 60
+
+  /// A value as JSON, with its lists and texts cut.
+  private static func brief(_ value: JSONValue) -> String { cut(value).text }
+
+  private static func cut(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text) where text.count > characters: return .string(text.prefix(characters) + "…")
+    case .array(let all): return .array(all.prefix(listed).map(cut) + (all.count > listed ? ["…"] : []))
+    case .object(let object):
+      let members = object.sorted { $0.name < $1.name }
+      return .object(JSONObject(members.map { ($0.name, cut($0.value)) }))
+    default: return value
+    }
+  }
+
+  /// Text for a cell of a table.
+  private static func cell(_ text: String) -> String {
+    text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+  }
+}

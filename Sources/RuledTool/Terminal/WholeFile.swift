@@ -1,0 +1,55 @@
+internal import Glibc
+
+/// Writes a text as a whole file; output that could not be written whole is an error.
+enum WholeFile {
+  /// Writes to `path`: a new file, in place of what a file has, or to what else is there, such as a pipe.
+  ///
+  /// With `forOwner`, nobody else may read the file.
+  static func write(_ text: [UInt8], to path: String, forOwner: Bool = false) throws(ToolError) {
+    try write(text, path, O_TRUNC, path, forOwner: forOwner)
+  }
+
+  /// Writes a new file; an error if there is one.
+  static func create(_ path: String, with text: [UInt8]) throws(ToolError) { try write(text, path, O_EXCL, path) }
+
+  /// Replaces a file in one step, so that nobody who reads it finds half of it, and a failure leaves it as it was.
+  ///
+  /// With `forOwner`, nobody else may read it.
+  static func replace(_ path: String, with text: [UInt8], forOwner: Bool = false) throws(ToolError) {
+    let new = "\(path).\(getpid()).tmp"
+    do throws(ToolError) {
+      try write(text, new, O_TRUNC, path, forOwner: forOwner)
+      guard rename(new, path) == 0 else { throw failed(path) }
+    } catch {
+      unlink(new)
+      throw error
+    }
+  }
+
+  private static func write(
+    _ text: [UInt8], _ file: String, _ flag: Int32, _ path: String, forOwner: Bool = false
+  ) throws(ToolError) {
+    let descriptor = open(file, O_WRONLY | O_CREAT | flag | O_CLOEXEC, forOwner ? 0o600 : 0o666)
+    guard descriptor >= 0 else { throw failed(path) }
+    var status = stat()
+    if forOwner, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
+    var written = 0
+    while written < text.count {
+      let count = text.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno != EINTR {
+        let error = failed(path)
+        close(descriptor)
+        throw error
+      }
+    }
+    guard close(descriptor) == 0 else { throw failed(path) }
+  }
+
+  private static func failed(_ path: String) -> ToolError {
+    ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,114 @@
+internal import RuledCore
+internal import RuledLua
+
+/// A file of the rules, and what tests ran of it.
+struct CoveredFile: Sendable {
+  enum Aspect { case lines, functions, branches }
+
+  /// The file, relative to the rules folder.
+  let path: String
+  /// The lines that hold code, in order.
+  let lines: [Int]
+  /// Those lines, and others, that ran.
+  private(set) var ranLines: Set<Int>
+  /// The functions and branches with the lines on which they begin.
+  private(set) var parts: [(kind: CoveredPart.Kind, line: Int)]
+  /// Whether each of them ran.
+  private(set) var ranParts: [Bool]
+
+  init(
+    path: String, lines: [Int], ranLines: Set<Int>, parts: [(kind: CoveredPart.Kind, line: Int)], ranParts: [Bool]
+  ) {
+    self.path = path
+    self.lines = lines
+    self.ranLines = ranLines
+    self.parts = parts
+    self.ranParts = ranParts
+  }
+
+  /// Adds what else ran of the same file.
+  mutating func merge(_ other: CoveredFile) {
+    ranLines.formUnion(other.ranLines)
+    guard !other.parts.isEmpty else { return }
+    guard !parts.isEmpty else {
+      parts = other.parts
+      return ranParts = other.ranParts
+    }
+    for index in ranParts.indices { ranParts[index] = ranParts[index] || other.ranParts[index] }
+  }
+
+  /// How many of what is counted there are, and how many ran.
+  func count(_ aspect: Aspect) -> (all: Int, ran: Int) {
+    switch aspect {
+    case .lines: return (lines.count, lines.count { ranLines.contains($0) })
+    case .functions, .branches:
+      let indices = parts.indices.filter { parts[$0].kind == (aspect == .functions ? .function : .branch) }
+      return (indices.count, indices.count { ranParts[$0] })
+    }
+  }
+
+  /// How many lines, functions and branches there are.
+  var all: Int { lines.count + parts.count }
+  /// How many of them ran.
+  var ran: Int { count(.lines).ran + ranParts.count { $0 } }
+  /// How much of the file ran, in per cent with one decimal.
+  var percent: Double { Self.percent(ran, of: all) }
+
+  /// `part` of `whole` in per cent with one decimal, rounded down; 100 when `whole` is 0.
+  static func percent(_ part: Int, of whole: Int) -> Double {
+    whole == 0 ? 100 : Double(part * 1000 / whole) / 10
+  }
+
+  /// How many ran of how many, as in `3/4`.
+  func share(_ aspect: Aspect) -> String {
+    let (all, ran) = count(aspect)
+    return "\(ran)/\(all)"
+  }
+
+  /// The lines of code that never ran.
+  var missedLines: [Int] { lines.filter { !ranLines.contains($0) } }
+
+  /// The lines of the functions or branches that never ran, each once.
+  func missed(_ kind: CoveredPart.Kind) -> [Int] {
+    Set(parts.indices.filter { !ranParts[$0] && parts[$0].kind == kind }.map { parts[$0].line }).sorted()
+  }
+
+  /// What never ran: `12-14, 20; functions 30; branches 7`, the parts of lines that never ran left out.
+  var missedText: String {
+    let missed = Set(missedLines)
+    var texts = [Self.ranges(missedLines)]
+    for (name, kind) in [("functions", CoveredPart.Kind.function), ("branches", .branch)] {
+      let lines = self.missed(kind).filter { !missed.contains($0) }
+      if !lines.isEmpty { texts.append("\(name) \(Self.ranges(lines))") }
+    }
+    return texts.filter { !$0.isEmpty }.joined(separator: "; ")
+  }
+
+  private static func ranges(_ lines: [Int]) -> String {
+    var ranges: [ClosedRange<Int>] = []
+    for line in lines {
+      if let last = ranges.last, last.upperBound + 1 == line {
+        ranges[ranges.count - 1] = last.lowerBound...line
+      } else {
+        ranges.append(line...line)
+      }
+    }
+    return ranges.map { $0.count == 1 ? "\($0.lowerBound)" : "\($0.lowerBound)-\($0.upperBound)" }.joined(
+      separator: ", ")
+  }
+
+  var json: JSONValue {
+    func numbers(_ lines: [Int]) -> JSONValue { .array(lines.map { .integer(Int64($0)) }) }
+    var object: JSONObject = [
+      "file": .string(path), "lines": .integer(Int64(lines.count)), "ran": .integer(Int64(count(.lines).ran)),
+      "percent": .number(percent), "missed": numbers(missedLines),
+    ]
+    for (name, aspect, kind) in [
+      ("functions", Aspect.functions, CoveredPart.Kind.function), ("branches", .branches, .branch),
+    ] {
+      let (all, ran) = count(aspect)
+      object[name] = ["all": .integer(Int64(all)), "ran": .integer(Int64(ran)), "missed": numbers(missed(kind))]
+    }
+    return .object(object)
+  }
+}

@@ -1,0 +1,23 @@
+internal import RuledCore
+internal import RuledLua
+
+struct TestOptions: Sendable {
+  var root: String
+  /// A pattern that the test's name, its plugin or its file has to contain; nil for all.
+  var filter: String?
+  /// Whether to measure what runs.
+  var measuresCoverage = false
+  /// Whether snapshots are written and not compared.
+  var updatesSnapshots = false
+  /// The seed of properties.
+  var seed: UInt32 = 1
+  /// How many tests run at a time.
+  var jobs = 1
+
+  /// Whether the filter names a test.
+  func selects(_ test: PluginManifest.Handler, of plugin: String) -> Bool {
+    guard let filter else { return true }
+    let pattern = GlobPattern("*\(filter.lowercased())*")
+    return [test.name, plugin, test.file].contains { pattern.matches($0.lowercased()) }
+  }
+}

@@ -1,0 +1,36 @@
+import RuledCore
+import RuledJSON
+
+/// The paths by which errors name the members of a request, like `params.data.items[3].x`.
+enum JSONPath {
+  private static let excerptBytes = 64
+
+  /// The path of the member `name` of the value at `parent`.
+  static func member(_ parent: String, _ name: ByteView) -> String {
+    let isPlain = !name.isEmpty && name.count <= excerptBytes && name.allSatisfy(isWord)
+    if isPlain { return "\(parent).\(String(decoding: name, as: UTF8.self))" }
+    let quoted = ByteBuffer()
+    quoted.append(jsonString: excerpt(name))
+    return "\(parent)[\(quoted.text)]"
+  }
+
+  /// The path of the member `name` of the value at `parent`.
+  static func member(_ parent: String, _ name: StaticString) -> String { "\(parent).\(name)" }
+
+  /// The text, or its first 64 bytes and an ellipsis.
+  static func excerpt(_ text: ByteView) -> String {
+    guard text.count > excerptBytes else { return String(decoding: text, as: UTF8.self) }
+    var end = excerptBytes
+    while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
+    return String(decoding: text.extracting(..<end), as: UTF8.self) + "…"
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+}

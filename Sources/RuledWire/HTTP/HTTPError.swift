@@ -1,0 +1,22 @@
+package import RuledCore
+
+/// A request that the server answers itself, with an error: the status, the error object and further header fields of the response.
+package struct HTTPError: Error, Sendable, Equatable {
+  package let status: Int
+  /// The error object of the body.
+  package let error: RequestError
+  /// Header fields beside those that each response has.
+  package let headers: [HTTPHeaders.Field]
+
+  /// An error with its status and a sentence.
+  package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
+    self.init(RequestError(code, message), status: status)
+  }
+
+  /// An error object, by default under the status of its code.
+  package init(_ error: RequestError, status: Int? = nil, headers: [HTTPHeaders.Field] = []) {
+    self.status = status ?? error.httpStatus
+    self.error = error
+    self.headers = headers
+  }
+}

@@ -1,0 +1,25 @@
+/// Hosts of `Host` headers and authorities.
+package enum HTTPHost {
+  /// The host in lower case, without its port and a trailing dot: the form in which hosts are compared.
+  package static func normalized(_ host: String) -> String {
+    var name = host.lowercased()[...]
+    let port = name.utf8.lastIndex(of: UInt8(ascii: ":"))
+    if let port, name[port...].dropFirst().utf8.allSatisfy(\.isDigit) { name = name[..<port] }
+    return String(name.hasSuffix(".") ? name.dropLast() : name)
+  }
+
+  /// Whether the text is a host with or without a port, or empty.
+  static func isValid(_ text: String) -> Bool {
+    var name = text.utf8[...]
+    if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy(\.isDigit) {
+      name = name[..<colon]
+    }
+    if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
+      return name.count > 2
+        && name.dropFirst().dropLast().allSatisfy {
+          $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+        }
+    }
+    return name.allSatisfy { $0.isHexDigit || $0.isLetter || "-._~%!$&'()*+;=".utf8.contains($0) }
+  }
+}

@@ -1,0 +1,51 @@
+package import RuledCore
+package import RuledJSON
+
+/// The JSON-RPC request that an HTTP request stands for.
+package enum JSONRPCRequest {
+  /// The text of a request for `method`; `writeParams` writes its params.
+  ///
+  /// `capacity` is the expected length of the params in bytes.
+  package static func text(
+    _ method: Method, capacity: Int = 256, _ writeParams: (inout JSONWriter) -> Void
+  ) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: capacity + 64)
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("id", 0)
+    writer.member("method", plain: method.name)
+    writer.member("params")
+    writeParams(&writer)
+    writer.endObject()
+    return Array(buffer.bytes)
+  }
+
+  /// The text of a request for `method` with these params.
+  package static func text(_ method: Method, _ params: JSONObject) -> [UInt8] {
+    text(method) { $0.value(.object(params)) }
+  }
+
+  /// The params that the query of a target stands for; empty parameters are left out.
+  ///
+  /// `limit`, `version` and the `after` of `watch` and `log` are numbers, `plugins` is a comma-separated list, `labels` is JSON. A value of another type
+  /// stays a string, which the method refuses.
+  package static func params(of target: HTTPTarget, for method: Method) -> JSONObject {
+    var params = JSONObject()
+    for (name, value) in target.formParameters where !value.isEmpty {
+      switch name {
+      case "limit", "version": params[name] = number(value)
+      case "after" where method == .watch || method == .log: params[name] = number(value)
+      case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
+      case "failures" where method == .log: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
+      case "data" where method == .effects: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
+      case "labels": params[name] = (try? JSONValue(parsing: value)) ?? .string(value)
+      default: params[name] = .string(value)
+      }
+    }
+    return params
+  }
+
+  /// `text` as an integer, or as a string if it is none.
+  package static func number(_ text: String) -> JSONValue { Int64(text).map { .integer($0) } ?? .string(text) }
+}

@@ -1,0 +1,56 @@
+package import RuledCore
+import RuledJSON
+
+package struct BacktestParams: Sendable {
+  /// The candidate's rules: `{library, plugins: [{name, modules, data}]}`.
+  package let rules: JSONValue
+  /// The plugins that are taken from these, or nil for all.
+  package let plugins: [String]?
+  /// When the range begins, or nil with the journal.
+  package let since: LogParams.Moment?
+  /// When it ends, or nil with the journal.
+  package let until: LogParams.Moment?
+  /// How the subjects begin.
+  package let subjects: String
+  /// The share of the subjects, as in `10%`.
+  package let sample: String
+  /// The conditions that fail it, as in `changed > 1%`.
+  package let failOn: [String]
+  /// Whether the report is wanted as a page, too.
+  package let html: Bool
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    guard let rules = reader.value("rules"), rules.isKind(.object) else {
+      throw reader.error("rules", "must be an object: {library, plugins: [{name, modules, data}]}")
+    }
+    self.rules = JSONValue(rules)
+    plugins = try Self.texts("plugins", reader)
+    since = try Self.moment("since", reader)
+    until = try Self.moment("until", reader)
+    subjects = try reader.string("subjects") ?? ""
+    sample = try reader.string("sample") ?? "100%"
+    failOn = try Self.texts("fail_on", reader) ?? []
+    html = try reader.boolean("html") ?? false
+  }
+
+  private static func moment(
+    _ name: StaticString, _ reader: ParamsReader
+  ) throws(RequestError) -> LogParams.Moment? {
+    guard let text = try reader.string(name) else { return nil }
+    guard let moment = LogParams.Moment(text) else {
+      throw reader.error(name, "must be a time in RFC 3339, or how long ago, such as \"7d\"")
+    }
+    return moment
+  }
+
+  private static func texts(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> [String]? {
+    guard let value = reader.value(name) else { return nil }
+    let texts = value.children.compactMap(\.text)
+    guard value.isKind(.array), texts.count == value.children.count else {
+      throw reader.error(name, "must be a list of strings")
+    }
+    return texts
+  }
+}

@@ -1,0 +1,73 @@
+package import RuledCore
+
+/// What `confirm` takes: what came of leased effects.
+package struct ConfirmParams: Sendable, Equatable {
+  /// What came of one lease.
+  package struct Result: Sendable, Equatable {
+    package let lease: String
+    package let outcome: Outcome
+  }
+
+  /// What came of a lease.
+  package enum Outcome: Sendable, Equatable {
+    /// The receiver has the effect.
+    case delivered
+    /// The effect is to be tried again, after so many seconds at least; `holds` if the sink's other effects are to wait as well.
+    case failed(Detail, retryAfter: Int, holds: Bool)
+    /// The receiver will never take the effect.
+    case givenUp(Detail)
+  }
+
+  /// Why an effect was not delivered.
+  package struct Detail: Sendable, Equatable {
+    /// One sentence.
+    package let error: String
+    /// The status that the receiver answered, if it did.
+    package let status: Int?
+    /// The beginning of what the receiver answered, if it did.
+    package let body: String?
+  }
+
+  /// What came of each lease.
+  package let results: [Result]
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    guard let list = reader.value("leases"), list.kind == .array else {
+      throw reader.error("leases", "must be an array of {lease, result}")
+    }
+    var results: [Result] = []
+    for element in list.children {
+      let path = "params.leases[\(results.count)]"
+      guard results.count < Limits.listMaximum else {
+        throw reader.error("leases", "must have \(Limits.listMaximum) elements at most")
+      }
+      results.append(try Self.read(ParamsReader(element, at: path, known: Self.members)))
+    }
+    self.results = results
+  }
+
+  private static let members: [StaticString] = [
+    "lease", "result", "error", "status", "body", "retry_after_s", "hold",
+  ]
+
+  private static func read(_ reader: ParamsReader) throws(RequestError) -> Result {
+    let lease = try reader.required("lease")
+    let name = try reader.required("result")
+    if name == "delivered" { return Result(lease: lease, outcome: .delivered) }
+    let status = try reader.integer("status", in: 100...999)
+    let detail = Detail(
+      error: try reader.string("error") ?? "the client gave no reason", status: status.map { Int($0) },
+      body: try reader.string("body"))
+    switch name {
+    case "retry":
+      let seconds = try reader.integer("retry_after_s", in: 0...86_400) ?? 0
+      return Result(
+        lease: lease,
+        outcome: .failed(detail, retryAfter: Int(seconds), holds: try reader.boolean("hold") ?? false))
+    case "give_up": return Result(lease: lease, outcome: .givenUp(detail))
+    default: throw reader.error("result", "must be \"delivered\", \"retry\" or \"give_up\"")
+    }
+  }
+}

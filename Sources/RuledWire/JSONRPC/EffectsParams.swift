@@ -1,0 +1,51 @@
+package import RuledCore
+
+// What the methods about undelivered effects take.
+
+/// Whether an effect is going to be tried.
+package enum EffectStatus: String, Sendable {
+  /// It waits for its next try, or for its turn.
+  case waiting
+  /// It was given up, and is tried again when somebody asks for it, or at the next start or reload.
+  case failed
+}
+
+/// What `effects` takes: which undelivered effects are wanted.
+package struct EffectsParams: Sendable, Equatable {
+  /// The sink, or nil for all.
+  package var sink: String?
+  /// The plugin, or nil for all.
+  package var plugin: String?
+  /// The subject, or nil for all.
+  package var subject: String?
+  /// The effects' type, or nil for all.
+  package var type: String?
+  /// Only those that wait, or only those that were given up; nil for both.
+  package var status: EffectStatus?
+  /// Whether the data is wanted too.
+  package var withData = false
+  /// The key of the effect after which the list begins, or nil for the first.
+  package var after: String?
+  /// The longest list wanted.
+  package var limit = Limits.listDefault
+
+  package init() {}
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    sink = try reader.string("sink")
+    plugin = try reader.string("plugin")
+    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    type = try reader.string("type")
+    if let name = try reader.string("status") {
+      guard let status = EffectStatus(rawValue: name) else {
+        throw reader.error("status", "must be \"waiting\" or \"failed\"")
+      }
+      self.status = status
+    }
+    withData = try reader.boolean("data") ?? false
+    after = try reader.string("after")
+    limit = try reader.limit()
+  }
+}

@@ -1,0 +1,96 @@
+package import RuledCore
+
+/// What `log` takes: which entries of the journal are wanted.
+package struct LogParams: Sendable, Equatable {
+  /// The subject, or nil for all.
+  package let subject: String?
+  /// The types of events, or nil for all.
+  package let type: EventPattern?
+  /// The plugin that decided, failed, or had an effect, or nil for all.
+  package let plugin: String?
+  /// What was decided, or nil for anything.
+  package let decision: Decision?
+  /// Whether only entries with failures are wanted.
+  package let failures: Bool
+  /// When the entries begin, or nil for the first.
+  package let since: Moment?
+  /// When they end, or nil for the last.
+  package let until: Moment?
+  /// The sequence after which they begin.
+  package let after: Int64
+  /// The longest list wanted.
+  package let limit: Int
+
+  /// The longest list that one request gets.
+  package static let mostEntries = 10_000
+
+  /// A time as a client states it.
+  package enum Moment: Sendable, Equatable {
+    case at(Timestamp)
+    /// So many microseconds ago, by the daemon's clock.
+    case ago(Int64)
+
+    /// The moment that `text` states: a duration or a time in RFC 3339; nil if it is neither.
+    package init?(_ text: String) {
+      if let time = Timestamp(rfc3339: text) {
+        self = .at(time)
+      } else if let duration = DurationText.parse(text, allowsZero: true) {
+        self = .ago(duration)
+      } else {
+        return nil
+      }
+    }
+
+    /// The moment, where it is `now`.
+    package func timestamp(now: Timestamp) -> Timestamp {
+      switch self {
+      case .at(let time): time
+      case .ago(let duration): Timestamp(microseconds: now.microseconds &- duration)
+      }
+    }
+  }
+
+  package struct Decision: Sendable, Equatable {
+    package let key: String
+    /// Its value: a string's text, or JSON; nil for any.
+    package let value: String?
+
+    /// The decision that `KEY` or `KEY=VALUE` states.
+    package init(_ text: String) {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      key = String(parts[0])
+      value = parts.count == 2 ? String(parts[1]) : nil
+    }
+  }
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    type = try Self.pattern(reader)
+    plugin = try reader.string("plugin")
+    decision = try reader.string("decision").map { Decision($0) }
+    if decision?.key.isEmpty == true { throw reader.error("decision", "must be KEY or KEY=VALUE") }
+    failures = try reader.boolean("failures") ?? false
+    since = try Self.moment("since", reader)
+    until = try Self.moment("until", reader)
+    after = try reader.integer("after", in: 0...Int64.max) ?? 0
+    limit = Int(try reader.integer("limit", in: 1...Int64(Self.mostEntries)) ?? 1_000)
+  }
+
+  private static func pattern(_ reader: ParamsReader) throws(RequestError) -> EventPattern? {
+    guard let text = try reader.string("type") else { return nil }
+    guard let pattern = EventPattern(text) else {
+      throw reader.error("type", "must be a type of events, or one that ends in .*")
+    }
+    return pattern
+  }
+
+  private static func moment(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> Moment? {
+    guard let text = try reader.string(name) else { return nil }
+    guard let moment = Moment(text) else {
+      throw reader.error(name, "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
+    }
+    return moment
+  }
+}

@@ -1,0 +1,53 @@
+package import RuledCore
+
+/// What `explain_past` takes, and `state` with `at` or `version`: a subject and a moment of its past.
+package struct PastParams: Sendable, Equatable {
+  package let subject: String
+  package let wanted: Wanted
+
+  /// What is wanted of a subject's past.
+  package enum Wanted: Sendable, Equatable {
+    /// The state of one plugin or of all at a time.
+    case stateAt(LogParams.Moment, plugin: String?)
+    /// The state of one plugin or of all after the event that made this version.
+    case stateOf(version: UInt64, plugin: String?)
+    /// An event by its id, and beside it what other rules would have said, as `RulesSource.encoded` has them; with states and the values that rules read
+    /// unless it `omitsValues`.
+    case event(id: String, rules: JSONValue?, omitsValues: Bool)
+  }
+
+  /// Whether a request asks for a state of the past.
+  package static func concerns(_ request: RequestView) -> Bool {
+    request.method == .state && (request.params?.member("at") ?? request.params?.member("version")) != nil
+  }
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
+    guard request.method == .state else {
+      wanted = .event(
+        id: try reader.required("id"), rules: try Self.rules(reader),
+        omitsValues: try reader.boolean("no_values") ?? false)
+      return
+    }
+    let plugin = try reader.string("plugin")
+    guard let text = try reader.string("at") else {
+      let version = try reader.integer("version", in: 1...Int64.max)
+      guard let version else { throw reader.error("version", "is required where there is no 'at'") }
+      wanted = .stateOf(version: UInt64(version), plugin: plugin)
+      return
+    }
+    guard !reader.has("version") else { throw reader.error("version", "goes without 'at'") }
+    guard let moment = LogParams.Moment(text) else {
+      throw reader.error("at", "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
+    }
+    wanted = .stateAt(moment, plugin: plugin)
+  }
+
+  private static func rules(_ reader: ParamsReader) throws(RequestError) -> JSONValue? {
+    guard let value = reader.value("rules") else { return nil }
+    guard value.isKind(.object) else { throw reader.error("rules", "must be the content of a rules folder") }
+    return JSONValue(value)
+  }
+}
