@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: 0..<2) func `the report is the same for any number of threads`(seed: UInt64) throws {
-    let entries = try Self.record(seed: seed, steps: 240, families: 3)
+    let entries = try Self.record(seed: seed, steps: 400, families: 3)
     for origin in JournalEntry.Origin.allCases { #expect(entries.contains { $0.origin == origin }) }
     let since = entries[entries.count / 4].at
     for start in [nil, since] {
