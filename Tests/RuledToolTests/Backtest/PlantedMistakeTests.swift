@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `a wrong comparison changes the multiplier on the day on which it should begin`() throws {
-    try plant("gamification/streak.lua", ["days >= step.streak": "days > step.streak"])
+    try plant("gamification/streak.lua", ["days >= steps[i].streak": "days > steps[i].streak"])
     let report = report("gamification")
     #expect(report["outcomes"]?["changed"] != 0)
     let multiplier = decision(report, "points")?["numbers"]?.arrayValue?.first { $0["path"] == "multiplier" }
