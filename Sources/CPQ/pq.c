@@ -87,9 +87,16 @@ const char *pq_load(void) {
   return load_error[0] ? load_error : NULL;
 }
 
+/* A finding or a line of the log is one line, so white space within the text becomes one space. */
 static void set_message(pq_connection *c, const char *text) {
-  snprintf(c->message, sizeof c->message, "%s", text ? text : "");
-  for (size_t length = strlen(c->message); length > 0 && c->message[length - 1] == '\n';) c->message[--length] = 0;
+  size_t length = 0;
+  for (; text && *text && length + 1 < sizeof c->message; text++) {
+    const bool is_space = *text == '\n' || *text == '\t' || *text == ' ';
+    if (!is_space) c->message[length++] = *text;
+    else if (length > 0 && c->message[length - 1] != ' ') c->message[length++] = ' ';
+  }
+  if (length > 0 && c->message[length - 1] == ' ') length--;
+  c->message[length] = 0;
 }
 
 static void take_notice(void *context, const PGresult *result) {
