@@ -200,7 +200,7 @@ package struct Configuration: Sendable, Equatable {
 package enum Durability: String, Sendable, CaseIterable {
   /// After the commit is on disk; with a store in PostgreSQL also on the disks of the standbys that it waits for.
   case commit
-  /// After the commit is on the disk of the primary, which whoever runs the database replicates; with a store in PostgreSQL alone.
+  /// After the commit is on the disk of the primary, whose storage the operator promises to replicate; with a store in PostgreSQL alone.
   case provider
   /// After the commit is on the disk of the primary; with a store in PostgreSQL alone.
   case primary
