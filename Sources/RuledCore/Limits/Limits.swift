@@ -34,8 +34,7 @@ package enum Limits {
   package static let timerStep = second
   /// How many timers of one plugin may be pending for one subject.
   package static let timers = 1_000
-  /// From so many pending timers of a plugin and subject on, an event of one of them takes a step more for each further so many before the
-  /// timers that it sets.
+  /// For each so many pending timers of a plugin and subject, a timer that an event of one of them sets is due a step later.
   package static let crowdedTimers = 100
   /// The cache of hot subjects, in MiB, by default.
   package static let cacheMiB = 256
