@@ -37,7 +37,7 @@ extension Control {
 
   /// Delivers the effects that were held back; true if they were.
   private func releaseEffects() throws(StoreError) -> Bool {
-    guard services.effectsAreHeld.load(ordering: .acquiring) else { return false }
+    guard services.areEffectsHeld else { return false }
     try EffectsHold.release(in: services.context.store)
     services.effectsAreHeld.store(false, ordering: .releasing)
     services.outbox.scanStore()

@@ -75,7 +75,7 @@ struct HealthReport {
     for (plugin, count) in awayTimers {
       found.note(["the plugin \(plugin) is not loaded; due timers that wait for it: \(count.text)"])
     }
-    if services.effectsAreHeld.load(ordering: .relaxed) {
+    if services.areEffectsHeld {
       found.note(["effects are held back since a backup was restored: 'rulectl effects release' has them delivered"])
     }
     found.degrade(services.journal?.problems ?? [])
@@ -94,7 +94,7 @@ struct HealthReport {
     let found = findings(messages.problems)
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let putOff = plugins.flatMap { Self.putOff($0, namesSubjects: namesSubjects) }
-    let effectsAreHeld = services.effectsAreHeld.load(ordering: .relaxed)
+    let effectsAreHeld = services.areEffectsHeld
     let clock = services.context.clock.now
     let sinks: [(String, JSONValue)] = services.outbox.figures.map {
       ($0.sink, $0.figures.json(clock: clock, now: monotonic))

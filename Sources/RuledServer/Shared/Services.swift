@@ -55,7 +55,7 @@ package final class Services: Sendable {
   /// The memory of incomplete long lines of all workers.
   let lineMemory: LineMemory
   /// How many requests may be in flight that are neither an administrator's nor a probe's.
-  let sharedInFlight: Int
+  let unreservedInFlight: Int
   /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
   /// may not open as many files.
   let places: ConnectionPlaces
@@ -77,7 +77,7 @@ package final class Services: Sendable {
     self.agreement = agreement
     let limits = context.configuration.limits
     let connections = connectionLimit ?? limits.connections
-    sharedInFlight = limits.unreserved(of: limits.inFlight)
+    unreservedInFlight = limits.unreserved(of: limits.inFlight)
     places = ConnectionPlaces(connections, shared: limits.unreserved(of: connections), limits)
     sitePlaces = ConnectionPlaces(connections, shared: connections, limits)
     self.context = context
@@ -157,7 +157,7 @@ package final class Services: Sendable {
   /// are reserved.
   func overload(isReserved: Bool) -> RequestError? {
     let limit = context.configuration.limits.inFlight
-    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : sharedInFlight) else { return nil }
+    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }
     refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
     return RequestError(
       .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])

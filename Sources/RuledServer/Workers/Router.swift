@@ -156,7 +156,7 @@ final class Router: ConnectionHandler {
 
   /// Whether `count` more requests exceed what everybody may have in flight.
   private func isOverloaded(adding count: Int) -> Bool {
-    services.inFlight.load(ordering: .relaxed) + count > services.sharedInFlight
+    services.inFlight.load(ordering: .relaxed) + count > services.unreservedInFlight
   }
 
   // MARK: Bundles
