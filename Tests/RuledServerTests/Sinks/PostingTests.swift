@@ -240,7 +240,8 @@ import Testing
     let real = try RocksStore(path: folder("store"))
     let faulty = FaultyStore(real)
     try DeliveryRig.put(EffectKey(subject: Array("s".utf8), sequence: 1), "e", into: faulty)
-    faulty.failCommit(1)
+    // The store stays failed, or a slow host would remove the effect before the stop.
+    faulty.failCommit(1, thenReopens: .max)
     let first = try DeliveryRig(store: faulty, sinks: ["out": .posting(receiver.url())])
     #expect(eventually { first.figures().delivered == 1 })
     first.stop(within: 50)
