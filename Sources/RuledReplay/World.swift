@@ -26,7 +26,7 @@ package final class World {
   /// suspended, or put off for the subject.
   ///
   /// True for all plugins by default; set it to false for plugins whose rules differ from the recorded ones.
-  package var isImposed: (_ plugin: String) -> Bool = { _ in true }
+  var isImposed: (_ plugin: String) -> Bool = { _ in true }
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
@@ -84,7 +84,7 @@ package final class World {
     } catch { throw error.requestError }
   }
 
-  package var rules: Catalog { evaluator.catalog }
+  var rules: Catalog { evaluator.catalog }
 
   /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
   package func adopt(_ rules: Catalog) {

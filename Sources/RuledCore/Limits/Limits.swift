@@ -15,15 +15,15 @@ package enum Limits {
   /// The longest outcome as JSON.
   package static let outcomeBytes = 1 << 20
   /// Open connections, by default.
-  package static let connections = 1024
+  static let connections = 1024
   /// Requests in flight in the whole daemon, by default.
-  package static let inFlight = 65_536
+  static let inFlight = 65_536
   /// How many of the connections, and of the requests in flight, are for administrators and probes alone, by default.
-  package static let reserved = 16
+  static let reserved = 16
   /// How many HTTP connections beyond `connections` may ask for health, as probes do.
   package static let probeConnections = 16
   /// After how many seconds without a request a connection may be closed for another one, by default.
-  package static let idleSeconds = 300
+  static let idleSeconds = 300
   /// The same before the first byte, over TCP.
   package static let silentSeconds = 10
   /// One plugin's encoded state for one subject, in KiB, by default.
@@ -31,17 +31,17 @@ package enum Limits {
   /// One plugin's series of counters, by default: names with their labels.
   package static let counters = 100_000
   /// How many counters of rules the metrics show, by default.
-  package static let metricSeries = 1_000
+  static let metricSeries = 1_000
   /// How long after a timer one is due at the earliest that its event sets, by default.
-  package static let timerStep = second
+  static let timerStep = second
   /// How many timers of one plugin may be pending for one subject.
   package static let timers = 1_000
   /// For each so many pending timers of a plugin and subject, a timer that an event of one of them sets is due a step later.
   package static let crowdedTimers = 100
   /// The cache of hot subjects, in MiB, by default.
-  package static let cacheMiB = 256
+  static let cacheMiB = 256
   /// A shadow that is so many seconds behind skips subjects, by default.
-  package static let shadowSeconds = 30
+  static let shadowSeconds = 30
   /// How many subjects a shadow skips before it ends.
   package static let skippedSubjects = 1_000_000
   /// How long an outcome is remembered, by default.

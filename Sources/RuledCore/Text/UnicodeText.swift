@@ -18,7 +18,7 @@ package enum UnicodeText {
   }
 
   /// The part of `bytes` that is left without the characters of the property White_Space at its ends.
-  package static func trim(_ bytes: ByteView) -> ByteView {
+  static func trim(_ bytes: ByteView) -> ByteView {
     var start = 0
     var end = bytes.count
     while let length = (1...3).first(where: { isWhiteSpace(bytes, start, min(start + $0, end), $0) }) {

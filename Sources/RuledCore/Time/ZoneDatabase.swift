@@ -11,7 +11,7 @@ package final class ZoneDatabase {  // confined: each worker has its own
   /// The zone of that name.
   ///
   /// - Throws: A sentence when the name is no IANA zone that this host knows.
-  package func zone(_ name: String) throws(CalendarError) -> TimeZoneTable {
+  func zone(_ name: String) throws(CalendarError) -> TimeZoneTable {
     if let known = zones[name] { return known }
     guard Self.isValid(name) else { throw Self.unknown(name) }
     guard let bytes = load(name), let zone = TimeZoneTable(tzif: bytes) else {
@@ -33,7 +33,7 @@ package final class ZoneDatabase {  // confined: each worker has its own
   ///
   /// Every zone begins with a capital, which keeps out the host's own `localtime` and the variants in `right` and
   /// `posix`.
-  package static func isValid(_ name: String) -> Bool {
+  static func isValid(_ name: String) -> Bool {
     guard let first = name.utf8.first, first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z"), name.utf8.count <= 64
     else { return false }
     return name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { part in

@@ -193,7 +193,7 @@ package final class SubjectAdministration {
   }
 
   /// A parked part as `parked` lists it.
-  package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+  static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
     let key = entry.key.withView { key -> ParkedKey? in
       guard case .parked(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
       return ParkedKey(subject: Array(subject), sequence: sequence)

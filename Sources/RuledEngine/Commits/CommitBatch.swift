@@ -26,7 +26,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   }
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
-  package private(set) var number: UInt64
+  private(set) var number: UInt64
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterDelta] = []
@@ -50,13 +50,13 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package private(set) var parked: [(plugin: String, change: Int)] = []
   package private(set) var changes: ChangeLog
 
-  package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
+  init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes
   }
 
   /// Notes that a plugin has one more parked event, or one fewer.
-  package func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
+  func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
@@ -85,7 +85,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   }
 
   /// Removes all that was added since `mark`.
-  package func rollBack(to mark: Mark) {
+  func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
     for message in messages[mark.messages...] { message.cascade?.leave() }

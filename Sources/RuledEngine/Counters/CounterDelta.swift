@@ -7,10 +7,10 @@ package struct CounterDelta: Sendable {
   /// How many amounts that is, for each of which room is reserved.
   private(set) var amounts = 1
   /// Whether the series is new.
-  package var isFirst = false
+  var isFirst = false
 
   /// What an operation adds.
-  package init(_ key: CounterKey, _ amount: CounterValue) {
+  init(_ key: CounterKey, _ amount: CounterValue) {
     self.key = key
     self.amount = amount
   }

@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledLua
 
 /// A counter's name and its labels, JSON text with the members in order.
@@ -12,7 +12,7 @@ package final class CounterKey: Hashable, Sendable {
   private let hash: UInt64
 
   /// A counter, by the bytes of both parts.
-  package init(name: ByteView, labels: ByteView) {
+  init(name: ByteView, labels: ByteView) {
     var name = String(decoding: name, as: UTF8.self)
     var labels = String(decoding: labels, as: UTF8.self)
     hash = Self.hash(of: &name) &* 31 &+ Self.hash(of: &labels)

@@ -73,7 +73,7 @@ package final class CounterTable: Sendable {
 
   private let contents = Mutex(Contents())
 
-  package init() {}
+  init() {}
 
   /// Begins with the counters of the store.
   func begin(with values: [CounterKey: CounterValue], owner: (CounterKey) -> String) {

@@ -165,7 +165,7 @@ extension StoreError {
   }
 
   /// The answer to a request that needs a value of some kind that can't be read.
-  package func requestError(reading kind: StoreKey.Kind) -> RequestError {
+  func requestError(reading kind: StoreKey.Kind) -> RequestError {
     guard isDamage else { return requestError }
     return RequestError(
       .unavailable,

@@ -25,7 +25,7 @@ package final class EngineContext: Sendable {
   /// The log of rules and engine.
   package let log: any EventLog
   /// Whether effects are kept until they are delivered; nothing delivers those of a replay.
-  package let keepsEffects: Bool
+  let keepsEffects: Bool
   /// What can't be read in the store.
   package let damage = DamageReport()
   /// Whether commits have records for the journal; set before anything is evaluated.
@@ -65,10 +65,10 @@ package final class EngineContext: Sendable {
   }
 
   /// How long an outcome is remembered, in microseconds.
-  package var dedupWindow: Int64 { window.load(ordering: .relaxed) }
+  var dedupWindow: Int64 { window.load(ordering: .relaxed) }
 
   /// How many bytes one plugin's encoded state for one subject may have.
-  package var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
+  var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
 
   /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }

@@ -100,7 +100,7 @@ package final class LocalEngine {
   // MARK: Events
 
   /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
-  package func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
+  func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
     guard let object = try? document.parse(copyOf: params) else {
       throw RequestError(.parseError, "the event is not JSON")
     }

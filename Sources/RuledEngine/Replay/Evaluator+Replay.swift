@@ -142,7 +142,7 @@ extension Evaluator {
   }
 
   /// Gives a subject a version and the plugins' states by name in the place of its own; it remembers no events then.
-  package func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
+  func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
     SubjectRecord.writeHeader(version: version, until: RememberedUntil(), recent: [], into: record)

@@ -133,12 +133,12 @@ package final class Catalog: Sendable {
   }
 
   /// What the plugins declare about the data of an event type; nil when nothing is to be checked.
-  package func schemas(of type: String) -> EventSchemas? {
+  func schemas(of type: String) -> EventSchemas? {
     checksEvents ? EventSchemas(of: type, in: plugins.map(\.manifest)) : nil
   }
 
   /// The plugins that listen to an event type, each with its rules in the order in which they run.
-  package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
+  func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
     plugins.indices.compactMap { index in
       let rules = plugins[index].order.filter { rule in
         plugins[index].manifest.rules[rule].on.contains { $0.matches(type) }

@@ -23,9 +23,9 @@ package final class Connection {
   /// The client if another node has carried its connection here, so that the process at the other end is not the client.
   package private(set) var carried: CarriedClient?
   /// The number of requests whose replies are still to come.
-  package private(set) var requestsInFlight = 0
+  private(set) var requestsInFlight = 0
   /// How many bytes of replies wait for others of their request batches; the connection is read from as if they were unsent.
-  package private(set) var waitingBytes = 0
+  private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
   /// Its place among all connections; nil if nobody counts them.
@@ -148,7 +148,7 @@ package final class Connection {
   }
 
   /// Reads what the client has sent so far, answers it, then closes; for the daemon's shutdown.
-  package func drain() {
+  func drain() {
     guard isOpen, drainAllowance == nil else { return }
     drainAllowance = table.limits.lineBytes
     if phase == .detecting { detectProtocol() }

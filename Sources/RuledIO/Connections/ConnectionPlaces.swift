@@ -32,7 +32,7 @@ package final class ConnectionPlaces: Sendable {
 
   package let total: Int
   /// How many of them are for everybody.
-  package let shared: Int
+  let shared: Int
   /// How long a connection may be idle, and how long over TCP before its first byte, in milliseconds.
   private let idle: UInt64
   private let silent: UInt64
@@ -122,7 +122,7 @@ package final class ConnectionPlaces: Sendable {
 
 /// The place of one connection, until it is released.
 package final class ConnectionPlace: Sendable {
-  package let owner: ConnectionPlaces.Owner
+  let owner: ConnectionPlaces.Owner
   private let places: ConnectionPlaces
   /// Since when the connection has been idle, in milliseconds of the loops' clock; the largest number while it is not.
   private let since: Atomic<UInt64>

@@ -70,7 +70,7 @@ internal import RuledCore
 
   /// Traps in debug builds when the caller is not on the loop's thread.
   @inline(__always)
-  package func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
+  func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
 
   /// The time in nanoseconds from an arbitrary start; it advances within a tick.
   package static var nanoseconds: UInt64 { uv_hrtime() }

@@ -85,7 +85,7 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package let errors: [LoadError]
 
   /// The errors of a file.
-  package init(_ errors: [LoadError]) { self.errors = errors }
+  init(_ errors: [LoadError]) { self.errors = errors }
 
   /// The errors, one a line.
   package var description: String { errors.map(\.description).joined(separator: "\n") }

@@ -13,7 +13,7 @@ package enum RuleLibrary {
   ]
 
   /// The functions that declare something while a file loads.
-  package static let declarations = ["plugin", "event", "rule", "query", "web", "sink", "test", "require"]
+  static let declarations = ["plugin", "event", "rule", "query", "web", "sink", "test", "require"]
 
   /// The functions of one table, such as `calendar`.
   package static func members(of table: String) -> [String] {

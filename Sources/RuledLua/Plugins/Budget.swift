@@ -8,7 +8,7 @@ package struct Budget: Sendable, Equatable {
   /// How many bytes beyond those that the plugin uses when the event begins.
   package var memoryBytes: Int
   /// How many microseconds of processor time.
-  package var processorTime: Int64
+  var processorTime: Int64
 
   package init(
     instructions: Int = Limits.instructions, memoryBytes: Int = Limits.memoryBytes,
@@ -20,7 +20,7 @@ package struct Budget: Sendable, Equatable {
   }
 
   /// What loading a plugin may cost.
-  package static let loading = Budget(
+  static let loading = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
 
   /// What one test may cost.

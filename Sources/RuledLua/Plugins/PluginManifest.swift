@@ -9,7 +9,7 @@ package struct PluginManifest: Sendable {
     /// The event types that it listens to.
     package let on: [EventPattern]
     /// Rules with a higher priority run first.
-    package let priority: Int
+    let priority: Int
     /// The file that declares it.
     package let file: String
     /// The line at which it is declared.
@@ -37,9 +37,9 @@ package struct PluginManifest: Sendable {
   /// Its settings, overridden by the configuration's.
   package internal(set) var settings = JSONObject()
   /// Settings of the configuration that the plugin does not declare.
-  package internal(set) var unknownSettings: [String] = []
+  var unknownSettings: [String] = []
   /// Settings of the configuration that are of another kind than the plugin's own, and that kind.
-  package internal(set) var settingsOfOtherKind: [(name: String, kind: String)] = []
+  var settingsOfOtherKind: [(name: String, kind: String)] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.

@@ -25,7 +25,7 @@ package struct PluginSource: Sendable, Equatable {
   package var entry: SourceFile? { modules.first { $0.name == "plugin.lua" } }
 
   /// The module that `require` finds under that name: one beside the entry, or else one of the library.
-  package func module(_ name: String) -> SourceFile? {
+  func module(_ name: String) -> SourceFile? {
     let file = name + ".lua"
     return modules.first { $0.name == file } ?? library.first { $0.name == file }
   }

@@ -18,7 +18,7 @@ package struct SourceFile: Sendable, Equatable {
   package static func == (left: Self, right: Self) -> Bool { left.path == right.path && left.text == right.text }
 
   /// Refuses a Lua text that is nested too deep, with the line.
-  package func checkLevels() throws(LoadError) {
+  func checkLevels() throws(LoadError) {
     guard case .failure(let error) = functions.read(text), error.isTooDeep else { return }
     throw LoadError(file: path, line: error.line, error.message)
   }

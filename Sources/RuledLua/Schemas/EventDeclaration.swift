@@ -10,7 +10,7 @@ package struct EventDeclaration: Sendable {
   /// Whether members that no plugin declares are refused.
   package let isClosed: Bool
   /// The file that declares it.
-  package let file: String
+  let file: String
   /// The line at which it is declared.
-  package let line: Int
+  let line: Int
 }

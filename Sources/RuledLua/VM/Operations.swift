@@ -74,7 +74,7 @@ public struct Operations: RandomAccessCollection {
 
   @inlinable
   @inline(__always)
-  package func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
+  func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
     guard length > 0, let bytes else { return Operation.Bytes(start: nil, count: 0) }
     return Operation.Bytes(start: bytes + Int(offset), count: Int(length))
   }

@@ -86,7 +86,7 @@ package final class PluginVM {
   package var spentMilliseconds: Int { Int(rb_vm_spent(handle)) }
 
   /// How many bytes the plugin uses.
-  package var memory: Int { rb_vm_memory(handle) }
+  var memory: Int { rb_vm_memory(handle) }
 
   /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
   package func detach() {

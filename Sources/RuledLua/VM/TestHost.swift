@@ -8,7 +8,7 @@ package protocol TestHost: AnyObject {
 
 /// Why a test's call was refused.
 package struct TestFailure: Error, Sendable {
-  package var message: String
+  var message: String
 
   /// A refusal with its reason.
   package init(_ message: String) { self.message = message }

@@ -31,7 +31,7 @@ package final class Replay {
     }
   }
 
-  package enum Ending {
+  enum Ending {
     /// All entries were played, and this was found.
     case compared(Comparison)
     /// A subject's message went to a subject of another thread: the entries must be played in order on one thread.

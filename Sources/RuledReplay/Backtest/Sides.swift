@@ -13,7 +13,7 @@ package final class Sides {
     /// The rules of the one side.
     package var baseline: Catalog
     /// The baseline's rules once more, for the other side until the range begins; nil if nothing is played before.
-    package var warmUp: Catalog?
+    var warmUp: Catalog?
     /// The rules of the other side.
     package var candidate: Catalog
 

@@ -28,7 +28,7 @@ package final class Comparison {
   package init() {}
 
   /// Notes that part of the history is missing, after what was added so far.
-  package func noteGap() { fidelity.noteGap() }
+  func noteGap() { fidelity.noteGap() }
 
   /// Adds an event as it came out on both sides.
   ///
@@ -59,10 +59,10 @@ package final class Comparison {
   }
 
   /// Notes a recorded event that the baseline does not have.
-  package func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
+  func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
 
   /// Notes that a subject was erased on both sides.
-  package func forget(_ subject: String) {
+  func forget(_ subject: String) {
     subjects.note(subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
   }
 

@@ -23,12 +23,12 @@ package final class SubjectPast {
 
   /// What a past is read from.
   package struct Sources {
-    package let journal: any JournalSource
+    let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.
-    package let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
-    package let configuration: Configuration
+    let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
+    let configuration: Configuration
     /// Copies what a snapshot holds of a subject.
-    package let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
+    let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
 
     package init(
       journal: any JournalSource, configuration: Configuration,
@@ -42,7 +42,7 @@ package final class SubjectPast {
     }
   }
 
-  package let subject: String
+  let subject: String
   private let sources: Sources
   private let lua: LuaWorker
   private let reader = EntryReader()
@@ -115,7 +115,7 @@ package final class SubjectPast {
   }
 
   /// The subject's recorded events up to a moment, the earliest first.
-  package func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
+  func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
     var entries: [JournalEntry] = []
     var end = 0
     var range = JournalRange()

@@ -3,7 +3,7 @@ package import RuledJournal
 
 /// What a comparison found, ready to be reported.
 package struct ComparisonResult {
-  package var range: ComparedRange
+  var range: ComparedRange
   /// How many events the baseline played that rules could see.
   package var events: Int
   /// How many subjects they belong to.
@@ -24,7 +24,7 @@ package struct ComparisonResult {
   /// The subjects with most changed events, each with the id of its first one.
   package var mostChanged: [(subject: String, events: Int, event: String)]
   /// For each plugin the first event after which its state of a subject differs.
-  package var otherStates: [(plugin: String, subject: String, event: String)]
+  var otherStates: [(plugin: String, subject: String, event: String)]
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
   /// What a report for people shows of the decisions besides.
@@ -32,14 +32,14 @@ package struct ComparisonResult {
 
   /// What a report says besides what was compared.
   package struct Frame {
-    package var baseline: String
-    package var candidate: String
+    var baseline: String
+    var candidate: String
     /// The parts of the history that are missing.
-    package var gaps: [JournalGap]
+    var gaps: [JournalGap]
     /// The folder of the candidate's rules, as it was named.
-    package var folder: String
+    var folder: String
     /// The conditions of `--fail-on`.
-    package var conditions: [FailCondition]
+    var conditions: [FailCondition]
 
     /// What a report says besides what was compared.
     package init(
@@ -95,7 +95,7 @@ package struct ComparisonResult {
 
 extension String {
   /// The text as one word of a shell's command line.
-  package var quotedForShell: String {
+  var quotedForShell: String {
     let isPlain =
       !isEmpty
       && utf8.allSatisfy { byte in

@@ -64,7 +64,7 @@ package enum StoreKey {
   }
 
   /// How many bytes the time has that follows the kind in the key of a remembered outcome.
-  package static let outcomeTimeBytes = 4
+  static let outcomeTimeBytes = 4
 
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
   ///
@@ -98,7 +98,7 @@ package enum StoreKey {
   }
 
   /// The key below which all outcomes are that expired in a second before `cutoff`, in microseconds since 1970.
-  package static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
+  static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
     bytes { buffer in
       buffer.append(Kind.outcome.rawValue)
       buffer.append(bigEndian: UInt32(clamping: cutoff / 1_000_000))
@@ -246,7 +246,7 @@ extension StoreKey {
   /// Appends the least key above all that begin with `prefix`, which may be in `buffer` itself.
   ///
   /// `prefix` is what the functions of `StoreKey` write, so its first byte is below 255.
-  package static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
+  static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
     guard let last = prefix.lastIndex(where: { $0 < 255 }) else {
       preconditionFailure("a prefix of a key begins with the letter of its kind")
     }

@@ -14,10 +14,10 @@ package import RuledCore
 /// `SubjectRecordView` reads it.
 package enum SubjectRecord {
   /// The layout that is written and read.
-  package static let layout: UInt8 = 3
+  static let layout: UInt8 = 3
 
   /// How many recent events fit into a record.
-  package static let mostRecent = 255
+  static let mostRecent = 255
 
   /// Appends all that comes before the plugins; at most `mostRecent` events.
   package static func writeHeader(

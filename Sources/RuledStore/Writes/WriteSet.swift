@@ -10,7 +10,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
     fileprivate let count: UInt32
 
     /// The position before the first write of any set.
-    package static let start = Mark(used: 0, count: 0)
+    static let start = Mark(used: 0, count: 0)
   }
 
   private var content: WriteRecords

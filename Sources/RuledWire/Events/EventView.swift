@@ -63,7 +63,7 @@ package struct EventView {
   }
 
   /// The attributes that the daemon stores and does not interpret: extensions, `data_base64`, `datacontenttype` and `dataschema`.
-  package var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
+  var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
 
   private mutating func read(_ attributes: EventAttributes, _ path: String) throws(RequestError) {
     type = try EventChecks.name(attributes[.type], path, "type", limit: Limits.typeBytes)
@@ -88,14 +88,14 @@ package struct EventView {
 }
 
 /// Walks the attributes of an event that the daemon stores and does not interpret, each a scalar that is not null.
-package struct EventExtensions {
+struct EventExtensions {
   private var cursor: MemberCursor
 
   /// The extensions among the members that `cursor` has before it.
   init(_ cursor: MemberCursor) { self.cursor = cursor }
 
   /// The next attribute, or nil at the end.
-  package mutating func next() -> MemberCursor.Member? {
+  mutating func next() -> MemberCursor.Member? {
     while let member = cursor.next() {
       if !member.value.isKind(.null), EventAttribute(member.name).isStored { return member }
     }

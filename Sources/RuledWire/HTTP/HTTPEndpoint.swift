@@ -20,7 +20,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case dashboard, dashboardFile, session
 
   /// The path; a segment in braces stands for a name.
-  package var path: String {
+  var path: String {
     switch self {
     case .events: "/v1/events"
     case .query: "/v1/query/{query}"
@@ -87,7 +87,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   }
 
   /// The method of the protocol that an HTTP method stands for; nil where there is none.
-  package func method(_ httpMethod: String) -> Method? {
+  func method(_ httpMethod: String) -> Method? {
     switch self {
     case .events: .event
     case .query: .query

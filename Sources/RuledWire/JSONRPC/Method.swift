@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
@@ -13,7 +13,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
   /// None of ours; the request holds its name.
   case unknown
 
-  package init(_ name: ByteView) {
+  init(_ name: ByteView) {
     if name.equals("event") {
       self = .event
       return

@@ -13,7 +13,7 @@ package enum ReplyWriter {
   package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
   /// Writes an answer whose result is `json`.
-  package static func result(_ json: ByteView, id: ByteView?, to buffer: ByteBuffer) {
+  static func result(_ json: ByteView, id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)
     writer.member("result", raw: json)
     writer.endObject()

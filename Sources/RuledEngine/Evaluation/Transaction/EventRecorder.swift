@@ -32,7 +32,7 @@ package final class EventRecorder {
     /// How many of Lua's instructions it took; nil where they were not counted.
     package let instructions: Int?
 
-    package init(plugin: String, rule: String, instructions: Int?) {
+    init(plugin: String, rule: String, instructions: Int?) {
       self.plugin = plugin
       self.rule = rule
       self.instructions = instructions
