@@ -20,6 +20,8 @@ package enum Limits {
   package static let inFlight = 65_536
   /// How many of the connections, and of the requests in flight, are for administrators and probes alone, by default.
   package static let reserved = 16
+  /// How many HTTP connections beyond `connections` may ask for health, as probes do.
+  package static let probeConnections = 16
   /// After how many seconds without a request a connection may be closed for another one, by default.
   package static let idleSeconds = 300
   /// The same before the first byte, over TCP.
