@@ -108,6 +108,8 @@ package enum Limits {
 
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
   package static let raisedTime = second
+  /// How many times the processor time of a budget a replay may take; what ran out of time in the record does so again.
+  package static let replaySlowness: Int64 = 10
   /// How many hops a message may have behind it.
   package static let messageHops = 32
   /// How many messages one plugin may send for one event.

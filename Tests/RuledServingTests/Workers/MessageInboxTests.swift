@@ -61,7 +61,7 @@ struct MessageInboxTests {
     #"{"type":"passed","subject":"\#(subject)","id":"m\#(n)","data":{"from":"old","n":\#(n)}\#(more)}"#
   }
 
-  @Test(arguments: UInt64(1)...8, [Durability.commit, .interval])
+  @Test(arguments: UInt64(1)...4, [Durability.commit, .interval])
   func `each message is applied once, in order per pair, however small the window is and whatever commits fail`(
     seed: UInt64, durability: Durability
   ) throws {
