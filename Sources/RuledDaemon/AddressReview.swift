@@ -24,7 +24,7 @@ struct AddressReview {
     }
     if let tunnel = configuration.cluster.tunnel {
       problems += NodeLinks.problems(configuration.cluster.node, tunnel) {
-        Self.isHeldByDaemon(port: $0, socket: configuration.socket)
+        Self.isDaemons(port: $0, socket: configuration.socket)
       }
     }
     for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {
@@ -32,7 +32,7 @@ struct AddressReview {
         continue
       }
       guard configuration.delivery == .daemon else {
-        if Self.holders(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
+        if Self.users(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
         continue
       }
       do throws(SystemError) {
@@ -42,7 +42,7 @@ struct AddressReview {
           add(key, "\(address.text) can't be listened on: \(SystemError.text(of: error.number))")
           continue
         }
-        if Self.isHeldByDaemon(port: address.port, socket: configuration.socket) { continue }
+        if Self.isDaemons(port: address.port, socket: configuration.socket) { continue }
         add(key, "\(address.text) is in use by another process; end it, or name another port")
       }
     }
@@ -58,11 +58,11 @@ struct AddressReview {
   // MARK: Who holds an address
 
   /// Whether a daemon serves the configured Unix socket, and its user, or the one who handed that socket over, holds the port.
-  private static func isHeldByDaemon(port: UInt16, socket: String) -> Bool {
+  private static func isDaemons(port: UInt16, socket: String) -> Bool {
     var status = stat()
     guard stat(socket, &status) == 0, isServed(socket) else { return false }
-    let holders = holders(of: port)
-    return !holders.isEmpty && holders.isSubset(of: [status.st_uid, geteuid()])
+    let users = users(of: port)
+    return !users.isEmpty && users.isSubset(of: [status.st_uid, geteuid()])
   }
 
   /// Whether a process listens on a Unix socket; does not connect to it, because that would start a service of systemd.
@@ -79,16 +79,16 @@ struct AddressReview {
   }
 
   /// The users whose sockets listen at a TCP port.
-  private static func holders(of port: UInt16) -> Set<UInt32> {
+  private static func users(of port: UInt16) -> Set<UInt32> {
     let end = ":" + port.digits(4, radix: 16, uppercase: true)
     let listens = "0A"  // TCP_LISTEN in the column st
-    var holders: Set<UInt32> = []
+    var users: Set<UInt32> = []
     for line in lines(of: "/proc/net/tcp") + lines(of: "/proc/net/tcp6") {
       let columns = line.split(separator: " ")
       guard columns.count > 7, columns[1].hasSuffix(end), columns[3] == listens else { continue }
-      if let user = UInt32(columns[7]) { holders.insert(user) }
+      if let user = UInt32(columns[7]) { users.insert(user) }
     }
-    return holders
+    return users
   }
 
   private static func lines(of path: String) -> [Substring] {

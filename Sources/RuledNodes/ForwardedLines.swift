@@ -24,7 +24,7 @@ final class ForwardedLines {
   /// Lines that have not been written to the tunnel.
   private let output = ByteBuffer(capacity: 1024)
   private var sent = 0
-  private var holdsLines = false
+  private var pausesLines = false
   private var hasEndedWriting = false
 
   /// Bytes of replies that were not sent to the client yet: at most one incomplete line.
@@ -52,9 +52,9 @@ final class ForwardedLines {
     guard socket != nil else { return breakTunnel() }
     output.append(line)
     output.append(UInt8(ascii: "\n"))
-    if output.count - sent > connection.table.limits.unsentBytes, !holdsLines {
-      holdsLines = true
-      connection.holdLines()
+    if output.count - sent > connection.table.limits.unsentBytes, !pausesLines {
+      pausesLines = true
+      connection.pauseLines()
     }
   }
 
@@ -97,8 +97,8 @@ final class ForwardedLines {
         sent = 0
       }
     }
-    if holdsLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
-      holdsLines = false
+    if pausesLines, output.count - sent <= connection.table.limits.unsentBytes / 2 {
+      pausesLines = false
       connection.resumeLines()
     }
     if output.count == 0, clientHasEnded, !hasEndedWriting {
@@ -186,8 +186,8 @@ final class ForwardedLines {
     guard connection.isOpen else { return }
     if mayGoOn { connection.send(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }
-    if holdsLines {
-      holdsLines = false
+    if pausesLines {
+      pausesLines = false
       connection.resumeLines()
     }
     guard !mayGoOn else { return }

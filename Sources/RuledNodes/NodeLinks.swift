@@ -86,9 +86,9 @@ package final class NodeLinks: Sendable {
       ? "cluster.certificate has expired: the other nodes refuse it, make a new one" : nil
   }
 
-  /// What is wrong with what a node shows to others and with where it listens for them; `isHeld` tells whether the running daemon has a port.
+  /// What is wrong with what a node shows to others and with where it listens for them; `isDaemons` tells whether the running daemon has a port.
   package static func problems(
-    _ name: String, _ tunnel: Configuration.Tunnel, isHeld: (UInt16) -> Bool
+    _ name: String, _ tunnel: Configuration.Tunnel, isDaemons: (UInt16) -> Bool
   ) -> [ConfigurationProblem] {
     var problems: [ConfigurationProblem] = []
     do throws(PeerError) {
@@ -102,7 +102,7 @@ package final class NodeLinks: Sendable {
       _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _, _ in "this is a check" }
     } catch .identity(let why) {
       problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
-    } catch .system(let error) where error.number == EADDRINUSE && isHeld(tunnel.listen.port) {
+    } catch .system(let error) where error.number == EADDRINUSE && isDaemons(tunnel.listen.port) {
     } catch {
       problems.append(
         ConfigurationProblem(
@@ -121,7 +121,7 @@ package final class NodeLinks: Sendable {
       }
       listener.use(identity)
       for link in links { link.use(identity) }
-    } catch { log.write(LogLine(.error, "the old certificate of the node holds: \(error)")) }
+    } catch { log.write(LogLine(.error, "the old certificate of the node stays in use: \(error)")) }
   }
 
   /// A link to the node `owner`; nil if that node does not listen for others.

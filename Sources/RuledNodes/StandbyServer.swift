@@ -113,7 +113,7 @@ final class StandbyServer: ConnectionHandler {
   private static let period: UInt64 = 100
 
   private func serve(_ notifier: SystemdNotifier, _ signals: ProcessSignals) throws -> LogWriter? {
-    let holder = Holder()
+    let ending = Ending()
     try ended.attach(to: loop) { [unowned self] _ in stop() }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
@@ -128,8 +128,8 @@ final class StandbyServer: ConnectionHandler {
     let follower = try Thread(name: "ruled-follow") {
       do throws(StoreError) {
         let writer = try node.awaitOwnership()
-        holder.set(.success(writer))
-      } catch { holder.set(.failure(error)) }
+        ending.set(.success(writer))
+      } catch { ending.set(.failure(error)) }
       _ = ended.send(true)
     }
     for descriptor in sockets.lines {
@@ -160,7 +160,7 @@ final class StandbyServer: ConnectionHandler {
     if endsAt != nil { return nil }  // the process ends, and with it the thread
     follower.join()
     loop.close()
-    return try holder.value.get()
+    return try ending.value.get()
   }
 
   /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
@@ -235,7 +235,7 @@ final class StandbyServer: ConnectionHandler {
   }
 
   /// Holds the result of the thread that follows.
-  private final class Holder: Sendable {
+  private final class Ending: Sendable {
     private let result = Mutex<Result<LogWriter?, StoreError>>(.success(nil))
 
     var value: Result<LogWriter?, StoreError> { result.withLock { $0 } }

@@ -15,7 +15,7 @@ package struct UnreadableKeys: Sendable {
   }
 
   /// Whether the key may be one of them.
-  package func mayHold(_ key: ByteView) -> Bool {
+  package func mayContain(_ key: ByteView) -> Bool {
     after.lexicographicallyPrecedes(key) && (before.map { key.lexicographicallyPrecedes($0) } ?? true)
   }
 }

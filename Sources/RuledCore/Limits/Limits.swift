@@ -90,7 +90,7 @@ package enum Limits {
   /// A plugin is suspended only if events of more subjects than this were stopped in that time.
   package static let subjectsBeforeSuspension = 20
   /// A plugin is suspended only if stopped events took more of the workers' time than one part in so many.
-  package static let stoppedShare: Int64 = 10
+  package static let stoppedFraction: Int64 = 10
   /// How many bytes of a receiver's answer are kept with an effect that it did not take.
   package static let answerBytes = 300
   /// How many events the candidate of a rollout must have decided before a fraction of failures aborts it.

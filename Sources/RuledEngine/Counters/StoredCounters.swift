@@ -15,7 +15,7 @@ package struct StoredCounters: Sendable {
   package init() {}
 
   /// Whether the counter may have a value that could not be read.
-  package func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
+  package func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayContain(key) } }
 
   /// Adds a stored value to its counter's.
   fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {

@@ -137,8 +137,9 @@ package final class LineFramer {
   }
 
   private func makeRoom() {
-    let held = end - start
-    let wanted = held + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, held) + Self.readBytes) : capacity
+    let unread = end - start
+    let wanted =
+      unread + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, unread) + Self.readBytes) : capacity
     if wanted > capacity, !memory.reserve(wanted - capacity) {
       start = 0
       scanned = 0
@@ -149,15 +150,15 @@ package final class LineFramer {
     }
     if wanted > capacity {
       let grown = Self.allocate(wanted)
-      grown.copyMemory(from: base + start, byteCount: held)
+      grown.copyMemory(from: base + start, byteCount: unread)
       base.deallocate()
       base = grown
       capacity = wanted
     } else if start > 0 {
-      base.copyMemory(from: base + start, byteCount: held)
+      base.copyMemory(from: base + start, byteCount: unread)
     }
     scanned -= start
-    end = held
+    end = unread
     start = 0
   }
 }

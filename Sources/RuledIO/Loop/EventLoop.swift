@@ -126,7 +126,7 @@ internal import RuledCore
   // MARK: Ticks
 
   /// Makes the loop hold `lock` during each tick from now on, and not while it waits for input.
-  package func holdDuringTicks(_ lock: TickLock) {
+  package func lockDuringTicks(_ lock: TickLock) {
     assertOnLoop()
     self.lock = lock
   }

@@ -8,7 +8,7 @@ package struct Budget: Sendable, Equatable {
   /// How many bytes beyond those that the plugin uses when the event begins.
   package var memoryBytes: Int
   /// How many microseconds of processor time.
-  var processorTime: Int64
+  package var processorTime: Int64
 
   package init(
     instructions: Int = Limits.instructions, memoryBytes: Int = Limits.memoryBytes,

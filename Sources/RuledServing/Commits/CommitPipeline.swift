@@ -183,7 +183,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
     if !durable.isEmpty {
       let receivers = clients.indices.filter { concerned.contains($0) }
-      for entry in durable { entry.submission.share(among: receivers.count) }
+      for entry in durable { entry.submission.setReaders(receivers.count) }
       for worker in receivers { clients[worker].mailbox.send(.durable(durable)) }
     }
     for entry in removed {

@@ -7,7 +7,7 @@ extension Control {
   /// Sets or advances the manual clock, and replies once all timers that became due have fired.
   func setClock(_ params: ClockParams, _ caller: ControlCaller) {
     let clock = services.context.clock
-    timers.retryHeld()
+    timers.retryAll()
     switch params {
     case .set(let time): advance(to: max(time, clock.now), then: time, caller)
     case .advance(let microseconds):
@@ -36,7 +36,7 @@ extension Control {
     do throws(StoreError) {
       due = try StoreListing.timers(
         services.context, now: time.microseconds, limit: 1, waiting: { !rules.havePlugin(of: $0) },
-        skipping: { timers.holds($0) }
+        skipping: { timers.isDelayed($0) }
       ).due
     } catch { return reply(.failure(error.requestError), to: caller) }
     guard let timer = due.first else {

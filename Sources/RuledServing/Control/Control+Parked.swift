@@ -103,38 +103,38 @@ extension Control {
     result: @escaping @Sendable ([Result<Outcome, RequestError>]) -> Result<JSONValue, RequestError>
   ) {
     let (services, collected) = (services, ParkedOutcomes<Outcome>(count: keys.count))
-    Self.executeShare(of: keys, from: 0, services) { evaluator, index in
+    Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
       collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
     } then: { isWhole in
       services.reply(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), to: caller)
     }
   }
 
-  /// Executes `shareSize` parked events, then the others: so that requests are executed in between.
+  /// Executes `turnSize` parked events, then the others: so that requests are executed in between.
   ///
-  /// Each share but the first begins on the worker that ends the one before.
-  private static func executeShare(
+  /// Each turn but the first begins on the worker that ends the one before.
+  private static func executeTurn(
     of keys: [ParkedKey], from start: Int, _ services: Services,
     _ body: @escaping @Sendable (Evaluator, Int) -> Void, then finish: @escaping @Sendable (_ isWhole: Bool) -> Void
   ) {
-    let end = min(start + shareSize, keys.count)
-    let share = Cascade { isWhole in
+    let end = min(start + turnSize, keys.count)
+    let turn = Cascade { isWhole in
       if !isWhole || end == keys.count { return finish(isWhole) }
-      executeShare(of: keys, from: end, services, body, then: finish)
+      executeTurn(of: keys, from: end, services, body, then: finish)
     }
     for index in start..<end {
-      share.enter()
+      turn.enter()
       _ = services.workers[services.worker(for: keys[index].subject)].send(
         .evaluate { evaluator in
           body(evaluator, index)
-          evaluator.batch.awaited.append(share)
+          evaluator.batch.awaited.append(turn)
         })
     }
-    share.leave()
+    turn.leave()
   }
 
   /// How many parked events are under way at a time.
-  private static let shareSize = 64
+  private static let turnSize = 64
 }
 
 /// Outcomes that several workers produce.

@@ -107,10 +107,10 @@ final class Control {
     case .timerSet(let due): timers.set(due)
     case .rulesChanged: timers.set(.min)
     case .storeReopened:
-      timers.retryHeld()
+      timers.retryAll()
       timers.fireDue()
       services.outbox.scanStore()
-    case .holdTimer(let timer, let error): timers.hold(timer, after: error)
+    case .retryTimer(let timer, let error): timers.retryLater(timer, after: error)
     case .timersFired(let fired): timers.finish(fired)
     case .moveClock(let time, let end, let caller): advance(to: time, then: end, caller)
     case .adopt(let descriptor, let client): assign(descriptor, for: client)

@@ -11,12 +11,12 @@ import RuledStore
 /// 5 minutes at most.
 final class TimerService {
   /// How many timers fire at a time.
-  private static let shareSize = 256
+  private static let turnSize = 256
   /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
-  private static let heldLimit = 10_000
+  private static let retryLimit = 10_000
 
   /// A timer that could not fire.
-  private struct Hold {
+  private struct Retry {
     var tries = 0
     /// When it is tried again, in the loop's milliseconds.
     var notBefore: UInt64 = 0
@@ -30,8 +30,8 @@ final class TimerService {
   private var isStopped = false
   /// No timer that can fire is due before this time, in microseconds.
   private var floor = Int64.min
-  private var held: [DueTimer: Hold] = [:] {
-    didSet { services.timers.held.store(held.count, ordering: .relaxed) }
+  private var retries: [DueTimer: Retry] = [:] {
+    didSet { services.timers.retried.store(retries.count, ordering: .relaxed) }
   }
   /// How often in a row the timers could not be read from the store.
   private var failures = 0
@@ -70,11 +70,11 @@ final class TimerService {
     do throws(StoreError) {
       let rules = services.status.rulesInForce
       timers = try StoreListing.timers(
-        services.context, from: floor, now: now, limit: Self.shareSize, waiting: { !rules.havePlugin(of: $0) },
+        services.context, from: floor, now: now, limit: Self.turnSize, waiting: { !rules.havePlugin(of: $0) },
         skipping: { timer in
-          guard let hold = held[timer] else { return false }
+          guard let retry = retries[timer] else { return false }
           found.insert(timer)
-          return hold.notBefore > moment
+          return retry.notBefore > moment
         })
     } catch { return retry(after: error) }
     failures = 0
@@ -82,10 +82,10 @@ final class TimerService {
     let isDamaged = !services.context.damage.isEmpty
     if !isDamaged { floor = timers.first ?? max(floor, now) }
     guard timers.due.isEmpty else { return fire(timers.due) }
-    held = held.filter { found.contains($0.key) }
+    retries = retries.filter { found.contains($0.key) }
     var wait = UInt64(3_600_000)
     if let next = timers.next { wait = min(wait, UInt64(max((next - now + 999) / 1000, 1))) }
-    for timer in held.values { wait = min(wait, max(timer.notBefore, moment + 1) - moment) }
+    for timer in retries.values { wait = min(wait, max(timer.notBefore, moment + 1) - moment) }
     if isDamaged { wait = min(wait, backoff.longest) }  // keys that were skipped may be readable by then
     if timers.first != nil || isDamaged { alarm?.start(after: wait) }
   }
@@ -114,35 +114,35 @@ final class TimerService {
     isFiring = false
     services.timers.fired.wrappingAdd(timers.count, ordering: .relaxed)
     for timer in timers {
-      guard let hold = held[timer], hold.notBefore <= loop.now else { continue }
-      held[timer] = nil
+      guard let retry = retries[timer], retry.notBefore <= loop.now else { continue }
+      retries[timer] = nil
       log(timer, .info, "a timer fires again that could not")
     }
-    if services.status.storeIsWell, held.count < Self.heldLimit {
+    if services.status.storeIsWell, retries.count < Self.retryLimit {
       fireDue()
     } else {
-      if held.count >= Self.heldLimit { held.removeAll() }
+      if retries.count >= Self.retryLimit { retries.removeAll() }
       alarm?.start(after: services.status.storeIsWell ? backoff.longest : 1000)
     }
   }
 
   // MARK: Timers that can't fire
 
-  /// Holds a timer that could not fire, unless the store takes no commits.
-  func hold(_ timer: DueTimer, after error: RequestError) {
+  /// Tries a timer that could not fire again later, unless the store takes no commits.
+  func retryLater(_ timer: DueTimer, after error: RequestError) {
     guard services.status.storeIsWell else { return }
-    var hold = held[timer] ?? Hold()
-    hold.tries += 1
-    hold.notBefore = loop.now + backoff.delay(after: hold.tries)
-    held[timer] = hold
-    if hold.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
+    var retry = retries[timer] ?? Retry()
+    retry.tries += 1
+    retry.notBefore = loop.now + backoff.delay(after: retry.tries)
+    retries[timer] = retry
+    if retry.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
   }
 
-  /// Whether a timer is held.
-  func holds(_ timer: DueTimer) -> Bool { held[timer] != nil }
+  /// Whether a timer waits to be tried again.
+  func isDelayed(_ timer: DueTimer) -> Bool { retries[timer] != nil }
 
-  /// Tries all held timers again.
-  func retryHeld() { held.removeAll() }
+  /// Tries all of these timers again at once.
+  func retryAll() { retries.removeAll() }
 
   private func log(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
     services.context.log.write(

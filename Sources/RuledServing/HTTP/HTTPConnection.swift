@@ -47,7 +47,7 @@ final class HTTPConnection {
   /// Whether the server counts a request of the connection as active.
   private var hasActiveRequest = false
   /// How many bytes the server counts for the connection.
-  private var heldBytes = 0
+  private var usedBytes = 0
   /// When bytes last moved, and when the current request began, in the loop's milliseconds.
   private var lastProgress: UInt64
   private var requestStart: UInt64
@@ -100,12 +100,12 @@ final class HTTPConnection {
     if unsentCount > 0 { events.insert(.writable) }
     if phase == .lingering || phase == .reading && unsentCount == 0 { events.insert(.readable) }
     poll?.wait(for: events)
-    hold(reader.heldBytes + (exchange?.body.capacity ?? 0) + (input?.capacity ?? 0) + output.capacity)
+    use(reader.usedBytes + (exchange?.body.capacity ?? 0) + (input?.capacity ?? 0) + output.capacity)
   }
 
-  private func hold(_ bytes: Int) {
-    table.server.hold(bytes - heldBytes)
-    heldBytes = bytes
+  private func use(_ bytes: Int) {
+    table.server.use(bytes - usedBytes)
+    usedBytes = bytes
   }
 
   /// Closes the connection for another one, which got its place, unless a request is under way.
@@ -121,7 +121,7 @@ final class HTTPConnection {
     poll?.close()
     poll = nil
     SystemCalls.close(descriptor)
-    hold(0)
+    use(0)
     exchange?.abandon()
     exchange = nil
     endRequest()
@@ -195,7 +195,7 @@ final class HTTPConnection {
     }
     if step == .complete { return beginExchange() }
     update()
-    guard reader.heldBytes <= HTTPServer.smallRequest || table.server.hasRoom else { throw HTTPServer.noRoom }
+    guard reader.usedBytes <= HTTPServer.smallRequest || table.server.hasRoom else { throw HTTPServer.noRoom }
   }
 
   /// Tells a client that waits with its body to send it.

@@ -43,9 +43,9 @@ final class HTTPExchange: Sendable {
   func begin(_ requests: RPCRequests) -> Range<Int> {
     self.requests.withLock { stored in
       var requests = requests
-      let share = requests.nextShare()
+      let turn = requests.nextTurn()
       stored = requests
-      return share
+      return turn
     }
   }
 
@@ -58,7 +58,7 @@ final class HTTPExchange: Sendable {
   func store(_ reply: JSONRPCReply, at index: Int) -> (next: Range<Int>, response: HTTPResponse?)? {
     requests.withLock { requests in
       guard requests?.store(reply, at: index) == true else { return nil }
-      return (requests?.nextShare() ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
+      return (requests?.nextTurn() ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
     }
   }
 
@@ -66,7 +66,7 @@ final class HTTPExchange: Sendable {
   func end() -> Int {
     requests.withLock { requests in
       defer { requests = nil }
-      return requests?.heldBytes ?? 0
+      return requests?.usedBytes ?? 0
     }
   }
 }
@@ -88,7 +88,7 @@ struct RPCRequests: Sendable {
   /// The member of the result that is the response, a page of HTML; nil for the whole result as JSON.
   let page: String?
   /// How many bytes the requests and the replies so far take.
-  private(set) var heldBytes: Int
+  private(set) var usedBytes: Int
   private var replies: [JSONRPCReply?]
   private var next = 0
   private var pending = 0
@@ -103,13 +103,13 @@ struct RPCRequests: Sendable {
     self.isArray = isArray
     self.page = page
     replies = Array(repeating: nil, count: requests.count)
-    heldBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
+    usedBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
 
   /// The indices of the next requests to send: neighbours for one worker, at most `Limits.requestsPerTurn`.
   ///
   /// Empty at the end, and while replies are pending: so the requests are executed in order.
-  mutating func nextShare() -> Range<Int> {
+  mutating func nextTurn() -> Range<Int> {
     let start = next
     guard pending == 0 else { return start..<start }
     while next < requests.count, next - start < Limits.requestsPerTurn, requests[next].worker == requests[start].worker
@@ -124,7 +124,7 @@ struct RPCRequests: Sendable {
   mutating func store(_ reply: JSONRPCReply, at index: Int) -> Bool {
     guard replies.indices.contains(index), replies[index] == nil else { return false }
     replies[index] = reply
-    heldBytes += reply.body.count
+    usedBytes += reply.body.count
     pending -= 1
     return true
   }

@@ -124,11 +124,11 @@ final class HTTPRouter {
     }
     let requests = try requests(route, exchange)
     if requests.requests.isEmpty { return connection.respond(requests.response) }
-    guard requests.heldBytes <= HTTPServer.smallRequest || server.hasRoom else { throw HTTPServer.noRoom }
+    guard requests.usedBytes <= HTTPServer.smallRequest || server.hasRoom else { throw HTTPServer.noRoom }
     server.execute(requests, for: exchange)
   }
 
-  private var metrics: [UInt8] { DaemonMetrics.text(services, server.commits, webBytes: server.heldBytes) }
+  private var metrics: [UInt8] { DaemonMetrics.text(services, server.commits, webBytes: server.usedBytes) }
 
   /// Whether the daemon should get requests; a status other than 200 says why it should not.
   private var readiness: HTTPResponse {

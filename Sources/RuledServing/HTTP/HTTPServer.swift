@@ -48,14 +48,14 @@ final class HTTPServer: WebServer {
   private let tokens = Atomic<UInt64>(0)
   private let activeRequests = Atomic<Int>(0)
   private let drains = Atomic<Bool>(false)
-  private let held = Atomic<Int>(0)
-  private let maximumHeld: Int
+  private let used = Atomic<Int>(0)
+  private let maximumBytes: Int
 
   /// A server whose thread is running.
   init(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
     self.services = services
     self.commits = commits
-    maximumHeld = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
+    maximumBytes = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
     let thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
         self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
@@ -133,13 +133,13 @@ final class HTTPServer: WebServer {
   // MARK: Memory
 
   /// Adds to the memory that requests and responses take; a negative number of bytes is released.
-  func hold(_ bytes: Int) { if bytes != 0 { held.wrappingAdd(bytes, ordering: .relaxed) } }
+  func use(_ bytes: Int) { if bytes != 0 { used.wrappingAdd(bytes, ordering: .relaxed) } }
 
   /// How many bytes of memory requests and responses take.
-  var heldBytes: Int { held.load(ordering: .relaxed) }
+  var usedBytes: Int { used.load(ordering: .relaxed) }
 
   /// Whether there is memory left for requests that are not small.
-  var hasRoom: Bool { heldBytes <= maximumHeld }
+  var hasRoom: Bool { usedBytes <= maximumBytes }
 
   /// The error for a request for which there is no memory.
   static let noRoom = HTTPError(
@@ -162,7 +162,7 @@ final class HTTPServer: WebServer {
   /// Sends the JSON-RPC requests of an exchange to the workers.
   func execute(_ requests: RPCRequests, for exchange: HTTPExchange) {
     register(exchange)
-    hold(requests.heldBytes)
+    use(requests.usedBytes)
     send(exchange.begin(requests), of: exchange)
   }
 
@@ -192,7 +192,7 @@ final class HTTPServer: WebServer {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
     guard let (next, response) = exchange.store(reply, at: target.slot) else { return }
-    hold(reply.body.count)
+    use(reply.body.count)
     if let response { finish(exchange.token, response) } else { send(next, of: exchange) }
   }
 
@@ -200,7 +200,7 @@ final class HTTPServer: WebServer {
   func finish(_ token: UInt64, _ response: HTTPResponse) {
     guard let exchange = exchanges.withLock({ $0.removeValue(forKey: token) }) else { return }
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
-    hold(-exchange.end())
+    use(-exchange.end())
     mailbox.send(.respond(connection: exchange.connection, token: token, response))
   }
 

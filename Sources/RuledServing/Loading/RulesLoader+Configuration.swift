@@ -3,7 +3,7 @@ import RuledEngine
 import RuledIO
 
 extension RulesLoader {
-  /// Reads the configuration: nil if it is unchanged, true if a new one holds, false if it is wrong and the old one holds.
+  /// Reads the configuration: nil if it is unchanged, true if a new one is in force, false if it is wrong and the old one stays in force.
   func reconfigure() -> Bool? {
     let next: Configuration
     do throws(StartError) { next = try readConfiguration() } catch {
@@ -39,6 +39,7 @@ extension StartError {
   var requestError: RequestError {
     let first = description.split(separator: "\n").first ?? ""
     return RequestError(
-      .reloadFailed, "the configuration is refused, the old one holds: \(first)", details: [.init("errors", errors)])
+      .reloadFailed, "the configuration is refused, the old one stays in force: \(first)",
+      details: [.init("errors", errors)])
   }
 }

@@ -42,14 +42,14 @@ extension RulesLoader {
   private func adopt(
     _ folder: RulesSource, _ configuration: [String: Configuration.Plugin], isOwn: Bool
   ) throws(ReloadError) -> Bool {
-    let promoted = held.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
+    let promoted = replacing.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
     let next = try Self.build(
       promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
       at: services.context.clock.now)
     try Self.agreeAndCommit(next, services)
     services.status.reloadErrors = nil
     foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)
-    if promoted == nil { releaseHeld() }
+    if promoted == nil { dropReplacing() }
     let origin: RulesOrigin = promoted != nil ? .promoted : foreignFolder == nil ? .folder : .log
     guard next.revision != catalog.revision else {
       services.status.serve(catalog, as: origin)
@@ -86,11 +86,11 @@ extension RulesLoader {
   }
 
   /// The folder's rules are in force again.
-  private func releaseHeld() {
-    guard held != nil else { return }
-    held = nil
+  private func dropReplacing() {
+    guard replacing != nil else { return }
+    replacing = nil
     services.reloads.withStore {
-      do throws(StoreError) { try HeldRules.remove(from: services.context.store) } catch {
+      do throws(StoreError) { try RulesInPlaceOfFolder.remove(from: services.context.store) } catch {
         services.context.log.write(
           LogLine(.error, "the promoted rules stay in the store, a restart compares them with the folder: \(error)"))
       }
@@ -103,7 +103,7 @@ extension RulesLoader {
       return LoadError(
         file: "", line: 0, "a rollout runs, so changes of the rules folder wait: promote or abort it")
     }
-    guard held?.reason == .pinned else { return nil }
+    guard replacing?.reason == .pinned else { return nil }
     return LoadError(
       file: "", line: 0,
       "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")

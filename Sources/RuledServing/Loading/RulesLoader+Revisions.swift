@@ -34,7 +34,7 @@ extension RulesLoader {
     .object([
       "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
       "live": .bool(entry.revision == catalog.revision),
-      "pinned": .bool(held?.reason == .pinned && held?.revision.entry.revision == entry.revision),
+      "pinned": .bool(replacing?.reason == .pinned && replacing?.revision.entry.revision == entry.revision),
       "source": .string(entry.origin.rawValue), "changed": .array(entry.changed.map { .string($0) }),
     ])
   }
@@ -64,13 +64,13 @@ extension RulesLoader {
     }
     let found = try load(revision)
     let next = try build(found)
-    let pinned = HeldRules(reason: .pinned, revision: found)
+    let pinned = RulesInPlaceOfFolder(reason: .pinned, revision: found)
     try agree(on: next)
     try commit { set in
       pinned.put(into: set)
       putLive(found, into: set)
     }
-    held = pinned
+    replacing = pinned
     let hasChanged = next.revision != catalog.revision
     if hasChanged { putInForce(next, as: .pinned) }
     services.status.reloadErrors = nil
@@ -82,9 +82,9 @@ extension RulesLoader {
   }
 
   private func unpin() throws(RequestError) -> JSONValue {
-    guard held?.reason == .pinned else { throw RequestError(.notFound, "no revision is pinned") }
-    try store { () throws(StoreError) in try HeldRules.remove(from: services.context.store) }
-    held = nil
+    guard replacing?.reason == .pinned else { throw RequestError(.notFound, "no revision is pinned") }
+    try store { () throws(StoreError) in try RulesInPlaceOfFolder.remove(from: services.context.store) }
+    replacing = nil
     services.context.log.write(LogLine(.info, "revision \(catalog.revision) is no longer pinned"))
     services.status.serve(catalog)
     let result = reload()
@@ -131,7 +131,7 @@ extension RulesLoader {
   /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
     Self.keep(catalog, from: origin, services)
-    let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [held?.revision.entry.revision]
+    let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [replacing?.revision.entry.revision]
     do throws(StoreError) {
       try services.revisions.removeUnneeded { inForce.contains($0) || journalMayName($0) }
     } catch { services.context.log.write(LogLine(.warn, "an old revision can't be removed: \(error)")) }

@@ -12,7 +12,7 @@ extension RulesLoader {
   /// Tries rules on a share of the subjects.
   func startRollout(_ params: RolloutStartParams) throws(RequestError) -> JSONValue {
     if isRollingOut { throw Self.conflict("a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first") }
-    if held?.reason == .pinned {
+    if replacing?.reason == .pinned {
       throw Self.conflict("revision \(catalog.revision) is pinned: 'rulectl unpin' first, or make it the folder's")
     }
     let abortOn = try params.abortOn.map { text throws(RequestError) in try Self.condition(text) }
@@ -79,15 +79,15 @@ extension RulesLoader {
     var state = try runningRollout()
     guard let next = candidate, let sides = state.sides else { return .null }
     let folder = try? RulesFolder.read(path).revision
-    let promoted = HeldRules(reason: .promoted(folder: folder ?? ""), revision: sides.candidate)
+    let promoted = RulesInPlaceOfFolder(reason: .promoted(folder: folder ?? ""), revision: sides.candidate)
     let isInFolder = folder == next.source.revision
     state.end(.promoted, services.rolloutCounts)
     try commit { set in
       state.put(into: set)
       putLive(sides.candidate, into: set)
-      if isInFolder { HeldRules.delete(from: set) } else { promoted.put(into: set) }
+      if isInFolder { RulesInPlaceOfFolder.delete(from: set) } else { promoted.put(into: set) }
     }
-    held = isInFolder ? nil : promoted
+    replacing = isInFolder ? nil : promoted
     end(state)
     keep(next, from: .promoted)
     putInForce(next, as: isInFolder ? .folder : .promoted) { $0.endRollout(isPromoted: true) }

@@ -9,8 +9,8 @@ extension RulesLoader {
   /// The rules that a daemon starts with, and why they are not the folder's.
   struct Start {
     var catalog: Catalog
-    /// The rules that hold in the place of the folder's.
-    var held: HeldRules?
+    /// The rules in force in place of the folder's.
+    var replacing: RulesInPlaceOfFolder?
     var rollout: RolloutState?
     /// The rules that are tried, while a rollout runs.
     var candidate: Catalog?
@@ -20,8 +20,8 @@ extension RulesLoader {
 
   /// Both sides of a rollout that runs, the pinned or promoted rules, the folder's, or the last good ones: the first of these that load.
   static func start(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Start {
-    let held = stored("the pinned rules", services) { () throws(StoreError) in
-      try HeldRules.read(from: services.context.store)
+    let replacing = stored("the pinned rules", services) { () throws(StoreError) in
+      try RulesInPlaceOfFolder.read(from: services.context.store)
     }
     var rollout = stored("the rollout", services) { () throws(StoreError) in
       try RolloutState.read(from: services.context.store)
@@ -31,10 +31,10 @@ extension RulesLoader {
         let live = try build(sides.live, previous: nil, services, lua)
         let candidate = try build(sides.candidate, previous: live, services, lua)
         let isForeign = foreignFolder(beside: live, services) != nil
-        services.status.serve(live, as: held != nil ? .promoted : isForeign ? .log : .folder)
+        services.status.serve(live, as: replacing != nil ? .promoted : isForeign ? .log : .folder)
         services.status.noteReload(isSuccess: true)
         let earlier = resume(&rollout, services)
-        return Start(catalog: live, held: held, rollout: rollout, candidate: candidate, earlier: earlier)
+        return Start(catalog: live, replacing: replacing, rollout: rollout, candidate: candidate, earlier: earlier)
       } catch {
         _ = resume(&rollout, services)
         rollout?.end(.aborted, RolloutCounts())
@@ -42,11 +42,11 @@ extension RulesLoader {
         services.context.log.write(LogLine(.error, "the rollout is aborted, as its rules do not load: \(error.errors)"))
       }
     }
-    if let catalog = try logged(held, services, lua) {
-      return Start(catalog: catalog, held: held, rollout: rollout)
+    if let catalog = try logged(replacing, services, lua) {
+      return Start(catalog: catalog, replacing: replacing, rollout: rollout)
     }
-    if let held, let catalog = try restore(held, services, lua) {
-      return Start(catalog: catalog, held: held, rollout: rollout)
+    if let replacing, let catalog = try restore(replacing, services, lua) {
+      return Start(catalog: catalog, replacing: replacing, rollout: rollout)
     }
     return Start(catalog: try first(services, lua), rollout: rollout)
   }
@@ -86,7 +86,7 @@ extension RulesLoader {
 
   /// The rules in force of a cluster, as its log says, whatever the folder has; nil outside of a cluster, and before its first rules.
   private static func logged(
-    _ held: HeldRules?, _ services: Services, _ lua: LuaWorker
+    _ replacing: RulesInPlaceOfFolder?, _ services: Services, _ lua: LuaWorker
   ) throws(StartError) -> Catalog? {
     guard let agreement = services.agreement else { return nil }
     let live: RevisionArchive.Revision?
@@ -98,7 +98,7 @@ extension RulesLoader {
       let catalog = try build(live, previous: nil, services, lua)
       let isForeign = foreignFolder(beside: catalog, services) != nil
       let origin: RulesOrigin =
-        switch held?.reason {
+        switch replacing?.reason {
         case .pinned: .pinned
         case .promoted: .promoted
         case nil: isForeign ? .log : .folder
@@ -169,21 +169,21 @@ extension RulesLoader {
       revision.rules, revision.configuration, previous: previous, services, lua, at: revision.entry.loadedAt)
   }
 
-  /// The catalog of rules that hold in the place of the folder's; nil when the folder has changed since, or they don't load.
+  /// The catalog of rules in place of the folder's; nil when the folder has changed since, or they don't load.
   private static func restore(
-    _ held: HeldRules, _ services: Services, _ lua: LuaWorker
+    _ replacing: RulesInPlaceOfFolder, _ services: Services, _ lua: LuaWorker
   ) throws(StartError) -> Catalog? {
-    if case .promoted(let folder) = held.reason,
+    if case .promoted(let folder) = replacing.reason,
       let source = try? RulesFolder.read(services.configuration.rules), source.revision != folder
     {
-      do throws(StoreError) { try HeldRules.remove(from: services.context.store) } catch {
+      do throws(StoreError) { try RulesInPlaceOfFolder.remove(from: services.context.store) } catch {
         throw StartError("the store failed: \(error)")
       }
       return nil
     }
     do throws(ReloadError) {
-      let catalog = try build(held.revision, previous: nil, services, lua)
-      services.status.serve(catalog, as: held.reason == .pinned ? .pinned : .promoted)
+      let catalog = try build(replacing.revision, previous: nil, services, lua)
+      services.status.serve(catalog, as: replacing.reason == .pinned ? .pinned : .promoted)
       services.status.noteReload(isSuccess: true)
       return catalog
     } catch {

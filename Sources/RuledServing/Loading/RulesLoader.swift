@@ -18,11 +18,11 @@ final class RulesLoader {
   private var watcher: DirectoryWatcher?
   var catalog: Catalog
   /// The rules that are in force instead of the folder's, nil while the folder's are.
-  var held: HeldRules?
+  var replacing: RulesInPlaceOfFolder?
   var rollout: RolloutState?
   /// The rules that are tried on some subjects, while a rollout runs.
   var candidate: Catalog?
-  /// What the folder of this node of a cluster held when it took over other rules: as long as it does, only a request has it loaded.
+  /// What the folder of this node of a cluster had when it took over other rules: as long as it has that, only a request has it loaded.
   var foreignFolder: String?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
@@ -66,7 +66,7 @@ final class RulesLoader {
         LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
     }
     let start = try Self.start(services, lua)
-    (catalog, held, rollout, candidate) = (start.catalog, start.held, start.rollout, start.candidate)
+    (catalog, replacing, rollout, candidate) = (start.catalog, start.replacing, start.rollout, start.candidate)
     foreignFolder = Self.foreignFolder(beside: start.catalog, services)
     do throws(ReloadError) { try Self.agreeAndCommit(start.catalog, services) } catch {
       throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")

@@ -13,8 +13,8 @@ enum ControlMessage: Sendable {
   case rulesChanged
   /// The store takes commits again.
   case storeReopened
-  /// Hold a timer that could not fire.
-  case holdTimer(DueTimer, after: RequestError)
+  /// Try a timer again later that could not fire.
+  case retryTimer(DueTimer, after: RequestError)
   /// Timers have fired that were due.
   case timersFired([DueTimer])
   /// Go on with moving the manual clock to a time; in the end it shows `end`.

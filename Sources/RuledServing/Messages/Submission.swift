@@ -55,7 +55,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   // MARK: Recycling
 
   /// Sets how many workers will call `release`.
-  func share(among count: Int) { readers.store(count, ordering: .relaxed) }
+  func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }
 
   /// Ends one worker's use; true for the last, which recycles it.
   func release() -> Bool { readers.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
@@ -80,7 +80,7 @@ struct PendingReply: Sendable {
   let range: Range<Int>
   /// Which part of the submission's reply bytes is the request's id.
   let id: Range<Int>
-  /// The cascade that it waits for too, and the key under which its worker holds it meanwhile.
+  /// The cascade that it waits for too, and the key under which its worker keeps it meanwhile.
   let cascade: (cascade: Cascade, key: UInt64)?
   /// Whether it shows what is committed, and writes nothing itself.
   let isRead: Bool

@@ -10,7 +10,7 @@ enum WorkerMessage: Sendable {
   case requests(RequestBundle)
   /// Send these replies to your connections.
   case replies(ReplyBundle)
-  /// These submissions are durable, in this order: some are yours, and some hold replies for your connections.
+  /// These submissions are durable, in this order: some are yours, and some have replies for your connections.
   case durable([DurableSubmission])
   /// A submission of yours is lost, or it is not known whether it is.
   case lost(Submission, CommitResult)

@@ -161,13 +161,13 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_messages_waiting", "Messages that are committed and not applied yet.", services.messages.waiting)
     text.gauge(
-      "ruled_subjects_held", "Subjects whose messages can't be applied at present.", services.messages.heldSubjects)
+      "ruled_subjects_held", "Subjects whose messages can't be applied at present.", services.messages.delayedSubjects)
     text.gauge(
       "ruled_timers_waiting", "Timers that are set and have not fired.",
       services.context.waitingTimers.load(ordering: .relaxed))
     let timers = services.timers
     text.counter("ruled_timers_fired_total", "Timers that have fired.", timers.fired.load(ordering: .relaxed))
-    text.gauge("ruled_timers_held", "Timers that can't fire at present.", timers.held.load(ordering: .relaxed))
+    text.gauge("ruled_timers_held", "Timers that can't fire at present.", timers.retried.load(ordering: .relaxed))
     let step = services.context.timerStep
     let loops = services.context.timerLoops.all(now: services.context.clock.now.microseconds, step: step)
     text.gauge(

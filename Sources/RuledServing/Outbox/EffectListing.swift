@@ -10,7 +10,7 @@ import RuledWire
 /// All of it reads the store a part at a time, between ticks.
 final class EffectListing {
   /// How many effects are read in a tick.
-  private static let shareCount = 2_000
+  private static let turnCount = 2_000
   /// How many effects are changed at a time.
   private static let changeCount = 256
 
@@ -206,22 +206,22 @@ final class EffectListing {
       if isWhole { for item in found { requeue(item.key, sink: item.sink, item.wasGivenUp, isResend: isResend) } }
       finish(isWhole)
     }
-    let share = Cascade { isWhole in
+    let all = Cascade { isWhole in
       _ = mailbox.send(.changeEnded(number, isWhole: isWhole))
     }
     for item in found where !isResend || item.wasGivenUp {
       let (key, text) = (item.key, item.text)
-      share.enter()
+      all.enter()
       let isSent = services.workers[services.worker(for: key.subject)].send(
         .evaluate { evaluator in
           do throws(RequestError) {
             _ = isResend ? try evaluator.replace(key, with: text) : try evaluator.remove(key)
-            evaluator.batch.awaited.append(share)
-          } catch { share.leave(isCommitted: false) }
+            evaluator.batch.awaited.append(all)
+          } catch { all.leave(isCommitted: false) }
         })
-      if !isSent { share.leave(isCommitted: false) }
+      if !isSent { all.leave(isCommitted: false) }
     }
-    share.leave()
+    all.leave()
   }
 
   /// Puts a changed effect back into its queues, or removes it from them.
@@ -294,7 +294,7 @@ final class EffectListing {
     }
   }
 
-  /// Calls `body` with each effect in a range of the store until it returns false, a share in each tick, and `done` at the end.
+  /// Calls `body` with each effect in a range of the store until it returns false, some in each tick, and `done` at the end.
   private func walk(
     _ range: (lower: [UInt8], upper: [UInt8]?),
     _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
@@ -304,7 +304,7 @@ final class EffectListing {
     var next: [UInt8]?
     do throws(StoreError) {
       try services.context.scan(from: range.lower, to: range.upper, of: .effect) { bytes, text in
-        guard count < Self.shareCount else {
+        guard count < Self.turnCount else {
           next = Array(bytes)
           return false
         }

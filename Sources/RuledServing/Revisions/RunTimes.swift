@@ -62,7 +62,7 @@ struct RunTimes: Sendable {
 
   private static func json(_ durations: LatencyHistogram?) -> JSONValue {
     guard let durations, durations.total > 0 else { return .null }
-    func micros(_ share: Double) -> JSONValue { .number(Double(durations.quantile(share) / 100) / 10) }
+    func micros(_ fraction: Double) -> JSONValue { .number(Double(durations.quantile(fraction) / 100) / 10) }
     return [
       "measured": .integer(Int64(clamping: durations.total)), "p50_us": micros(0.5), "p99_us": micros(0.99),
     ]

@@ -50,7 +50,7 @@ extension Configuration {
   /// Logs why a configuration that was read can't be used.
   package static func report(_ error: StartError, to log: any EventLog) {
     for problem in error.description.split(separator: "\n") {
-      log.write(LogLine(.error, "the configuration is wrong, the old one holds: \(problem)"))
+      log.write(LogLine(.error, "the configuration is wrong, the old one stays in force: \(problem)"))
     }
   }
 }

@@ -45,7 +45,7 @@ struct HealthReport {
     // The log grows meanwhile, but the node serves.
     if let problem = services.membership?.snapshotProblem { found.note(["snapshots: \(problem)"]) }
     if let error = now.configurationError {
-      found.degrade(["the configuration was refused, the old one holds: \(error)"])
+      found.degrade(["the configuration was refused, the old one stays in force: \(error)"])
     }
     found.degrade([services.bearerToken?.problem].compactMap { $0 })
     let settings = now.catalog?.problems(in: services.configuration) ?? []

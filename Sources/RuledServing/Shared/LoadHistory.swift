@@ -141,14 +141,14 @@ struct LoadSeries {
 }
 
 extension BucketHistogram {
-  /// The value that this share, 0 to 1, of what was counted since an earlier state does not exceed; nil if nothing was.
+  /// The value that this fraction, 0 to 1, of what was counted since an earlier state does not exceed; nil if nothing was.
   ///
   /// Interpolates within the bucket, as Prometheus does; the last bucket counts as its lower bound.
-  fileprivate func quantile(_ share: Double, since earlier: BucketHistogram) -> Double? {
+  fileprivate func quantile(_ fraction: Double, since earlier: BucketHistogram) -> Double? {
     let new = zip(counts, earlier.counts).map { $0 > $1 ? $0 - $1 : 0 }
     let total = new.reduce(0, +)
     guard total > 0 else { return nil }
-    let rank = share * Double(total)
+    let rank = fraction * Double(total)
     var before: UInt64 = 0
     for (bucket, count) in new.enumerated() where count > 0 {
       defer { before += count }

@@ -6,8 +6,8 @@ struct MessageStatus {
   let waiting: Int
   /// The plugins that have many messages waiting, or whose cascades came to a limit lately.
   let storming: [String]
-  /// The number of subjects whose messages are held, as one could not be applied.
-  let heldSubjects: Int
+  /// The number of subjects whose messages wait, as one could not be applied.
+  let delayedSubjects: Int
   /// Whether the messages in the store can be read.
   let areReadable: Bool
   /// How many messages were parked since the start because they could not be read.
@@ -16,8 +16,8 @@ struct MessageStatus {
   /// What is wrong, one sentence each.
   var problems: [String] {
     var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
-    if heldSubjects > 0 {
-      found.append("messages of \(heldSubjects) subjects can't be applied, as the log says; they are tried again")
+    if delayedSubjects > 0 {
+      found.append("messages of \(delayedSubjects) subjects can't be applied, as the log says; they are tried again")
     }
     if !areReadable { found.append("messages can't be read from the store, as the log says; that is tried again") }
     if damaged > 0 {
@@ -30,7 +30,7 @@ struct MessageStatus {
   var json: JSONValue {
     .object([
       "waiting": .integer(Int64(waiting)), "storming": .array(storming.map { .string($0) }),
-      "held_subjects": .integer(Int64(heldSubjects)), "damaged": .integer(Int64(damaged)),
+      "held_subjects": .integer(Int64(delayedSubjects)), "damaged": .integer(Int64(damaged)),
     ])
   }
 }

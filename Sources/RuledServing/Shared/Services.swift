@@ -78,8 +78,8 @@ final class Services: Sendable {
     let limits = context.configuration.limits
     let connections = connectionLimit ?? limits.connections
     unreservedInFlight = limits.unreserved(of: limits.inFlight)
-    places = ConnectionPlaces(connections, shared: limits.unreserved(of: connections), limits)
-    sitePlaces = ConnectionPlaces(connections, shared: connections, limits)
+    places = ConnectionPlaces(connections, unreserved: limits.unreserved(of: connections), limits)
+    sitePlaces = ConnectionPlaces(connections, unreserved: connections, limits)
     self.context = context
     self.notifier = notifier
     revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
@@ -244,17 +244,17 @@ extension Services {
     let summary = context.senders.summary
     return MessageStatus(
       waiting: summary.waiting, storming: summary.storming,
-      heldSubjects: figures.reduce(0) { $0 + $1.heldSubjects.load(ordering: .relaxed) },
+      delayedSubjects: figures.reduce(0) { $0 + $1.delayedSubjects.load(ordering: .relaxed) },
       areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
       damaged: context.damagedMessages.load(ordering: .relaxed))
   }
 }
 
 extension ConnectionPlaces {
-  /// `total` places, of which `shared` are for everybody, with the configured times.
-  fileprivate convenience init(_ total: Int, shared: Int, _ limits: Configuration.Bounds) {
+  /// `total` places, of which `unreserved` are for everybody, with the configured times.
+  fileprivate convenience init(_ total: Int, unreserved: Int, _ limits: Configuration.Bounds) {
     self.init(
-      total, shared: shared, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,
+      total, unreserved: unreserved, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,
       silentMilliseconds: UInt64(Limits.silentSeconds) * 1_000)
   }
 }

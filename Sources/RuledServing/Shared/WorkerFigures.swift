@@ -23,7 +23,7 @@ final class WorkerFigures: Sendable {
   /// How often a subject had to be read from the store.
   let cacheMisses = Atomic<Int>(0)
   /// The number of subjects whose messages can't be applied for now.
-  let heldSubjects = Atomic<Int>(0)
+  let delayedSubjects = Atomic<Int>(0)
   /// Whether messages can't be read from the store for now.
   let failsToRead = Atomic<Bool>(false)
   /// What both sides of the last rollout decided.

@@ -92,7 +92,7 @@ final class WatchTable {
   private var watches: [Int64: Watch] = [:]
   private var index = WatchIndex()
   /// The watches whose numbers are in a reply that has yet to be sent, by the name of the reply.
-  private var held: [UInt64: [Watch]] = [:]
+  private var pending: [UInt64: [Watch]] = [:]
   /// The sequence of the last change that was read.
   private var after: UInt64 = 0
   private var catchingUp: [Client] = []
@@ -116,7 +116,7 @@ final class WatchTable {
   ///
   /// With `reply`, it gets nothing until `release` of that reply.
   func begin(
-    _ params: WatchParams, connection: UInt64, _ receiver: any WatchReceiver, heldBy reply: UInt64 = 0
+    _ params: WatchParams, connection: UInt64, _ receiver: any WatchReceiver, pendingFor reply: UInt64 = 0
   ) throws(RequestError) -> Int64 {
     let client = clients[connection] ?? Client(receiver)
     let filter = WatchFilter(params)
@@ -131,7 +131,7 @@ final class WatchTable {
     index.insert(watch)
     if reply != 0 {
       watch.isBehind = true
-      held[reply, default: []].append(watch)
+      pending[reply, default: []].append(watch)
     } else if start < after {
       readAlone(watch)
     }
@@ -181,7 +181,7 @@ final class WatchTable {
     }
     hub.removeWatches(ended.count, bytes: ended.reduce(0) { $0 + $1.filter.bytes })
     guard watches.isEmpty else { return }
-    held = [:]
+    pending = [:]
     hub.cancel(key)
     isWaiting = false
   }
@@ -189,9 +189,9 @@ final class WatchTable {
   /// How many watches a connection has.
   func count(connection: UInt64) -> Int { clients[connection]?.watches.count ?? 0 }
 
-  /// Gives news to the watches that a reply held, as it was sent.
-  func release(heldBy reply: UInt64) {
-    guard let released = held.removeValue(forKey: reply) else { return }
+  /// Gives news to the watches that waited for a reply, as it was sent.
+  func release(pendingFor reply: UInt64) {
+    guard let released = pending.removeValue(forKey: reply) else { return }
     for watch in released where watches[watch.number] != nil { readAlone(watch) }
     schedule()
   }

@@ -26,12 +26,12 @@ struct AwaitedReplies {
   /// Adds the reply that waits for the cascade with that key; false if it must not wait, because its connection, or all together, have too much.
   mutating func add(_ reply: Reply, for key: UInt64) -> Bool {
     let client = Client(reply.target)
-    let held = (bytes[client] ?? 0) + reply.bytes.count
-    guard held <= Limits.cascadeBytes, total + reply.bytes.count <= Self.connections * Limits.cascadeBytes else {
+    let waiting = (bytes[client] ?? 0) + reply.bytes.count
+    guard waiting <= Limits.cascadeBytes, total + reply.bytes.count <= Self.connections * Limits.cascadeBytes else {
       return false
     }
     replies[key] = reply
-    bytes[client] = held
+    bytes[client] = waiting
     total += reply.bytes.count
     return true
   }

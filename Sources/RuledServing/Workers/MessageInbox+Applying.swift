@@ -20,7 +20,7 @@ extension MessageInbox {
     let start = now
     if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
-    readHeldAgain(start)
+    readDelayedAgain(start)
     if window.count <= settings.capacity / 2 { readPage() }
     let isBusy = services.inFlight.load(ordering: .relaxed) > 0
     let end = start + (isBusy ? settings.busyTime : settings.idleTime)
@@ -33,7 +33,7 @@ extension MessageInbox {
     if !evaluator.batch.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
-    let next = [held.nextTry, gapsUntil].compactMap { $0 }.min()
+    let next = [delayed.nextTry, gapsUntil].compactMap { $0 }.min()
     return next.map { Self.wait(from: start, to: $0) } ?? .sleep
   }
 
@@ -53,7 +53,7 @@ extension MessageInbox {
   private static let batchBytes = 4 << 20
 
   private func apply(_ entry: Entry) {
-    guard !uncommitted.contains(entry.sequence), !held.contains(entry.subject) else { return }
+    guard !uncommitted.contains(entry.sequence), !delayed.contains(entry.subject) else { return }
     let message = CommitBatch.Message(
       subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
@@ -62,39 +62,39 @@ extension MessageInbox {
       } else {
         awaited.removeValue(forKey: entry.sequence)?.leave()
       }
-      if held.remove(entry.subject) {
-        updateHeldFigure()
+      if delayed.remove(entry.subject) {
+        updateDelayedFigure()
         log(.info, "messages of a subject that were held back go on", entry.subject)
       }
-    } catch { hold(entry.subject, error) }
+    } catch { delay(entry.subject, error) }
   }
 
   // MARK: Holding
 
   /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
-  private func hold(_ subject: [UInt8], _ error: RequestError) {
-    let tries = held.hold(subject, from: now, settings.backoff)
+  private func delay(_ subject: [UInt8], _ error: RequestError) {
+    let tries = delayed.delay(subject, from: now, settings.backoff)
     if tries == 1 {
       log(
         .error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject
       )
     }
-    updateHeldFigure()
-    guard held.count > settings.heldLimit else { return }
-    held.removeAll()
-    updateHeldFigure()
+    updateDelayedFigure()
+    guard delayed.count > settings.delayedLimit else { return }
+    delayed.removeAll()
+    updateDelayedFigure()
     pauseAfterFailure()
   }
 
-  /// Reads the messages again of subjects that were held, and of gaps, for long enough.
-  private func readHeldAgain(_ time: UInt64) {
-    guard !held.isEmpty || !gaps.isEmpty else { return }
+  /// Reads the messages again of subjects whose delay is over, and of gaps.
+  private func readDelayedAgain(_ time: UInt64) {
+    guard !delayed.isEmpty || !gaps.isEmpty else { return }
     let areGapsDue = gapsUntil.map { $0 <= time } ?? false
     if areGapsDue {
       gaps.removeAll()
       gapsUntil = nil
     }
-    let areSubjectsDue = held.makeDue(at: time)
+    let areSubjectsDue = delayed.makeDue(at: time)
     guard areGapsDue || areSubjectsDue else { return }
     switch walk {
     case .notNeeded: walk = .needed(expressFirst: false)

@@ -130,7 +130,7 @@ extension MessageInbox {
       count += 1
       guard !isSkipped, isOwn(subject), !uncommitted.contains(sequence) else { return true }
       let entry = Entry(subject: Array(subject), sequence: sequence)
-      if held.contains(entry.subject) {
+      if delayed.contains(entry.subject) {
         next = Self.keyAfterMessages(to: entry.subject)
         return false
       }

@@ -24,8 +24,8 @@ final class MessageInbox {
     var idleTime: UInt64 = 4_000_000
     /// The waits in milliseconds between attempts at what can't be read or committed.
     var backoff = Backoff(first: 200, longest: 60_000)
-    /// Above how many held subjects everything waits, as the store itself is at fault then.
-    var heldLimit = 1_024
+    /// Above how many delayed subjects everything waits, as the store itself is at fault then.
+    var delayedLimit = 1_024
     /// How many messages are remembered as awaited by a client.
     var awaitedLimit = 65_536
     /// How long, when the daemon ends, messages are applied that clients wait for, in nanoseconds.
@@ -74,7 +74,7 @@ final class MessageInbox {
   private var failures = 0
   /// When messages are read and applied again.
   var pausedUntil: UInt64 = 0
-  var held = HeldSubjects()
+  var delayed = DelayedSubjects()
   /// The sequences of the messages that are applied and not yet durable.
   var uncommitted: Set<UInt64> = []
   /// The cascades that wait for messages, by sequence.
@@ -101,7 +101,7 @@ final class MessageInbox {
 
   /// Whether there is anything to do, now or later.
   var hasWork: Bool {
-    window.count > 0 || express.count > 0 || !isWhole || !held.isEmpty || !gaps.isEmpty || retries != nil
+    window.count > 0 || express.count > 0 || !isWhole || !delayed.isEmpty || !gaps.isEmpty || retries != nil
   }
 
   /// Begins with the messages that an earlier process left in the store: their number by plugin.
@@ -131,7 +131,7 @@ final class MessageInbox {
 
   /// Adds a message: of a plugin that has few waiting if it is express, while another plugin has many waiting if the inbox is crowded.
   private func add(_ entry: Entry, isExpress: Bool, isCrowded: Bool) {
-    guard !held.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
+    guard !delayed.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {
     case .notNeeded where window.count < settings.capacity:
       window.append(entry)
@@ -184,10 +184,10 @@ final class MessageInbox {
   /// Corrects the counts when no message is left: those that are still counted were erased together with their subject.
   func resetCountsIfEmpty() {
     guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty else { return }
-    if !held.isEmpty {
-      held.removeDue()
-      updateHeldFigure()
-      guard held.isEmpty else { return }
+    if !delayed.isEmpty {
+      delayed.removeDue()
+      updateDelayedFigure()
+      guard delayed.isEmpty else { return }
     }
     for (sender, count) in waiting.values where count != 0 { countWaiting(sender, -count) }
     for cascade in awaited.values { cascade.leave() }
@@ -203,7 +203,7 @@ final class MessageInbox {
     pausedUntil = now + settings.backoff.delay(after: failures) * 1_000_000
   }
 
-  func updateHeldFigure() { services.figures[worker].heldSubjects.store(held.count, ordering: .relaxed) }
+  func updateDelayedFigure() { services.figures[worker].delayedSubjects.store(delayed.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
     services.context.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))

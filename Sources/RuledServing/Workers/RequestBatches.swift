@@ -76,19 +76,19 @@ final class PendingRequestBatch {
     return Array(buffer.bytes)
   }
 
-  /// What follows a share of the batch.
+  /// What follows a turn of the batch.
   fileprivate enum Next {
-    /// Another share in a later tick.
-    case share
+    /// Another turn in a later tick.
+    case turn
     /// Nothing until replies come.
     case wait
   }
 
-  /// Passes requests to `body`, for up to `RequestBatches.shareTime` and up to `Limits.requestsPerTurn` of them.
+  /// Passes requests to `body`, for up to `RequestBatches.turnTime` and up to `Limits.requestsPerTurn` of them.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
-  /// worker, requests beyond a share, so that it is not flooded.
-  fileprivate func forEachOfShare(on worker: Int, _ body: ([UInt8], _ index: Int) -> Void) -> Next {
+  /// worker, requests beyond a turn, so that it is not flooded.
+  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Void) -> Next {
     let start = EventLoop.nanoseconds
     var count = 0
     while next < elements.count {
@@ -98,8 +98,8 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner != owner { return .wait }
-      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.shareTime else {
-        return requestOwner == worker || pending == 0 ? .share : .wait
+      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.turnTime else {
+        return requestOwner == worker || pending == 0 ? .turn : .wait
       }
       if requestOwner != worker, pending >= Limits.requestsPerTurn { return .wait }
       elements[index] = .done
@@ -132,13 +132,13 @@ final class PendingRequestBatch {
   }
 }
 
-/// The request batches of one worker's connections that are being executed, one share of one batch a tick.
+/// The request batches of one worker's connections that are being executed, one turn of one batch a tick.
 ///
 /// The worker takes no further line from a connection until the last request of its batch is executed or forwarded, so that requests keep the order
 /// in which they were sent.
 final class RequestBatches {
-  /// How long a share of a batch may take in nanoseconds.
-  fileprivate static let shareTime: UInt64 = 2_000_000
+  /// How long a turn of a batch may take in nanoseconds.
+  fileprivate static let turnTime: UInt64 = 2_000_000
 
   private let loop: EventLoop
   private let table: ConnectionTable
@@ -159,14 +159,14 @@ final class RequestBatches {
   func begin(_ batch: PendingRequestBatch, on worker: Worker) {
     lastKey += 1
     batches[lastKey] = batch
-    executeShare(of: batch, key: lastKey, on: worker)
+    executeTurn(of: batch, key: lastKey, on: worker)
   }
 
-  /// Executes a share of the batch that has waited longest.
-  func executeNextShare(on worker: Worker) {
+  /// Gives a turn to the batch that has waited longest.
+  func executeNextTurn(on worker: Worker) {
     guard !queue.isEmpty else { return }
     let key = queue.removeFirst()
-    if let batch = batches[key] { executeShare(of: batch, key: key, on: worker) }
+    if let batch = batches[key] { executeTurn(of: batch, key: key, on: worker) }
     if !queue.isEmpty { loop.onNextTick {} }
   }
 
@@ -188,11 +188,11 @@ final class RequestBatches {
     queue.append(key)
   }
 
-  private func executeShare(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
+  private func executeTurn(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batch.isScheduled = true
     // Once all of it is forwarded, the connection's lines may be held for another batch.
-    let holdsLines = !batch.isForwarded
-    let next = batch.forEachOfShare(on: worker.index) { text, index in
+    let pausesLines = !batch.isForwarded
+    let next = batch.forEachOfTurn(on: worker.index) { text, index in
       let whole = batch.target
       let target = ReplyTarget(
         whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
@@ -200,9 +200,9 @@ final class RequestBatches {
     }
     batch.isScheduled = false
     if batch.isForwarded {
-      if holdsLines { connection(of: batch)?.resumeLines() }
+      if pausesLines { connection(of: batch)?.resumeLines() }
       if batch.isComplete { complete(batch, key: key, on: worker) }
-    } else if next == .share || batch.hasNoPending {
+    } else if next == .turn || batch.hasNoPending {
       schedule(batch, key: key)
     }
   }

@@ -54,7 +54,7 @@ final class Router: ConnectionHandler {
         let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
         beginRequest(on: connection)
         worker.batches.begin(batch, on: worker)
-        if !batch.isForwarded { connection.holdLines() }
+        if !batch.isForwarded { connection.pauseLines() }
       } catch { worker.replies.sendError(error, on: connection) }
     }
   }

@@ -38,7 +38,7 @@ extension Worker {
     }
     let (result, error) = commits.commit(full, of: index)
     services.report(error)
-    if result == .durable { share(full) }
+    if result == .durable { sendToReaders(full) }
     complete(full, result)
     if result == .durable { release(full) }
     return true
@@ -127,9 +127,9 @@ extension Worker {
   }
 
   /// Passes a durable submission to the other workers whose connections wait for some of its replies.
-  private func share(_ durable: Submission) {
+  private func sendToReaders(_ durable: Submission) {
     let receivers = services.workers.indices.filter { $0 != index && durable.recipients.contains($0) }
-    durable.share(among: receivers.count + 1)
+    durable.setReaders(receivers.count + 1)
     for worker in receivers {
       services.workers[worker].send(.durable([DurableSubmission(worker: index, submission: durable)]))
     }
@@ -142,7 +142,7 @@ extension Worker {
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }
 
-  /// How many submissions are held for reuse.
+  /// How many submissions are kept for reuse.
   private static let spareLimit = 8
 
   /// Replies that nothing was applied, or that it is not known whether it was.

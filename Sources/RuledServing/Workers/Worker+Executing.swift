@@ -144,7 +144,7 @@ extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
-      _ = services.control.send(.holdTimer(timer, after: error))
+      _ = services.control.send(.retryTimer(timer, after: error))
     }
     evaluator.batch.awaited.append(cascade)
   }

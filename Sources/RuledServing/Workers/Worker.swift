@@ -5,7 +5,7 @@ import RuledIO
 import RuledLua
 import RuledWire
 
-/// One thread of the daemon: its connections, its share of the subjects, and the rules that run on them.
+/// One thread of the daemon: its connections, its part of the subjects, and the rules that run on them.
 ///
 /// The way of a request, from the first byte to the last:
 ///
@@ -103,7 +103,7 @@ final class Worker {
     if services.workers.count > 1, !commits.isDurable {
       loop.pollBeforeSleeping { [unowned self] in router.isExpectingRequests() }
     }
-    loop.holdDuringTicks(borrowable[index].lock)
+    loop.lockDuringTicks(borrowable[index].lock)
     borrowable[index].allow(self)
     loop.run()
     borrowable[index].forbid()
@@ -117,7 +117,7 @@ final class Worker {
 
   /// Executes the requests that came in this tick, commits what they wrote, and applies messages.
   private func tick() {
-    batches.executeNextShare(on: self)
+    batches.executeNextTurn(on: self)
     router.forwardBundles()
     router.executeOwnBundle()
     flush()

@@ -44,7 +44,7 @@ final class WorkerWatches {
     guard let connection = worker.table[ConnectionToken(raw: target.connection)] else {
       throw RequestError(.unavailable, "the connection has ended")
     }
-    let number = try table.begin(params, connection: target.connection, connection, heldBy: target.batch)
+    let number = try table.begin(params, connection: target.connection, connection, pendingFor: target.batch)
     connection.place?.note(hasWatch: true)
     return number
   }
@@ -60,7 +60,7 @@ final class WorkerWatches {
   }
 
   /// Begins to notify the watches of a request batch, whose reply was sent.
-  func beginNotifying(batch: UInt64) { table.release(heldBy: batch) }
+  func beginNotifying(batch: UInt64) { table.release(pendingFor: batch) }
 
   /// Ends the watches of a connection that has ended.
   func endAll(of connection: UInt64) { table.endAll(connection: connection) }

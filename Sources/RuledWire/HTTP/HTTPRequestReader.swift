@@ -53,7 +53,7 @@ package final class HTTPRequestReader {
   package var isWithinRequest: Bool { state != .requestLine || !line.isEmpty || hasReturn || skippedEmptyLine }
 
   /// How many bytes of memory the request takes.
-  package var heldBytes: Int { headCount + line.capacity + body.capacity }
+  package var usedBytes: Int { headCount + line.capacity + body.capacity }
 
   /// Prepares for the next request; `body` becomes another buffer.
   package func reset() {

@@ -4,7 +4,7 @@ import RuledJSON
 import RuledStore
 
 /// Rules that are in force instead of those in the folder, and why; the store keeps them, so that they stay after a restart.
-struct HeldRules: Sendable {
+struct RulesInPlaceOfFolder: Sendable {
   /// Why the folder's rules are not in force.
   enum Reason: Sendable, Equatable {
     /// An earlier revision was put in force: the folder is not read.
@@ -28,13 +28,13 @@ struct HeldRules: Sendable {
   }
 
   /// Those that the store keeps; nil when there are none.
-  static func read(from store: any StateStore) throws(StoreError) -> HeldRules? {
+  static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
     let stored = ByteBuffer(capacity: 4096)
     guard try value.read(from: store, into: stored) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
       let revision = json["revision"].flatMap(RevisionDocument.revision)
     else { throw StoreError(.corrupt, "the pinned rules that the store keeps have another form") }
-    return HeldRules(
+    return RulesInPlaceOfFolder(
       reason: json["folder"]?.stringValue.map { .promoted(folder: $0) } ?? .pinned, revision: revision)
   }
 
