@@ -136,6 +136,11 @@ struct rb_vm {
   int failure_line;
   rb_kind raised_kind;
   rb_buffer raised_message;
+  /* Where a test failed: `file:line`, a tab, and the function's name if it has one, a line for each function that was called, the last one
+     first. */
+  rb_buffer place;
+  bool in_test;
+  bool keeps_place; /* the next error says again what an earlier one said, whose place it was */
 
   /* Encoding and decoding. */
   rb_member *members;
@@ -285,6 +290,8 @@ bool rb_push_state(lua_State *L, const char *text, size_t length);
 void rb_open_sandbox(lua_State *L);
 /* Pushes the value at index as text without addresses. */
 void rb_push_display(lua_State *L, int index);
+/* Notes where the test is that runs: in its own files, and in those of its plugin. */
+void rb_note_place(lua_State *L);
 /* traversal.c, sort.c, random.c */
 int rb_base_pairs(lua_State *L);
 int rb_base_next(lua_State *L);

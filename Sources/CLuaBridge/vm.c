@@ -244,6 +244,7 @@ static int describe_error(lua_State *L) {
     message = lua_tolstring(L, -1, &length);
   }
   rb_set(vm, &vm->failure_message, message, length);
+  if (vm->in_test) rb_note_place(L);
   lua_Debug frame;
   for (int level = 1; vm->failure_line == 0 && level < 200 && lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "Sl", &frame);
@@ -452,6 +453,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->failure_message.bytes);
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);
+  free(vm->place.bytes);
   free(vm->members);
   free(vm->tokens);
   free(vm->scratch_text.bytes);

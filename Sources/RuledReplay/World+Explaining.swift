@@ -35,4 +35,7 @@ extension World {
 
   /// A subject as it is now: `{subject, version, plugins}`.
   package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
+
+  /// All that is stored of a subject now, as the method `export` shows it.
+  func export(of subject: String) throws(RequestError) -> JSONValue { try evaluator.export(of: subject) }
 }

@@ -299,6 +299,10 @@ rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
 /* Calls test `index` with its driver object. */
 rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget);
+/* Where the test that runs is now, while it calls the host: `file:line`, a tab and the function's name, a line for each call, the last first. */
+rb_slice rb_test_place(rb_vm *vm);
+/* Where the last test failed. */
+rb_slice rb_failed_place(const rb_vm *vm);
 
 /* What the last rb_encode_state, rb_query, rb_handle or rb_configure left. */
 rb_slice rb_result(const rb_vm *vm);

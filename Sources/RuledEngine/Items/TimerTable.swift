@@ -98,6 +98,31 @@ final class TimerTable {
     subject.lastCommit = batch.number
   }
 
+  /// Sets a timer that a test gives.
+  func give(_ given: GivenSubject.Timer, subject: Subject) throws(RequestError) {
+    let (plugin, name) = (given.plugin, given.name)
+    if try read(name, of: plugin, subject) {
+      batches.current.waitingTimers -= 1
+      removeIndex(of: value.bytes, name, of: plugin, subject: subject)
+    }
+    value.removeAll()
+    let id = given.id.map(JSONValue.string) ?? .string("timer \(given.name) of \(given.plugin)")
+    var stored: JSONObject = [
+      "due": .integer(given.due.microseconds), "type": .string(given.type),
+      "subject": .string(String(decoding: subject.name, as: UTF8.self)), "id": id,
+      "source": .string(given.source ?? "/"), "data": given.data,
+    ]
+    stored["every"] = given.every
+    JSONValue.object(stored).write(to: value)
+    writeKey(name, of: plugin, subject)
+    batches.current.writes.put(key.bytes, value.bytes)
+    writeIndexKey(given.due.microseconds, name, of: plugin, subject)
+    batches.current.writes.put(key.bytes, ByteView.empty)
+    batches.current.waitingTimers += 1
+    subject.mostTimers = nil
+    subject.lastCommit = batches.current.number
+  }
+
   /// The names of a plugin's pending timers for the subject; nil if the subject has fewer than `least`, of all plugins.
   func names(
     of plugin: Catalog.Plugin, _ subject: Subject, ifAtLeast least: Int

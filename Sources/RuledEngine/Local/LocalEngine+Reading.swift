@@ -42,12 +42,31 @@ extension LocalEngine {
     return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 
-  /// The effects of a subject so far, in order, those for the client included.
+  /// The effects of a subject so far, in order, those for the client included: each as a sink gets it.
   package func effects(of subject: String) -> [JSONValue] {
-    changes.filter { $0.subject.elementsEqual(subject.utf8) }.flatMap { change -> [JSONValue] in
+    zip(changes, times).filter { $0.0.subject.elementsEqual(subject.utf8) }.flatMap { change, time -> [JSONValue] in
       let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
-      return (try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? []
+      return Self.delivered((try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? [], of: subject, at: time)
     }
+  }
+
+  /// The effects of an outcome as sinks get them.
+  package static func delivered(_ effects: [JSONValue], of subject: String, at time: Timestamp) -> [JSONValue] {
+    effects.map { effect in
+      var effect = effect.objectValue ?? [:]
+      effect["subject"] = .string(subject)
+      effect["at"] = .string(time.rfc3339)
+      return .object(effect)
+    }
+  }
+
+  /// All counters, as a query's `counters("")` gives them.
+  package var listedCounters: JSONValue {
+    .array(
+      evaluator.counters(prefix: "").map { counter in
+        let labels = (try? JSONValue(parsing: counter.key.labels)) ?? [:]
+        return .object(["name": .string(counter.key.name), "labels": labels, "value": counter.value.json])
+      })
   }
 
   /// What all plugins decided on the last event of a subject, by plugin; nil when it had none.

@@ -19,6 +19,8 @@ package final class LocalEngine {
   package private(set) var evaluator: Evaluator
   /// The changes since the engine was made or renewed, as watchers get them.
   package internal(set) var changes: [Change] = []
+  /// When each of them was made.
+  var times: [Timestamp] = []
   /// The messages that were sent since then, each as its stored JSON.
   package internal(set) var sent: [[UInt8]] = []
 
@@ -31,6 +33,8 @@ package final class LocalEngine {
   var eventsMade = 0
   private let document = TapeDocument()
   private let recorder: EventRecorder?
+  /// Whether a rule has run since the engine was made or renewed; known if it keeps failures.
+  package internal(set) var hasRunRules = false
   var failures: [ConsequentFailure] = []
   /// The plugins that fail on the next event of a subject, by subject.
   var failing: [[UInt8]: [Failure]] = [:]
@@ -67,7 +71,7 @@ package final class LocalEngine {
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
-    evaluator.recorder = recorder
+    record()
     try recover()
   }
 
@@ -81,15 +85,22 @@ package final class LocalEngine {
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
-    evaluator.recorder = recorder
+    record()
+    hasRunRules = false
     for plugin in catalog.plugins { plugin.runtime.resume() }
     changes.removeAll()
+    times.removeAll()
     sent.removeAll()
     waiting.removeAll()
     failures.removeAll()
     failing.removeAll()
     vms.install(in: evaluator)
     try recover()
+  }
+
+  private func record() {
+    evaluator.recorder = recorder
+    if recorder != nil { evaluator.recordCosts(mask: .max) }
   }
 
   /// Puts other rules in force.
@@ -119,7 +130,7 @@ package final class LocalEngine {
     event.isExplained = object.member("explain")?.bool == true || !event.explainsValues
     let outcome = ByteBuffer(capacity: 1024)
     try imposing(on: Array(event.subject)) { () throws(RequestError) in try evaluator.evaluate(event, into: outcome) }
-    _ = recorder?.take()
+    _ = takeRecorded()
     withExtendedLifetime(id) {}
     try runUntilIdle()
     return outcome
@@ -134,9 +145,11 @@ package final class LocalEngine {
     return (try? JSONValue(parsing: outcome.bytes)) ?? .null
   }
 
-  /// Gives a subject a version and the plugins' states by name, as if events had made them.
-  package func give(_ subject: String, version: UInt64, states: JSONObject) throws(RequestError) {
-    try evaluator.give(Array(subject.utf8), version: version, states: states)
+  /// Gives a subject a version and the plugins' states by name, and `items` as `GivenSubject` has them, as if events had made them.
+  package func give(
+    _ subject: String, version: UInt64, states: JSONObject, items: JSONObject = JSONObject()
+  ) throws(RequestError) {
+    try evaluator.give(Array(subject.utf8), try GivenSubject(version: version, states: states, items: items))
     try runUntilIdle()
   }
 
@@ -207,9 +220,16 @@ package final class LocalEngine {
     return failures
   }
 
+  /// What was evaluated last.
+  func takeRecorded() -> JournalEntry? {
+    guard let recorder, let entry = recorder.take() else { return nil }
+    if !recorder.costs.isEmpty { hasRunRules = true }
+    return entry
+  }
+
   /// Keeps the failures of what was evaluated last.
   private func noteFailures() {
-    guard let entry = recorder?.take(), !entry.failures.isEmpty else { return }
+    guard let entry = takeRecorded(), !entry.failures.isEmpty else { return }
     let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""
     let list = try? JSONValue(parsing: "[\(String(decoding: entry.failures, as: UTF8.self))]")
     failures += (list?.arrayValue ?? []).map { ConsequentFailure(failure: $0, type: type, subject: entry.subject) }
@@ -231,6 +251,7 @@ package final class LocalEngine {
     context.counters.commit(batch)
     evaluator.complete(batch)
     changes += batch.changes.all
+    times += Array(repeating: now, count: changes.count - times.count)
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages
     for message in batch.delivered { message.cascade?.leave() }

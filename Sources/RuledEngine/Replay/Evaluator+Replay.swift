@@ -144,15 +144,23 @@ extension Evaluator {
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
-  /// Gives a subject a version and the plugins' states by name in the place of its own; it remembers no events then.
-  func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
+  /// All that is stored of a subject now, as the method `export` shows it.
+  package func export(of subject: String) throws(RequestError) -> JSONValue {
+    let name = ByteBuffer(capacity: subject.utf8.count)
+    name.append(contentsOf: subject)
+    defer { withExtendedLifetime(name) {} }
+    return try administration.export(name.bytes)
+  }
+
+  /// Gives a subject a version and the plugins' states in the place of its own, and timers and `once` keys; it remembers no events then.
+  package func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
-    SubjectRecord.writeHeader(version: version, until: RememberedUntil(), recent: [], into: record)
-    for (plugin, state) in states.sorted(by: { $0.name < $1.name }) {
+    SubjectRecord.writeHeader(version: given.version, until: RememberedUntil(), recent: [], into: record)
+    for given in given.states {
       let text = ByteBuffer(capacity: 256)
-      state.write(to: text)
-      SubjectRecord.writePlugin(Array(plugin.utf8), state: text.bytes, into: record)
+      given.state.write(to: text)
+      SubjectRecord.writePlugin(Array(given.plugin.utf8), state: text.bytes, into: record)
       withExtendedLifetime(text) {}
     }
     subjects.setRecord(record.bytes, of: subject)
@@ -161,6 +169,8 @@ extension Evaluator {
     StoreKey.record(subject.name, into: key)
     batches.current.writes.put(key.bytes, record.bytes)
     withExtendedLifetime((record, key)) {}
+    for timer in given.timers { try items.timers.give(timer, subject: subject) }
+    for once in given.once { items.onceKeys.give(once, subject: subject) }
   }
 
   package func forget(_ subject: String) throws(RequestError) {

@@ -312,6 +312,12 @@ extension PluginVM {
     return result(rb_test(handle, Int32(index), &native))
   }
 
+  /// Where the test that runs is now; to be asked while it calls the host.
+  package var testPlace: [TestPlace] { TestPlace.list(rb_test_place(handle).text) }
+
+  /// Where the last test failed; empty if it did not, or if it was stopped.
+  package var failedPlace: [TestPlace] { TestPlace.list(rb_failed_place(handle).text) }
+
   /// The result of the last call, as JSON: the state or what a function returned; valid until the next call.
   package var output: ByteView { rb_result(handle).raw }
 

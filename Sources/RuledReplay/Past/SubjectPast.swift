@@ -57,7 +57,8 @@ package final class SubjectPast {
 
   // MARK: States and explanations
 
-  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before.
+  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before, and with
+  /// what else `export` shows that rules depend on: timers and `once` keys.
   ///
   /// - Throws: `not_found` if the subject did not exist then, or the journal does not reach back so far; `unavailable` if the replay does not
   ///   result in the recorded state.
@@ -69,9 +70,13 @@ package final class SubjectPast {
       "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
       "at": .string(last.at.exactRFC3339), "revision": .string(last.revision),
     ]
-    if let known = try? world.state(of: subject) { state["plugins"] = known["plugins"] ?? [:] }
+    let known = (try? world.export(of: subject))?.objectValue ?? ["timers": .array([]), "once": .array([])]
+    for (name, value) in known where !Self.outOfPast.contains(name) { state[name] = value }
     return .object(state)
   }
+
+  /// What an export has that a state of the past has not: it is known otherwise, or the journal has it.
+  private static let outOfPast: Set<String> = ["subject", "version", "effects", "parked", "events"]
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///

@@ -45,18 +45,21 @@ extension Control {
     }
   }
 
-  /// A state with the named plugin alone.
+  /// A state with what belongs to the named plugin alone.
   private static func only(_ plugin: String?, of state: JSONValue) -> JSONValue {
     guard let plugin, var object = state.objectValue else { return state }
     object["plugins"] = .object(state["plugins"]?[plugin].map { [plugin: $0] } ?? [:])
+    for name in ["timers", "once"] {
+      object[name] = state[name]?.arrayValue.map { .array($0.filter { $0["plugin"]?.stringValue == plugin }) }
+    }
     return .object(object)
   }
 
   /// Rules that a client sent, with the daemon's settings.
   private static func catalog(
-    _ rules: JSONValue, _ services: Services, _ lua: LuaWorker, now: Timestamp
+    _ rules: RequestRules, _ services: Services, _ lua: LuaWorker, now: Timestamp
   ) throws(RequestError) -> Catalog {
-    let source = try UploadedRules.source(rules)
+    let source = try UploadedRules.source(rules, services)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: services.configuration.plugins, previous: nil, worker: lua, checksFiles: true, now: now)

@@ -39,6 +39,7 @@ final class Control {
     watchdog = try Watchdog(on: loop, services)
     sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
       services.load.sample(LoadTotals(services), at: EngineClock.wall)
+      services.uploads.removeOld()
     }
   }
 

@@ -28,6 +28,7 @@ extension HTTPRouter {
     case .revision: return request(.revision, ["revision": .string(item)])
     case .rollback: return try body(.rollback, exchange)
     case .unpin: return request(.unpin, JSONObject())
+    case .upload: return try body(.upload, exchange)
     case .rollout where exchange.method == "POST": return try body(.rolloutStart, exchange)
     case .rollout: return request(.rolloutStatus, JSONObject())
     case .shadow where exchange.method == "POST": return try body(.shadowStart, exchange)

@@ -1,11 +1,13 @@
 import RuledCore
 import RuledEngine
 import RuledLua
+import RuledWire
 
 /// Rules that a client sent, in the form of `RulesSource.encoded`: checked as those of a folder are.
 enum UploadedRules {
-  /// The rules in a request's member `rules`.
-  static func source(_ json: JSONValue) throws(RequestError) -> RulesSource {
+  /// The rules in a request's member `rules`, or in the upload that it names.
+  static func source(_ rules: RequestRules, _ services: Services) throws(RequestError) -> RulesSource {
+    let json = try services.uploads.rules(rules)
     guard let plugins = json["plugins"]?.arrayValue, let source = RulesSource(encoded: json) else {
       throw error("must be {library, plugins: [{name, modules, data}]}, as 'rulectl rollout start' sends it")
     }
@@ -23,7 +25,10 @@ enum UploadedRules {
       for file in plugin.modules + plugin.data { try check(file, in: plugin.name) }
       guard plugin.entry != nil else { throw error("has no \(plugin.name)/plugin.lua") }
     }
-    for file in source.plugins.first?.library ?? [] { try check(file, in: "lib") }
+    let library = source.plugins.first?.library ?? []
+    for file in library { try check(file, in: "lib") }
+    let byteCount = (source.plugins.flatMap { $0.modules + $0.data } + library).reduce(0) { $0 + $1.text.count }
+    guard byteCount <= Limits.folderBytes else { throw error("holds more than \(Limits.folderBytes >> 20) MiB") }
     return source
   }
 

@@ -108,6 +108,7 @@ struct HealthReport {
     let candidate: JSONValue = rollout.map { .string($0.candidate) } ?? .null
     let shadow: JSONValue = services.shadow.withLock { $0 }.map { .string($0.revision) } ?? .null
     let journal: JSONValue = services.journal?.health ?? .null
+    let manual: JSONValue = services.context.clock.isManual ? .string(clock.exactRFC3339) : .null
     let reloadErrors: JSONValue = now.reloadErrors?.json ?? .array([])
     return .object([
       "status": .string(found.isReady ? "ready" : "degraded"),
@@ -115,6 +116,7 @@ struct HealthReport {
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
       "uptime_s": .integer(Int64(services.status.figures.uptime)),
+      "manual_clock": manual,
       "rollout": candidate,
       "shadow": shadow,
       "pinned": .bool(now.origin == .pinned),

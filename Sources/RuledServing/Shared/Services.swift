@@ -34,6 +34,8 @@ final class Services: Sendable {
   let sessions = DashboardSessions()
   /// The load over the last hour.
   let load = LoadHistory()
+  /// Rules that clients send in parts.
+  let uploads = Uploads()
   /// The refusals for want of room.
   let refusals: Refusals
   /// The journal; nil when it is off.

@@ -44,6 +44,7 @@ extension Worker {
     case .samples:
       _ = try EmptyParams(request)
       services.load.json.write(to: bytes)
+    case .upload: try services.uploads.add(UploadParams(request)).write(to: bytes)
     case .dashboard: link(try DashboardParams(request).role).write(to: bytes)
     default: throw request.unknownMethod
     }

@@ -70,10 +70,12 @@ enum ExplainCommand: Command {
     _ subject: String, _ id: String, _ arguments: Arguments, _ environment: ToolEnvironment
   ) throws -> ExitCode {
     let rules = try arguments.value("rules").map { try RulesSelection($0).read().encoded }
-    let past = try environment.connect().call(
+    let client = try environment.connect()
+    let past = try client.call(
       "explain_past",
       .members([
-        "subject": .string(subject), "id": .string(id), "rules": rules,
+        "subject": .string(subject), "id": .string(id),
+        "rules": try rules.map { try SentRules.send($0, over: client) },
         "no_values": arguments.has("no-values") ? true : nil,
       ]))
     if arguments.has("json") {

@@ -13,7 +13,7 @@ struct PluginPage {
   }
 
   var text: String {
-    let head = "# \(manifest.name)\n\n\(manifest.about) Version \(manifest.version).\n\n"
+    let head = "# \(manifest.name)\n\n\(Self.prose(manifest.about)) Version \(manifest.version).\n\n"
     let note = "This page is made by `rulectl docs` from what the plugin declares and from examples that were run.\n"
     return head + note + events + decisions + effects + queries + sites + settings
   }
@@ -30,11 +30,12 @@ struct PluginPage {
   private func event(_ type: String) -> String {
     let declaration = manifest.events.first { $0.type == type }
     var text = "\n### `\(type)`\n\n"
-    if let about = declaration?.about, !about.isEmpty { text += about + " " }
+    if let about = declaration?.about, !about.isEmpty { text += Self.prose(about) + " " }
     let rules = manifest.order.map { manifest.rules[$0] }.filter { rule in
       rule.on.contains { $0.text == type || $0.matches(type) }
     }
-    text += rules.isEmpty ? "No rule listens to it.\n" : "Rules: \(rules.map(\.name).joined(separator: ", ")).\n"
+    text +=
+      rules.isEmpty ? "No rule listens to it.\n" : "Rules: \(Self.prose(rules.map(\.name).joined(separator: ", "))).\n"
     if let declaration, !declaration.data.members.isEmpty { text += "\n" + table(of: declaration.data) }
     if declaration?.isChecked == true { text += "\nIts data is checked.\n" }
     guard let example = examples.events[type] else { return text }
@@ -47,7 +48,7 @@ struct PluginPage {
   private func table(of schema: DataSchema) -> String {
     var text = "| member | type | |\n| --- | --- | --- |\n"
     for (name, member) in Self.rows(schema, under: "") {
-      text += "| `\(name)` | \(member.typeText) | \(Self.cell(member.about)) |\n"
+      text += "| `\(name)` | \(member.typeText) | \(Self.cell(Self.prose(member.about))) |\n"
     }
     return text
   }
@@ -86,7 +87,7 @@ struct PluginPage {
     var text = "\n## Queries\n"
     for query in manifest.queries {
       text += "\n### `\(manifest.name).\(query.name)`\n"
-      if !query.about.isEmpty { text += "\n\(query.about)\n" }
+      if !query.about.isEmpty { text += "\n\(Self.prose(query.about))\n" }
       if let arguments = query.arguments, !arguments.members.isEmpty { text += "\n" + table(of: arguments) }
       if let answer = examples.answers[query.name] { text += "\nExample: `\(Self.brief(answer))`\n" }
     }
@@ -124,6 +125,12 @@ struct PluginPage {
       return .object(JSONObject(members.map { ($0.name, cut($0.value)) }))
     default: return value
     }
+  }
+
+  /// Words of an author, in which nothing is HTML.
+  private static func prose(_ text: String) -> String {
+    text.split(separator: "&", omittingEmptySubsequences: false).joined(separator: "&amp;")
+      .split(separator: "<", omittingEmptySubsequences: false).joined(separator: "&lt;")
   }
 
   /// Text for a cell of a table.

@@ -50,28 +50,40 @@ final class TestWorker {
     guard let driver else { throw TestFailure("the worker has ended") }
     let vm = try vm(of: test.plugin)
     vm.testHost = driver
+    driver.place = { [unowned vm] in vm.testPlace }
     let started = EngineClock.monotonic
     try driver.begin(test.plugin)
     let result = vm.test(test.index, budget: budget)
     let microseconds = Int((EngineClock.monotonic - started) / 1000)
     return TestResult(
       plugin: test.plugin, name: test.declaration.name, file: test.declaration.file, line: test.declaration.line,
-      microseconds: microseconds,
-      failure: Self.failure(of: test, result == .failed ? vm.failure(rule: nil) : nil, driver.failures.unexpected),
+      microseconds: microseconds, failure: failure(of: test, result == .failed ? failure(of: vm) : nil, driver),
       log: driver.takeLog())
   }
 
-  /// Why a test failed: by itself, or because rules failed that it did not expect to.
-  private static func failure(
-    of test: TestCase, _ failure: Failure?, _ unexpected: [TestFailures.Entry]
-  ) -> Failure? {
-    guard let first = unexpected.first, let text = TestFailures.text(unexpected) else { return failure }
-    guard var failure else {
+  /// Why a test failed: because rules failed that it did not expect to, or by itself, or because it was captured and no rule ran.
+  private func failure(of test: TestCase, _ own: Failure?, _ driver: TestDriver) -> Failure? {
+    let unexpected = driver.failures.unexpected
+    guard let first = unexpected.first, let text = TestFailures.text(unexpected) else {
+      guard own == nil, driver.isCaptured, !driver.engine.hasRunRules else { return own }
       return Failure(
-        plugin: test.plugin, kind: .error, message: text, file: first.failure["file"]?.stringValue,
-        line: first.failure["line"]?.intValue.map { Int($0) })
+        plugin: test.plugin, kind: .error,
+        message: "no rule ran: nothing of what was captured reaches a rule that is loaded here",
+        file: test.declaration.file, line: test.declaration.line)
     }
-    failure.message += "\n\(text)"
+    let after = own.map { own in
+      "\nthen at \(own.file ?? test.declaration.file):\(own.line ?? test.declaration.line): \(own.message)"
+    }
+    return Failure(
+      plugin: test.plugin, kind: .error, message: text + (after ?? ""), file: first.failure["file"]?.stringValue,
+      line: first.failure["line"]?.intValue.map { Int($0) })
+  }
+
+  /// Why the test of a VM failed, with the lines of the test and of the helpers that it calls.
+  private func failure(of vm: PluginVM) -> Failure {
+    var failure = vm.failure(rule: nil)
+    let place = vm.failedPlace
+    if place.count > 1 { failure.message += place.map { "\n  at \($0.text)" }.joined() }
     return failure
   }
 

@@ -32,12 +32,13 @@ struct DocsCommandTests {
 
   @Test func `A page shows what a plugin declares and what came of examples`() throws {
     let folder = TemporaryFolder()
-    Self.plugin(folder, "")
+    Self.plugin(folder, "event('shop.html', {}, { about = 'Takes <b>all</b> & more.' })")
     let run = Run("docs", folder("rules"), "--examples", folder("examples"))
     #expect(run.exit == .done && run.errors.isEmpty)
     for line in [
       "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
       "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "Its data is checked.", "### `shop.due`",
+      "Takes &lt;b>all&lt;/b> &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
       #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
       "Example: `[12]`", #"| `word` | `"a\|b"` |"#,
