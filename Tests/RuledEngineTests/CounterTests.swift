@@ -28,8 +28,8 @@ import Testing
 
   private func series(_ engine: Engine) -> Int { engine.local.context.counters.usage(limit: 1).series }
 
-  private func labels(_ engine: Engine, _ prefix: String = "p.") -> [String] {
-    engine.local.context.counters.select(prefix: prefix).map { "\($0.key.name)\($0.key.labels)=\($0.value.json.text)" }
+  private func texts(_ engine: Engine) -> [String] {
+    engine.local.context.counters.select(prefix: "p.").map { "\($0.key.name)\($0.key.labels)=\($0.value.json.text)" }
   }
 
   @Test func `a plugin that has all its counters counts further labels as other, and another is not held up`() throws {
@@ -38,7 +38,7 @@ import Testing
     #expect(try engine.send("n", ["from": 4, "to": 8])["failures"] == [])
     #expect(try engine.parked().isEmpty && engine.local.context.counters.usage(limit: 5).full == ["p"])
     #expect(
-      labels(engine) == [
+      texts(engine) == [
         #"p.n{"i":"1"}=1"#, #"p.n{"i":"2"}=1"#, #"p.n{"i":"3"}=1"#, #"p.n{"i":"4"}=2"#, #"p.n{"i":"5"}=2"#,
         #"p.n{"other":"true"}=3"#,
       ])
@@ -46,7 +46,7 @@ import Testing
     #expect(engine.local.context.counters.usage(limit: 5).full == ["o", "p"])
     for name in 1...7 { try engine.send("n", ["from": 1, "to": 1, "name": .string("p.name\(name)")]) }
     #expect(
-      labels(engine).suffix(4) == [
+      texts(engine).suffix(4) == [
         #"p.name2{"other":"true"}=1"#, #"p.name3{"other":"true"}=1"#, #"p.name4{"other":"true"}=1"#,
         #"p.other{"other":"true"}=3"#,
       ])
@@ -73,7 +73,7 @@ import Testing
     try second.send("o", ["from": 6, "to": 6])
     try second.send("n", ["from": 3, "to": 5])
     #expect(second.local.context.counters.counts == ["o": 5, "p": 5])
-    #expect(labels(second).contains(#"p.n{"other":"true"}=1"#))
+    #expect(texts(second).contains(#"p.n{"other":"true"}=1"#))
   }
 
   @Test func `counters of failed, dry or uncommitted events take no room`() throws {

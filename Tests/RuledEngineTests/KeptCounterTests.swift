@@ -48,7 +48,7 @@ import Testing
     var configuration = Configuration()
     configuration.limits.counters = 2
     let engine = try Engine(["p": Self.counting], configuration: configuration)
-    for label in 1...3 { try engine.send("n", ["labels": ["l": .integer(label)], "keep": "1d"]) }
+    for label in 1...3 as ClosedRange<Int64> { try engine.send("n", ["labels": ["l": .integer(label)], "keep": "1d"]) }
     #expect(counters(engine) == [#"{"l":"1"}=1"#, #"{"l":"2"}=1"#, #"{"other":"true"}=1"#])
     try pass(days: 1, engine)
     for label in 4...6 as ClosedRange<Int64> { try engine.send("n", ["labels": ["l": .integer(label)]]) }

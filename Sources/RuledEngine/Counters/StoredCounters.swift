@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 package import RuledStore
 

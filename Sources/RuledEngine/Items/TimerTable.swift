@@ -107,17 +107,18 @@ final class TimerTable {
     subject.lastCommit = batch.number
   }
 
-  /// Sets a repeating timer again that fires, for the next time of its schedule; what was missed is left out.
+  /// The next time of a repeating timer that fires, in microseconds; what was missed is left out.
   ///
-  /// The next time depends on nothing but the schedule, when the timer was due, and `now()` of its event.
-  private func setAgain(
-    _ schedule: JSONValue, _ timer: DueTimer, _ event: EventInput, _ subject: Subject
-  ) throws(RequestError) {
-    let next: Int64
+  /// It depends on nothing but the schedule, when the timer was due, and `now()` of its event.
+  private func next(_ schedule: JSONValue, due: Int64, now: Int64) throws(RequestError) -> Int64 {
     do throws(CalendarError) {
-      let after = max(event.now, timer.due + context.timerStep - 1)
-      next = try Schedule(schedule).next(after: after, from: timer.due, in: plugins.zones)
+      let after = max(now, due + context.timerStep - 1)
+      return try Schedule(schedule).next(after: after, from: due, in: plugins.zones)
     } catch { throw RequestError(.unavailable, "the timer's next time is not known: \(error.message)") }
+  }
+
+  /// Sets a repeating timer again that fires.
+  private func setAgain(_ timer: DueTimer, _ event: EventInput, due next: Int64, _ subject: Subject) {
     let id = timer.plugin.withView { plugin in
       timer.name.withView { ConsequenceID.timer($0, due: next, of: plugin, event, using: identity) }
     }
@@ -197,7 +198,7 @@ final class TimerTable {
   /// - Returns: the timer's event, valid until the next call; nil when the timer was cancelled or set anew since it was found due.
   func take(_ timer: DueTimer, of subject: Subject) throws(RequestError) -> EventInput? {
     var event: EventInput?
-    var schedule: JSONValue?
+    var next: Int64?
     if try read(timer.name, of: timer.plugin, subject) {
       guard let stored = try? firing.parse(copyOf: value.bytes), let due = stored.member("due")?.integer else {
         throw batches.unreadable(
@@ -205,16 +206,17 @@ final class TimerTable {
       }
       context.clearDamage(key.bytes, malformed: true)
       if due == timer.due {
+        let fired = firingEvent(stored, due: due)
+        if let schedule = stored.member("every") { next = try self.next(JSONValue(schedule), due: due, now: fired.now) }
         batches.current.writes.delete(key.bytes)
         batches.current.waitingTimers -= 1
-        event = firingEvent(stored, due: due)
-        schedule = stored.member("every").map { JSONValue($0) }
+        event = fired
       }
     }
     writeIndexKey(timer.due, timer.name, of: timer.plugin, subject)
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number
-    if let event, let schedule { try setAgain(schedule, timer, event, subject) }
+    if let event, let next { setAgain(timer, event, due: next, subject) }
     return event
   }
 
