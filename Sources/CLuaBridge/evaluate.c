@@ -95,7 +95,7 @@ static int raised_body(lua_State *L) {
   const raised_event *raised = lua_touserdata(L, 1);
   rb_vm *vm = rb_vm_of(L);
   rb_fill_event(L, false);
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 10);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
   lua_pushnil(L);
   while (lua_next(L, 3)) {
@@ -108,6 +108,10 @@ static int raised_body(lua_State *L) {
   lua_setfield(L, -2, "type");
   rb_push_data(L, raised->json, raised->data);
   lua_setfield(L, -2, "data");
+  lua_pushliteral(L, "raise");
+  lua_setfield(L, -2, "origin");
+  lua_pushnil(L);
+  lua_setfield(L, -2, "sender");
   rb_push_frozen(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
   lua_insert(L, -2);

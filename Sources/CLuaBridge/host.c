@@ -185,6 +185,7 @@ void rb_open_host(lua_State *L) {
 
   lua_newtable(L);
   set(L, "set", rb_host_timer_set);
+  set(L, "every", rb_host_timer_every);
   set(L, "cancel", rb_host_timer_cancel);
   set(L, "due", rb_host_timer_due);
   close_table(L, "timer");
@@ -199,6 +200,8 @@ void rb_open_host(lua_State *L) {
   set_ask(L, "week", RB_CALL_CALENDAR_WEEK);
   set_ask(L, "at", RB_CALL_CALENDAR_AT);
   set(L, "add", rb_host_calendar_add);
+  set(L, "known", rb_host_calendar_known);
+  set(L, "workday", rb_host_calendar_workday);
   set_ask(L, "parse", RB_CALL_CALENDAR_PARSE);
   set_ask(L, "format", RB_CALL_CALENDAR_FORMAT);
   close_table(L, "calendar");

@@ -13,6 +13,8 @@
 
 /* TIMER_SECONDS: ten years. */
 enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, TIMER_SECONDS = 3653 * 86400 };
+/* 100 years. */
+static const lua_Number KEEP_SECONDS = 36525.0 * 86400;
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -267,10 +269,33 @@ int rb_host_once(lua_State *L) {
   return 1;
 }
 
+/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one: whole seconds, rounded up. */
+static uint32_t check_keep(lua_State *L, int index, const char *function) {
+  if (lua_type(L, index) != LUA_TTABLE)
+    rb_raise(L, RB_KIND_VALUE, "the options of %s are a table such as { keep = \"400d\" }, not a %s", function, luaL_typename(L, index));
+  int options = rb_push_store(L, index) ? lua_gettop(L) : index;
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "keep") == 0) continue;
+    rb_push_display(L, -1);
+    rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the option is keep", function, lua_tostring(L, -1));
+  }
+  int type = rb_push_member(L, options, "keep");
+  if (type == LUA_TNIL) return 0;
+  int keep = lua_gettop(L);
+  if (type == LUA_TSTRING) rb_call_host(L, RB_CALL_DURATION, keep);
+  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? ceil(lua_tonumber(L, -1)) : 0;
+  if (seconds < 1 || seconds > KEEP_SECONDS)
+    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration such as \"400d\", of 100 years at most", function);
+  return (uint32_t)seconds;
+}
+
 int rb_host_count(lua_State *L) {
   rb_vm *vm = changing(L, "count");
-  lua_settop(L, 3);
+  lua_settop(L, 4);
   rb_op noted = {0};
+  if (!lua_isnil(L, 4)) noted.c = check_keep(L, 4, "count");
   rb_slice name = check_name(L, 1, "a counter's name");
   copy_to(vm, name, &noted.a, &noted.a_length);
   noted.b = (uint32_t)vm->op_bytes.length;
@@ -292,22 +317,45 @@ int rb_host_count(lua_State *L) {
   return 0;
 }
 
+/* Adds the operation that sets the timer of the name at 1, for the event whose type and data are at `type` and the index after it. */
+static int set_timer(lua_State *L, const char *function, rb_op noted, int type_index) {
+  rb_vm *vm = rb_vm_of(L);
+  rb_slice type = check_name(L, type_index, "an event's type");
+  copy_to(vm, check_name(L, 1, "a timer's name"), &noted.a, &noted.a_length);
+  copy_to(vm, type, &noted.b, &noted.b_length);
+  encode_to(L, type_index + 1, "timer's data", "{}", &noted.c, &noted.c_length);
+  check_data(L, function, type, noted.c, noted.c_length);
+  add_noted(vm, RB_OP_TIMER_SET, noted);
+  return 0;
+}
+
 int rb_host_timer_set(lua_State *L) {
   rb_vm *vm = changing(L, "timer.set");
-  rb_op noted = {0};
-  rb_slice name = check_name(L, 1, "a timer's name");
+  check_name(L, 1, "a timer's name");
   if (lua_type(L, 2) != LUA_TNUMBER) return rb_raise(L, RB_KIND_VALUE, "a timer is due at epoch seconds, not at a %s", luaL_typename(L, 2));
   lua_Number when = lua_tonumber(L, 2);
   if (!(when > -1e11 && when < 1e12)) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g", when);
   if (when - vm->now > TIMER_SECONDS) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g, more than 10 years from now", when);
-  rb_slice type = check_name(L, 3, "an event's type");
-  copy_to(vm, name, &noted.a, &noted.a_length);
-  copy_to(vm, type, &noted.b, &noted.b_length);
-  encode_to(L, 4, "timer's data", "{}", &noted.c, &noted.c_length);
-  check_data(L, "timer.set", type, noted.c, noted.c_length);
-  noted.number = fmax(when, vm->earliest_timer);
-  add_noted(vm, RB_OP_TIMER_SET, noted);
-  return 0;
+  rb_op noted = {.number = fmax(when, vm->earliest_timer)};
+  return set_timer(L, "timer.set", noted, 3);
+}
+
+int rb_host_timer_every(lua_State *L) {
+  rb_vm *vm = changing(L, "timer.every");
+  lua_settop(L, 4);
+  check_name(L, 1, "a timer's name");
+  if (lua_type(L, 2) != LUA_TTABLE)
+    return rb_raise(L, RB_KIND_VALUE, "timer.every takes a table such as { seconds = 3600 }, not a %s", luaL_typename(L, 2));
+  rb_buffer *spec = &vm->result;
+  spec->length = 0;
+  rb_encode(L, 2, spec, RB_KIND_VALUE, "timer.every");
+  rb_value arguments[] = {{.type = RB_STRING, .text = {spec->bytes, spec->length}},
+                          {.type = RB_NUMBER, .number = vm->now},
+                          {.type = RB_NUMBER, .number = fmax(vm->now, vm->earliest_timer)}};
+  rb_ask_host(L, RB_CALL_TIMER_EVERY, arguments, 3);
+  rb_op noted = {.number = lua_tonumber(L, 5)};
+  copy_to(vm, rb_check_text(L, 6), &noted.d, &noted.d_length);
+  return set_timer(L, "timer.every", noted, 3);
 }
 
 int rb_host_timer_cancel(lua_State *L) {

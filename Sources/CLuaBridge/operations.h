@@ -29,6 +29,7 @@ int rb_host_send(lua_State *L);
 int rb_host_once(lua_State *L);
 int rb_host_count(lua_State *L);
 int rb_host_timer_set(lua_State *L);
+int rb_host_timer_every(lua_State *L);
 int rb_host_timer_cancel(lua_State *L);
 int rb_host_timer_due(lua_State *L);
 int rb_host_forget(lua_State *L);
@@ -44,5 +45,7 @@ int rb_host_url_parse(lua_State *L);
 /* calendar.c; the upvalue is the rb_call, one that asks for the day, the date, the hour or the weekday. */
 int rb_host_calendar(lua_State *L);
 int rb_host_calendar_add(lua_State *L);
+int rb_host_calendar_known(lua_State *L);
+int rb_host_calendar_workday(lua_State *L);
 
 #endif

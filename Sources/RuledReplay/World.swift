@@ -220,7 +220,8 @@ package final class World {
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
     }
-    played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs))
+    played.append(
+      Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
   }
 
   /// Lets plugins run again that this world has suspended or put off: this happens only where the record has it.

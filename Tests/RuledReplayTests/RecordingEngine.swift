@@ -74,8 +74,7 @@ final class RecordingEngine {
     let text = ByteBuffer(capacity: 256)
     JSONValue.object(params).write(to: text)
     let object = try reader.parse(copyOf: text.bytes)
-    var event = EventInput(stored: object, text: reader.text, now: now.microseconds)
-    event.origin = .client
+    var event = EventInput(stored: object, text: reader.text, now: now.microseconds, origin: .client)
     event.isExplained = params["explain"]?.boolValue == true
     let before = evaluator.duplicates
     try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))

@@ -89,6 +89,7 @@ typedef enum {
   RB_CALL_CALENDAR_WEEK,  /* t, zone -> string */
   RB_CALL_CALENDAR_AT,    /* day, time of day, zone -> number */
   RB_CALL_CALENDAR_ADD,   /* t, json of an amount, zone -> number */
+  RB_CALL_CALENDAR_KNOWN, /* zone -> whether there is one of that name */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
   RB_CALL_TEXT_LOWER,      /* text -> text in lower case */
@@ -97,6 +98,8 @@ typedef enum {
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
   RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
+  RB_CALL_TIMER_EVERY, /* json of a schedule, now, the earliest time -> number: when it is due first, and the schedule's text to be kept */
+  RB_CALL_DURATION, /* text such as 30d -> number of seconds, or nil */
   RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
 } rb_call;
 
@@ -139,8 +142,8 @@ typedef enum {
   RB_OP_EMIT,         /* a sink, b type, c json, d id, RB_OP_KEYED */
   RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: depth in raises */
   RB_OP_SEND,         /* a subject, b type, c json */
-  RB_OP_COUNT,        /* a name, b labels json, number or integer */
-  RB_OP_TIMER_SET,    /* a name, b type, c json, number: when */
+  RB_OP_COUNT,        /* a name, b labels json, number or integer; c is no offset but for how many seconds it is kept, 0 if that is not said */
+  RB_OP_TIMER_SET,    /* a name, b type, c json, number: when, d json of a schedule if it repeats */
   RB_OP_TIMER_CANCEL, /* a name */
   RB_OP_FORGET,
   RB_OP_LOG,  /* integer: level 0 to 3, a message, b fields json or empty */
@@ -174,6 +177,8 @@ typedef struct {
 /* The event that rules run on. */
 typedef struct {
   rb_slice id, source, type, subject;
+  rb_slice origin; /* what rules get as `event.origin` */
+  rb_slice sender; /* the subject that sent a message; empty for none */
   double time;
   rb_json json;           /* the parsed text that holds `data` and the extensions */
   size_t data;            /* tape index, 0 for none */

@@ -27,6 +27,19 @@ package final class ZoneDatabase {  // confined: each worker has its own
   /// A zone whose file is on every host that has zones.
   package static let always = "Etc/UTC"
 
+  /// Whether there is a zone of that name.
+  ///
+  /// - Throws: That this host has no zones.
+  package func knows(_ name: String) throws(CalendarError) -> Bool {
+    do throws(CalendarError) {
+      _ = try zone(name)
+      return true
+    } catch {
+      guard !error.isOfHost else { throw error }
+      return false
+    }
+  }
+
   private static func unknown(_ name: String) -> CalendarError { CalendarError("unknown time zone \"\(name)\"") }
 
   /// Whether `name` has the form of an IANA zone's name: parts of letters, digits, `_`, `+` and `-` between slashes.
@@ -171,6 +184,7 @@ extension ZoneDatabase {
     let day = try day(time, zone: zone)
     let thursday = day - CivilDate.weekday(days: day) + 4
     let year = CivilDate(days: thursday).year
+    guard (0...9999).contains(year) else { throw CalendarError("the week must be of the years 0 to 9999") }
     let number = (thursday - CivilDate.days(year: year, month: 1, day: 1)) / 7 + 1
     let buffer = ByteBuffer(capacity: 16)
     buffer.append(decimal: year, width: 4)
@@ -210,7 +224,7 @@ extension ZoneDatabase {
   }
 
   /// The seconds after midnight that `HH:MM` or `HH:MM:SS` names.
-  private static func secondOfDay(_ text: String) -> Int? {
+  static func secondOfDay(_ text: String) -> Int? {
     let fields = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard (2...3).contains(fields.count) else { return nil }
     var second = 0

@@ -157,12 +157,14 @@ package final class SubjectAdministration {
     let value = json(entry.value)
     return entry.key.withView { key in
       guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return value }
-      return .object([
+      var timer: JSONObject = [
         "plugin": .string(String(decoding: plugin, as: UTF8.self)),
         "name": .string(String(decoding: name, as: UTF8.self)),
         "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
         "data": value["data"] ?? .null,
-      ])
+      ]
+      timer["every"] = value["every"]
+      return .object(timer)
     }
   }
 

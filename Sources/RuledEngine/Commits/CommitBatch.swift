@@ -30,6 +30,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterDelta] = []
+  /// The counters that it removes, as they were not counted for as long as they are kept.
+  package var removedCounters: [CounterKey] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
   /// The messages that events sent.
@@ -109,6 +111,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     self.number = number
     writes.removeAll()
     counters.removeAll(keepingCapacity: true)
+    removedCounters.removeAll()
     hasCounted = false
     messages.removeAll()
     earliestTimer = nil

@@ -20,6 +20,16 @@ package final class CounterKey: Hashable, Sendable {
     self.labels = labels
   }
 
+  private static let otherLabels = "{\"other\":\"true\"}"
+
+  /// What counts under that name for a plugin that has no room for further labels.
+  static func other(of name: String) -> CounterKey {
+    name.withView { name in otherLabels.withView { CounterKey(name: name, labels: $0) } }
+  }
+
+  /// Whether it is such a counter, for which there is always room.
+  var isOther: Bool { labels == Self.otherLabels }
+
   /// A counter in the store, whose labels may be as an older build wrote them.
   static func stored(name: ByteView, labels: ByteView) -> CounterKey {
     CounterLabels.normalized(labels).withView { CounterKey(name: name, labels: $0) }

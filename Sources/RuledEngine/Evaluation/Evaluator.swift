@@ -180,7 +180,8 @@ package final class Evaluator {
   ///
   /// Of other workers' events only the durable ones are counted.
   package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
-    context.counters.select(prefix: prefix, with: batches.uncommitted)
+    context.counters.select(
+      prefix: prefix, now: context.clock.now.microseconds, with: batches.uncommitted)
   }
 
   /// How many events of clients repeated one whose outcome was remembered.

@@ -53,6 +53,10 @@ package struct EventInput {
   /// When it is evaluated, in microseconds.
   var now: Int64
   package var origin = Origin.client
+  /// The subject that sent it, if it is a message; else empty.
+  package var sender = ByteView.empty
+  /// Whether an administrator sent it, so that it may have a type that only rules make.
+  package var isInternal = false
   /// Whether `text` has no id, as the client left that to the daemon.
   package var lacksID = false
   /// How many messages led to it.
@@ -87,6 +91,21 @@ package struct EventInput {
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
     self.origin = origin
+    switch origin {
+    case .message: sender = object.member("from")?.string ?? none
+    case .retry: sender = object.member("sender")?.string ?? none
+    case .client, .recorded, .timer: break
+    }
+  }
+
+  /// What rules get as the event's origin; a parked event has that of the first time.
+  var originText: ByteView {
+    switch origin {
+    case .client, .recorded: ByteView("client")
+    case .message: ByteView("message")
+    case .timer: ByteView("timer")
+    case .retry: attributes?.member("origin")?.string ?? ByteView("client")
+    }
   }
 
   static var none: EventInput {

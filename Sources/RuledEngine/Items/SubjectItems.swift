@@ -12,7 +12,7 @@ final class SubjectItems {
   init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
     onceKeys = OnceKeys(batches: batches)
     effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)
-    timers = TimerTable(context, batches: batches)
+    timers = TimerTable(context, batches: batches, plugins: plugins)
     messages = MessageTable(context, batches: batches, plugins: plugins)
   }
 
@@ -35,10 +35,11 @@ final class SubjectItems {
           cascade: cascade, redacted: redacted)
       case .once(let key, let lifetime):
         onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
-      case .setTimer(let name, let type, let data, let due):
+      case .setTimer(let name, let type, let data, let due, let schedule):
         let rule = operations.rule(at: index)
         try timers.set(
-          name, type: type, data: data, due: due, of: entry, rule: rule, event, subject: subject, maySend: maySend,
+          name, type: type, data: data, due: due, schedule: schedule, of: entry, rule: rule, event, subject: subject,
+          maySend: maySend,
           bounds, redacted: redacted)
       case .cancelTimer(let name): try timers.cancel(name, of: entry.name, subject: subject)
       case .forget:

@@ -115,8 +115,7 @@ package final class LocalEngine {
     guard let object = try? document.parse(copyOf: params) else {
       throw RequestError(.parseError, "the event is not JSON")
     }
-    var event = EventInput(stored: object, text: document.text, now: now.microseconds)
-    event.origin = .client
+    var event = EventInput(stored: object, text: document.text, now: now.microseconds, origin: .client)
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
     }
@@ -126,6 +125,7 @@ package final class LocalEngine {
     id.append(decimal: Int64(eventsMade))
     if event.id.isEmpty { event.id = id.bytes }
     event.isDryRun = object.member("dryrun")?.bool == true
+    event.isInternal = object.member("internal")?.bool == true
     event.explainsValues = object.member("explain")?.isString("without_values") != true
     event.isExplained = object.member("explain")?.bool == true || !event.explainsValues
     let outcome = ByteBuffer(capacity: 1024)
@@ -240,13 +240,11 @@ package final class LocalEngine {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
-    writeCounters(of: batch)
+    let replaced = counters.count(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
+      counters.restore(replaced)
       evaluator.discardAll(from: batch)
       throw error.requestError
-    }
-    for delta in batch.counters {
-      counters.values[delta.key] = (counters.values[delta.key] ?? .integer(0)) + delta.amount
     }
     context.counters.commit(batch)
     evaluator.complete(batch)
@@ -256,25 +254,6 @@ package final class LocalEngine {
     waiting += batch.messages
     for message in batch.delivered { message.cascade?.leave() }
     for cascade in batch.awaited { cascade.leave() }
-  }
-
-  /// Adds the sums of the counters: the store holds sums, the batch amounts.
-  private func writeCounters(of batch: CommitBatch) {
-    guard !batch.counters.isEmpty else { return }
-    var sums: [CounterKey: CounterValue] = [:]
-    for delta in batch.counters {
-      sums[delta.key] = (sums[delta.key] ?? counters.values[delta.key] ?? .integer(0)) + delta.amount
-    }
-    let key = ByteBuffer(capacity: 128)
-    let value = ByteBuffer(capacity: 32)
-    for (counter, sum) in sums {
-      key.removeAll()
-      value.removeAll()
-      StoreKey.counter(counter.name, labels: counter.labels, into: key)
-      sum.json.write(to: value)
-      batch.writes.put(key.bytes, value.bytes)
-      _ = counters.removeRenamed(counter, in: batch.writes)
-    }
   }
 
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {

@@ -46,8 +46,15 @@ extension Evaluator {
     guard let object = try? document.parse(copyOf: text.bytes) else {
       throw RequestError(.unavailable, "the recorded event \(entry.sequence) is not JSON")
     }
-    var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds)
-    switch entry.origin {
+    let origin: EventInput.Origin =
+      switch entry.origin {
+      case .message: .message
+      case .timer: .timer
+      case .retry: .retry
+      case .client, .forget, .rules: replaying == .asSent ? .client : .recorded
+      }
+    var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds, origin: origin)
+    switch origin {
     case .message:
       event.attributes = nil
       event.hops = Int(object.member("hops")?.integer ?? 0)
@@ -60,8 +67,8 @@ extension Evaluator {
       transaction.timer = DueTimer(
         due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
         name: Array(entry.timer.utf8))
-    default:
-      event.origin = replaying == .asSent ? .client : .recorded
+    case .client, .recorded, .retry:
+      event.isInternal = object.member("internal")?.bool == true
       event.isExplained = object.member("explain")?.bool == true
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }

@@ -61,6 +61,8 @@ package final class Catalog: Sendable {
   package let configuration: [String: Configuration.Plugin]
   /// Whether a plugin declares events whose data is checked.
   let checksEvents: Bool
+  /// The types of events that only rules make.
+  package let internalTypes: Set<String>
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
@@ -71,6 +73,7 @@ package final class Catalog: Sendable {
     self.source = source
     self.loadedAt = loadedAt
     self.configuration = configuration
+    internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
     checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
     revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)

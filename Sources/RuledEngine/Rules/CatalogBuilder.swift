@@ -79,6 +79,7 @@ package enum CatalogBuilder {
       }
     }
     errors += claimedTwice(plugins)
+    errors += EventDeclaration.disagreements(in: plugins.map(\.manifest))
     guard errors.isEmpty else { throw ReloadError(errors) }
     threads.buildAhead(changed, worker)
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: configuration)

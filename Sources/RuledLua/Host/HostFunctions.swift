@@ -20,6 +20,10 @@ extension PluginVM {
     case RB_CALL_SHA256: answers.add(digest(of: try arguments.bytes(0, "hash.sha256's argument")))
     case RB_CALL_GEO_DISTANCE: try answerDistance(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
+    case RB_CALL_DURATION:
+      guard let time = DurationText.parse(try arguments.text(0, "the duration")) else { return answers.addNil() }
+      answers.add(Double(time) / 1e6)
+    case RB_CALL_TIMER_EVERY: try answerSchedule(arguments, &answers)
     case RB_CALL_CHECK_DATA: try checkData(arguments)
     case RB_CALL_COVERED: coverage?.note(Int(try arguments.number(0, "the part")))
     default: try answerCalendar(call, arguments, &answers)
@@ -58,6 +62,21 @@ extension PluginVM {
       let function = try arguments.text(0, "the function")
       throw HostRefusal(
         "\(function) of '\(String(decoding: type, as: UTF8.self))': \(error.path) \(error.detail)", kind: .value)
+    }
+  }
+
+  /// When a repeating timer is due first, and its schedule as it is kept.
+  private func answerSchedule(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
+    let text = try arguments.bytes(0, "the schedule")
+    let now = try arguments.number(1, "the time"), earliest = try arguments.number(2, "the earliest time")
+    do throws(CalendarError) {
+      let schedule = try Schedule((try? JSONValue(parsing: text)) ?? .null)
+      let start = Int64((now * 1e6).rounded()), least = Int64((earliest * 1e6).rounded())
+      answers.add(Double(try schedule.next(after: max(start, least - 1), from: start, in: zones)) / 1e6)
+      answers.add(schedule.json.text)
+    } catch {
+      if error.isOfHost { lacksZones = true }
+      throw HostRefusal(error.message, kind: .value)
     }
   }
 
@@ -149,6 +168,9 @@ extension PluginVM {
           let time = ZoneDatabase.parse(try arguments.calendarText(0))
         else { return answers.addNil() }
         answers.add(time)
+      case RB_CALL_CALENDAR_KNOWN:
+        guard !arguments.isLonger(0, than: Self.nameBytes) else { return answers.add(false) }
+        answers.add(try zones.knows(try arguments.calendarText(0, "the time zone")))
       case RB_CALL_CALENDAR_FORMAT: answers.add(try ZoneDatabase.format(try arguments.calendarNumber(0)))
       case RB_CALL_CALENDAR_START:
         let day = try arguments.calendarDay(0)
@@ -218,7 +240,7 @@ extension HostArguments {
 
   fileprivate func calendarDay(_ index: Int) throws(CalendarError) -> Int {
     let day = try calendarNumber(index)
-    guard abs(day) < 4_000_000 else {
+    guard abs(day) < 4_000_000, day == day.rounded() else {
       throw CalendarError("there is no calendar for day \(day); calendar.day(t, zone) is the day of a time")
     }
     return Int(day)

@@ -36,8 +36,10 @@ package enum RuleLibrary {
       "Records an effect with the commit, which its sink delivers; gives its id.",
       example: #"emit("client", "greeting", { to = "x" }, { key = "k" })"#),
     LibraryFunction(
-      "count", "name: string; labels: table<string, string|number|boolean>?; n: number?", "",
-      "Adds to a counter that all subjects share.", example: #"count("t.sent", { platform = "ios" }, 2)"#),
+      "count",
+      "name: string; labels: table<string, string|number|boolean>?; n: number?; options: { keep: string? }?", "",
+      "Adds to a counter that all subjects share; it is removed when it is not counted for so long.",
+      example: #"count("t.sent", { platform = "ios" }, 2, { keep = "400d" })"#),
     LibraryFunction(
       "log.debug", "message: string; fields: table?", "", "Writes a line to the log, for those who look for a fault.",
       example: #"log.debug("greeted", { n = 1 })"#),
@@ -61,6 +63,12 @@ package enum RuleLibrary {
       "timer.set", "name: string; when: number; type: string; data: table?", "",
       "Lets an event reach this subject at a time in epoch seconds; the same name replaces the timer.",
       example: #"timer.set("remind", now() + 3600, "reminder.due", { n = 1 })"#),
+    LibraryFunction(
+      "timer.every",
+      "name: string; spec: { seconds: number?, daily: true?, weekly: integer?, monthly: integer?, at: string?, "
+        + "zone: string? }; type: string; data: table?", "",
+      "Lets an event reach this subject again and again, by a schedule; the same name replaces the timer.",
+      example: #"timer.every("digest", { weekly = 1, at = "09:00", zone = "Europe/Berlin" }, "digest.due")"#),
     LibraryFunction("timer.cancel", "name: string", "", "Removes a timer.", example: #"timer.cancel("remind")"#),
     LibraryFunction(
       "timer.due", "name: string", "number?", "When a timer is due in epoch seconds, or nil.",
@@ -114,6 +122,13 @@ package enum RuleLibrary {
     LibraryFunction(
       "calendar.weekday", "t: number; zone: string", "integer", "The weekday, 1 for Monday to 7 for Sunday.",
       example: #"calendar.weekday(0, "UTC")"#, scope: .anywhere),
+    LibraryFunction(
+      "calendar.workday", "day: integer; holidays: string[]?", "boolean",
+      "Whether the day is one from Monday to Friday, and its date none of the holidays.",
+      example: #"calendar.workday(0, { "1970-01-01" })"#, scope: .anywhere),
+    LibraryFunction(
+      "calendar.known", "zone: any", "boolean", "Whether there is a time zone of that name.",
+      example: #"calendar.known("Europe/Berlin")"#, scope: .anywhere),
     LibraryFunction(
       "calendar.parse", "text: string", "number?", "The epoch seconds of a time in RFC 3339, or nil.",
       example: #"calendar.parse("2025-11-10T08:00:00Z")"#, scope: .anywhere),

@@ -111,11 +111,28 @@ struct ManifestBuilder {
     let what = "event '\(type)'"
     let options = json[1]?.objectValue ?? JSONObject()
     try check(options.names, known: Self.eventKeys, of: what, called: "option")
+    let (members, isInternal) = try Self.origin(json[0], of: what)
     manifest.events.append(
       EventDeclaration(
-        type: type, about: try text(options, "about", of: what) ?? "", data: try schema(json[0], of: what),
+        type: type, about: try text(options, "about", of: what) ?? "", data: try schema(members, of: what),
         isChecked: try flag(options, "checked", of: what) ?? true,
-        isClosed: try flag(options, "closed", of: what) ?? false, file: file, line: line))
+        isClosed: try flag(options, "closed", of: what) ?? false, isInternal: isInternal, file: file, line: line))
+  }
+
+  /// An event's members without `from = "rules"`, and whether that is among them; another type of that name is a member like the others.
+  private static func origin(
+    _ table: JSONValue?, of what: String
+  ) throws(Refusal) -> (members: JSONValue?, isInternal: Bool) {
+    guard var members = table?.objectValue, let from = members["from"]?.stringValue else { return (table, false) }
+    guard from == "rules" else {
+      let type = from.prefix { $0 != ":" && $0 != "?" }
+      guard DataType(named: Substring(UnicodeText.trim(String(type)))) == nil else { return (table, false) }
+      throw Refusal(
+        "\(what).from is neither \"rules\", which keeps the event for rules, nor the type of a member of its data: '\(from)'"
+      )
+    }
+    members["from"] = nil
+    return (.object(members), true)
   }
 
   private func schema(_ table: JSONValue?, of what: String) throws(Refusal) -> DataSchema {

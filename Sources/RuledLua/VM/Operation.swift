@@ -46,10 +46,10 @@ public enum Operation {
   /// An event for the rules of all plugins; `chain` are the types that led to it, `depth` is how many raises deep it is.
   case raise(type: Bytes, data: Bytes, chain: Bytes, depth: Int)
   case send(subject: Bytes, type: Bytes, data: Bytes)
-  /// `labels` is a JSON object whose members are in order.
-  case count(name: Bytes, labels: Bytes, amount: Amount)
-  /// A timer that is due at `due` in seconds since 1970.
-  case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double)
+  /// `labels` is a JSON object whose members are in order; the counter is then kept for `keep` seconds, or 0 if nothing is said of that.
+  case count(name: Bytes, labels: Bytes, amount: Amount, keep: UInt32)
+  /// A timer that is due at `due` in seconds since 1970; `schedule` is JSON if it repeats, else empty.
+  case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double, schedule: Bytes)
   case cancelTimer(name: Bytes)
   /// Erases the plugin's state, timers and `once` keys for the subject.
   case forget

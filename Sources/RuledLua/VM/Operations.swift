@@ -55,11 +55,11 @@ public struct Operations: RandomAccessCollection {
     case RB_OP_COUNT:
       return .count(
         name: a, labels: slice(operation.b, operation.b_length),
-        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
+        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer), keep: operation.c)
     case RB_OP_TIMER_SET:
       return .setTimer(
         name: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
-        due: operation.number)
+        due: operation.number, schedule: slice(operation.d, operation.d_length))
     case RB_OP_TIMER_CANCEL: return .cancelTimer(name: a)
     case RB_OP_FORGET: return .forget
     case RB_OP_LOG:

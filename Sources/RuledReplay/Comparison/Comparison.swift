@@ -16,6 +16,7 @@ package final class Comparison {
   private var fidelity = Fidelity()
   private var messages = CountOfSides()
   private var timers = CountOfSides()
+  private var counters = CounterTally()
   /// The changed events of each subject, with the id of the first of them.
   private var changed = CommonCounts<String, String>(capacity: 4096)
   private var stateDifferences = StateDifferences()
@@ -81,6 +82,7 @@ package final class Comparison {
 
   private func count(_ played: Played, _ side: WritableKeyPath<CountOfSides, Int>) {
     rules.add(played.rules, side)
+    if !played.counts.isEmpty { counters.add(played.counts, isBaseline: side == \.before) }
     switch played.entry.origin {
     case .message: messages[keyPath: side] += 1
     case .timer: timers[keyPath: side] += 1
@@ -98,6 +100,7 @@ package final class Comparison {
     fidelity.merge(other.fidelity)
     messages = messages + other.messages
     timers = timers + other.timers
+    counters.merge(other.counters)
     changed.merge(other.changed)
     stateDifferences.merge(other.stateDifferences)
     equalOutcomes += other.equalOutcomes
@@ -115,7 +118,8 @@ package final class Comparison {
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
       outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
-      effectTotals: effects.total, messages: messages, timers: timers, failures: failures.json,
+      effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json,
+      failures: failures.json,
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },

@@ -80,7 +80,7 @@ package final class SubjectPast {
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
+  /// - Returns: `{sequence, at, subject, origin, first_origin?, sender?, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
   ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome
   ///   again, `recorded` has that one, and `differs` says why; where `redacted` lists paths, values of the event were replaced. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
@@ -89,12 +89,19 @@ package final class SubjectPast {
     var entries = try entries(until: .event(id: id))
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
     let world = try replay(entries, before: target)
+    let event = (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null
     var past: JSONObject = [
       "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.exactRFC3339),
       "now": .string(target.now.exactRFC3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
-      "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
-      "revision": .string(target.revision),
+      "event": event, "revision": .string(target.revision),
     ]
+    switch target.origin {
+    case .message: past["sender"] = event["from"]
+    case .retry:
+      past["first_origin"] = event["origin"] ?? "client"
+      past["sender"] = event["sender"]
+    case .client, .timer, .forget, .rules: break
+    }
     if !target.redacted.isEmpty { past["redacted"] = .array(target.redacted.map { .string($0) }) }
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))

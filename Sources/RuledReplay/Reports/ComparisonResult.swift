@@ -16,6 +16,7 @@ package struct ComparisonResult {
   var effectTotals: CountOfSides
   var messages: CountOfSides
   var timers: CountOfSides
+  var counters: JSONValue
   var failures: JSONValue
   var failureTotals: CountOfSides
   var states: (equal: Int, changed: Int)
@@ -80,7 +81,7 @@ package struct ComparisonResult {
       "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(frame.gaps.map(\.json)),
       "baseline": .string(frame.baseline), "candidate": .string(frame.candidate), "fidelity": fidelity,
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
-      "messages": messages.json, "timers": timers.json, "failures": failures,
+      "messages": messages.json, "timers": timers.json, "counters": counters, "failures": failures,
       "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),
       "other_states": .array(others), "exceeded": .array(exceeded),
     ]

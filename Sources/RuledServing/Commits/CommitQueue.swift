@@ -13,34 +13,19 @@ struct CommitQueue {
     /// Whether its worker waits for it, and syncs itself.
     let isAwaited: Bool
     /// The counters that it changes, as they were before.
-    fileprivate let replaced: [Replaced]
-  }
-
-  /// A counter before a submission changed it.
-  fileprivate struct Replaced {
-    let key: CounterKey
-    let value: CounterValue?
-    /// The keys in the store that the submission removes.
-    let removed: [[UInt8]]
+    fileprivate let replaced: [StoredCounters.Replaced]
   }
 
   private var entries: [Entry] = []
-  /// The counters' values once all entries are durable.
-  private var counters: [CounterKey: CounterValue] = [:]
-  /// The counters in the store at the start.
-  private var stored: StoredCounters
+  /// The counters once all entries are durable.
+  private var counters: StoredCounters
   /// How many changes for watchers the entries hold.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
 
   /// An empty queue, which adds to the counters that the store holds.
-  ///
-  /// A counter whose stored value could not be read is counted in memory alone: a write would destroy what may still be repaired.
-  init(counters stored: StoredCounters = StoredCounters()) {
-    self.stored = stored
-    counters = stored.values
-  }
+  init(counters: StoredCounters = StoredCounters()) { self.counters = counters }
 
   /// How many submissions no worker waits for.
   var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
@@ -57,14 +42,14 @@ struct CommitQueue {
   ) throws(StoreError) -> Bool {
     let batch = submission.batch
     let mark = batch.writes.mark
-    let replaced = count(batch)
+    let replaced = counters.count(batch)
     if !batch.changes.isEmpty {
       let last = sequence + UInt64(changes + batch.changes.count)
       WatchSequence.write(last, to: batch.writes, key: key, value: value)
     }
     do throws(StoreError) {
       guard let number = try write(batch.writes) else {
-        restore(replaced)
+        counters.restore(replaced)
         batch.writes.truncate(to: mark)
         return false
       }
@@ -73,7 +58,7 @@ struct CommitQueue {
         Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
       return true
     } catch {
-      restore(replaced)
+      counters.restore(replaced)
       throw error
     }
   }
@@ -95,40 +80,9 @@ struct CommitQueue {
   /// Removes all submissions, none of which is committed.
   mutating func removeLost() -> [Entry] {
     let lost = entries
-    for entry in lost.reversed() { restore(entry.replaced) }
+    for entry in lost.reversed() { counters.restore(entry.replaced) }
     entries.removeAll()
     changes = 0
     return lost
-  }
-
-  /// Adds a batch's counts to the counters, and their new values to its writes; gives the old values, in order.
-  private mutating func count(_ batch: CommitBatch) -> [Replaced] {
-    guard !batch.counters.isEmpty else { return [] }
-    var replaced: [Replaced] = []
-    replaced.reserveCapacity(batch.counters.count)
-    for delta in batch.counters {
-      let old = counters[delta.key]
-      let sum = (old ?? .integer(0)) + delta.amount
-      counters[delta.key] = sum
-      key.removeAll()
-      StoreKey.counter(delta.key.name, labels: delta.key.labels, into: key)
-      if !stored.unreadable.isEmpty, stored.mayHide(key.bytes), stored.values[delta.key] == nil {
-        replaced.append(Replaced(key: delta.key, value: old, removed: []))
-        continue
-      }
-      let removed = stored.removeRenamed(delta.key, in: batch.writes)
-      replaced.append(Replaced(key: delta.key, value: old, removed: removed))
-      value.removeAll()
-      sum.json.write(to: value)
-      batch.writes.put(key.bytes, value.bytes)
-    }
-    return replaced
-  }
-
-  private mutating func restore(_ replaced: [Replaced]) {
-    for counter in replaced.reversed() {
-      counters[counter.key] = counter.value
-      stored.restore(counter.removed, of: counter.key)
-    }
   }
 }

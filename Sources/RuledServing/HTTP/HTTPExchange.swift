@@ -17,6 +17,7 @@ final class HTTPExchange: Sendable {
   /// Whether the body was longer than the limit.
   let isTooLarge: Bool
   private let requests = Mutex<RPCRequests?>(nil)
+  private let administrates = Atomic(false)
   private let abandoned = Atomic(false)
 
   /// The request that a connection has read.
@@ -34,6 +35,14 @@ final class HTTPExchange: Sendable {
 
   /// Notes that its connection has closed.
   func abandon() { abandoned.store(true, ordering: .relaxed) }
+
+  /// Whether the client may call what only administrators may, by its token or by the kernel's credentials of the peer.
+  var isOfAdmin: Bool { administrates.load(ordering: .relaxed) }
+
+  /// Notes the role of the client's token; with none the kernel's credentials decide.
+  func authorize(_ role: Role?) {
+    administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed)
+  }
 
   var method: String { head.method }
   var target: HTTPTarget { head.target }

@@ -28,6 +28,7 @@ final class HTTPRouter {
         if let response = openSession(exchange) { return connection.respond(response) }
       }
       let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
+      exchange.authorize(role)
       if exchange.isTooLarge { throw tooLarge }
       guard exchange.headers.isPlainBody else { throw Self.encodedBody }
       if isClaimed {

@@ -178,7 +178,8 @@ final class HTTPServer: WebServer {
     for index in indices {
       guard let request = exchange.request(at: index) else { continue }
       let target = ReplyTarget(
-        .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.peer.mayReadStates)
+        .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.isOfAdmin,
+        mayReadStates: exchange.peer.mayReadStates)
       let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
       if !isSent { finish(exchange.token, Self.shuttingDown) }
     }

@@ -15,12 +15,18 @@ struct ReplyTarget: Sendable {
   let receiver: Receiver
   /// Whether the client may call what only administrators may.
   let isAdmin: Bool
+  /// Whether an explanation may have the values that rules read, as the client may call `state`.
+  let mayReadStates: Bool
 
-  init(_ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool) {
+  init(
+    _ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool,
+    mayReadStates: Bool? = nil
+  ) {
     self.receiver = receiver
     self.connection = connection
     self.batch = batch
     self.slot = slot
     self.isAdmin = isAdmin
+    self.mayReadStates = mayReadStates ?? isAdmin
   }
 }

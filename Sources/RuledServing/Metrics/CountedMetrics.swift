@@ -18,7 +18,7 @@ struct CountedMetrics {
     var seen: Set<String> = []
     var omitted = 0
     for prefix in settings.counters {
-      for (key, value) in context.counters.select(prefix: prefix)
+      for (key, value) in context.counters.select(prefix: prefix, now: context.clock.now.microseconds)
       where seen.insert(key.name + "\0" + key.labels).inserted {
         guard samples.count < settings.series, let labels = Self.labels(of: key) else {
           omitted += 1

@@ -177,10 +177,12 @@ final class DaemonStatus: Sendable {
   }
 
   private static func describe(_ event: EventDeclaration) -> JSONValue {
-    .object([
+    var described: JSONObject = [
       "type": .string(event.type), "about": .string(event.about), "checked": .bool(event.isChecked),
       "closed": .bool(event.isClosed), "data": event.data.json,
-    ])
+    ]
+    if event.isInternal { described["from"] = "rules" }
+    return .object(described)
   }
 
   /// The declared arguments of a plugin's queries.

@@ -64,7 +64,7 @@ struct HealthReport {
     }
     let limit = services.context.counterLimit
     for name in services.context.counters.usage(limit: limit).full {
-      found.note(["the plugin \(name) has \(limit) counters, the limit: a rule that counts another fails"])
+      found.note(["the plugin \(name) has \(limit) counters, the limit: further labels count as { other = true }"])
     }
     if ZoneFiles.areMissing {
       found.degrade([

@@ -98,6 +98,7 @@ extension Worker {
     _ request: RequestView, for target: ReplyTarget, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
     let view = try EventView(request)
+    if view.isInternal { try checkInternal(view, target) }
     executed.events += 1
     submission.addEvent(begunAt: begun)
     let now = services.context.clock.now.microseconds
@@ -114,8 +115,9 @@ extension Worker {
     input.lacksID = view.id == nil
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
+    input.isInternal = view.isInternal
     // The values are those that `state` gives.
-    input.explainsValues = view.explainsValues && target.isAdmin
+    input.explainsValues = view.explainsValues && target.mayReadStates
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
       // A dry run shows the state, and commits nothing.
@@ -128,6 +130,21 @@ extension Worker {
     let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeEnded(key, isWhole: isWhole)) }
     try evaluator.evaluate(input, cascade: cascade, into: bytes)
     return (cascade, key)
+  }
+
+  /// Refuses `internal` of who is no administrator, and notes an administrator's in the log.
+  private func checkInternal(_ event: EventView, _ target: ReplyTarget) throws(RequestError) {
+    guard target.isAdmin else {
+      throw RequestError(
+        .forbidden, "only an administrator may send an event with internal: true",
+        details: [.init("detail", "made by rules only")])
+    }
+    guard !event.isDryRun else { return }
+    services.context.log.write(
+      LogLine(
+        .info, "an administrator sent '\(String(decoding: event.type, as: UTF8.self))' with internal: true",
+        event: event.id.map { String(decoding: $0, as: UTF8.self) },
+        subjectHash: String(SHA256.hash(event.subject).hex.prefix(12))))
   }
 
   private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {

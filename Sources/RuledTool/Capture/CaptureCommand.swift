@@ -34,6 +34,7 @@ enum CaptureCommand: Command {
     let knowsRules = known != nil
     if let (catalog, settings) = known {
       test.steps = settings + test.steps
+      test.sendInternally(catalog.internalTypes)
       try test.keepOnlyWhatHolds(under: catalog)
       if arguments.has("anonymize") {
         var anonymizer = Anonymizer(test, rules: catalog.source, keeping: kept)
@@ -56,6 +57,17 @@ enum CaptureCommand: Command {
 }
 
 extension CapturedTest {
+  /// Sends the events of types that only rules make as an administrator would: messages whose sender is not known.
+  fileprivate mutating func sendInternally(_ types: Set<String>) {
+    for index in steps.indices {
+      guard case .event(var event, let decisions) = steps[index],
+        let type = event["type"]?.stringValue, types.contains(type)
+      else { continue }
+      event["internal"] = true
+      steps[index] = .event(event, decisions: decisions)
+    }
+  }
+
   /// The test with everything personal replaced, and without notes.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
     var other = CapturedTest(name: "captured")

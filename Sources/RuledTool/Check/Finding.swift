@@ -25,6 +25,7 @@ struct Finding: Equatable {
     case emptyDecision = "empty-decision"
     case unusedSetting = "unused-setting"
     case unreadDecision = "unread-decision"
+    case openType = "open-type"
     case data = "data"
     case configuration = "configuration"
   }

@@ -35,6 +35,7 @@ struct RulesCheck {
       checkNames(plugin, inspector)
     }
     checkHosts()
+    for error in EventDeclaration.disagreements(in: manifests) { add(error) }
     let others = all.filter { !selection.contains($0.name) }
     let facts = RulesFacts(plugins, others: others, manifests: manifests, allLoad: allLoad, worker: worker, host: host)
     for finding in facts.findings { add(finding) }

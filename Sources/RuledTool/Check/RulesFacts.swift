@@ -13,6 +13,8 @@ struct RulesFacts {
   private var words: Set<String> = []
   /// The types that plugins describe.
   private var described: [String] = []
+  /// Those of them that are kept for rules.
+  private var kept: Set<String> = []
 
   /// Compares the plugins with each other and with those that are not checked themselves.
   ///
@@ -25,6 +27,7 @@ struct RulesFacts {
     let all = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
     rules = all.flatMap(\.rules)
     described = all.flatMap(\.events).map(\.type)
+    kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
     let data = DescribedData(all)
     for plugin in plugins + others {
       for file in plugin.tests { note(SourceReview(file, tests)) }
@@ -44,7 +47,10 @@ struct RulesFacts {
       }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
-      for (_, review) in files { checkMade(review?.made ?? []) }
+      for (_, review) in files {
+        checkMade(review?.made ?? [])
+        checkKept(review?.made ?? [])
+      }
       checkTested(plugin)
       checkRules(manifest)
     }
@@ -103,6 +109,19 @@ struct RulesFacts {
       let meant = near ?? NearestName.find(type: made.type, in: heard + described)
       let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
       add(made, .unheardType, "no rule listens to '\(made.type)', \(made.verb)\(hint)", near)
+    }
+  }
+
+  /// Notes the types that rules make and hear, and that no description keeps for rules.
+  private mutating func checkKept(_ types: [SourceReview.NamedType]) {
+    for made in types where isHeard(made.type) && kept.insert(made.type).inserted {
+      findings.append(
+        Finding(
+          file: made.file, line: made.line,
+          message:
+            "a client can send '\(made.type)' as well, \(made.verb) and which rules hear; if only rules are to make "
+            + "it, describe it: event \"\(made.type)\" { from = \"rules\" }",
+          code: .openType, isNote: true))
     }
   }
 

@@ -28,7 +28,7 @@ struct SourceReview {
 
   /// The methods of a test's `t`.
   private static let methods = TestMethod.all.map(\.name)
-  private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
+  private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
   private(set) var findings: [Finding] = []
   /// The types of events that are raised, sent and set timers for.
@@ -161,6 +161,7 @@ struct SourceReview {
     if function.kind == .index, let table = function.children[0].globalName {
       let member = function.children[1].stringValue
       if table == "timer", member == "set" { review(timer: arguments) }
+      if table == "timer", member == "every" { note(arguments.dropFirst(2).first, "for which a timer is set here") }
       if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
     }
     if function.kind == .index, let local = function.children[0].local, drivers.contains(local) {

@@ -89,7 +89,10 @@ enum ExplainCommand: Command {
   private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {
     func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
     let type = past.member("event")?.member("type")?.brief ?? "event"
-    var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(member("origin"))\n\n"
+    var origin = member("origin")
+    if past.member("first_origin") != nil { origin += " of a \(member("first_origin"))" }
+    if past.member("sender") != nil { origin += " of \(member("sender"))" }
+    var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(origin)\n\n"
     if let states = past.member("state")?.objectValue {
       text += style.bold("state before") + "\n"
       for (plugin, state) in states { text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n" }

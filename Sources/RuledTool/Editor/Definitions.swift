@@ -58,6 +58,8 @@ enum Definitions {
     ---@field subject string
     ---@field time number epoch seconds
     ---@field data table empty if the event has no data
+    ---@field origin "client"|"message"|"timer"|"raise"|"web" a retry has that of the first time
+    ---@field sender? string the subject that sent a message
     ---@field [string] any an extension
 
     ---@class ruled.PluginDeclaration
@@ -119,7 +121,7 @@ enum Definitions {
     ---@type table<string, any>
     settings = {}
 
-    ---Describes the data of an event type, which is then checked.
+    ---Describes the data of an event type, which is then checked; from = "rules" among the members keeps it for rules.
     ---@param type string
     ---@param members? table<string, any>
     ---@param options? { about: string?, closed: boolean?, checked: boolean? }

@@ -37,6 +37,7 @@ struct PluginPage {
     text +=
       rules.isEmpty ? "No rule listens to it.\n" : "Rules: \(Self.prose(rules.map(\.name).joined(separator: ", "))).\n"
     if let declaration, !declaration.data.members.isEmpty { text += "\n" + table(of: declaration.data) }
+    if declaration?.isInternal == true { text += "\nOnly rules make it: a client's is refused.\n" }
     if declaration?.isChecked == true { text += "\nIts data is checked.\n" }
     guard let example = examples.events[type] else { return text }
     let data = example.event["data"].map { ", data `\(Self.brief($0))`" } ?? ""

@@ -23,6 +23,8 @@ package struct EventView {
   package private(set) var explainsValues = true
   /// Whether the reply waits for the messages that the event causes.
   package private(set) var waitsForCascade = false
+  /// Whether an administrator sends it in the place of rules, as it says.
+  package private(set) var isInternal = false
   /// Whether there are attributes in `extensions`.
   package private(set) var hasExtensions = false
   /// The text of the whole event as sent.
@@ -79,6 +81,7 @@ package struct EventView {
     try EventChecks.string(attributes[.dataSchema], path, "dataschema")
     isDryRun = try EventChecks.bool(attributes[.dryRun], path, "dryrun")
     (isExplained, explainsValues) = try EventChecks.explain(attributes[.explain], path)
+    isInternal = try EventChecks.bool(attributes[.internal], path, "internal")
     if let wait = attributes[.wait] {
       guard wait.isString("cascade") else { throw .invalidParams(path: "\(path).wait", "must be \"cascade\"") }
       waitsForCascade = true

@@ -41,7 +41,7 @@ end)
 test "deleting an unknown account leaves nothing" (function(t)
   t:equal(t:event("user:nobody", "account.deleted", {}).failures, {})
   t:equal(t:state("user:nobody"), {})
-  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }).failures, {})
+  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }, { internal = true }).failures, {})
 end)
 
 test "an answer that names a user links the device to that user" (function(t)

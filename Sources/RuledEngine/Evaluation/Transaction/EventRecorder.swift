@@ -11,6 +11,18 @@ package final class EventRecorder {
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
+  /// What that event counted, in order.
+  package private(set) var counts: [Count] = []
+  /// What the event counts that is being committed.
+  private var counting: [Count] = []
+
+  /// What an event adds to a counter of a plugin.
+  package struct Count: Sendable {
+    package let plugin: String
+    package let key: CounterKey
+    package let amount: CounterValue
+  }
+
   /// How events are explained, even if they do not ask for it.
   package enum Explanation: Sendable {
     /// Not at all.
@@ -48,6 +60,14 @@ package final class EventRecorder {
     return last
   }
 
+  /// Begins the commit of an event.
+  func beginCommit() { counting.removeAll(keepingCapacity: true) }
+
+  /// Notes what a plugin counts for the event.
+  func note(_ counts: CounterReservation, of plugin: String) {
+    counts.forEach { counting.append(Count(plugin: plugin, key: $0.key, amount: $0.amount)) }
+  }
+
   /// Notes an event whose commit has joined the batch.
   func note(_ outcome: RememberedOutcome, of transaction: EventTransaction) {
     let event = transaction.event
@@ -59,6 +79,7 @@ package final class EventRecorder {
       }
     }
     noteCosts(of: transaction)
+    swap(&counts, &counting)
     trace = explanation == .none ? [] : Array(transaction.trace.bytes)
     last = JournalEntry(
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),

@@ -148,7 +148,7 @@ final class EventTransaction {
   private func runPlugins(onEventAt index: Int) throws(RequestError) {
     let queued = queue[index]
     let listeners = plugins.listeners(to: queue.type(of: queued))
-    if let schemas = listeners.schemas, queued.origin == .sent { try checkArrived(schemas) }
+    if queued.origin == .sent { try checkArrived(listeners) }
     guard !event.isExplained else { return explainPlugins(onEventAt: index) }
     for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
       if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
@@ -281,7 +281,8 @@ final class EventTransaction {
   func ruleEvent(_ queued: QueuedEvent, for plugin: Catalog.Plugin) -> RuleEvent {
     let isSent = queued.origin == .sent
     return RuleEvent(
-      id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject, time: event.time,
+      id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject,
+      origin: isSent ? event.originText : ByteView("raise"), sender: isSent ? event.sender : .empty, time: event.time,
       now: event.now, earliestTimer: earliestTimer(of: plugin),
       data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
       attributes: isSent ? event.attributes : nil,

@@ -28,11 +28,12 @@ extension PluginRun {
       case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
-      case .setTimer(_, _, _, let due):
+      case .setTimer(_, _, _, let due, _):
         setsTimer = true
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
-      case .count(let name, let labels, let amount):
-        counts.append(counterKeys.key(name: name, labels: labels), CounterValue(amount))
+      case .count(let name, let labels, let amount, let keep):
+        let key = counterKeys.key(name: name, labels: labels)
+        counts.append(CounterDelta(key, CounterValue(amount), now: transaction.event.now, keep: keep))
       default: break
       }
     }
@@ -75,7 +76,7 @@ extension PluginRun {
     var rule: String?
     for index in operations.indices {
       switch operations[index] {
-      case .setTimer(let name, _, _, _):
+      case .setTimer(let name, _, _, _, _):
         if names.insert(Array(name)).inserted { rule = self.rule(at: index, in: operations) }
       case .cancelTimer(let name): names.remove(Array(name))
       case .forget: names.removeAll()

@@ -228,10 +228,12 @@ final class TraceWriter {
       case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
       case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
       case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(Self.text(subject))")
-      case .setTimer(let name, let type, _, let due):
-        others[1].items.append("\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)")
+      case .setTimer(let name, let type, _, let due, let schedule):
+        let repeats = schedule.isEmpty ? "" : ", and then each time of \(Self.text(schedule))"
+        others[1].items.append(
+          "\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)\(repeats)")
       case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
-      case .count(let name, let labels, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
+      case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
       case .once(let key, _): others[3].items.append(Self.text(key))
       default: break
       }
@@ -269,7 +271,7 @@ final class TraceWriter {
           "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
           "subject": .string(Self.text(subject)),
         ])
-      case .setTimer(let name, let type, _, let seconds):
+      case .setTimer(let name, let type, _, let seconds, _):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([
