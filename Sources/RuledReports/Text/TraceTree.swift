@@ -120,15 +120,32 @@ package struct TraceTree {
     return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(location.printable))"
   }
 
-  /// The paths that a rule read, with the values that the trace gives.
+  /// The paths that a rule read, with the values that the trace gives; many elements of one list are one item, with their number.
   private func reads(of entry: JSONValue) -> JSONValue? {
-    guard let paths = entry.member("reads")?.arrayValue else { return nil }
+    guard let paths = entry.member("reads")?.arrayValue?.map(\.brief) else { return nil }
     let values = entry.member("values")
+    var elements: [Substring: Set<Substring>] = [:]
+    for path in paths {
+      guard let (list, element) = Self.element(path), values == nil || values?[String(element)] != nil else { continue }
+      elements[list, default: []].insert(element)
+    }
+    let long = elements.filter { $0.value.count > Self.listedElements }
+    var told: Set<Substring> = []
     return .array(
-      paths.map { path in
-        let name = path.brief
-        return .string(values?[name].map { "\(name) = \($0.text)" } ?? name)
+      paths.compactMap { path in
+        let list = Self.element(path)?.list ?? path[...]
+        guard let read = long[list] else { return .string(values?[path].map { "\(path) = \($0.text)" } ?? path) }
+        return told.insert(list).inserted ? .string("\(list): \(read.count) elements") : nil
       })
+  }
+
+  /// How many elements of a list are shown one by one.
+  private static let listedElements = 4
+
+  /// The outermost list on a path such as `state.list[1].name`, and the path of its element.
+  private static func element(_ path: String) -> (list: Substring, element: Substring)? {
+    guard let open = path.firstIndex(of: "["), let close = path[open...].firstIndex(of: "]") else { return nil }
+    return (path[..<open], path[...close])
   }
 
   private static func pairs(_ values: JSONValue) -> JSONValue {
