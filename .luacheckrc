@@ -6,6 +6,7 @@ read_globals = {
   "plugin", "event", "rule", "query", "web", "sink",
   "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
+  "bucket", "pick", "semver", "ip", "base64", "hex",
 }
 
 files["rules/*/tests"] = { read_globals = { "test" } }

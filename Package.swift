@@ -19,6 +19,12 @@ let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 /// Lua is linked statically, because each call into a shared library goes through a table of addresses.
 let luaArchive = ":liblua5.4.a"
 
+/// RE2 is linked statically, because the shared library hides the hooks that stop a search.
+let patternArchive = ":libre2.a"
+
+/// utf8proc is linked statically, because a rule may be stopped inside it.
+let unicodeArchive = ":libutf8proc.a"
+
 /// The limit on nesting of Lua's parser is replaced by one that names the line (levels.c).
 let withOwnLevels: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--wrap=luaE_incCstack"])]
 
@@ -51,9 +57,12 @@ let package = Package(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
     .target(
-      name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
+      name: "CPattern", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary(patternArchive)]),
+    .target(
+      name: "CLuaBridge", dependencies: ["CLua", "CJSON", "CPattern"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
-      linkerSettings: [.linkedLibrary(luaArchive)] + withOwnLevels),
+      linkerSettings: [.linkedLibrary(luaArchive), .linkedLibrary(unicodeArchive)] + withOwnLevels),
 
     .target(
       name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),

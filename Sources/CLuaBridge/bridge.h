@@ -119,6 +119,7 @@ struct rb_vm {
   bool checks_data; /* the host checks the data of events that rules make */
   rb_zone zones[RB_ZONES];
   unsigned next_zone;
+  struct cp_cache *patterns; /* NULL until a rule uses one */
 
   /* Results. */
   rb_buffer result;

@@ -39,7 +39,22 @@ int rb_host_log(lua_State *L);
 /* Pushes a text in Unicode lower case. */
 void rb_push_lower(lua_State *L, rb_slice text);
 int rb_host_text_lower(lua_State *L);
+int rb_host_text_upper(lua_State *L);
+int rb_host_text_fold(lua_State *L);
 int rb_host_text_trim(lua_State *L);
+/* patterns.c */
+int rb_host_text_find_re(lua_State *L);
+/* encodings.c */
+int rb_host_base64_encode(lua_State *L);
+int rb_host_base64_decode(lua_State *L);
+int rb_host_hex_encode(lua_State *L);
+int rb_host_hex_decode(lua_State *L);
+int rb_host_url_encode(lua_State *L);
+/* comparisons.c */
+int rb_host_semver_compare(lua_State *L);
+int rb_host_ip_within(lua_State *L);
+/* pick.c */
+int rb_host_pick(lua_State *L);
 /* url.c */
 int rb_host_url_parse(lua_State *L);
 /* calendar.c; the upvalue is the rb_call, one that asks for the day, the date, the hour or the weekday. */

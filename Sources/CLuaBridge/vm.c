@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "CPattern.h"
 #include "text.h"
 
 #ifndef sigev_notify_thread_id
@@ -445,6 +446,7 @@ void rb_vm_free(rb_vm *vm) {
   rb_arena_close(&vm->arena);
   rb_coverage_free(vm);
   if (vm->scratch) cj_free(vm->scratch);
+  if (vm->patterns) cp_cache_free(vm->patterns);
   free(vm->chain.bytes);
   free(vm->result.bytes);
   free(vm->op_bytes.bytes);

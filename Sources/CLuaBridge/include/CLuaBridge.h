@@ -92,14 +92,16 @@ typedef enum {
   RB_CALL_CALENDAR_KNOWN, /* zone -> whether there is one of that name */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
-  RB_CALL_TEXT_LOWER,      /* text -> text in lower case */
   RB_CALL_TEXT_REPAIR,     /* text that is not UTF-8 -> text that is */
   RB_CALL_SHA256,
+  RB_CALL_HMAC_SHA256, /* key, text -> string */
+  RB_CALL_BUCKET,      /* name, key or nil -> number */
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
   RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
   RB_CALL_TIMER_EVERY, /* json of a schedule, now, the earliest time -> number: when it is due first, and the schedule's text to be kept */
   RB_CALL_DURATION, /* text such as 30d -> number of seconds, or nil */
+  RB_CALL_ARGUMENT, /* path, integer: a line, ipairs or pairs -> the text of the call's argument, or nil */
   RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
 } rb_call;
 
@@ -228,6 +230,9 @@ rb_status rb_seal(rb_vm *vm);
 
 /* Writes the name under which Prometheus has a label; returns its length, which is 6 more than the name's at most. */
 size_t rb_label_name(rb_slice name, char *into);
+
+/* Whether a text is a pattern for text.find_re; if not, `why` has the reason, cut off at `room` bytes with the final zero. */
+bool rb_check_pattern(rb_slice text, char *why, size_t room);
 
 /* A finding about a source text, without running it. */
 typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;

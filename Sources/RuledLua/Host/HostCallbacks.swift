@@ -31,7 +31,7 @@ func findModule(
 ) -> Int32 {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
   vm.notes?.required.insert(file.path)
-  do throws(LoadError) { try file.checkLevels() } catch {
+  do throws(LoadError) { try file.check() } catch {
     vm.declarationError.removeAll()
     vm.declarationError.append(contentsOf: error.description)
     text?.pointee = rb_slice(vm.declarationError.bytes)

@@ -3,7 +3,7 @@
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
-  package static let functions: [LibraryFunction] = answers + events + memory + time + values
+  package static let functions: [LibraryFunction] = answers + events + memory + time + values + texts
 
   /// Members of the tables that are no functions, by their name with the table: type and what they are.
   package static let constants: [(name: String, type: String, about: String)] = [
@@ -147,6 +147,9 @@ package enum RuleLibrary {
       "text.lower", "text: string", "string", "The text in lower case, by Unicode.", example: #"text.lower("ÀÉ")"#,
       scope: .anywhere),
     LibraryFunction(
+      "url.encode", "text: string", "string", "The text with escapes for all but letters, digits and -._~.",
+      example: #"url.encode("a b")"#, scope: .anywhere),
+    LibraryFunction(
       "text.trim", "text: string", "string", "The text without white space around it.", example: #"text.trim(" a ")"#,
       scope: .anywhere),
     LibraryFunction(
@@ -167,5 +170,51 @@ package enum RuleLibrary {
     LibraryFunction(
       "data", "file: string", "any", "A JSON file of the plugin's folder, frozen.", example: #"data("stamps.json")"#,
       scope: .anywhere),
+  ]
+
+  private static let texts = [
+    LibraryFunction(
+      "text.upper", "text: string", "string", "The text in upper case, by Unicode.", example: #"text.upper("àé")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "text.fold", "text: string", "string",
+      "The form in which texts are compared: without case, wide or narrow forms, and what can't be seen.",
+      example: #"text.fold("ＡＢ１２")"#, scope: .anywhere),
+    LibraryFunction(
+      "text.find_re", "text: string; pattern: string", "integer?; integer?; string? ...",
+      "The first match of a regular expression of RE2: where it begins and ends, and its groups; or nil.",
+      example: #"text.find_re("a12", "([0-9]+)")"#, scope: .anywhere),
+    LibraryFunction(
+      "hash.hmac_sha256", "key: string; text: string", "string",
+      "The message authentication code in lower-case hex.", example: #"hash.hmac_sha256("key", "a")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "base64.encode", "bytes: string", "string", "The bytes in base 64.", example: #"base64.encode("a")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "base64.decode", "text: string", "string?; string?", "The bytes of a text in base 64, or nil and why.",
+      example: #"base64.decode("YQ==")"#, scope: .anywhere),
+    LibraryFunction(
+      "hex.encode", "bytes: string", "string", "The bytes in lower-case hexadecimal digits.",
+      example: #"hex.encode("a")"#, scope: .anywhere),
+    LibraryFunction(
+      "hex.decode", "text: string", "string?; string?", "The bytes of hexadecimal digits, or nil and why.",
+      example: #"hex.decode("61")"#, scope: .anywhere),
+    LibraryFunction(
+      "semver.compare", "a: string|nil; b: string|nil", "integer?",
+      "Which of two versions comes first: -1, 0 or 1; nil where one is no version of semver 2.0.0.",
+      example: #"semver.compare("1.2.0", "v1.10.0-beta.1")"#, scope: .anywhere),
+    LibraryFunction(
+      "ip.within", "address: string|nil; block: string|nil", "boolean?",
+      "Whether an address is in a block such as 10.0.0.0/8; nil where one is no address.",
+      example: #"ip.within("10.1.2.3", "10.0.0.0/8")"#, scope: .anywhere),
+    LibraryFunction(
+      "bucket", "name: string; key: string?", "number",
+      "A number from 0 to less than 1 that the plugin, the name and the key decide, and that stays; the key is the subject by default.",
+      example: #"bucket("colours", "user:7")"#, scope: .anywhere),
+    LibraryFunction(
+      "pick", "weights: table<string, number>; bucket: number", "string",
+      "The key that a bucket falls on, each as often as its weight says.",
+      example: #"pick({ red = 1, blue = 3 }, bucket("colours", "user:7"))"#, scope: .anywhere),
   ]
 }

@@ -107,7 +107,7 @@ package final class PluginVM {
     guard let file = source.entry else {
       throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
     }
-    try file.checkLevels()
+    try file.check()
     try decodeData()
     try run(covered(file), budget: source.data.isEmpty ? .loading : nil)
     guard !manifest.name.isEmpty else {
@@ -116,7 +116,7 @@ package final class PluginVM {
     }
     if tests {
       for file in source.tests {
-        try file.checkLevels()
+        try file.check()
         try run(file, budget: .loading)
       }
     } else {

@@ -120,34 +120,32 @@ package struct TraceTree {
     return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(location.printable))"
   }
 
-  /// The paths that a rule read, with the values that the trace gives; many elements of one list are one path without them.
+  /// The paths that a rule read, with the values that the trace gives; many elements of one list are one item, with their number.
   private func reads(of entry: JSONValue) -> JSONValue? {
     guard let paths = entry.member("reads")?.arrayValue?.map(\.brief) else { return nil }
     let values = entry.member("values")
-    var lists: [String: [(path: String, index: Int)]] = [:]
+    var elements: [Substring: Set<Substring>] = [:]
     for path in paths {
-      if let place = Self.element(path) { lists[place.list, default: []].append((path, place.index)) }
+      guard let (list, element) = Self.element(path), values == nil || values?[String(element)] != nil else { continue }
+      elements[list, default: []].insert(element)
     }
+    let long = elements.filter { $0.value.count > Self.listedElements }
+    var told: Set<Substring> = []
     return .array(
       paths.compactMap { path in
-        guard let list = Self.element(path)?.list, let elements = lists[list], elements.count > Self.mostElements else {
-          return .string(values?[path].map { "\(path) = \($0.text)" } ?? path)
-        }
-        guard elements.first?.path == path else { return nil }
-        let indices = elements.map(\.index)
-        return .string(list.replacing("[]", with: "[\(indices.min() ?? 0)…\(indices.max() ?? 0)]"))
+        let list = Self.element(path)?.list ?? path[...]
+        guard let read = long[list] else { return .string(values?[path].map { "\(path) = \($0.text)" } ?? path) }
+        return told.insert(list).inserted ? .string("\(list): \(read.count) elements") : nil
       })
   }
 
-  /// How many elements of a list are told one by one.
-  private static let mostElements = 4
+  /// How many elements of a list are shown one by one.
+  private static let listedElements = 4
 
-  /// The path of a list's elements, with nothing between the brackets of the first one, and the index of this element; nil for another path.
-  private static func element(_ path: String) -> (list: String, index: Int)? {
-    guard let open = path.firstIndex(of: "["), let close = path[open...].firstIndex(of: "]"),
-      let index = Int(path[path.index(after: open)..<close])
-    else { return nil }
-    return (path[...open] + String(path[close...]), index)
+  /// The outermost list on a path such as `state.list[1].name`, and the path of its element.
+  private static func element(_ path: String) -> (list: Substring, element: Substring)? {
+    guard let open = path.firstIndex(of: "["), let close = path[open...].firstIndex(of: "]") else { return nil }
+    return (path[..<open], path[...close])
   }
 
   private static func pairs(_ values: JSONValue) -> JSONValue {

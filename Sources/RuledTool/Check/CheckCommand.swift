@@ -23,8 +23,10 @@ enum CheckCommand: Command {
       line: syntax errors, undeclared globals in any branch, members of the host that do not exist, wrong manifest keys,
       unknown sinks, files, modules and settings, settings that nothing reads, assignments that lose the state, decisions
       without a value, events that no rule listens to or that look like another, members of events' data that are not
-      described, conditions that return nothing, rules that share a name, and rules that no event can reach. Decisions
-      that no test reads are notes. With --config also: secrets, tokens and folders that can't be used, settings of
+      described, conditions that return nothing, rules that share a name, and rules that no event can reach; calls with
+      too many or too few arguments, members that the plugin's modules do not have, plugins that peek names and timers
+      that are cancelled and do not exist, and calls in queries and handlers that change something. Decisions that no
+      test reads and locals that nothing reads are notes. With --config also: secrets, tokens and folders that can't be used, settings of
       another kind than their default, users and groups that do not exist; run it as the daemon's user. The exit code is
       1 when there is a finding; notes do not count.
       """,

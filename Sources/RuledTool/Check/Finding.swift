@@ -26,6 +26,9 @@ struct Finding: Equatable {
     case unusedSetting = "unused-setting"
     case unreadDecision = "unread-decision"
     case openType = "open-type"
+    case unusedLocal = "unused-local"
+    case wrongArguments = "wrong-arguments"
+    case forbiddenCall = "forbidden-call"
     case data = "data"
     case configuration = "configuration"
   }

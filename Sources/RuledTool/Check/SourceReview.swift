@@ -48,7 +48,7 @@ struct SourceReview {
 
   private let file: SourceFile
   private let around: Surroundings
-  private let tree: SyntaxTree
+  let tree: SyntaxTree
   /// The parameters of rules that hold the state, and those of tests that hold the driver.
   private var states: Set<Int> = []
   private var drivers: Set<Int> = []
@@ -293,6 +293,7 @@ enum HostAdvice {
     "debug": "rulectl event --dry-run --explain shows what rules read and do",
     "collectgarbage": "the daemon limits and frees the memory of rules",
     "unpack": "table.unpack(list)", "setfenv": "globals can't be replaced", "getfenv": "globals can't be replaced",
+    "continue": "goto continue, with ::continue:: before the end of the loop", "null": "nil, or json.null in JSON",
     "_G": "globals can't be reached by a computed name", "math.randomseed": "math.random is seeded by the event",
     "math.pow": "x ^ y", "table.getn": "#list", "table.maxn": "#list", "string.gfind": "string.gmatch",
     "string.dump": "functions can't be stored",

@@ -31,9 +31,17 @@ final class TestWorker {
   }
 
   /// Puts other rules in force.
+  ///
+  /// The tests of a plugin are loaded again only if they may tell its files from those before: to load its data takes most of the time.
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
-    vms.removeAll()
+    vms = vms.filter { name, vm in
+      guard let plugin = catalog.plugins.first(where: { $0.name == name }) else { return false }
+      if plugin.source == vm.source { return true }
+      return vm.source.tests == plugin.source.tests && !vm.source.tests.contains(where: \.requiresModules)
+        && vm.source.data == plugin.source.data && vm.manifest.version == plugin.manifest.version
+        && JSONValue.object(vm.manifest.settings) == .object(plugin.manifest.settings)
+    }
     driver?.adopt(catalog)
   }
 
@@ -123,4 +131,7 @@ final class TestWorker {
 extension SourceFile {
   /// Whether it is a module that plugins share.
   fileprivate var isShared: Bool { path.hasPrefix("lib/") }
+
+  /// Whether it may load modules; other files see of a plugin its settings, its name and its version.
+  fileprivate var requiresModules: Bool { String(decoding: text, as: UTF8.self).contains("require") }
 }

@@ -2,7 +2,7 @@ import IOTestSupport
 import RuledCore
 import Testing
 
-@testable import RuledServer
+@testable import RuledServing
 
 /// Events that only rules make, by each way in.
 @Suite struct InternalEventTests {

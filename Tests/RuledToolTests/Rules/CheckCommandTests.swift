@@ -173,9 +173,9 @@ import Testing
       run.output.split(separator: "\n").map(String.init) == [
         "p/plugin.lua:3: nothing reads the setting 'unused'",
         "p/plugin.lua:5: note: no test reads the decision 'other'",
-        "p/tests/t.lua:1: no rule listens to 'app.launched'; did you mean 'app.lauched'?",
+        "p/plugin.lua:5: rule 'r' listens to 'app.lauched', which nothing sends; did you mean 'app.launched'?",
+        "p/plugin.lua:6: rule 's' listens to 'session.begun', which nothing sends; did you mean 'session.begum'?",
         "p/tests/t.lua:2: a test's t has no method 'evnt'; did you mean 'event'?",
-        "p/tests/t.lua:2: no rule listens to 'session.begum'; did you mean 'session.begun'?",
         "1 plugin, 2 rules, 4 findings, 1 note",
       ], "\(run.output)")
   }

@@ -46,6 +46,21 @@ struct DocsCommandTests {
     #expect(Run("docs", folder("rules/shop")).output.contains("Example") == false)
   }
 
+  @Test func `What looks like HTML is shown as it is written`() {
+    let folder = TemporaryFolder()
+    Self.plugin(
+      folder,
+      """
+      event("a`b<i>", { n = "integer: <script>alert(1)</script>" }, { about = "R&D <b>bold</b>" })
+      rule "<u>" { on = "a`b<i>", run = function() end }
+      """)
+    let page = Run("docs", folder("rules")).output
+    for line in [
+      "### `` a`b<i> ``", "R&amp;D &lt;b&gt;bold&lt;/b&gt; Rules: &lt;u&gt;.",
+      "| `n` | integer | &lt;script&gt;alert(1)&lt;/script&gt; |",
+    ] { #expect(page.split(separator: "\n").contains { $0 == line }, "\(page)") }
+  }
+
   @Test func `Pages are written to a folder, and what does not load is told with its place`() throws {
     let folder = TemporaryFolder()
     Self.plugin(folder, "")
