@@ -1,8 +1,9 @@
--- One budget of a user's attention for the messages of all plugins: caps, quiet hours, hours in which to send, a digest.
+-- One budget of a user's attention for the messages of all plugins: caps, quiet hours, hours to send in, a digest.
 --
 -- Any plugin asks with `attention.ask`. One plugin keeps the budget: it hears `attention.asked` and calls the others.
 
 local caps = require "caps"
+local fields = require "fields"
 local hours = require "hours"
 
 local attention = {}
@@ -58,13 +59,6 @@ local function digest_at(digest, at)
   return at < today and today or calendar.at(day + 1, digest.at, digest.zone)
 end
 
-local function is_digested(options, kind)
-  for _, one in ipairs(options.digest and options.digest.kinds or {}) do
-    if one == kind then return true end
-  end
-  return false
-end
-
 --- What becomes of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
 --- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts.
 function attention.judge(kept, options, at, message)
@@ -73,8 +67,9 @@ function attention.judge(kept, options, at, message)
     spend(kept, options, at, kind)
     return "send"
   end
-  if is_digested(options, kind) then
-    return wait(kept, options, message, "digest", digest_at(options.digest, at))
+  local digest = options.digest
+  if digest and fields.is_one_of(kind, digest.kinds) then
+    return wait(kept, options, message, "digest", digest_at(digest, at))
   end
   local till, reason = awake(options, at)
   if reason then return wait(kept, options, message, reason, till) end

@@ -1,4 +1,4 @@
--- Caps: at most so often in so long, `{ { n = 3, seconds = 86400 }, … }`. Only as many moments are kept as the caps need.
+-- Caps: at most so often in so long, `{ { n = 3, seconds = 86400 }, … }`. Only as many moments are kept as they need.
 
 local caps = {}
 

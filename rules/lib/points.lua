@@ -1,14 +1,15 @@
 -- Points: a wallet with what is earned, spent, pending and expired; multipliers, milestones, tiers, caps.
 
+local fields = require "fields"
+
 local points = {}
 
 local DAY = 86400
 
 -- One line of the history: "at cause earned times total".
 local function write_down(kept, options, at, cause, earned, times)
-  local most = options.history
+  local most, history = options.history, kept.history
   if not most then return end
-  local history = kept.history
   if not history then
     history = array {}
     kept.history = history
@@ -19,7 +20,7 @@ end
 
 -- What of `n` the day's cap of the cause still allows.
 local function allowed(kept, options, at, cause, n)
-  local cap = options.caps and options.caps[cause]
+  local cap = options.caps[cause]
   if not cap then return n end
   local today, capped = calendar.day(at, kept.zone or options.zone or "UTC"), kept.capped
   if not capped or capped.day ~= today then
@@ -35,7 +36,7 @@ end
 -- Takes what has expired by `at`, the oldest points first.
 local function expire(kept, options, at)
   local lots = kept.lots
-  while lots and lots[1] and lots[1].till <= at do
+  while lots[1] and lots[1].till <= at do
     local lost = table.remove(lots, 1).points
     kept.points = kept.points - lost
     write_down(kept, options, at, "expired", -lost, 1)
@@ -44,7 +45,7 @@ end
 
 -- Points that can expire are kept in lots, in order of their end.
 local function add_lot(kept, options, at, n)
-  if not options.expire_days or n == 0 then return end
+  if n == 0 then return end
   local lots, till = kept.lots or array {}, at + options.expire_days * DAY
   local place = #lots + 1
   while place > 1 and lots[place - 1].till > till do place = place - 1 end
@@ -64,11 +65,11 @@ end
 --- were less.
 function points.earn(kept, options, at, cause, n, times)
   times = times or 1
-  local base = allowed(kept, options, at, cause, n)
+  local base = options.caps and allowed(kept, options, at, cause, n) or n
   local earned = base * times
-  expire(kept, options, at)
+  if kept.lots then expire(kept, options, at) end
   kept.points = (kept.points or 0) + earned
-  add_lot(kept, options, at, earned)
+  if options.expire_days then add_lot(kept, options, at, earned) end
   write_down(kept, options, at, cause, earned, times)
   return earned, base < n and "cap" or nil
 end
@@ -77,7 +78,7 @@ end
 --- `insufficient_points`.
 function points.spend(kept, options, at, cause, n)
   if not n or n <= 0 then return false, "invalid_amount" end
-  expire(kept, options, at)
+  if kept.lots then expire(kept, options, at) end
   if n > (kept.points or 0) then return false, "insufficient_points" end
   kept.points = kept.points - n
   if kept.lots then take_from_lots(kept.lots, n) end
@@ -133,16 +134,17 @@ function points.times(steps, measure, n)
   return 1
 end
 
---- Marks the milestones `{ type, at }` that `n` reaches for the first time, lowest first; calls `reached` with each.
---- Returns them, or nil.
+--- Marks the milestones `{ type, at }` that `n` reaches for the first time, lowest first, and calls
+--- `reached(kept, milestone)` for each. Returns them, or nil.
 function points.milestones(kept, ladder, n, reached)
-  local new
+  local new, passed = nil, kept.milestones
   for _, milestone in ipairs(ladder) do
     if n < milestone.at then break end
-    if not (kept.milestones and kept.milestones[milestone.type]) then
-      kept.milestones = kept.milestones or {}
-      kept.milestones[milestone.type] = true
-      reached(milestone)
+    if not (passed and passed[milestone.type]) then
+      passed = passed or {}
+      passed[milestone.type] = true
+      kept.milestones = passed
+      reached(kept, milestone)
       new = new or {}
       new[#new + 1] = milestone
     end
@@ -164,18 +166,14 @@ function points.standing(kept, ladder, n)
 end
 
 --- The place of a tier in a ladder, lowest first; nil for a name that is not there.
-function points.place(ladder, name)
-  for place, tier in ipairs(ladder) do
-    if tier.name == name then return place end
-  end
-end
+function points.place(ladder, name) return (fields.find(ladder, "name", name)) end
 
---- The highest tier above `kept.tier` that is reached, and what the tiers on the way to it are: a list of their names.
---- `reached(tier, …)` says by what a tier is reached, or nil. Keeps the tier. Nil if it stays.
-function points.climb(kept, ladder, reached, ...)
+--- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by
+--- what it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
+function points.climb(kept, ladder, reached, measure)
   local held = kept.tier and points.place(ladder, kept.tier) or 0
   for place = #ladder, held + 1, -1 do
-    local how = reached(ladder[place], ...)
+    local how = reached(ladder[place], kept, measure)
     if how then
       local names = array {}
       for i = held + 1, place do names[#names + 1] = ladder[i].name end

@@ -109,8 +109,8 @@ function routes.association(made, app_ids)
   return { applinks = { details = { { appIDs = array { table.unpack(app_ids) }, components = components(made) } } } }
 end
 
---- Google's file for App Links, for `{ package, fingerprints }` of each app. Android 15 and later reads the paths in it,
---- earlier versions those in the app.
+--- Google's file for App Links, for `{ package, fingerprints }` of each app. Android 15 and later reads the paths
+--- in it, earlier versions those in the app.
 function routes.asset_links(made, apps)
   local statements = array {}
   for _, app in ipairs(apps) do

@@ -1,13 +1,14 @@
 -- Streaks: civil days, weeks or months in a row with an activity, in the user's own zone.
 --
--- Periods are numbers: `streak.today`. `counted` is the latest one that counted; `due` is the last one in which the next
--- activity continues the streak: the one after `counted`, except after a move east, which skips a date, or a pause.
+-- Periods are numbers: `streak.today`. `counted` is the latest one that counted; `due` is the last one in which the
+-- next activity continues the streak: the one after `counted`, except after a move east, which skips a date, or a
+-- pause.
 
 local streak = {}
 
 local NONE = { at_start = 0 }
 
---- The period of a moment: the civil day, or the week from Monday, or the month, as `options.unit` says.
+--- The period of a moment in a zone: the civil day, or the week from Monday, or the month, as `options.unit` says.
 function streak.period(zone, options, at)
   local unit = options.unit
   if unit == "month" then
@@ -19,7 +20,10 @@ function streak.period(zone, options, at)
 end
 
 --- The user's present period.
-function streak.today(kept, options, at) return streak.period(kept.zone or options.zone, options, at) end
+function streak.today(kept, options, at)
+  local zone = kept.zone or options.zone
+  return options.unit and streak.period(zone, options, at) or calendar.day(at, zone)
+end
 
 -- `left`: periods until the streak is due; negative: periods missed. The number is frozen during a pause.
 local function is_alive(kept, freezes, left)

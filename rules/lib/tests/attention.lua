@@ -20,7 +20,8 @@ test "caps drop what is too much, of all and of a kind" (function(t)
 end)
 
 test "an urgent message is always sent, and counts" (function(t)
-  local kept, options = {}, { caps = { { n = 1, seconds = 100 } }, quiet = { from = "22:00", to = "08:00", zone = ZONE } }
+  local kept = {}
+  local options = { caps = { { n = 1, seconds = 100 } }, quiet = { from = "22:00", to = "08:00", zone = ZONE } }
   t:equal(attention.judge(kept, options, at "10T23:00", { kind = "alarm", urgent = true }), "send")
   t:equal(attention.judge(kept, options, at "10T23:00", { kind = "alarm", urgent = true }), "send")
   t:equal(kept.sent, { at "10T23:00" })
@@ -86,7 +87,8 @@ test "a digest is one message of many" (function(t)
   local kept = {}
   t:equal(answer(attention.judge(kept, options, at "10T17:59", { kind = "like", key = "l", data = { by = "bob" } })),
     { "hold", "digest", at "10T18:00" })
-  t:equal(answer(attention.judge(kept, options, at "10T18:00", { kind = "comment" })), { "hold", "digest", at "11T18:00" })
+  t:equal(answer(attention.judge(kept, options, at "10T18:00", { kind = "comment" })),
+    { "hold", "digest", at "11T18:00" })
   t:equal(attention.judge({}, options, at "10T12:00", { kind = "news" }), "send")
   attention.judge(kept, options, at "10T17:59", { kind = "comment" })
   t:equal(attention.due(kept), at "10T18:00")
@@ -101,8 +103,11 @@ end)
 
 test "a plugin asks, and another one keeps the budget" (function(t)
   t:at "2025-11-10T12:00:00+01:00"
-  local function ask(kind) return t:event("user:1", "lib.message", { kind = kind, data = { n = 1 } }).decisions.verdict end
-  t:equal({ ask "a", ask "b", ask "c" }, { { verdict = "send" }, { verdict = "send" }, { verdict = "drop", reason = "cap" } })
+  local function ask(kind)
+    return t:event("user:1", "lib.message", { kind = kind, data = { n = 1 } }).decisions.verdict
+  end
+  t:equal({ ask "a", ask "b" }, { { verdict = "send" }, { verdict = "send" } })
+  t:equal(ask "c", { verdict = "drop", reason = "cap" })
   t:at "2025-11-10T23:00:00+01:00"
   t:equal(ask "d", { verdict = "hold", reason = "quiet" })
   t:at "2025-11-11T08:00:00+01:00"

@@ -16,7 +16,9 @@ test "a key that is too long is a digest, and still tells apart" (function(t)
 end)
 
 test "once is true the first time for its parts" (function(t)
-  local function first(more) return t:event("user:1", "lib.once", { about = "like", id = "bob", more = more }).decisions.first end
+  local function first(more)
+    return t:event("user:1", "lib.once", { about = "like", id = "bob", more = more }).decisions.first
+  end
   t:equal({ first(), first(), first("p1"), first("p1"), first("p2") }, { true, false, true, false, true })
 end)
 

@@ -126,7 +126,7 @@ local LADDER = { { type = "few", at = 10, reward = 1 }, { type = "some", at = 50
 
 test "a milestone is reached once, and told in order" (function(t)
   local kept, seen = {}, {}
-  local function reached(one) seen[#seen + 1] = one.type end
+  local function reached(_, one) seen[#seen + 1] = one.type end
   t:equal(points.milestones(kept, LADDER, 9, reached), nil)
   t:equal(points.milestones(kept, LADDER, 10, reached), { LADDER[1] })
   t:equal(points.milestones(kept, LADDER, 11, reached), nil)
@@ -149,14 +149,14 @@ end)
 
 test "a climb takes the tiers between along, and what is reached stays" (function(t)
   local ladder = { { name = "silver", n = 3 }, { name = "gold", n = 5 }, { name = "platinum", n = 9 } }
-  local function reached(tier, n) return n >= tier.n and "n" or nil end
+  local function reached(tier, kept, n) return n >= tier.n and not kept.closed and "n" or nil end
   local kept = {}
   t:equal(answer(points.climb(kept, ladder, reached, 2)), {})
   t:equal(answer(points.climb(kept, ladder, reached, 6)), { { "silver", "gold" }, "n" })
   t:equal(answer(points.climb(kept, ladder, reached, 6)), {})
   t:equal(answer(points.climb(kept, ladder, reached, 0)), {})
   t:equal(points.climb(kept, ladder, reached, 9), { "platinum" })
-  t:equal(kept.tier, "platinum")
+  t:equal({ kept.tier, points.climb({ closed = true }, ladder, reached, 9) }, { "platinum" })
   t:equal({ points.place(ladder, "gold"), points.place(ladder, "tin") }, { 2, nil })
 end)
 

@@ -87,7 +87,8 @@ test "an activity each day never breaks a streak, whatever the clocks do" (funct
   t:property(60, function(random)
     return {
       zone = random:pick { "Europe/Berlin", "America/New_York", "Pacific/Auckland", "America/Sao_Paulo" },
-      first = random:integer(20000, 20700), days = random:integer(1, 60), at = random:pick { "00:00", "02:30", "23:59" },
+      first = random:integer(20000, 20700), days = random:integer(1, 60),
+      at = random:pick { "00:00", "02:30", "23:59" },
     }
   end, function(case)
     local options, kept = { zone = case.zone }, {}
@@ -101,7 +102,9 @@ end)
 test "a move to another zone neither counts a date twice nor breaks a living streak" (function(t)
   local zones = { "Pacific/Kiritimati", "Pacific/Pago_Pago", "Europe/Berlin", "Asia/Tokyo", "America/Los_Angeles" }
   t:property(100, function(random)
-    return random:list(40, function(r) return { hours = r:integer(1, 20), to = r:boolean() and r:pick(zones) or nil } end)
+    return random:list(40, function(r)
+      return { hours = r:integer(1, 20), to = r:boolean() and r:pick(zones) or nil }
+    end)
   end, function(steps)
     local options, kept, at, dates = { zone = "UTC" }, {}, 1762732800, {}
     for _, one in ipairs(steps) do

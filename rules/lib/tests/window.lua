@@ -21,7 +21,8 @@ test "count, sum and distinct of a window" (function(t)
   local kept = {}
   for at, value in ipairs { 5, 5, 2, 9 } do window.add(kept, { seconds = 3 }, at, value) end
   local three = { seconds = 3 }
-  t:equal({ window.count(kept, three, 4), window.sum(kept, three, 4), window.distinct(kept, three, 4) }, { 3, 16, 3, true })
+  t:equal({ window.count(kept, three, 4), window.sum(kept, three, 4) }, { 3, 16, true })
+  t:equal(answer(window.distinct(kept, three, 4)), { 3, true })
   t:equal(window.distinct(kept, three, 3), 2)
   local plain = {}
   window.add(plain, three, 1)
