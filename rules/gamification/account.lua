@@ -28,8 +28,7 @@ function account.has_zone(event) return payload(event).time_zone ~= nil end
 
 -- A move to another time zone, whose days count from now on.
 function account.move(event, state)
-  local zone = fields.text(payload(event).time_zone, 64)
-  local there = zone and streak.move(state, player.streak, now(), zone)
+  local there = streak.move(state, player.streak, now(), payload(event).time_zone)
   if not there then return decide("error", "invalid_zone") end
   player.wake(state, there)
 end

@@ -5,11 +5,17 @@ local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
+local standings = require "standings"
 local streak = require "streak"
 local tiers = require "tiers"
 local wallet = require "wallet"
 
 local actions = {}
+
+local MULTIPLIERS, POINTS, POINT_BINS = settings.multipliers, settings.points, player.bins.points
+local STREAK, today_of = player.streak, player.today
+local pick, bin_of, times_of, touch = fields.pick, bins.of, points.times, streak.touch
+local earn, update, check = points.earn, standings.update, tiers.check
 
 -- What analytics may learn of the data: never a flirt's content.
 local REVEAL = { "reveal_method", "scroll_duration_ms", "flirt_index" }
@@ -35,27 +41,19 @@ local function is_valid(stars)
   return stars and stars >= range.lowest and stars <= range.highest
 end
 
-local function report(action, data)
-  local properties = {}
-  for _, name in ipairs(action.with) do properties[name] = fields.plain(data[name]) end
-  raise(action.tells, properties)
-end
-
-local function times(days) return points.times(settings.multipliers, "streak", days) end
-
 local function tell_streak(state, change, previous, multiplier)
   decide("streak", { previous = previous, current = state.streak, change = change })
   raise("gamification_streak_updated", {
     previous_streak = previous, new_streak = state.streak, change_type = change,
-    multiplier_before = times(previous) + 0.0, multiplier_after = multiplier + 0.0,
+    multiplier_before = times_of(MULTIPLIERS, "streak", previous) + 0.0, multiplier_after = multiplier + 0.0,
   })
 end
 
-local function tell_points(state, name, base, multiplier)
-  decide("points", { action = name, earned = base * multiplier, multiplier = multiplier, total = state.points })
+local function tell_points(state, name, base, earned, multiplier)
+  decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points })
   raise("gamification_points_awarded", {
     action = name, points_earned = base, multiplier = multiplier + 0.0,
-    total_points_after = bins.of(player.bins.points, state.points),
+    total_points_after = bin_of(POINT_BINS, state.points),
   })
 end
 
@@ -72,27 +70,29 @@ local function tell_milestones(state, reached, today)
 end
 
 local function award(state, action, today)
-  local change, previous = streak.touch(state, player.streak, today)
-  local multiplier = times(state.streak)
-  local base = settings.points[action.points]
-  wallet.add(state, action.points, base, multiplier)
+  local change, previous = touch(state, STREAK, today)
+  local multiplier = times_of(MULTIPLIERS, "streak", state.streak)
+  local at, cause = now(), action.points
+  local base = POINTS[cause]
+  local earned = earn(state, player.points, at, cause, base, multiplier)
+  update(state, at, cause, earned)
   local reached
   if action.reveals then
     state.revealed = state.revealed + action.reveals
     reached = wallet.milestones(state)
   end
-  tell_points(state, action.points, base, multiplier)
+  tell_points(state, cause, base, earned, multiplier)
   if change then tell_streak(state, change, previous, multiplier) end
   if reached then tell_milestones(state, reached, today) end
-  if change or reached or action.reveals then tiers.check(state, today) end
+  if change or reached or action.reveals then check(state, today, state.streak) end
 end
 
 function actions.perform(event, state)
   local action, data = ACTIONS[event.type], payload(event)
   if action.rated and not is_valid(fields.whole(data.rating)) then return decide("error", "invalid_rating") end
-  local today = player.today(state)
-  player.wake(state, today)
-  if action.tells and (action.when_off or not state.off) then report(action, data) end
+  local today = today_of(state)
+  if not state.points then player.wake(state, today) end
+  if action.tells and (action.when_off or not state.off) then raise(action.tells, pick(data, action.with)) end
   if state.off then return end
   if action.daily then
     if state.login and today <= state.login then return end

@@ -1,6 +1,5 @@
 -- A player's record: how streaks and points are kept, the first values, the civil day, what leaves as bins.
 local bins = require "bins"
-local streak = require "streak"
 
 local freezes = settings.freezes
 
@@ -13,7 +12,9 @@ local player = {
   bins = { points = bins.new { 100, 500, 1000, 5000 }, flirts = bins.new { 10, 50, 100 } },
 }
 
-function player.today(state) return streak.today(state, player.streak, now()) end
+local ZONE, day_of = settings.time_zone, calendar.day
+
+function player.today(state) return day_of(now(), state.zone or ZONE) end
 
 -- The first handled event creates the record; its day counts as the day of the install.
 function player.wake(state, today)

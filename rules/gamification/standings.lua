@@ -4,6 +4,9 @@ local figures = require "figures"
 
 local standings = {}
 
+local EDGES = settings.standings.bands
+local ABOVE = figures.above(EDGES)
+
 local PLAYERS, TIERS, EARNED = "gamification.players", "gamification.tiers", "gamification.earned"
 
 local function count_tiers(state, change)
@@ -14,10 +17,14 @@ local function count_tiers(state, change)
   end
 end
 
---- Moves a player to the band of the points that they have now; a player who was in none joins.
-function standings.update(state)
-  local band, before = figures.band(settings.standings.bands, state.points), state.band
-  if before == band then return end
+--- Adds points that were earned, or spent if they are negative, to the day's sum of their cause. Moves a player to the
+--- band of the points that they have now; a player who was in none joins.
+function standings.update(state, at, cause, points)
+  figures.add(EARNED, at, { cause = cause }, points)
+  local before, total = state.band, state.points
+  local above = ABOVE[before or false]
+  if above and total >= before and total < above then return end
+  local band = figures.band(EDGES, total)
   if not before then count_tiers(state, 1) end
   figures.move(PLAYERS, "from", before, band)
   state.band = band
@@ -33,17 +40,13 @@ end
 --- Counts a tier that a player reached.
 function standings.note_tier(name) figures.move(TIERS, "tier", nil, name) end
 
---- Adds points that were earned, or spent if they are negative, to the day's sum of their cause.
-function standings.note_points(cause, points) figures.add(EARNED, now(), { cause = cause }, points) end
-
 --- The query `gamification.leaderboard`: the bands from the top, each with its players and with how many are above it.
 --- `you` is the subject's own band, null for who has not played.
 function standings.leaderboard(state)
   local players, all = figures.by(PLAYERS, "from")
   local bands, above, you = array {}, 0, json.null
-  local edges = settings.standings.bands
-  for i = #edges, 0, -1 do
-    local from = edges[i] or 0
+  for i = #EDGES, 0, -1 do
+    local from = EDGES[i] or 0
     local here = players[tostring(from)] or 0
     bands[#bands + 1] = { from = from, players = here, above = above }
     if state and state.band == from then

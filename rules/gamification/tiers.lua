@@ -3,9 +3,14 @@
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
-local streak = require "streak"
 
 local tiers = {}
+
+local LADDER, climb = settings.tiers, points.climb
+
+-- The names of the tiers above bronze, which everyone has.
+tiers.known = {}
+for _, tier in ipairs(LADDER) do tiers.known[tier.name] = true end
 
 local function reached(tier, state, days)
   if state.revealed >= tier.revealed then return "flirts_revealed" end
@@ -14,18 +19,18 @@ local function reached(tier, state, days)
   return spent and (spent[tier.name] or 0) >= tier.spent and "points_spent" or nil
 end
 
--- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
-function tiers.check(state, today)
-  local days = streak.current(state, player.streak, today)
-  local names, how = points.climb(state, settings.tiers, reached, days)
-  for _, name in ipairs(names or array {}) do
+-- Unlocks the tiers that were reached with a streak of `days`, lower ones first, each with the method that reached the highest.
+function tiers.check(state, today, days)
+  local names, how = climb(state, LADDER, reached, days)
+  if not names then return end
+  for _, name in ipairs(names) do
     standings.note_tier(name)
     raise("gamification_tier_unlocked", {
       tier_unlocked = name, unlock_method = how, flirts_revealed_count = state.revealed, current_streak = days,
       days_since_install = player.days_since_install(state, today),
     })
   end
-  if names then decide("tiers", names) end
+  decide("tiers", names)
 end
 
 return tiers

@@ -4,25 +4,25 @@ local payload = require "payload"
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
+local streak = require "streak"
 local tiers = require "tiers"
 
 local wallet = {}
 
--- Adds the points of an action or a milestone, so many times. Rewards are not multiplied.
-function wallet.add(state, cause, n, times)
-  local earned = points.earn(state, player.points, now(), cause, n, times)
-  standings.update(state)
-  standings.note_points(cause, earned)
-end
+local OPTIONS, earn, spend, update = player.points, points.earn, points.spend, standings.update
 
-local function reward(state, milestone) wallet.add(state, "milestone:" .. milestone.type, milestone.reward, 1) end
+-- Rewards are not multiplied.
+local function reward(state, milestone)
+  local cause, at = "milestone:" .. milestone.type, now()
+  update(state, at, cause, earn(state, OPTIONS, at, cause, milestone.reward))
+end
 
 -- Pays the rewards of milestones that were reached, and returns these.
 function wallet.milestones(state) return points.milestones(state, settings.milestones, state.revealed, reward) end
 
 local function refusal(state, amount, tier)
   if not amount or amount <= 0 then return "invalid_amount" end
-  if tier ~= nil and not points.place(settings.tiers, tier) then return "unknown_tier" end
+  if tier ~= nil and not tiers.known[tier] then return "unknown_tier" end
   if state.off then return "gamification_off" end
 end
 
@@ -31,16 +31,16 @@ function wallet.spend(event, state)
   local data = payload(event)
   local amount, tier = fields.whole(data.amount), data.tier
   local why, paid = refusal(state, amount, tier), nil
-  if not why then paid, why = points.spend(state, player.points, now(), "spend", amount) end
+  if not why then paid, why = spend(state, OPTIONS, now(), "spend", amount) end
   if not paid then return decide("error", why) end
-  standings.update(state)
-  standings.note_points("spend", -amount)
+  update(state, now(), "spend", -amount)
   if tier then
     state.spent = state.spent or {}
     state.spent[tier] = (state.spent[tier] or 0) + amount
   end
   decide("points", { action = "spend", earned = -amount, multiplier = 1, total = state.points })
-  tiers.check(state, player.today(state))
+  local today = player.today(state)
+  tiers.check(state, today, streak.current(state, player.streak, today))
 end
 
 return wallet

@@ -46,6 +46,18 @@ function fields.plain(value)
   return value
 end
 
+--- The members of a table under these names, as far as they may be passed on.
+function fields.pick(values, names)
+  local picked = {}
+  for i = 1, #names do
+    local name = names[i]
+    local value = values[name]
+    if type(value) == "table" then value = fields.plain(value) end
+    picked[name] = value
+  end
+  return picked
+end
+
 local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent
 
 --- A string, or a number as a string (whole numbers without a fraction); nil for anything else, and for a number that

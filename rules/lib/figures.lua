@@ -2,9 +2,11 @@
 
 local figures = {}
 
+local date_of = calendar.date
+
 --- Adds `n` (1) to the day's counter with these labels.
 function figures.add(name, at, labels, n)
-  labels.day = calendar.date(at, "UTC")
+  labels.day = date_of(at, "UTC")
   count(name, labels, n)
 end
 
@@ -34,11 +36,22 @@ end
 --- The lower edge of the band that a number is in: the last of `edges` that it reaches, or 0.
 function figures.band(edges, n)
   local band = 0
-  for i = 1, #edges do
-    if n < edges[i] then break end
-    band = edges[i]
+  for _, edge in ipairs(edges) do
+    if n < edge then break end
+    band = edge
   end
   return band
+end
+
+--- The edge above each band, by its lower edge, to be made at load: a number below it is still in the band.
+function figures.above(edges)
+  local above, below = {}, 0
+  for _, edge in ipairs(edges) do
+    above[below] = edge
+    below = edge
+  end
+  above[below] = math.huge
+  return above
 end
 
 --- Moves one from a label's value to another, either of which may be nil: how many there are of each.

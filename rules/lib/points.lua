@@ -14,8 +14,9 @@ local function write_down(kept, options, at, cause, earned, times)
     history = array {}
     kept.history = history
   end
-  history[#history + 1] = (at // 1 | 0) .. " " .. cause .. " " .. earned .. " " .. times .. " " .. kept.points
-  while #history > most do table.remove(history, 1) end
+  local count = #history + 1
+  history[count] = (at // 1 | 0) .. " " .. cause .. " " .. earned .. " " .. times .. " " .. kept.points
+  for _ = most + 1, count do table.remove(history, 1) end
 end
 
 -- What of `n` the day's cap of the cause still allows.
@@ -64,14 +65,15 @@ end
 --- Adds `n` times `times` (1) points, as far as the day's cap of the cause allows. Returns how many, and `cap` if there
 --- were less.
 function points.earn(kept, options, at, cause, n, times)
-  times = times or 1
   local base = options.caps and allowed(kept, options, at, cause, n) or n
+  times = times or 1
   local earned = base * times
   if kept.lots then expire(kept, options, at) end
   kept.points = (kept.points or 0) + earned
   if options.expire_days then add_lot(kept, options, at, earned) end
   write_down(kept, options, at, cause, earned, times)
-  return earned, base < n and "cap" or nil
+  if base < n then return earned, "cap" end
+  return earned
 end
 
 --- Takes `n` points, those that expire first before the others. Returns true; or false and why: `invalid_amount`,
@@ -168,17 +170,25 @@ end
 --- The place of a tier in a ladder, lowest first; nil for a name that is not there.
 function points.place(ladder, name) return (fields.find(ladder, "name", name)) end
 
---- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by
---- what it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
+-- The names of the tiers above `held` up to the one at `place`, lowest first.
+local function names_up_to(ladder, place, held)
+  local names, first = array {}, place
+  while first > 1 and ladder[first - 1].name ~= held do first = first - 1 end
+  for i = first, place do names[#names + 1] = ladder[i].name end
+  return names
+end
+
+--- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by what
+--- it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
 function points.climb(kept, ladder, reached, measure)
-  local held = kept.tier and points.place(ladder, kept.tier) or 0
-  for place = #ladder, held + 1, -1 do
-    local how = reached(ladder[place], kept, measure)
+  local held = kept.tier
+  for place = #ladder, 1, -1 do
+    local tier = ladder[place]
+    if tier.name == held then return nil end
+    local how = reached(tier, kept, measure)
     if how then
-      local names = array {}
-      for i = held + 1, place do names[#names + 1] = ladder[i].name end
-      kept.tier = ladder[place].name
-      return names, how
+      kept.tier = tier.name
+      return names_up_to(ladder, place, held), how
     end
   end
 end

@@ -20,10 +20,7 @@ function streak.period(zone, options, at)
 end
 
 --- The user's present period.
-function streak.today(kept, options, at)
-  local zone = kept.zone or options.zone
-  return options.unit and streak.period(zone, options, at) or calendar.day(at, zone)
-end
+function streak.today(kept, options, at) return streak.period(kept.zone or options.zone, options, at) end
 
 -- `left`: periods until the streak is due; negative: periods missed. The number is frozen during a pause.
 local function is_alive(kept, freezes, left)
@@ -33,7 +30,8 @@ end
 --- The streak as the user sees it: 0 once it can't be continued.
 function streak.current(kept, options, today)
   local due = kept.due
-  return due and is_alive(kept, options.freezes or NONE, kept.paused or due - today) and kept.streak or 0
+  if not due then return 0 end
+  return is_alive(kept, options.freezes or NONE, kept.paused or due - today) and kept.streak or 0
 end
 
 -- An activity in a period after all that counted.
@@ -67,9 +65,9 @@ local function remember(kept, options, freezes, today)
 end
 
 -- Puts a late period among the recent ones, and counts them again from what was before them.
-local function insert(kept, freezes, today)
-  local recent, place, previous, before = kept.recent, 1, kept.streak, kept.before.counted
-  if before and today <= before then return nil end
+local function insert(kept, options, freezes, today)
+  local recent, place, previous, before = kept.recent, 1, kept.streak, kept.before and kept.before.counted
+  if not recent or today < kept.counted - options.late or before and today <= before then return nil end
   while recent[place] and recent[place] < today do place = place + 1 end
   if recent[place] == today then return nil end
   table.insert(recent, place, today)
@@ -82,18 +80,18 @@ end
 --- last that counted) and the streak before; nothing if the period has counted already, or is more than `options.late`
 --- periods before the last.
 function streak.touch(kept, options, today)
-  local counted, late, freezes = kept.counted, options.late, options.freezes or NONE
-  if not counted or today > counted then
-    if late then remember(kept, options, freezes, today) end
-    return step(kept, freezes, today)
+  local counted, late = kept.counted, options.late
+  if counted and today <= counted then
+    if late then return insert(kept, options, options.freezes or NONE, today) end
+    return nil
   end
-  if late and kept.recent and today >= counted - late then return insert(kept, freezes, today) end
+  if late then remember(kept, options, options.freezes or NONE, today) end
+  return step(kept, options.freezes or NONE, today)
 end
 
 -- A jump of the calendar does not change the periods left: a live streak stays alive, an ended one stays ended. A date
 -- never counts twice: after a move west, the next date that can count is still in time.
 local function carry(kept, options, left, today)
-  if not kept.due then return end
   local due = today + left
   if is_alive(kept, options.freezes or NONE, left) then due = math.max(due, kept.counted + 1) end
   kept.due = due
@@ -105,8 +103,8 @@ end
 function streak.move(kept, options, at, zone)
   local known, there = pcall(streak.period, zone, options, at)
   if not known then return nil end
-  local here = streak.today(kept, options, at)
-  carry(kept, options, (kept.due or here) - here, there)
+  local due = kept.due
+  if due and not kept.paused then carry(kept, options, due - streak.today(kept, options, at), there) end
   kept.zone = zone
   return there
 end
