@@ -83,11 +83,23 @@ rb_status rb_seal(rb_vm *vm) {
   return status;
 }
 
+/* Whether a module of the library calls: it finds others of the library, whatever stands beside plugin.lua under their names. */
+static bool library_calls(lua_State *L) {
+  lua_Debug caller;
+  return lua_getstack(L, 1, &caller) && lua_getinfo(L, "S", &caller) && strncmp(caller.source, "@lib/", 5) == 0;
+}
+
 static int host_require(lua_State *L) {
   rb_vm *vm = rb_vm_of(L);
   size_t length;
-  const char *name = luaL_checklstring(L, 1, &length);
+  luaL_checkstring(L, 1);
   lua_settop(L, 1);
+  if (library_calls(L)) {
+    lua_pushliteral(L, "lib/");
+    lua_insert(L, 1);
+    lua_concat(L, 2);
+  }
+  const char *name = lua_tolstring(L, 1, &length);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_MODULES);
   lua_pushvalue(L, 1);
   int type = lua_rawget(L, 2);
@@ -98,7 +110,7 @@ static int host_require(lua_State *L) {
   rb_enter_host(vm);
   int found = vm->host.find ? vm->host.find(vm->context, asked, &text, &path) : RB_MODULE_ABSENT;
   rb_exit_host(vm);
-  if (found == RB_MODULE_ABSENT) return luaL_error(L, "there is no '%s.lua' beside plugin.lua or in lib", name);
+  if (found == RB_MODULE_ABSENT) return luaL_error(L, "there is no '%s.lua' beside plugin.lua or in lib", strncmp(name, "lib/", 4) ? name : name + 4);
   if (found == RB_MODULE_REFUSED) {
     lua_pushlstring(L, text.bytes, text.length);
     return lua_error(L);
@@ -106,12 +118,20 @@ static int host_require(lua_State *L) {
   lua_pushvalue(L, 1);
   lua_pushlightuserdata(L, vm);
   lua_rawset(L, 2);
-  push_chunk(L, text, path);
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 1);
-  if (lua_isnil(L, -1)) {
-    lua_pop(L, 1);
-    lua_pushboolean(L, 1);
+  /* A file that is required under two names runs once. */
+  lua_pushlstring(L, path.bytes, path.length);
+  lua_pushvalue(L, -1);
+  if (lua_rawget(L, 2) == LUA_TNIL) {
+    push_chunk(L, text, path);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    if (lua_isnil(L, -1)) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, 1);
+    }
+    lua_pushvalue(L, 3);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 2);
   }
   lua_pushvalue(L, 1);
   lua_pushvalue(L, -2);

@@ -29,6 +29,61 @@ struct RulesFolderTests {
     } catch { return Dictionary(error.errors.map { ($0.file, $0.message) }) { first, _ in first } }
   }
 
+  // MARK: The installed library
+
+  private func readInstalled() throws -> RulesSource { try RulesFolder.read(rules, installed: folder("installed")) }
+
+  @Test func `what plugins require of the installed library belongs to the revision, and nothing else of it`() throws {
+    folder.write("rules/greeter/plugin.lua", "plugin { name = 'greeter' }\nrequire(\"first\") local note = 'third'")
+    folder.write("installed/first.lua", "return require 'second'")
+    folder.write("installed/second.lua", "return 2")
+    folder.write("installed/third.lua", "return 3")
+    let source = try readInstalled()
+    #expect(source.plugins[0].library.map(\.path) == ["lib/first.lua", "lib/second.lua"])
+    #expect(RulesSource(encoded: source.encoded)?.revision == source.revision)
+    folder.write("installed/third.lua", "return 4")
+    #expect(try readInstalled().revision == source.revision)
+    folder.write("installed/second.lua", "return 5")
+    #expect(try readInstalled().revision != source.revision)
+    #expect(throws: Never.self) {
+      try CatalogBuilder.build(
+        source, configuration: [:], previous: nil, worker: LuaWorker(), checksFiles: true,
+        now: Timestamp(microseconds: 0))
+    }
+  }
+
+  @Test func `a module beside the plugin goes before that of lib, and that before the installed one`() throws {
+    for (path, text) in ["rules/greeter/a.lua": "beside", "rules/lib/a.lua": "lib", "rules/lib/b.lua": "lib"] {
+      folder.write(path, "return '\(text)'")
+    }
+    for name in ["a", "b", "c"] { folder.write("installed/\(name).lua", "return 'installed'") }
+    folder.write(
+      "rules/greeter/plugin.lua",
+      """
+      plugin { name = 'greeter' }
+      assert(require 'a' == 'beside' and require 'b' == 'lib' and require 'c' == 'installed')
+      """)
+    let plugin = try #require(try readInstalled().plugins.first)
+    #expect(plugin.library.map(\.path) == ["lib/a.lua", "lib/b.lua", "lib/c.lua"])
+    #expect(throws: Never.self) { try PluginVM(source: plugin, worker: LuaWorker()) }
+  }
+
+  @Test func `modules of the library find each other, whatever stands beside the plugin under their names`() throws {
+    folder.write("rules/greeter/caps.lua", "return 'own'")
+    folder.write("installed/caps.lua", "return {}")
+    folder.write("installed/reprompt.lua", "return require 'caps'")
+    folder.write("installed/attention.lua", "return require('caps')")
+    folder.write(
+      "rules/greeter/plugin.lua",
+      """
+      plugin { name = 'greeter' }
+      local first, second = require 'reprompt', require 'attention'
+      assert(type(first) == 'table' and first == second and require 'caps' == 'own')
+      """)
+    let plugin = try #require(try readInstalled().plugins.first)
+    #expect(throws: Never.self) { try PluginVM(source: plugin, worker: LuaWorker()) }
+  }
+
   @Test(arguments: ["d.json", "more.lua", "plugin.lua", "tests/t.lua"])
   func `a FIFO, a socket, a device or a folder in a file's place is named and not waited for`(name: String) throws {
     let path = "\(rules)/greeter/\(name)"

@@ -1,12 +1,13 @@
 -- The query `analytics.kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included,
 -- and of all together. `to` defaults to today, `from` to `to`.
 
-local board   = require "board"
-local figures = require "figures"
+local board       = require "board"
+local figures     = require "figures"
+local key_figures = require "key_figures"
 
 local function day_of(text, argument)
   local good, at = pcall(calendar.parse, tostring(text) .. "T00:00:00Z")
-  if not good or not at or board.date(calendar.day(at, "UTC")) ~= text then
+  if not good or not at or figures.date(calendar.day(at, "UTC")) ~= text then
     error("analytics.kpis: `" .. argument .. "` is not a date like 2025-11-01", 0)
   end
   return calendar.day(at, "UTC")
@@ -58,22 +59,22 @@ end
 return function(_, args)
   local from, to = range_of(args)
   local read, totals, today = board.read(from, to), board.read_ever(), calendar.day(now(), "UTC")
-  local ever = reached_before(totals, board.date(from))
+  local ever = reached_before(totals, figures.date(from))
   local days, sum, errors, by_key, due, window = array {}, {}, {}, {}, {}, 0
   for day = from, to do
-    local date = board.date(day)
+    local date = figures.date(day)
     local on = read[date] or { figures = {}, errors = {} }
     for figure, by_date in pairs(totals) do ever[figure] = ever[figure] + (by_date[date] or 0) end
     local due_here = due_of(on.figures.installs or 0, day, today)
     window = on.figures.wau or 0
-    local figure = figures.of(on.figures, on.errors, 1, window, ever, due_here)
+    local figure = key_figures(on.figures, on.errors, 1, window, ever, due_here)
     figure.day = date
     days[#days + 1] = figure
     add_all(sum, on.figures)
     add_all(due, due_here)
     add_errors(errors, by_key, on.errors)
   end
-  local range = figures.of(sum, errors, to - from + 1, window, ever, due)
-  range.from, range.to = board.date(from), board.date(to)
+  local range = key_figures(sum, errors, to - from + 1, window, ever, due)
+  range.from, range.to = figures.date(from), figures.date(to)
   return { days = days, range = range }
 end

@@ -45,6 +45,7 @@ require "events"
 
 local days     = require "days"
 local kpis     = require "kpis"
+local payload  = require "payload"
 local plan     = require "plan"
 local sessions = require "sessions"
 local track    = require "track"
@@ -55,41 +56,31 @@ local product = {
   "profile.updated", "screen.viewed", "session.*", "settings.*", "tutorial.*",
 }
 
--- An event's data, which may be anything.
-local function fields(event) return type(event.data) == "table" and event.data or {} end
+local all = { table.unpack(product) }
+table.move(plan.names, 1, #plan.names, #all + 1, all)
 
-rule "first seen" {
-  on       = product,
-  priority = 30,
-  run      = function(_, state) days.first_seen(state) end,
-}
+rule "first seen" { on = product, priority = 30, run = function(_, state) days.first_seen(state) end }
 
 rule "session goes on" {
-  on       = plan.and_also(product),
+  on       = all,
   priority = 20,
   when     = function(_, state) return state.session ~= nil end,
   run      = function(_, state) sessions.go_on(state) end,
 }
 
-rule "report" {
-  on  = plan.names,
-  run = function(event, state) track(state, event.type, event.data) end,
-}
+rule "report" { on = plan.names, run = function(event, state) track(state, event.type, event.data) end }
 
 rule "report by name" {
   on  = "analytics.track",
-  run = function(event, state) track(state, fields(event).name, fields(event).properties) end,
+  run = function(event, state) track(state, payload(event).name, payload(event).properties) end,
 }
 
-rule "app opened" {
-  on  = "app.opened",
-  run = function(event, state) track(state, "app_opened", event.data) end,
-}
+rule "app opened" { on = "app.opened", run = function(event, state) track(state, "app_opened", event.data) end }
 
 rule "session started" {
   on  = "session.started",
   run = function(event, state)
-    sessions.start(state, fields(event).session_id)
+    sessions.start(state, payload(event).session_id)
     track(state, "session_started", event.data)
   end,
 }
@@ -98,7 +89,7 @@ rule "session ended" {
   on  = "session.ended",
   run = function(event, state)
     track(state, "session_ended", event.data)
-    sessions.finish(state, fields(event).session_id)
+    sessions.finish(state, payload(event).session_id)
   end,
 }
 
@@ -116,14 +107,14 @@ rule "flirts generated" {
 
 rule "time zone" {
   on  = "profile.updated",
-  run = function(event, state) days.move(state, fields(event).time_zone) end,
+  run = function(event, state) days.move(state, payload(event).time_zone) end,
 }
 
 -- Consent starts before its report and ends after it: the last report is that consent ended.
 rule "analytics toggled" {
   on  = "settings.analytics_toggled",
   run = function(event, state)
-    local enabled = fields(event).enabled
+    local enabled = payload(event).enabled
     if enabled == true then state.consent = true end
     local new_state = enabled
     if type(enabled) == "boolean" then new_state = enabled and "enabled" or "disabled" end

@@ -4,7 +4,9 @@ local pii = require "pii"
 
 local sessions = {}
 
-local function good_id(id) return type(id) == "string" and not pii.in_string(id) and id:find("^[%w_.:-]+$") ~= nil end
+local function good_id(id)
+  return type(id) == "string" and not pii.in_string(settings.pii, id) and id:find("^[%w_.:-]+$") ~= nil
+end
 
 --- Any event keeps the session open; one that comes too late ends it.
 function sessions.go_on(state)

@@ -4,7 +4,7 @@ local days     = require "days"
 local derive   = require "derive"
 local people   = require "people"
 local plan     = require "plan"
-local property = require "property"
+local reports  = require "reports"
 local sessions = require "sessions"
 local tally    = require "tally"
 
@@ -12,17 +12,8 @@ local function refuse(name, violations)
   decide("accepted", false)
   decide("reason", "invalid")
   decide("violations", violations)
-  local known = plan.good_name(name) and plan.events[name] ~= nil
+  local known = reports.good_name(plan, name) and plan.events[name] ~= nil
   emit("rejected", "rejected", { event = known and name or json.null, violations = violations })
-end
-
-local function leaving(of, properties)
-  local out = {}
-  for key, one in pairs(of) do
-    local value = properties[key]
-    if value ~= nil and value ~= json.null then out[key] = property.leaving(one, value) end
-  end
-  return out
 end
 
 local function accept(state, name, properties)
@@ -42,16 +33,16 @@ return function(state, name, properties)
     return false
   end
   if properties == nil then properties = {} end
-  local of = plan.good_name(name) and plan.events[name]
+  local of = reports.good_name(plan, name) and plan.events[name]
   if of and type(properties) == "table" then
-    properties = plan.listed(of, properties)
+    properties = reports.listed(plan, of, properties)
     derive(state, of, properties)
   end
-  local violations = plan.violations(name, properties)
+  local violations = reports.violations(plan, name, properties)
   if #violations > 0 then
     refuse(name, violations)
     return false
   end
-  accept(state, name, leaving(of, properties))
+  accept(state, name, reports.leaving(plan, of, properties))
   return true
 end

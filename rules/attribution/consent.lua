@@ -1,25 +1,23 @@
 -- App Tracking Transparency: what the user answered, whether tracking is allowed, and when to ask again.
 
-local fields = require "fields"
 local conversions = require "conversions"
+local fields = require "fields"
 local linking = require "linking"
+local reprompt = require "reprompt"
 local screens = require "screens"
 
 local consent = {}
 
-local DAY = 24 * 60 * 60
+local PROMPTS = { after = settings.reprompt_days * 24 * 60 * 60 }
 
 --- The statuses that Apple's dialog or Settings can lead to; `not-determined` is the one before any answer.
 local DETERMINED = { authorized = true, denied = true, restricted = true }
-local UNDETERMINED = "not-determined"
 
-local function status(state)
-  return state.att_status or (state.platform == "ios" and UNDETERMINED) or nil
-end
+local function status(state) return state.att_status or state.platform == "ios" and "not-determined" or nil end
 
 --- Records the status that a launch or a return to the foreground reports.
 function consent.seen(state, reported)
-  if not DETERMINED[reported] and reported ~= UNDETERMINED then return end
+  if not DETERMINED[reported] and reported ~= "not-determined" then return end
   state.att_status = reported
   state.denied_at = reported == "denied" and (state.denied_at or now()) or nil
 end
@@ -33,16 +31,13 @@ function consent.allows_tracking(state)
   return state.platform == "android" or (state.platform == "ios" and status(state) == "authorized")
 end
 
---- When to ask again: only after a denial, counted from the last prompt, or from the first report of the denial.
-local function next_prompt(state)
-  if status(state) ~= "denied" then return nil end
-  return (state.prompted_at or state.denied_at) + settings.reprompt_days * DAY
-end
+-- What the asking begins with: a denial, at the last prompt or else when it was first reported.
+local function denied_at(state) return status(state) == "denied" and (state.prompted_at or state.denied_at) or nil end
 
 --- Decides `reprompt`; it stays due until it is answered.
 function consent.check_reprompt(state)
-  local at = next_prompt(state)
-  local due = state.platform == "ios" and state.authenticated == true and at ~= nil and now() >= at
+  local due = state.platform == "ios" and state.authenticated == true
+    and reprompt.due(state, PROMPTS, now(), denied_at(state))
   state.reprompting = due or nil
   decide("reprompt", due)
   return due
@@ -50,33 +45,26 @@ end
 
 function consent.answered(event, state)
   local data = fields.data(event)
-  if not DETERMINED[data.status] then
-    decide("error", "invalid_status")
-    return
-  end
+  if not DETERMINED[data.status] then return decide("error", "invalid_status") end
   state.authenticated = fields.flag(data.authenticated, state.authenticated)
   state.user = linking.user_of(event) or state.user
   state.att_status = data.status
-  state.prompted_at = now()
+  reprompt.asked(state, PROMPTS, now())
   state.denied_at = nil
   if conversions.install_is_owed(state) then conversions.pay_install(state, consent.allows_tracking(state)) end
   linking.tell_status(event, state)
-  screens.show(state.reprompting and { screen = screens.TABS } or screens.after_answer(state))
+  if state.reprompting then decide("screen", "tabs") else screens.show("answer", state) end
   state.reprompting = nil
 end
 
-local function time(at)
-  return at and calendar.format(at) or json.null
-end
+local function time(at) return at and calendar.format(at) or json.null end
 
 function consent.tracking(state)
   state = state or {}
   return {
-    advertiserTrackingEnabled = consent.allows_tracking(state),
-    applicationTrackingEnabled = true,
-    att_status = fields.or_null(status(state)),
-    prompted_at = time(state.prompted_at),
-    next_prompt_at = time(next_prompt(state)),
+    advertiserTrackingEnabled = consent.allows_tracking(state), applicationTrackingEnabled = true,
+    att_status = fields.or_null(status(state)), prompted_at = time(state.prompted_at),
+    next_prompt_at = time((reprompt.next(state, PROMPTS, denied_at(state)))),
   }
 end
 

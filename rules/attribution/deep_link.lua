@@ -1,44 +1,37 @@
--- The attribution in a link: click id, campaign, email, the app's own user id.
+-- The attribution in a link: click id, campaign, email, the app's own user id; and how many installs came from where.
 
-local fields = require "fields"
 local email_address = require "email_address"
+local fields = require "fields"
+local figures = require "figures"
 local utm = require "utm"
 
 local deep_link = {}
 
-local FIELDS = { "fbclid", "appUserId" }
-for _, name in ipairs(utm.names) do FIELDS[#FIELDS + 1] = name end
-
+local INSTALLS = "attribution.installs"
+local FIELDS = { "fbclid", "appUserId", table.unpack(utm.names) }
 --- Members that are always present in an answer; null if the link does not have them.
-local SHOWN = { "email", "installedAt" }
-for _, name in ipairs(FIELDS) do SHOWN[#SHOWN + 1] = name end
+local SHOWN = { "email", "installedAt", table.unpack(FIELDS) }
 
 --- The non-empty attribution parameters of a link; none if the link is too long or can't be parsed.
 function deep_link.attribution(link)
   local text = fields.text(link, settings.url_bytes)
-  local parsed = text and url.parse(text)
-  local values = parsed and parsed.query or {}
-  local found = {}
-  for _, name in ipairs(FIELDS) do found[name] = fields.text(values[name], settings.value_bytes) end
-  found.email = email_address.read(values.email)
+  local query = (text and url.parse(text) or {}).query or {}
+  local found = utm.read(query, FIELDS, settings.value_bytes)
+  found.email = email_address.read(query.email)
   return found
 end
 
+local function source(attribution) return text.lower(attribution.utm_source or "") end
+
 --- Whether it is Facebook's: it has a click id, or its source is Facebook's, ignoring case.
 function deep_link.is_facebook(attribution)
-  if attribution.fbclid then return true end
-  local source = text.lower(attribution.utm_source or "")
-  for _, name in ipairs(settings.facebook_sources) do
-    if source == name then return true end
-  end
-  return false
+  return attribution.fbclid ~= nil or fields.is_one_of(source(attribution), settings.facebook_sources)
 end
 
 --- Whether the link had no attribution at all.
 function deep_link.is_empty(attribution)
-  if attribution.email then return false end
-  for _, name in ipairs(FIELDS) do
-    if attribution[name] then return false end
+  for name in pairs(attribution) do
+    if name ~= "installedAt" then return false end
   end
   return true
 end
@@ -49,5 +42,15 @@ function deep_link.shown(attribution)
   for _, name in ipairs(SHOWN) do whole[name] = fields.or_null(attribution[name]) end
   return whole
 end
+
+--- Counts an install by one of few names: a link may hold any text, and each name is a counter of its own.
+function deep_link.count_install(attribution, is_facebook)
+  local name = is_facebook and "facebook" or attribution.utm_source and source(attribution) or "organic"
+  local is_known = is_facebook or not attribution.utm_source or fields.is_one_of(name, settings.counted_sources)
+  figures.add(INSTALLS, now(), { source = is_known and name or "other" })
+end
+
+--- The query `attribution.installs`: `{installs: [{day, source, count}]}`, in order of day and source.
+function deep_link.installs() return { installs = figures.days(INSTALLS, "source", "count") } end
 
 return deep_link

@@ -8,9 +8,7 @@ local linking = {}
 
 local function tell(event, state, attribution)
   send(subjects.of_user(state.user), "attribution.linked", {
-    device = event.subject,
-    attribution = attribution,
-    facebook = attribution and state.facebook,
+    device = event.subject, attribution = attribution, facebook = attribution and state.facebook,
     att_status = state.att_status,
   })
   state.told_status = state.att_status
@@ -41,8 +39,6 @@ function linking.link_if_authenticated(event, state)
 end
 
 --- Records the tracking status with the device's user, if it has one.
-function linking.tell_status(event, state)
-  if state.user then tell(event, state, nil) end
-end
+function linking.tell_status(event, state) if state.user then tell(event, state, nil) end end
 
 return linking

@@ -25,25 +25,25 @@ require "events"
 local subjects = require "subjects"
 local launches = require "launches"
 local consent = require "consent"
-local sign_in = require "sign_in"
-local profile = require "profile"
-local account = require "account"
+local deep_link = require "deep_link"
 local meta = require "meta"
-local sources = require "sources"
+local profile = require "profile"
 
-rule "launch" { on = "app.launched", when = subjects.is_device, run = launches.launched }
-rule "foreground" { on = "app.foregrounded", when = subjects.is_device, run = launches.foregrounded }
-rule "answer" { on = "att.answered", when = subjects.is_device, run = consent.answered }
-rule "email" { on = "email.submitted", when = subjects.is_device, run = sign_in.email_submitted }
-rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = sign_in.authenticated }
+local is_device, is_user = subjects.is_device, subjects.is_user
 
-rule "link" { on = "attribution.linked", when = subjects.is_user, run = profile.linked }
-rule "delete-account" { on = "account.deleted", when = subjects.is_user, run = account.deleted }
-rule "deletion-waits" { on = "attribution.deletion_waits", when = subjects.is_user, run = account.deletion_waits }
-rule "erase-device" { on = "attribution.owner_deleted", when = subjects.is_device, run = account.owner_deleted }
+rule "launch" { on = "app.launched", when = is_device, run = launches.launched }
+rule "foreground" { on = "app.foregrounded", when = is_device, run = launches.foregrounded }
+rule "answer" { on = "att.answered", when = is_device, run = consent.answered }
+rule "email" { on = "email.submitted", when = is_device, run = launches.email_submitted }
+rule "sign-in" { on = "user.authenticated", when = is_device, run = launches.authenticated }
+
+rule "link" { on = "attribution.linked", when = is_user, run = profile.linked }
+rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
+rule "deletion-waits" { on = "attribution.deletion_waits", when = is_user, run = profile.deletion_waits }
+rule "erase-device" { on = "attribution.owner_deleted", when = is_device, run = profile.owner_deleted }
 
 query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
 query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }
-query "installs" { about = "Installs by where they came from.", run = sources.installs }
+query "installs" { about = "Installs by where they came from.", run = deep_link.installs }
 
-sink "conversions" (meta.request)
+sink "conversions" (function(effect) return meta.request(effect, settings, now()) end)

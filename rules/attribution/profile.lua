@@ -1,10 +1,17 @@
--- The user's state: the attribution that counts for them, the latest tracking status, and their devices.
+-- The user's state: the attribution that counts for them, the latest tracking status, and their devices. Deleting an
+-- account erases it, and the devices whose last user it was.
 
-local account = require "account"
-local fields = require "fields"
 local deep_link = require "deep_link"
+local fields = require "fields"
+local subjects = require "subjects"
 
 local profile = {}
+
+--- How many messages to itself a deleted user waits for before it forgets that it was deleted. A link that was sent
+--- before the deletion arrives earlier: it was committed earlier, and each of these messages takes a commit.
+local WAITS = 4
+
+local function erase_device(event, device) send(device, "attribution.owner_deleted", { owner = event.subject }) end
 
 --- The first attribution to Facebook stays. It replaces one without Facebook. An empty one is never stored.
 local function counts(state, attribution, facebook)
@@ -12,23 +19,34 @@ local function counts(state, attribution, facebook)
   return not state.attribution or (facebook and not state.facebook)
 end
 
-local function add_device(state, device)
-  state.devices = state.devices or array {}
-  for _, known in ipairs(state.devices) do
-    if known == device then return end
-  end
-  state.devices[#state.devices + 1] = device
-end
-
 function profile.linked(event, state)
   local link = event.data
-  if state.deleted then return account.erase_device(event, link.device) end
-  add_device(state, link.device)
-  state.att_status = link.att_status or state.att_status
+  if state.deleted then return erase_device(event, link.device) end
+  local devices = state.devices or array {}
+  if not fields.is_one_of(link.device, devices) then devices[#devices + 1] = link.device end
+  state.devices, state.att_status = devices, link.att_status or state.att_status
   if link.attribution and counts(state, link.attribution, link.facebook) then
-    state.attribution = link.attribution
-    state.facebook = link.facebook
+    state.attribution, state.facebook = link.attribution, link.facebook
   end
+end
+
+function profile.deleted(event, state)
+  for _, device in ipairs(state.devices or {}) do erase_device(event, device) end
+  forget()
+  state.deleted = true
+  send(event.subject, "attribution.deletion_waits", { left = WAITS })
+end
+
+function profile.deletion_waits(event, state)
+  if not state.deleted then return end
+  local left = event.data.left - 1
+  if left == 0 then return forget() end
+  send(event.subject, "attribution.deletion_waits", { left = left })
+end
+
+--- On a device: checks that it still belongs to the user, as somebody else may have signed in since.
+function profile.owner_deleted(event, state)
+  if state.user and subjects.of_user(state.user) == event.data.owner then forget() end
 end
 
 function profile.answer(state)

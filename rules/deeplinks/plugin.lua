@@ -23,13 +23,16 @@ require "events"
 
 local subjects = require "subjects"
 local links = require "links"
-local touches = require "touches"
+local utm = require "utm"
 local website = require "website"
 
 rule "link" { on = "link.opened", when = subjects.is_device, run = links.opened }
-rule "sign-in" { on = "user.authenticated", when = subjects.is_device, run = touches.authenticated }
+rule "sign-in" {
+  on = "user.authenticated", when = subjects.is_device,
+  run = function(_, state) decide("attribution", utm.touches(state)) end,
+}
 
-query "attribution_for_backend" { about = "The first and the last touch of a device.", run = touches.answer }
+query "attribution_for_backend" { about = "The first and the last touch of a device.", run = utm.touches }
 
 web (settings.host) (website.app)
 web (settings.main_host) (website.main)

@@ -1,15 +1,26 @@
--- A player's record: initial values, the player's current civil day, days since install.
-local player = {}
+-- A player's record: how streaks and points are kept, the first values, the civil day, what leaves as bins.
+local bins = require "bins"
 
-function player.zone(state) return state.zone or settings.time_zone end
+local freezes = settings.freezes
 
-function player.today(state) return calendar.day(now(), state.zone or settings.time_zone) end
+local player = {
+  streak = {
+    zone = settings.time_zone,
+    freezes = { at_start = freezes.at_start, every = freezes.every_days, most = freezes.most },
+  },
+  points = { history = settings.history },
+  bins = { points = bins.new { 100, 500, 1000, 5000 }, flirts = bins.new { 10, 50, 100 } },
+}
+
+local ZONE, day_of = settings.time_zone, calendar.day
+
+function player.today(state) return day_of(now(), state.zone or ZONE) end
 
 -- The first handled event creates the record; its day counts as the day of the install.
 function player.wake(state, today)
   if state.points then return end
   state.points, state.revealed, state.streak = 0, 0, 0
-  state.freezes = settings.freezes.at_start
+  state.freezes = freezes.at_start
   state.installed = today or player.today(state)
 end
 

@@ -1,12 +1,5 @@
 -- Vibe8's gamification: points for what a user does, a streak for coming back, milestones and tiers for staying.
 -- This file declares the figures and maps events to the modules beside it, which decide.
-local account = require "account"
-local actions = require "actions"
-local payload = require "payload"
-local profile = require "profile"
-local standings = require "standings"
-local tutorial = require "tutorial"
-local wallet = require "wallet"
 
 plugin {
   name     = "gamification",
@@ -36,61 +29,25 @@ plugin {
 
 require "events"
 
+local account = require "account"
+local actions = require "actions"
+local standings = require "standings"
+local tutorial = require "tutorial"
+local wallet = require "wallet"
+
 rule "activity" {
   on  = { "flirt.revealed", "flirt.copied", "flirt.rated", "flirts.generated", "app.opened" },
   run = actions.perform,
 }
+rule "spending" { on = "points.spent", run = wallet.spend }
+rule "toggle" { on = "settings.gamification_toggled", run = account.toggle }
+rule "time zone" { on = "profile.updated", when = account.has_zone, run = account.move }
+rule "tutorial" { on = { "tutorial.step_viewed", "tutorial.completed", "tutorial.skipped" }, run = tutorial }
+rule "data exported" { on = "data.exported", run = account.exported }
+rule "data deleted" { on = "data.deleted", run = account.deleted }
 
-rule "spending" {
-  on  = "points.spent",
-  run = function(event, state)
-    local data = payload(event)
-    wallet.spend(state, data.amount, data.tier)
-  end,
-}
-
-rule "toggle" {
-  on  = "settings.gamification_toggled",
-  run = function(event, state) account.toggle(state, payload(event).enabled) end,
-}
-
-rule "time zone" {
-  on  = "profile.updated",
-  when = function(event) return payload(event).time_zone ~= nil end,
-  run = function(event, state) account.move(state, payload(event).time_zone) end,
-}
-
-rule "tutorial" {
-  on  = "tutorial.*",
-  when = function(event) return tutorial[event.type] ~= nil end,
-  run = function(event, state) tutorial[event.type](state, payload(event)) end,
-}
-
-rule "data exported" {
-  on  = "data.exported",
-  run = function(event, state) account.exported(state, payload(event).export_format) end,
-}
-
-rule "data deleted" {
-  on  = "data.deleted",
-  run = function(_, state) account.deleted(state) end,
-}
-
-query "profile" {
-  about = "Points, streak, tier and what comes next.",
-  run   = function(state) return profile.of(state or {}) end,
-}
-
-query "history" {
-  about = "Changes of points, newest first; `limit` of them.",
-  run   = function(state, args) return profile.history(state or {}, args.limit) end,
-}
-
-query "export" {
-  about = "All that is kept of a user.",
-  run   = function(state) return profile.export(state or {}) end,
-}
-
+query "profile" { about = "Points, streak, tier and what comes next.", run = account.profile }
+query "history" { about = "Changes of points, newest first; `limit` of them.", run = account.history }
+query "export" { about = "All that is kept of a user.", run = function(state) return account.export(state) end }
 query "leaderboard" { about = "How many players there are, by bands of points.", run = standings.leaderboard }
-
 query "totals" { about = "What all users have done.", run = standings.totals }

@@ -15,6 +15,24 @@ function fields.text(value, most)
   return value
 end
 
+--- The integer that a number is, as 2 is of 2.0; nil for any other value.
+function fields.whole(value) return type(value) == "number" and math.tointeger(value) or nil end
+
+--- Whether a value is one of a list.
+function fields.is_one_of(value, list)
+  for _, one in ipairs(list) do
+    if one == value then return true end
+  end
+  return false
+end
+
+--- The place of the first table in a list whose member has that value, and the table; nil if there is none.
+function fields.find(list, member, value)
+  for place, one in ipairs(list) do
+    if one[member] == value then return place, one end
+  end
+end
+
 --- The value if it is a boolean, else the value from before.
 function fields.flag(value, before)
   if type(value) == "boolean" then return value end
@@ -26,6 +44,18 @@ end
 function fields.plain(value)
   if type(value) == "table" and value ~= json.null then return {} end
   return value
+end
+
+--- The members of a table under these names, as far as they may be passed on.
+function fields.pick(values, names)
+  local picked = {}
+  for i = 1, #names do
+    local name = names[i]
+    local value = values[name]
+    if type(value) == "table" then value = fields.plain(value) end
+    picked[name] = value
+  end
+  return picked
 end
 
 local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent

@@ -20,6 +20,14 @@ function subjects.user_id(value)
   return value
 end
 
+--- The id in a subject's name with that prefix, such as "area:"; nil for another kind of subject.
+function subjects.id(prefix, subject)
+  if subject:sub(1, #prefix) == prefix and #subject > #prefix then return subject:sub(#prefix + 1) end
+end
+
+--- Whether a value that a client sent can be the id in a subject's name: a text of at most `most` bytes.
+function subjects.is_id(id, most) return type(id) == "string" and id ~= "" and #id <= most and not id:find("%c") end
+
 function subjects.of_user(id) return "user:" .. id end
 
 return subjects

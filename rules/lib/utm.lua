@@ -1,14 +1,44 @@
--- The campaign parameters of a link.
+-- The campaign parameters of links, and touches: the first and the last link that brought somebody.
+
+local dedup = require "dedup"
+local fields = require "fields"
 
 local utm = {}
 
 utm.names = { "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term" }
 
---- The campaign parameters that are present in `fields`, by name.
-function utm.present(fields)
+--- The campaign parameters that are present in `values`, by name.
+function utm.present(values)
   local found = {}
-  for _, name in ipairs(utm.names) do found[name] = fields[name] end
+  for _, name in ipairs(utm.names) do found[name] = values[name] end
   return found
+end
+
+--- Of a link's query the values under `names` that are texts of at most `most` bytes and not empty.
+function utm.read(query, names, most)
+  local found = {}
+  for _, name in ipairs(names) do found[name] = fields.text(query[name], most) end
+  return found
+end
+
+--- Keeps a touch as the last one, and once ever as the first. Returns whether it is the first.
+function utm.touch(kept, at, parameters, path)
+  local touch = { landing_path = path, timestamp = calendar.format(at) }
+  for _, name in ipairs(utm.names) do touch[name:sub(5)] = parameters[name] end
+  kept.last_touch = touch
+  return select(2, dedup.first(kept, "first_touch", touch))
+end
+
+local function shown(touch)
+  if not touch then return json.null end
+  local whole = { landing_path = touch.landing_path, timestamp = touch.timestamp }
+  for _, name in ipairs(utm.names) do whole[name:sub(5)] = fields.or_null(touch[name:sub(5)]) end
+  return whole
+end
+
+--- Both touches, with null for what is absent.
+function utm.touches(kept)
+  return { first_touch = shown(kept and kept.first_touch), last_touch = shown(kept and kept.last_touch) }
 end
 
 return utm

@@ -1,14 +1,5 @@
 -- Stampbook's onboarding: a bell, a welcome, and a first stamp that can be claimed from anywhere.
 -- This file declares the figures and maps events to the modules beside it, which decide.
-local areas = require "areas"
-local claims = require "claims"
-local collection = require "collection"
-local inbox = require "inbox"
-local metrics = require "metrics"
-local people = require "people"
-local payload = require "payload"
-local social = require "social"
-local welcome = require "welcome"
 
 plugin {
   name     = "onboarding",
@@ -43,6 +34,16 @@ plugin {
 
 require "events"
 
+local areas = require "areas"
+local bell = require "bell"
+local collection = require "collection"
+local inbox = require "inbox"
+local metrics = require "metrics"
+local payload = require "payload"
+local social = require "social"
+local subjects = require "subjects"
+local welcome = require "welcome"
+
 local handled = {}
 
 -- Declares a rule for events of one kind of subject.
@@ -50,69 +51,33 @@ local function rule_for(kind, name, types, run)
   for _, type in ipairs(types) do handled[#handled + 1] = type end
   rule(name) {
     on   = types,
-    when = function(event) return people.id(kind, event.subject) ~= nil end,
+    when = function(event) return subjects.id(kind, event.subject) ~= nil end,
     run  = function(event, state) run(state, payload(event), event) end,
   }
 end
 
-rule_for("user:", "sign in", { "user.signed_in" }, function(state, _, event)
-  welcome.sign_in(state, event.subject)
-end)
-
-rule_for("user:", "claim", { "stamp.claim" }, function(state, data, event)
-  claims.ask(state, event.subject, data.stamp, data.lat, data.lon)
-end)
-
-rule_for("user:", "automatic claim", { "welcome.claim_due" }, function(state, _, event)
-  welcome.claim_due(state, event.subject)
-end)
-
-rule_for("user:", "one notification", { "notification.read", "notification.unread", "notification.dismissed" },
-  function(state, data, event)
-    local found = inbox[event.type](state, data.id, welcome.pending(state))
-    if not found then decide("error", "unknown_notification") end
-  end)
-
+rule_for("user:", "sign in", { "user.signed_in" }, welcome.sign_in)
+rule_for("user:", "claim", { "stamp.claim" }, collection.claim)
+rule_for("user:", "automatic claim", { "welcome.claim_due" }, collection.claim_due)
+rule_for("user:", "one notification", {
+  "notification.read", "notification.unread", "notification.dismissed",
+}, bell.mark)
 rule_for("user:", "all notifications", { "notifications.read_all" }, inbox.read_all)
-
 rule_for("user:", "bell", { "bell.opened" }, metrics.bell_opened)
-
-rule_for("user:", "social", { "user.followed", "post.liked", "post.commented", "user.mentioned" },
-  function(_, data, event) social.tell(event, data) end)
-
-rule_for("user:", "told by someone", { "social.told" }, function(state, data, event)
-  social.told(state, event.subject, data)
-end)
-
-rule_for("user:", "area", { "area.entered", "area.left" }, function(_, data, event)
-  areas.visit(event, data.area)
-end)
-
-rule_for("user:", "told by an area", { "area.told" }, function(state, data, event)
-  areas.told(state, event.subject, data.stamp)
-end)
-
-rule_for("area:", "members of an area", { "area.joined", "area.parted", "stamp.published" },
-  function(state, data, event) areas[event.type](state, event.subject, data) end)
+rule_for("user:", "social", { "user.followed", "post.liked", "post.commented", "user.mentioned" }, social.tell)
+rule_for("user:", "told by someone", { "social.told" }, social.told)
+rule_for("user:", "area", { "area.entered", "area.left" }, areas.visit)
+rule_for("user:", "told by an area", { "area.told" }, areas.told)
+rule_for("area:", "a member comes", { "area.joined" }, areas.joined)
+rule_for("area:", "a member leaves", { "area.parted" }, areas.parted)
+rule_for("area:", "a stamp is published", { "stamp.published" }, areas.published)
 
 -- The last rule: every handled event also decides the bell's badge.
-rule "badge" {
-  on       = handled,
-  priority = -10,
-  run      = function(_, state) decide("badge", inbox.unread(state)) end,
-}
+rule "badge" { on = handled, priority = -10, run = function(_, state) decide("badge", inbox.unread(state)) end }
 
 query "notifications" {
   about = "Notifications, newest first; `limit` of them, from before the one with the id `before`.",
-  run   = function(state, args) return inbox.page(state or {}, args.limit, args.before) end,
+  run   = function(state, args) return inbox.page(state or {}, settings.page, args.limit, args.before) end,
 }
-
-query "stamps" {
-  about = "The stamps of a user.",
-  run   = function(state) return collection.of(state or {}) end,
-}
-
-query "metrics" {
-  about = "How many users claimed their first stamp, and when.",
-  run   = function() return metrics.report() end,
-}
+query "stamps" { about = "The stamps of a user.", run = collection.of }
+query "metrics" { about = "How many users claimed their first stamp, and when.", run = metrics.report }

@@ -10,9 +10,12 @@ import RuledLua
 package enum RulesFolder {
   /// Reads the folder at `path`, which may be a link.
   ///
-  /// The subfolders for which `including` is true are read as plugins; it is an error if one is none.
+  /// The subfolders for which `including` is true are read as plugins; it is an error if one is none. The library has what the plugins
+  /// require of `installed`, too. With `libraryTests` the tests of `lib` are read as those of a plugin `lib`, whose entry is
+  /// `lib/tests/plugin.lua`.
   package static func read(
-    _ path: String, including: (_ name: String) -> Bool = { _ in true }
+    _ path: String, including: (_ name: String) -> Bool = { _ in true }, libraryTests: Bool = false,
+    installed: String? = InstalledLibrary.folder
   ) throws(ReloadError) -> RulesSource {
     let tree: FolderTree
     do throws(RegularFile.Refusal) { tree = try FolderTree(path) } catch {
@@ -20,7 +23,7 @@ package enum RulesFolder {
     }
     var reader = Reader(tree: tree)
     do throws(EndOfReading) {
-      let plugins = try reader.plugins(including)
+      let plugins = try reader.plugins(including, libraryTests: libraryTests, installed: installed)
       if reader.errors.isEmpty { return RulesSource(plugins: plugins) }
     } catch {}
     throw ReloadError(reader.errors)
@@ -47,26 +50,37 @@ package enum RulesFolder {
 
     init(tree: FolderTree) { self.tree = tree }
 
-    mutating func plugins(_ including: (_ name: String) -> Bool) throws(EndOfReading) -> [PluginSource] {
+    mutating func plugins(
+      _ including: (_ name: String) -> Bool, libraryTests: Bool, installed: String?
+    ) throws(EndOfReading) -> [PluginSource] {
       var library: [SourceFile] = []
-      var folders: [(name: String, folder: FolderTree.Folder)] = []
+      var plugins: [PluginSource] = []
       for name in try names(in: tree.root, "") where name.mayLead && (name.text == "lib" || including(name.text)) {
         guard case .folder(let folder)? = try entry(name.text, in: tree.root, name.text) else { continue }
         if name.text == "lib" {
-          library = try files(of: folder, "lib").filter { $0.name.hasSuffix(".lua") }
-        } else {
-          folders.append((name.text, folder))
+          var tests: FolderTree.Folder?
+          library = try files(of: folder, "lib", tests: &tests).filter { $0.name.hasSuffix(".lua") }
+          if libraryTests, let tests { plugins.append(try testsOfLibrary(tests)) }
+        } else if let plugin = try plugin(name.text, folder) {
+          plugins.append(plugin)
         }
       }
-      var plugins: [PluginSource] = []
-      for (name, folder) in folders {
-        if let plugin = try plugin(name, folder, library) { plugins.append(plugin) }
-      }
-      return plugins
+      library += InstalledLibrary.modules(for: plugins, besides: library, in: installed)
+      return plugins.map { $0.with(library: library) }
+    }
+
+    /// The tests of the library, as a plugin that only tools load: its entry may declare the rules that the tests need.
+    private mutating func testsOfLibrary(_ folder: FolderTree.Folder) throws(EndOfReading) -> PluginSource {
+      let files = try files(of: folder, "lib/tests").filter { $0.name.hasSuffix(".lua") }
+      let entry = files.first { $0.name == "plugin.lua" }
+      return PluginSource(
+        name: "lib",
+        modules: [entry ?? SourceFile(path: "lib/tests/plugin.lua", text: Array("plugin { name = \"lib\" }\n".utf8))],
+        tests: files.filter { $0.name != "plugin.lua" })
     }
 
     private mutating func plugin(
-      _ name: String, _ folder: FolderTree.Folder, _ library: [SourceFile]
+      _ name: String, _ folder: FolderTree.Folder
     ) throws(EndOfReading) -> PluginSource? {
       let before = errors.count
       var tests: FolderTree.Folder?
@@ -83,8 +97,7 @@ package enum RulesFolder {
         data: files.filter { $0.name.hasSuffix(".json") },
         tests: try tests.map { folder throws(EndOfReading) in
           try self.files(of: folder, "\(name)/tests").filter { $0.name.hasSuffix(".lua") }
-        } ?? [],
-        library: library)
+        } ?? [])
     }
 
     private mutating func files(of folder: FolderTree.Folder, _ path: String) throws(EndOfReading) -> [SourceFile] {

@@ -8,7 +8,7 @@ package struct PluginSource: Sendable, Equatable {
   package let data: [SourceFile]
   /// The files under `tests/`.
   package let tests: [SourceFile]
-  /// The modules of `rules/lib`.
+  /// The modules of `rules/lib`, and those of the installed library that plugins require.
   package let library: [SourceFile]
 
   package init(
@@ -24,9 +24,16 @@ package struct PluginSource: Sendable, Equatable {
   /// The plugin's entry, `plugin.lua`.
   package var entry: SourceFile? { modules.first { $0.name == "plugin.lua" } }
 
-  /// The module that `require` finds under that name: one beside the entry, or else one of the library.
+  /// The module that `require` finds under that name: one beside the entry, or else one of the library; of the library alone for `lib/…`, as
+  /// the library's own modules require each other.
   func module(_ name: String) -> SourceFile? {
-    let file = name + ".lua"
-    return modules.first { $0.name == file } ?? library.first { $0.name == file }
+    let isOfLibrary = name.hasPrefix("lib/")
+    let file = (isOfLibrary ? String(name.dropFirst(4)) : name) + ".lua"
+    return (isOfLibrary ? nil : modules.first { $0.name == file }) ?? library.first { $0.name == file }
+  }
+
+  /// The plugin with another library.
+  package func with(library: [SourceFile]) -> PluginSource {
+    PluginSource(name: name, modules: modules, data: data, tests: tests, library: library)
   }
 }

@@ -38,7 +38,7 @@ enum CheckCommand: Command {
 
   /// Checks the rules and prints the findings.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let selection = try RulesSelection(arguments.operands)
+    let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var check = try RulesCheck(selection)
     var fixed = 0
     if arguments.has("fix") {

@@ -31,7 +31,7 @@ enum MutateCommand: Command {
 
   /// Tries all changes and prints those that no test noticed.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let selection = try RulesSelection(arguments.operands)
+    let selection = try RulesSelection(arguments.operands, libraryTests: true)
     let threshold = try arguments.integer("threshold", in: 0...100)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
     options.jobs = try arguments.integer("jobs", in: 1...256) ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))

@@ -40,12 +40,15 @@ struct MutationRun: Sendable {
     results = try shared.end()
   }
 
-  /// The modules of the selected plugins, and with all plugins those of the library that they require, which all their tests are for.
+  /// The modules of the selected plugins; with the library's tests the library, too, or else, with all plugins, what they require of it.
   private static func files(_ source: RulesSource, _ selection: RulesSelection) -> [SourceFile] {
     let plugins = source.plugins.filter { selection.contains($0.name) }
     var files: [SourceFile] = []
-    let library = selection.plugins == nil ? plugins.flatMap { CatalogBuilder.required(by: $0) } : []
-    for file in library + plugins.flatMap(\.modules) where !files.contains(file) {
+    let library =
+      if let tested = plugins.first(where: { $0.name == "lib" }) { tested.library } else if selection.plugins == nil {
+        plugins.flatMap { CatalogBuilder.required(by: $0) }
+      } else { [SourceFile]() }
+    for file in library + plugins.flatMap(\.modules) where !file.path.hasPrefix("lib/tests/") && !files.contains(file) {
       files.append(file)
     }
     return files.sorted { $0.path < $1.path }

@@ -8,11 +8,13 @@ struct RulesSelection: Sendable {
   let root: String
   /// The names of the plugins, or nil for all.
   let plugins: Set<String>?
+  /// Whether the library's tests are read, as those of a plugin `lib`.
+  private let libraryTests: Bool
 
   /// The selection of `paths`: rules folders, or plugins' folders in one; `rules` if there is none.
   ///
   /// - Throws: When there is no such folder, or the folders are of several rules folders.
-  init(_ paths: [String]) throws(ToolError) {
+  init(_ paths: [String], libraryTests: Bool = false) throws(ToolError) {
     var root: String?
     var names: Set<String>? = []
     for path in paths.isEmpty ? ["rules"] : paths {
@@ -25,6 +27,7 @@ struct RulesSelection: Sendable {
     }
     self.root = root ?? ""
     plugins = names
+    self.libraryTests = libraryTests && names?.contains("lib") ?? true
   }
 
   /// The selection of `path`, which is a rules folder or a plugin's folder in one.
@@ -40,7 +43,9 @@ struct RulesSelection: Sendable {
       throw ToolError("there is no folder '\(path)'; \(advice)")
     }
     guard exists(folder + "/.") else { throw ToolError("'\(path)' is no folder; name the rules folder") }
-    guard exists(folder + "/plugin.lua"), let slash = folder.lastIndex(of: "/") else { return (folder, nil) }
+    guard exists(folder + "/plugin.lua") || folder.hasSuffix("/lib") && exists(folder + "/tests"),
+      let slash = folder.lastIndex(of: "/")
+    else { return (folder, nil) }
     let root = slash == folder.startIndex ? "/" : String(folder[..<slash])
     return (root, String(folder[folder.index(after: slash)...]))
   }
@@ -49,8 +54,11 @@ struct RulesSelection: Sendable {
   ///
   /// When plugins are selected, other folders in it need not be plugins.
   func read() throws(ReloadError) -> RulesSource {
-    guard let plugins else { return try RulesFolder.read(root) }
-    return try RulesFolder.read(root) { plugins.contains($0) || Self.exists("\(root)/\($0)/plugin.lua") }
+    try RulesFolder.read(root, including: includes, libraryTests: libraryTests)
+  }
+
+  private func includes(_ name: String) -> Bool {
+    plugins.map { $0.contains(name) || Self.exists("\(root)/\(name)/plugin.lua") } ?? true
   }
 
   /// The plugins that can be read, and what is wrong with the others.
@@ -58,7 +66,8 @@ struct RulesSelection: Sendable {
     do throws(ReloadError) { return (try read().plugins, []) } catch {
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })
       guard !broken.contains(""), !broken.contains("lib") else { return ([], error.errors) }
-      return ((try? RulesFolder.read(root) { !broken.contains($0) }.plugins) ?? [], error.errors)
+      let others = try? RulesFolder.read(root, including: { !broken.contains($0) }, libraryTests: libraryTests)
+      return (others?.plugins ?? [], error.errors)
     }
   }
 

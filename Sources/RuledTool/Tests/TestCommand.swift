@@ -39,7 +39,7 @@ enum TestCommand: Command {
 
   /// Runs the tests and prints their results.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let selection = try RulesSelection(arguments.operands)
+    let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
     let threshold = try arguments.integer("threshold", in: 0...100)
     options.measuresCoverage = arguments.has("coverage") || threshold != nil

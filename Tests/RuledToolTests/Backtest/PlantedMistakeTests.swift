@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `a wrong comparison changes the multiplier on the day on which it should begin`() throws {
-    try plant("gamification/streak.lua", ["days >= steps[i].streak": "days > steps[i].streak"])
+    try plant("lib/points.lua", ["n >= steps[i][measure]": "n > steps[i][measure]"])
     let report = report("gamification")
     #expect(report["outcomes"]?["changed"] != 0)
     let multiplier = decision(report, "points")?["numbers"]?.arrayValue?.first { $0["path"] == "multiplier" }
@@ -47,7 +47,12 @@ import Testing
   }
 
   @Test func `a state member that is lost shows in the states and in what depends on it`() throws {
-    try plant("gamification/streak.lua", ["state.counted, state.due = today, today + 1": "state.due = today + 1"])
+    try plant(
+      "lib/streak.lua",
+      [
+        "kept.streak, kept.counted, kept.due, kept.freezes = streak_now, today, today + 1, held":
+          "kept.streak, kept.due, kept.freezes = streak_now, today + 1, held"
+      ])
     let report = report("gamification")
     #expect(report["states"]?["changed"] != 0)
     #expect((decision(report, "streak")?["new"]?.intValue ?? 0) > 0)
@@ -65,10 +70,10 @@ import Testing
 
   @Test func `one more effect shows by its sink and type`() throws {
     try plant(
-      "deeplinks/touches.lua",
+      "deeplinks/plugin.lua",
       [
-        "function touches.authenticated(_, state)\n":
-          "function touches.authenticated(_, state)\n  emit(\"analytics\", \"signed_in\", {})\n"
+        "run = function(_, state) decide":
+          "run = function(_, state) emit(\"analytics\", \"signed_in\", {}) decide"
       ])
     let effects = report("deeplinks")["effects"]?.arrayValue ?? []
     let more = effects.first { $0["type"] == "signed_in" }
@@ -78,10 +83,9 @@ import Testing
 
   @Test func `a slower rule shows by its name and its instructions`() throws {
     try plant(
-      "gamification/plugin.lua",
+      "gamification/wallet.lua",
       [
-        "local data = payload(event)\n    wallet.spend":
-          "local data = payload(event)\n    for _ = 1, 1000 do end\n    wallet.spend"
+        "function wallet.spend(event, state)\n": "function wallet.spend(event, state)\n  for _ = 1, 1000 do end\n"
       ])
     let report = report("gamification")
     #expect(report["outcomes"]?["changed"] == 0)
@@ -95,12 +99,12 @@ import Testing
   @Test(arguments: ["gamification", "analytics", "onboarding", "deeplinks", "attribution"])
   func `renamed locals, moved lines and files of other names make no difference`(product: String) throws {
     try plant(
-      "gamification/streak.lua",
+      "gamification/tiers.lua",
       [
-        "(days)": "(so_many)", "days >= step": "so_many >= step",
-        "local streak = {}": "\n\n-- moved\nlocal streak = {}",
+        "(tier, state, days)": "(tier, state, so_many)", "days >= tier": "so_many >= tier",
+        "local tiers = {}": "\n\n-- moved\nlocal tiers = {}",
       ])
-    try renameModule("bins", to: "ranges", in: "gamification")
+    try renameModule("standings", to: "table_of_all", in: "gamification")
     let report = report(product)
     #expect(report["outcomes"]?["changed"] == 0)
     #expect((report["events"]?.intValue ?? 0) > 10)

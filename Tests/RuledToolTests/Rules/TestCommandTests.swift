@@ -24,6 +24,30 @@ import Testing
     #expect(Run("test", "onbording").errors.contains("name the rules folder or one plugin's folder"))
   }
 
+  @Test func `the library's tests run with those of the plugins, and alone, with rules of their own`() {
+    let folder = folder(
+      "test \"greets\" (function() end)",
+      [
+        "lib/twice.lua": "return function(n) return n * 2 end\n",
+        "lib/tests/plugin.lua": """
+        plugin { name = "lib" }
+        local twice = require "twice"
+        rule "twice" { on = "lib.twice", run = function(event) decide("n", twice(event.data.n)) end }
+        """,
+        "lib/tests/twice.lua": """
+        test "twice" (function(t) t:equal(t:event("user:1", "lib.twice", { n = 2 }).decisions.n, 4) end)
+        """,
+      ])
+    let all = run(folder, ["--coverage"])
+    #expect(all.exit == .done && all.output.contains("2 tests passed"))
+    #expect(all.output.contains("lib/twice.lua"))
+    let alone = Run(words: ["test", folder.path + "/lib"])
+    #expect(alone.exit == .done && alone.output.contains("1 test passed"))
+    #expect(Run(words: ["check", folder.path]).output.contains("lib") == false)
+    let mutants = Run(words: ["mutate", folder.path + "/lib", "--json"])
+    #expect(mutants.output.contains(#""file":"lib/twice.lua""#) && !mutants.output.contains("survived"))
+  }
+
   @Test func `every method of the driver does as it says`() {
     let run = run(
       folder(

@@ -1,20 +1,9 @@
 -- The key figures of a day or a range, computed from the sums on the board.
 
-local people = require "people"
+local figures = require "figures"
+local people  = require "people"
 
-local figures = {}
-
---- Per cent, 0 to 100 with one decimal; null if the whole is 0.
-local function pct(part, whole)
-  if whole == 0 then return json.null end
-  return math.min(100, math.floor(part * 1000 / whole + 0.5) / 10)
-end
-
---- A mean; null if nothing was counted. Whole means are integers.
-local function mean(sum, n)
-  if n == 0 then return json.null end
-  return sum % n == 0 and sum // n or sum / n
-end
+local mean, pct = figures.mean, figures.pct
 
 local function reached(ladder, ever, people_days, days)
   local all = {}
@@ -40,7 +29,7 @@ end
 
 --- The figures of `days` days with the sums `sum`. `window`: weekly users on the last of them. `ever`: users by what
 --- they had reached by then. `due`: installs old enough for retention, by days after the install.
-function figures.of(sum, errors, days, window, ever, due)
+return function(sum, errors, days, window, ever, due)
   local n = setmetatable({}, { __index = function(_, key) return sum[key] or 0 end })
   local in_game = n.dau - n.game_off + n.game_on_again
   local uploads = n.uploads_succeeded + n.uploads_failed
@@ -77,5 +66,3 @@ function figures.of(sum, errors, days, window, ever, due)
     tutorial = { completed = n.tutorial_completed, skipped = n.tutorial_skipped },
   }
 end
-
-return figures

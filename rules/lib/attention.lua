@@ -1,0 +1,135 @@
+-- One budget of a user's attention for the messages of all plugins: caps, quiet hours, hours to send in, a digest.
+--
+-- Any plugin asks with `attention.ask`. One plugin keeps the budget: it hears `attention.asked` and calls the others.
+
+local caps = require "caps"
+local fields = require "fields"
+local hours = require "hours"
+
+local attention = {}
+
+local MOST_WAITING = 50
+
+--- Asks the plugin that keeps the budget to send a message: `{ kind, key?, urgent?, data? }`.
+function attention.ask(message) raise("attention.asked", message) end
+
+local function caps_of(options, kind) return options.kinds and options.kinds[kind] end
+
+-- Counts a message that leaves, for all and for its kind.
+local function spend(kept, options, at, kind)
+  kept.sent = caps.note(options.caps, kept.sent, at)
+  kept.kinds = kept.kinds or {}
+  kept.kinds[kind] = caps.note(caps_of(options, kind), kept.kinds[kind], at)
+end
+
+-- Why a message can't leave at a moment, by the caps.
+local function capped(kept, options, at, kind)
+  if at < caps.free(options.caps, kept.sent) then return "cap" end
+  if at < caps.free(caps_of(options, kind), kept.kinds and kept.kinds[kind]) then return "kind_cap" end
+end
+
+-- The first moment from `at` on that the hours allow, and why not before.
+local function awake(options, at)
+  local quiet = hours.after(options.quiet, at)
+  if quiet > at then return quiet, "quiet" end
+  if not options.window then return at end
+  local inside, change = hours.within(options.window, at)
+  if inside then return at end
+  return change, "window"
+end
+
+-- Keeps a message for later; one with the same key is replaced. The oldest makes room.
+local function wait(kept, options, message, reason, till)
+  local waiting = kept.waiting or array {}
+  for i, other in ipairs(waiting) do
+    if message.key and other.key == message.key then table.remove(waiting, i) break end
+  end
+  waiting[#waiting + 1] = {
+    kind = message.kind, key = message.key, data = message.data, reason = reason, till = till,
+  }
+  if #waiting > (options.most_waiting or MOST_WAITING) then table.remove(waiting, 1) end
+  kept.waiting = waiting
+  return "hold", reason, till
+end
+
+-- When the digest leaves next.
+local function digest_at(digest, at)
+  local day = calendar.day(at, digest.zone)
+  local today = calendar.at(day, digest.at, digest.zone)
+  return at < today and today or calendar.at(day + 1, digest.at, digest.zone)
+end
+
+--- What becomes of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
+--- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts.
+function attention.judge(kept, options, at, message)
+  local kind = message.kind
+  if message.urgent then
+    spend(kept, options, at, kind)
+    return "send"
+  end
+  local digest = options.digest
+  if digest and fields.is_one_of(kind, digest.kinds) then
+    return wait(kept, options, message, "digest", digest_at(digest, at))
+  end
+  local till, reason = awake(options, at)
+  if reason then return wait(kept, options, message, reason, till) end
+  local cap = capped(kept, options, at, kind)
+  if cap then return "drop", cap end
+  spend(kept, options, at, kind)
+  return "send"
+end
+
+--- When the next message that waits is due, for a timer; nil if none waits.
+function attention.due(kept)
+  local first
+  for _, message in ipairs(kept.waiting or {}) do first = math.min(first or message.till, message.till) end
+  return first
+end
+
+-- Those that are due leave the list of the waiting ones.
+local function take_due(kept, at)
+  local due, rest = {}, array {}
+  for _, message in ipairs(kept.waiting or {}) do
+    if message.till <= at then due[#due + 1] = message else rest[#rest + 1] = message end
+  end
+  kept.waiting = #rest > 0 and rest or nil
+  return due
+end
+
+-- Puts what is of the digest into one message of the kind `digest`, the last one, with the messages as `items`.
+local function with_digest(due)
+  local all, digest = {}, nil
+  for _, message in ipairs(due) do
+    if message.reason == "digest" then
+      digest = digest or { kind = "digest", items = array {} }
+      digest.items[#digest.items + 1] = { kind = message.kind, key = message.key, data = message.data }
+    else
+      all[#all + 1] = message
+    end
+  end
+  all[#all + 1] = digest
+  return all
+end
+
+--- The messages that waited and leave now, and those that the caps drop, each with its `reason`. A message for which it
+--- is still too early, as the settings are others now, waits on.
+function attention.release(kept, options, at)
+  local leaving, dropped = array {}, array {}
+  for _, message in ipairs(with_digest(take_due(kept, at))) do
+    local till, asleep = awake(options, at)
+    local cap = capped(kept, options, at, message.kind)
+    if asleep and message.kind ~= "digest" then
+      wait(kept, options, message, asleep, till)
+    elseif cap then
+      dropped[#dropped + 1] = { kind = message.kind, key = message.key, data = message.data, reason = cap }
+    else
+      spend(kept, options, at, message.kind)
+      leaving[#leaving + 1] = {
+        kind = message.kind, key = message.key, data = message.data, items = message.items,
+      }
+    end
+  end
+  return leaving, dropped
+end
+
+return attention

@@ -1,0 +1,28 @@
+-- Caps: at most so often in so long, `{ { n = 3, seconds = 86400 }, … }`. Only as many moments are kept as they need.
+
+local caps = {}
+
+local NONE = {}
+
+--- The moment from which all caps allow one more, after those of `times`; 0 if they allow it at any time.
+function caps.free(list, times)
+  local at = 0
+  for _, cap in ipairs(list or NONE) do
+    local nth = times and times[#times - cap.n + 1]
+    if nth then at = math.max(at, nth + cap.seconds) end
+  end
+  return at
+end
+
+--- The times with one more; nil if no cap needs them.
+function caps.note(list, times, at)
+  local longest = 0
+  for _, cap in ipairs(list or NONE) do longest = math.max(longest, cap.n) end
+  if longest == 0 then return nil end
+  times = times or array {}
+  times[#times + 1] = at
+  if #times > longest then table.remove(times, 1) end
+  return times
+end
+
+return caps

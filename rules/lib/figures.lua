@@ -1,0 +1,112 @@
+-- Figures that all subjects share, which name nobody: counters by civil day (UTC), and what queries make of them.
+
+local figures = {}
+
+local date_of = calendar.date
+
+--- Adds `n` (1) to the day's counter with these labels.
+function figures.add(name, at, labels, n)
+  labels.day = date_of(at, "UTC")
+  count(name, labels, n)
+end
+
+--- The date of a day's number, as 2025-11-10.
+function figures.date(day) return calendar.date(day * 86400, "UTC") end
+
+--- Adds `n` (1) to a figure of a day: a counter that is named by `prefix`, month and figure, so that a query reads only
+--- the months that it needs.
+function figures.add_monthly(prefix, figure, day, n, labels)
+  local on, all = figures.date(day), {}
+  for key, value in pairs(labels or {}) do all[key] = value end
+  all.day = on
+  count(prefix .. on:sub(1, 7) .. "." .. figure, all, n)
+end
+
+--- Calls `visit(figure, labels, value)` for the counters of the months of the days `from` to `to`.
+function figures.each_monthly(prefix, from, to, visit)
+  local day = from
+  while day <= to do
+    local month = figures.date(day):sub(1, 7)
+    local name = prefix .. month .. "."
+    for _, counter in ipairs(counters(name)) do visit(counter.name:sub(#name + 1), counter.labels, counter.value) end
+    repeat day = day + 1 until day > to or figures.date(day):sub(1, 7) ~= month
+  end
+end
+
+--- The lower edge of the band that a number is in: the last of `edges` that it reaches, or 0.
+function figures.band(edges, n)
+  local band = 0
+  for _, edge in ipairs(edges) do
+    if n < edge then break end
+    band = edge
+  end
+  return band
+end
+
+--- The edge above each band, by its lower edge, to be made at load: a number below it is still in the band.
+function figures.above(edges)
+  local above, below = {}, 0
+  for _, edge in ipairs(edges) do
+    above[below] = edge
+    below = edge
+  end
+  above[below] = math.huge
+  return above
+end
+
+--- Moves one from a label's value to another, either of which may be nil: how many there are of each.
+function figures.move(name, label, from, to)
+  if from then count(name, { [label] = from }, -1) end
+  if to then count(name, { [label] = to }) end
+end
+
+--- The counters of a name by day and `label`, in order: `{ day, [label], [member] = value }`, of the days `from` to
+--- `to`.
+function figures.days(name, label, member, from, to)
+  local found = array {}
+  for _, counter in ipairs(counters(name)) do
+    local day = counter.labels.day
+    if (not from or day >= from) and (not to or day <= to) then
+      found[#found + 1] = { day = day, [label] = counter.labels[label], [member] = counter.value }
+    end
+  end
+  table.sort(found, function(one, other)
+    if one.day ~= other.day then return one.day < other.day end
+    return one[label] < other[label]
+  end)
+  return found
+end
+
+--- The values of a name's counters by one of their labels, and their sum.
+function figures.by(name, label)
+  local values, sum = {}, 0
+  for _, counter in ipairs(counters(name)) do
+    values[counter.labels[label]] = counter.value
+    sum = sum + counter.value
+  end
+  return values, sum
+end
+
+--- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 for what was never counted.
+function figures.sums(prefix)
+  local sums = setmetatable({}, { __index = function() return 0 end })
+  for _, counter in ipairs(counters(prefix)) do
+    local name = counter.name:sub(#prefix + 1)
+    sums[name] = sums[name] + counter.value
+  end
+  return sums
+end
+
+--- Per cent, 0 to 100 with one decimal; null of nothing.
+function figures.pct(part, whole)
+  if whole == 0 then return json.null end
+  return math.min(100, math.floor(part * 1000 / whole + 0.5) / 10)
+end
+
+--- A mean, an integer where it is whole; null of nothing.
+function figures.mean(sum, n)
+  if n == 0 then return json.null end
+  return sum % n == 0 and sum // n or sum / n
+end
+
+return figures

@@ -1,0 +1,63 @@
+-- A user's notifications: oldest first in the state, newest first in answers, at most so many.
+
+local fields = require "fields"
+
+local inbox = {}
+
+local NONE = {}
+
+local function list(kept) return kept.notifications or NONE end
+
+local function find(kept, id) return fields.find(list(kept), "id", id) end
+
+--- Adds a notification with an id and a time. More than `options.most` are not kept: the oldest leaves, or the one
+--- after it where `options.keeps(kept, oldest)` holds.
+function inbox.add(kept, options, at, notification)
+  local notifications = kept.notifications or array {}
+  notification.id, notification.createdAt = uuid(), calendar.format(at)
+  notifications[#notifications + 1] = notification
+  while #notifications > options.most do
+    local keeps = #notifications > 1 and options.keeps and options.keeps(kept, notifications[1])
+    table.remove(notifications, keeps and 2 or 1)
+  end
+  kept.notifications = notifications
+end
+
+--- How many are not read.
+function inbox.unread(kept)
+  local unread = 0
+  for _, notification in ipairs(list(kept)) do
+    if not notification.isRead then unread = unread + 1 end
+  end
+  return unread
+end
+
+--- Marks a notification as read, or not. Returns it; nil for an id that is not there.
+function inbox.mark(kept, id, is_read)
+  local _, notification = find(kept, id)
+  if notification then notification.isRead = is_read end
+  return notification
+end
+
+function inbox.read_all(kept)
+  for _, notification in ipairs(list(kept)) do notification.isRead = true end
+end
+
+--- Removes a notification. Returns it; nil for an id that is not there.
+function inbox.remove(kept, id)
+  local place = find(kept, id)
+  return place and table.remove(kept.notifications, place)
+end
+
+--- A page of notifications, newest first: those before the notification `before`, or the newest; `page` of them if
+--- `limit` is no count.
+function inbox.page(kept, page, limit, before)
+  local notifications, items = list(kept), array {}
+  local last = #notifications
+  if before ~= nil then last = (find(kept, before) or 1) - 1 end
+  local count = fields.whole(limit) or page
+  for i = last, math.max(1, last - math.max(0, count) + 1), -1 do items[#items + 1] = notifications[i] end
+  return { items = items, unread = inbox.unread(kept) }
+end
+
+return inbox

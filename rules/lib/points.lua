@@ -1,0 +1,209 @@
+-- Points: a wallet with what is earned, spent, pending and expired; multipliers, milestones, tiers, caps.
+
+local fields = require "fields"
+
+local points = {}
+
+local DAY = 86400
+
+-- One line of the history: "at cause earned times total".
+local function write_down(kept, options, at, cause, earned, times)
+  local most, history = options.history, kept.history
+  if not most then return end
+  if not history then
+    history = array {}
+    kept.history = history
+  end
+  local count = #history + 1
+  history[count] = (at // 1 | 0) .. " " .. cause .. " " .. earned .. " " .. times .. " " .. kept.points
+  for _ = most + 1, count do table.remove(history, 1) end
+end
+
+-- What of `n` the day's cap of the cause still allows.
+local function allowed(kept, options, at, cause, n)
+  local cap = options.caps[cause]
+  if not cap then return n end
+  local today, capped = calendar.day(at, kept.zone or options.zone or "UTC"), kept.capped
+  if not capped or capped.day ~= today then
+    capped = { day = today, earned = {} }
+    kept.capped = capped
+  end
+  local before = capped.earned[cause] or 0
+  local rest = math.max(0, math.min(n, cap - before))
+  capped.earned[cause] = before + rest
+  return rest
+end
+
+-- Takes what has expired by `at`, the oldest points first.
+local function expire(kept, options, at)
+  local lots = kept.lots
+  while lots[1] and lots[1].till <= at do
+    local lost = table.remove(lots, 1).points
+    kept.points = kept.points - lost
+    write_down(kept, options, at, "expired", -lost, 1)
+  end
+end
+
+-- Points that can expire are kept in lots, in order of their end.
+local function add_lot(kept, options, at, n)
+  if n == 0 then return end
+  local lots, till = kept.lots or array {}, at + options.expire_days * DAY
+  local place = #lots + 1
+  while place > 1 and lots[place - 1].till > till do place = place - 1 end
+  table.insert(lots, place, { points = n, till = till })
+  kept.lots = lots
+end
+
+local function take_from_lots(lots, n)
+  while n > 0 and lots[1] do
+    local taken = math.min(n, lots[1].points)
+    lots[1].points, n = lots[1].points - taken, n - taken
+    if lots[1].points == 0 then table.remove(lots, 1) end
+  end
+end
+
+--- Adds `n` times `times` (1) points, as far as the day's cap of the cause allows. Returns how many, and `cap` if there
+--- were less.
+function points.earn(kept, options, at, cause, n, times)
+  local base = options.caps and allowed(kept, options, at, cause, n) or n
+  times = times or 1
+  local earned = base * times
+  if kept.lots then expire(kept, options, at) end
+  kept.points = (kept.points or 0) + earned
+  if options.expire_days then add_lot(kept, options, at, earned) end
+  write_down(kept, options, at, cause, earned, times)
+  if base < n then return earned, "cap" end
+  return earned
+end
+
+--- Takes `n` points, those that expire first before the others. Returns true; or false and why: `invalid_amount`,
+--- `insufficient_points`.
+function points.spend(kept, options, at, cause, n)
+  if not n or n <= 0 then return false, "invalid_amount" end
+  if kept.lots then expire(kept, options, at) end
+  if n > (kept.points or 0) then return false, "insufficient_points" end
+  kept.points = kept.points - n
+  if kept.lots then take_from_lots(kept.lots, n) end
+  write_down(kept, options, at, cause, -n, 1)
+  return true
+end
+
+--- The points that can be spent at a moment. Changes nothing.
+function points.balance(kept, at)
+  local balance = kept.points or 0
+  for _, lot in ipairs(kept.lots or {}) do
+    if lot.till <= at then balance = balance - lot.points end
+  end
+  return balance
+end
+
+--- Keeps points back until `till`, such as those of an order that may be returned. False if the id is pending already.
+function points.hold(kept, id, till, cause, n)
+  local pending = kept.pending or {}
+  if pending[id] then return false end
+  pending[id] = { till = till, cause = cause, points = n }
+  kept.pending = pending
+  return true
+end
+
+--- Drops pending points. Returns how many; nil if none are pending under the id.
+function points.drop(kept, id)
+  local held = kept.pending and kept.pending[id]
+  if not held then return nil end
+  kept.pending[id] = nil
+  return held.points
+end
+
+--- Earns the pending points whose time has come. Returns how many points, and when the next ones are due, for a timer.
+function points.settle(kept, options, at)
+  local earned, next_at = 0, nil
+  for id, held in pairs(kept.pending or {}) do
+    if held.till <= at then
+      kept.pending[id] = nil
+      earned = earned + points.earn(kept, options, at, held.cause, held.points)
+    else
+      next_at = math.min(next_at or held.till, held.till)
+    end
+  end
+  return earned, next_at
+end
+
+--- How many times points count: `times` of the first step whose member `measure` is reached, else 1. The highest first.
+function points.times(steps, measure, n)
+  for i = 1, #steps do
+    if n >= steps[i][measure] then return steps[i].times end
+  end
+  return 1
+end
+
+--- Marks the milestones `{ type, at }` that `n` reaches for the first time, lowest first, and calls
+--- `reached(kept, milestone)` for each. Returns them, or nil.
+function points.milestones(kept, ladder, n, reached)
+  local new, passed = nil, kept.milestones
+  for _, milestone in ipairs(ladder) do
+    if n < milestone.at then break end
+    if not (passed and passed[milestone.type]) then
+      passed = passed or {}
+      passed[milestone.type] = true
+      kept.milestones = passed
+      reached(kept, milestone)
+      new = new or {}
+      new[#new + 1] = milestone
+    end
+  end
+  return new
+end
+
+--- The milestones that were reached, in order, and the next one with what `remaining` there is; nil after the last.
+function points.standing(kept, ladder, n)
+  local behind, ahead = array {}, nil
+  for _, milestone in ipairs(ladder) do
+    if kept.milestones and kept.milestones[milestone.type] then
+      behind[#behind + 1] = { type = milestone.type, reward = milestone.reward }
+    elseif not ahead then
+      ahead = { type = milestone.type, at = milestone.at, remaining = math.max(0, milestone.at - n) }
+    end
+  end
+  return behind, ahead
+end
+
+--- The place of a tier in a ladder, lowest first; nil for a name that is not there.
+function points.place(ladder, name) return (fields.find(ladder, "name", name)) end
+
+-- The names of the tiers above `held` up to the one at `place`, lowest first.
+local function names_up_to(ladder, place, held)
+  local names, first = array {}, place
+  while first > 1 and ladder[first - 1].name ~= held do first = first - 1 end
+  for i = first, place do names[#names + 1] = ladder[i].name end
+  return names
+end
+
+--- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by what
+--- it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
+function points.climb(kept, ladder, reached, measure)
+  local held = kept.tier
+  for place = #ladder, 1, -1 do
+    local tier = ladder[place]
+    if tier.name == held then return nil end
+    local how = reached(tier, kept, measure)
+    if how then
+      kept.tier = tier.name
+      return names_up_to(ladder, place, held), how
+    end
+  end
+end
+
+--- The newest `limit` changes, newest first: `{ at, cause, earned, multiplier, total }`.
+function points.history(kept, limit)
+  local lines, records = kept.history or {}, array {}
+  for i = #lines, math.max(1, #lines - limit + 1), -1 do
+    local at, cause, earned, times, total = string.match(lines[i], "^(%S+) (%S+) (%S+) (%S+) (%S+)$")
+    records[#records + 1] = {
+      at = calendar.format(tonumber(at)), cause = cause, earned = tonumber(earned), multiplier = tonumber(times),
+      total = tonumber(total),
+    }
+  end
+  return records
+end
+
+return points

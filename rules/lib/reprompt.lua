@@ -1,0 +1,43 @@
+-- When to ask a user again: after how long, how often, from what event on, with caps and quiet hours.
+
+local caps = require "caps"
+local hours = require "hours"
+
+local reprompt = {}
+
+-- The wait after so many prompts: one for all, or a list whose last one is repeated.
+local function wait(after, prompts)
+  if type(after) == "number" then return after end
+  return after[math.min(prompts + 1, #after)]
+end
+
+--- Notes that the user was asked.
+function reprompt.asked(kept, options, at)
+  kept.prompted_at = at
+  if options.most or type(options.after) == "table" then kept.prompts = (kept.prompts or 0) + 1 end
+  kept.prompt_times = caps.note(options.caps, kept.prompt_times, at)
+end
+
+--- When to ask next, and why not before: `too_soon` or `cap`. Nil for never, and why: `not_begun` or `most`.
+--- `from` is the event that the asking begins with, such as a denial; nil if there was none.
+function reprompt.next(kept, options, from)
+  local prompts = kept.prompts or 0
+  if not from then return nil, "not_begun" end
+  if options.most and prompts >= options.most then return nil, "most" end
+  local at, reason = math.max(from, kept.prompted_at or from) + wait(options.after, prompts), "too_soon"
+  local free = caps.free(options.caps, kept.prompt_times)
+  if free > at then at, reason = free, "cap" end
+  return hours.after(options.quiet, at), reason
+end
+
+--- Whether to ask now. If not: why, as `next` says or `quiet`, and when it will be time; nil for never.
+function reprompt.due(kept, options, at, from)
+  local next_at, reason = reprompt.next(kept, options, from)
+  if not next_at then return false, reason end
+  if at < next_at then return false, reason, next_at end
+  local awake = hours.after(options.quiet, at)
+  if at < awake then return false, "quiet", awake end
+  return true
+end
+
+return reprompt

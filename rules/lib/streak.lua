@@ -1,0 +1,122 @@
+-- Streaks: civil days, weeks or months in a row with an activity, in the user's own zone.
+--
+-- Periods are numbers: `streak.today`. `counted` is the latest one that counted; `due` is the last one in which the
+-- next activity continues the streak: the one after `counted`, except after a move east, which skips a date, or a
+-- pause.
+
+local streak = {}
+
+local NONE = { at_start = 0 }
+
+--- The period of a moment in a zone: the civil day, or the week from Monday, or the month, as `options.unit` says.
+function streak.period(zone, options, at)
+  local unit = options.unit
+  if unit == "month" then
+    local year, month = calendar.month(at, zone):match("(%d+)-(%d+)")
+    return year * 12 + month
+  end
+  local day = calendar.day(at, zone)
+  return unit == "week" and (day + 3) // 7 or day -- day 0, 1970-01-01, was a Thursday
+end
+
+--- The user's present period.
+function streak.today(kept, options, at) return streak.period(kept.zone or options.zone, options, at) end
+
+-- `left`: periods until the streak is due; negative: periods missed. The number is frozen during a pause.
+local function is_alive(kept, freezes, left)
+  return -left <= (freezes.in_a_row or 1) and -left <= (kept.freezes or freezes.at_start)
+end
+
+--- The streak as the user sees it: 0 once it can't be continued.
+function streak.current(kept, options, today)
+  local due = kept.due
+  if not due then return 0 end
+  return is_alive(kept, options.freezes or NONE, kept.paused or due - today) and kept.streak or 0
+end
+
+-- An activity in a period after all that counted.
+local function step(kept, freezes, today)
+  local previous, change, held = kept.streak or 0, "increment", kept.freezes or freezes.at_start
+  local due = kept.due
+  if due and today > due then
+    if is_alive(kept, freezes, due - today) then
+      change, held = "freeze_used", held - (today - due)
+    else
+      change = "reset"
+    end
+  end
+  local streak_now = change == "reset" and 1 or previous + 1
+  if freezes.every and streak_now % freezes.every == 0 then held = math.min(freezes.most, held + 1) end
+  kept.streak, kept.counted, kept.due, kept.freezes = streak_now, today, today + 1, held
+  return change, previous
+end
+
+local function copy(from, to)
+  to.streak, to.counted, to.due, to.freezes = from.streak, from.counted, from.due, from.freezes
+  return to
+end
+
+-- Keeps a period among the recent ones, so that a late one can be put before it. `before` is the streak before them.
+local function remember(kept, options, freezes, today)
+  kept.before, kept.recent = kept.before or copy(kept, {}), kept.recent or array {}
+  local recent = kept.recent
+  recent[#recent + 1] = today
+  while recent[1] < today - options.late do step(kept.before, freezes, table.remove(recent, 1)) end
+end
+
+-- Puts a late period among the recent ones, and counts them again from what was before them.
+local function insert(kept, options, freezes, today)
+  local recent, place, previous, before = kept.recent, 1, kept.streak, kept.before and kept.before.counted
+  if not recent or today < kept.counted - options.late or before and today <= before then return nil end
+  while recent[place] and recent[place] < today do place = place + 1 end
+  if recent[place] == today then return nil end
+  table.insert(recent, place, today)
+  copy(kept.before, kept)
+  for _, period in ipairs(recent) do step(kept, freezes, period) end
+  return "late", previous
+end
+
+--- Notes an activity of a period. Returns the change (`increment`, `freeze_used`, `reset`, or `late` for one before the
+--- last that counted) and the streak before; nothing if the period has counted already, or is more than `options.late`
+--- periods before the last.
+function streak.touch(kept, options, today)
+  local counted, late = kept.counted, options.late
+  if counted and today <= counted then
+    if late then return insert(kept, options, options.freezes or NONE, today) end
+    return nil
+  end
+  if late then remember(kept, options, options.freezes or NONE, today) end
+  return step(kept, options.freezes or NONE, today)
+end
+
+-- A jump of the calendar does not change the periods left: a live streak stays alive, an ended one stays ended. A date
+-- never counts twice: after a move west, the next date that can count is still in time.
+local function carry(kept, options, left, today)
+  local due = today + left
+  if is_alive(kept, options.freezes or NONE, left) then due = math.max(due, kept.counted + 1) end
+  kept.due = due
+  if kept.recent then kept.before, kept.recent = copy(kept, {}), array {} end
+end
+
+--- Moves the user to another time zone, which changes the civil date. Returns the new present period, or nil for a zone
+--- that does not exist.
+function streak.move(kept, options, at, zone)
+  local known, there = pcall(streak.period, zone, options, at)
+  if not known then return nil end
+  local due = kept.due
+  if due and not kept.paused then carry(kept, options, due - streak.today(kept, options, at), there) end
+  kept.zone = zone
+  return there
+end
+
+--- During a pause a streak neither grows nor breaks.
+function streak.pause(kept, today)
+  if kept.due and not kept.paused then kept.paused = kept.due - today end
+end
+
+function streak.resume(kept, options, today)
+  if kept.paused then carry(kept, options, kept.paused, today) end
+  kept.paused = nil
+end
+
+return streak

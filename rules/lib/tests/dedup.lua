@@ -1,0 +1,92 @@
+-- Once, the first, windows, pairs.
+
+local dedup = require "dedup"
+
+test "a key of several parts tells them apart" (function(t)
+  t:equal(dedup.key("like", "bob", "p1"), '["like","bob","p1"]')
+  t:truthy(dedup.key("like", "a", "b") ~= dedup.key("like", "ab", ""))
+end)
+
+test "a key that is too long is a digest, and still tells apart" (function(t)
+  local longest = ("a"):rep(256 - #'["x",""]')
+  t:equal(#dedup.key("x", longest), 256)
+  local long, other = dedup.key("x", longest .. "a"), dedup.key("x", longest .. "b")
+  t:truthy(long:find("^x:%x+$") and #long == 66)
+  t:truthy(long ~= other)
+end)
+
+test "once is true the first time for its parts" (function(t)
+  local function first(more)
+    return t:event("user:1", "lib.once", { about = "like", id = "bob", more = more }).decisions.first
+  end
+  t:equal({ first(), first(), first("p1"), first("p1"), first("p2") }, { true, false, true, false, true })
+end)
+
+test "the first value stays, unless another one is better" (function(t)
+  local kept = {}
+  t:equal({ dedup.first(kept, "source", "ad") }, { "ad", true })
+  t:equal({ dedup.first(kept, "source", "mail") }, { "ad", false })
+  t:equal(kept, { source = "ad" })
+  local function longer(value, held) return #value > #held end
+  t:equal({ dedup.first(kept, "source", "x", longer) }, { "ad", false })
+  t:equal({ dedup.first(kept, "source", "mail", longer) }, { "mail", true })
+  t:equal({ dedup.first({ off = false }, "off", true) }, { false, false })
+end)
+
+test "a key counts again when its window has passed" (function(t)
+  local kept, options = {}, { seconds = 60 }
+  t:equal(dedup.window(kept, options, 100, "a"), true)
+  t:equal(dedup.window(kept, options, 159, "a"), false)
+  t:equal(dedup.window(kept, options, 159, "b"), true)
+  t:equal(dedup.window(kept, options, 160, "a"), true)
+  t:equal(kept, { a = 160, b = 159 })
+end)
+
+test "a late event is judged by its own time, and takes no time back" (function(t)
+  local kept, options = {}, { seconds = 60 }
+  dedup.window(kept, options, 1000, "a")
+  t:equal(dedup.window(kept, options, 941, "a"), false)
+  t:equal(dedup.window(kept, options, 940, "a"), true)
+  t:equal(dedup.window(kept, options, 1059, "a"), false)
+end)
+
+test "the oldest keys make room for new ones" (function(t)
+  local kept, options = {}, { seconds = 1000, most = 2 }
+  for at, key in ipairs { "a", "b", "c" } do dedup.window(kept, options, at, key) end
+  t:equal(kept, { b = 2, c = 3 })
+  dedup.window(kept, options, 1003, "b")
+  t:equal(kept, { b = 1003 })
+  local even = { a = 1, b = 1 }
+  dedup.window(even, options, 1, "c")
+  t:equal(even, { b = 1, c = 1 })
+  local many = {}
+  for at = 1, 200 do dedup.window(many, { seconds = 1000 }, at, "k" .. at) end
+  local n = 0
+  for _ in pairs(many) do n = n + 1 end
+  t:equal(n, 100)
+end)
+
+test "in no window does a key count twice, however events come" (function(t)
+  t:property(100, function(random)
+    return random:list(60, function(r) return { at = r:integer(0, 500), key = r:pick { "a", "b", "c" } } end)
+  end, function(events)
+    table.sort(events, function(one, other) return one.at < other.at end)
+    local kept, counted = {}, {}
+    for _, event in ipairs(events) do
+      local last = counted[event.key]
+      local fresh = dedup.window(kept, { seconds = 50 }, event.at, event.key)
+      t:equal(fresh, not last or event.at - last >= 50)
+      if fresh then counted[event.key] = event.at end
+      t:equal(dedup.window(kept, { seconds = 50 }, event.at, event.key), false) -- doubled
+    end
+  end)
+end)
+
+test "a pair of effects has one id" (function(t)
+  local id = t:event("user:1", "lib.pair").decisions.id
+  local effects = t:effects("user:1")
+  t:equal({ #effects, effects[1].sink, effects[2].sink }, { 2, "backend", "client" })
+  t:equal({ effects[1].type, effects[1].data }, { "Bought", { n = 2, eventId = id } })
+  t:equal(effects[2].data, { n = 1, eventId = id })
+  t:truthy(t:event("user:1", "lib.pair").decisions.id ~= id)
+end)

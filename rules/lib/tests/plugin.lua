@@ -1,0 +1,39 @@
+-- A plugin that only tests load: its rules call the modules that need an event, as an author's would.
+
+plugin { name = "lib", about = "The rules of the library's tests.", sinks = { "client", "push", "backend" } }
+
+local attention = require "attention"
+local dedup = require "dedup"
+
+rule "once" {
+  on  = "lib.once",
+  run = function(event) decide("first", dedup.once(event.data.about, event.data.id, event.data.more)) end,
+}
+
+rule "pair" {
+  on  = "lib.pair",
+  run = function() decide("id", dedup.pair("Bought", "eventId", { client = { n = 1 }, backend = { n = 2 } })) end,
+}
+
+local BUDGET = {
+  caps = { { n = 2, seconds = 3600 } }, quiet = { from = "22:00", to = "08:00", zone = "Europe/Berlin" },
+}
+
+local function send_due(state)
+  local leaving = attention.release(state, BUDGET, now())
+  for _, message in ipairs(leaving) do emit("push", message.kind, message.data or {}) end
+end
+
+rule "message" { on = "lib.message", run = function(event) attention.ask(event.data) end }
+
+rule "attention" {
+  on  = "attention.asked",
+  run = function(event, state)
+    local verdict, reason, till = attention.judge(state, BUDGET, now(), event.data)
+    if verdict == "send" then emit("push", event.data.kind, event.data.data or {}) end
+    if till then timer.set("attention", till, "attention.due", {}) end
+    decide("verdict", { verdict = verdict, reason = reason })
+  end,
+}
+
+rule "attention due" { on = "attention.due", run = function(_, state) send_due(state) end }

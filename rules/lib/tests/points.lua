@@ -1,0 +1,173 @@
+-- The wallet: earning, spending, expiry, pending points, caps, multipliers, milestones, tiers, history.
+
+local points = require "points"
+
+local DAY = 86400
+
+local function answer(...) return { ... } end
+
+test "what is earned counts so many times, and is spent while it lasts" (function(t)
+  local kept = {}
+  t:equal(answer(points.earn(kept, {}, 0, "visit", 10)), { 10 })
+  t:equal(points.earn(kept, {}, 0, "visit", 10, 3), 30)
+  t:equal(points.spend(kept, {}, 0, "mug", 15), true)
+  t:equal(answer(points.spend(kept, {}, 0, "mug", 26)), { false, "insufficient_points" })
+  t:equal(kept, { points = 25 })
+  t:equal(points.spend(kept, {}, 0, "mug", 25), true)
+end)
+
+test "nothing and less can't be spent" (function(t)
+  for _, n in ipairs { 0, -1 } do
+    t:equal(answer(points.spend({ points = 5 }, {}, 0, "mug", n)), { false, "invalid_amount" })
+  end
+  t:equal(answer(points.spend({ points = 5 }, {}, 0, "mug", nil)), { false, "invalid_amount" })
+  t:equal(answer(points.spend({}, {}, 0, "mug", 1)), { false, "insufficient_points" })
+  t:equal(points.spend({ points = 1 }, {}, 0, "mug", 1), true)
+end)
+
+test "a cap holds for a civil day and a cause" (function(t)
+  local kept, options = {}, { zone = "Europe/Berlin", caps = { copy = 25 } }
+  local evening = calendar.parse "2025-11-10T23:59:00+01:00"
+  t:equal(answer(points.earn(kept, options, evening, "copy", 20, 2)), { 40 })
+  t:equal(answer(points.earn(kept, options, evening, "copy", 20, 2)), { 10, "cap" })
+  t:equal(answer(points.earn(kept, options, evening, "copy", 20)), { 0, "cap" })
+  t:equal(answer(points.earn(kept, options, evening, "rate", 20)), { 20 })
+  t:equal(answer(points.earn(kept, options, evening + 60, "copy", 20)), { 20 })
+  t:equal(kept.points, 90)
+  kept.zone = "America/New_York"
+  t:equal(points.earn(kept, options, evening, "copy", 25), 25)
+  t:equal(points.earn({}, { caps = { copy = 5 } }, 0, "copy", 9), 5)
+end)
+
+local EXPIRING = { expire_days = 30, history = 10 }
+
+test "points expire, the oldest first" (function(t)
+  local kept = {}
+  points.earn(kept, EXPIRING, 0, "a", 10)
+  points.earn(kept, EXPIRING, 5 * DAY, "b", 20)
+  t:equal(points.spend(kept, EXPIRING, 6 * DAY, "mug", 4), true)
+  t:equal(kept.lots, { { points = 6, till = 30 * DAY }, { points = 20, till = 35 * DAY } })
+  t:equal({ points.balance(kept, 30 * DAY - 1), points.balance(kept, 30 * DAY), points.balance(kept, 35 * DAY) },
+    { 26, 20, 0 })
+  t:equal(answer(points.spend(kept, EXPIRING, 30 * DAY, "mug", 21)), { false, "insufficient_points" })
+  t:equal(kept.points, 20)
+  local last = points.history(kept, 1)[1]
+  t:equal({ last.cause, last.earned, last.multiplier, last.total }, { "expired", -6, 1, 20 })
+  t:equal(points.spend(kept, EXPIRING, 31 * DAY, "mug", 20), true)
+  t:equal(points.history(kept, 1)[1].multiplier, 1)
+  t:equal(kept.lots, array {})
+  t:equal(points.balance({}, 0), 0)
+end)
+
+test "late points stand among the others, and nothing earned is no lot" (function(t)
+  local kept = {}
+  points.earn(kept, EXPIRING, 9 * DAY, "a", 1)
+  points.earn(kept, EXPIRING, 5 * DAY, "b", 2)
+  points.earn(kept, EXPIRING, 9 * DAY, "c", 0)
+  points.earn(kept, EXPIRING, 9 * DAY, "d", 3)
+  t:equal(kept.lots, {
+    { points = 2, till = 35 * DAY }, { points = 1, till = 39 * DAY }, { points = 3, till = 39 * DAY },
+  })
+  t:equal(points.spend(kept, EXPIRING, 10 * DAY, "mug", 5), true)
+  t:equal(kept.lots, { { points = 1, till = 39 * DAY } })
+end)
+
+test "the balance is what lots and history say, and never negative" (function(t)
+  t:property(100, function(random)
+    return random:list(40, function(r)
+      return { days = r:integer(0, 9), n = r:integer(1, 50), earns = r:boolean() }
+    end)
+  end, function(steps)
+    local kept, at, options = {}, 0, { expire_days = 20, history = 1000 }
+    for _, one in ipairs(steps) do
+      at = at + one.days * DAY
+      local balance = points.balance(kept, at)
+      if one.earns then
+        points.earn(kept, options, at, "x", one.n)
+        t:equal(kept.points, balance + one.n)
+      else
+        t:equal(points.spend(kept, options, at, "y", one.n), one.n <= balance)
+      end
+      local sum = 0
+      for _, lot in ipairs(kept.lots or {}) do sum = sum + lot.points end
+      t:equal(kept.points or 0, sum)
+      t:equal(points.balance(kept, at), sum)
+      for _, entry in ipairs(points.history(kept, 1000)) do sum = sum - entry.earned end
+      t:equal(sum, 0)
+    end
+  end)
+end)
+
+test "pending points are earned when their time has come, unless they are dropped" (function(t)
+  local kept = {}
+  t:equal(points.hold(kept, "o1", 100, "order", 10), true)
+  t:equal(points.hold(kept, "o1", 100, "order", 10), false)
+  points.hold(kept, "o2", 300, "order", 20)
+  points.hold(kept, "o3", 200, "order", 40)
+  t:equal(answer(points.settle(kept, {}, 99)), { 0, 100 })
+  t:equal(answer(points.settle(kept, {}, 100)), { 10, 200 })
+  t:equal(kept.points, 10)
+  t:equal(points.drop(kept, "o3"), 40)
+  t:equal(points.drop(kept, "o3"), nil)
+  t:equal(points.drop({}, "o3"), nil)
+  t:equal(answer(points.settle(kept, {}, 1000)), { 20 })
+  t:equal({ kept.points, kept.pending }, { 30, {} })
+  t:equal(answer(points.settle({}, {}, 1)), { 0 })
+end)
+
+test "the first step that is reached says how many times" (function(t)
+  local steps = { { days = 7, times = 3 }, { days = 3, times = 2 } }
+  t:each({ { 0, 1 }, { 2, 1 }, { 3, 2 }, { 6, 2 }, { 7, 3 }, { 99, 3 } }, function(case)
+    t:equal(points.times(steps, "days", case[1]), case[2])
+  end)
+end)
+
+local LADDER = { { type = "few", at = 10, reward = 1 }, { type = "some", at = 50, reward = 5 } }
+
+test "a milestone is reached once, and told in order" (function(t)
+  local kept, seen = {}, {}
+  local function reached(_, one) seen[#seen + 1] = one.type end
+  t:equal(points.milestones(kept, LADDER, 9, reached), nil)
+  t:equal(points.milestones(kept, LADDER, 10, reached), { LADDER[1] })
+  t:equal(points.milestones(kept, LADDER, 11, reached), nil)
+  t:equal(points.milestones(kept, LADDER, 50, reached), { LADDER[2] })
+  t:equal({ seen, kept.milestones }, { { "few", "some" }, { few = true, some = true } })
+  t:equal(points.milestones({}, LADDER, 60, reached), LADDER)
+end)
+
+test "the standing says what is behind and what comes next" (function(t)
+  t:equal(answer(points.standing({}, LADDER, 4)), { array {}, { type = "few", at = 10, remaining = 6 } })
+  local kept = { milestones = { few = true } }
+  t:equal(answer(points.standing(kept, LADDER, 60)), {
+    { { type = "few", reward = 1 } }, { type = "some", at = 50, remaining = 0 },
+  })
+  kept.milestones.some = true
+  t:equal(answer(points.standing(kept, LADDER, 60)), {
+    { { type = "few", reward = 1 }, { type = "some", reward = 5 } },
+  })
+end)
+
+test "a climb takes the tiers between along, and what is reached stays" (function(t)
+  local ladder = { { name = "silver", n = 3 }, { name = "gold", n = 5 }, { name = "platinum", n = 9 } }
+  local function reached(tier, kept, n) return n >= tier.n and not kept.closed and "n" or nil end
+  local kept = {}
+  t:equal(answer(points.climb(kept, ladder, reached, 2)), {})
+  t:equal(answer(points.climb(kept, ladder, reached, 6)), { { "silver", "gold" }, "n" })
+  t:equal(answer(points.climb(kept, ladder, reached, 6)), {})
+  t:equal(answer(points.climb(kept, ladder, reached, 0)), {})
+  t:equal(points.climb(kept, ladder, reached, 9), { "platinum" })
+  t:equal({ kept.tier, points.climb({ closed = true }, ladder, reached, 9) }, { "platinum" })
+  t:equal({ points.place(ladder, "gold"), points.place(ladder, "tin") }, { 2, nil })
+end)
+
+test "the history keeps the latest changes" (function(t)
+  local kept, options = {}, { history = 2 }
+  for n = 1, 3 do points.earn(kept, options, 86400.7 + n, "c" .. n, n, 2) end
+  t:equal(points.history(kept, 5), {
+    { at = "1970-01-02T00:00:03.000Z", cause = "c3", earned = 6, multiplier = 2, total = 12 },
+    { at = "1970-01-02T00:00:02.000Z", cause = "c2", earned = 4, multiplier = 2, total = 6 },
+  })
+  t:equal(#points.history(kept, 1), 1)
+  t:equal(points.history(kept, 0), array {})
+  t:equal(points.history({}, 5), array {})
+end)
