@@ -103,13 +103,13 @@ import Testing
     }
   }
 
-  /// All paths and texts of the code, one after the other.
-  private static let everything = code.flatMap { Array($0.path.utf8) + Array($0.text.utf8) }
+  /// All paths and texts of the code, one after the other, with a zero at the end.
+  private static let everything = code.flatMap { Array($0.path.utf8) + Array($0.text.utf8) } + [0]
 
   /// Whether a name occurs in the code; by the C library, as a debug build of Swift's search takes seconds.
   private static func occurs(_ name: String) -> Bool {
     everything.withUnsafeBytes { code in
-      code.baseAddress.flatMap { memmem($0, code.count, name, name.utf8.count) } != nil
+      code.assumingMemoryBound(to: CChar.self).baseAddress.flatMap { strstr($0, name) } != nil
     }
   }
 
