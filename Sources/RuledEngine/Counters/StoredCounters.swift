@@ -63,7 +63,7 @@ package struct StoredCounters {
       nextEnd = min(nextEnd, total.end ?? .max)
       writeKey(delta.key)
       if !unreadable.isEmpty, old == nil || unstored.contains(delta.key),
-        unreadable.contains(where: { $0.mayHold(key.bytes) })
+        unreadable.contains(where: { $0.mayContain(key.bytes) })
       {
         unstored.insert(delta.key)
         replaced.append(Replaced(key: delta.key, total: old, renamed: []))

@@ -8,7 +8,7 @@ package import RuledCore
 package final class LuaWorker {
   let handle: OpaquePointer
   /// The time zones of this host.
-  let zones: ZoneDatabase
+  package let zones: ZoneDatabase
 
   /// Prepares the calling thread; traps when the kernel has no timer left, as nothing could hold a rule to its budget then.
   package init(zones: ZoneDatabase = ZoneDatabase { ZoneFiles.read($0) }) {
