@@ -90,10 +90,22 @@ let package = Package(
     module("RuledWire", ["RuledCore", "RuledJSON", "COpenAPI"]),
     module("RuledDelivery", ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"]),
     module(
-      "RuledServer",
+      "RuledServing",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
-        "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledDelivery", "RuledEngine", "RuledIO", "RuledJournal",
+        "RuledLua", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+      ]),
+    module(
+      "RuledNodes",
+      [
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+        "RuledPeers", "RuledServing", "RuledStore", "RuledWire",
+      ]),
+    module(
+      "RuledDaemon",
+      [
+        "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+        "RuledNodes", "RuledServing", "RuledStore", "CLinux",
       ]),
     module(
       "RuledTool",
@@ -102,7 +114,7 @@ let package = Package(
         "RuledReports", "RuledStore", "RuledWire", "CEdit",
       ]),
     .executableTarget(
-      name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+      name: "ruled", dependencies: ["RuledDaemon"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
       name: "ruled-courier", dependencies: ["RuledDelivery", "RuledIO", "RuledLua"], swiftSettings: strict,
       linkerSettings: boundAtStart),
@@ -137,11 +149,13 @@ let package = Package(
     tests("RuledDeliveryTests", ["RuledDelivery", "RuledCore", "RuledIO", "RuledWire", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
-      "RuledServerTests",
+      "RuledServingTests",
       [
-        "RuledServer", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
+        "RuledServing", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
         "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
+    tests("RuledNodesTests", ["RuledNodes", "RuledCore", "RuledWire"]),
+    tests("RuledDaemonTests", ["RuledDaemon", "RuledCore", "RuledDelivery", "RuledIO"]),
     tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
     tests(

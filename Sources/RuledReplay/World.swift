@@ -75,6 +75,7 @@ package final class World {
     evaluator = Evaluator(context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.recorder = recorder
     evaluator.omitChanges()
+    evaluator.allowSlowness()
     if let costMask { evaluator.recordCosts(mask: costMask) }
     do throws(StoreError) {
       try StoredTime.resume(context)

@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<60) func `failures at random points leave no trace`(seed: UInt64) throws {
+  @Test(arguments: 0..<30) func `failures at random points leave no trace`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let failing = try Engine(["victim": Self.plugin, "witness": Self.witness], start: LocalEngine.start)
     let spared = try Engine(["victim": Self.plugin, "witness": Self.witness], start: LocalEngine.start)

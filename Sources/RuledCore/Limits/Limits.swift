@@ -20,6 +20,8 @@ package enum Limits {
   package static let inFlight = 65_536
   /// How many of the connections, and of the requests in flight, are for administrators and probes alone, by default.
   package static let reserved = 16
+  /// How many HTTP connections beyond `connections` may ask for health, as probes do.
+  package static let probeConnections = 16
   /// After how many seconds without a request a connection may be closed for another one, by default.
   package static let idleSeconds = 300
   /// The same before the first byte, over TCP.
@@ -106,6 +108,8 @@ package enum Limits {
 
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
   package static let raisedTime = second
+  /// How many times the processor time of a budget a replay may take; what ran out of time in the record does so again.
+  package static let replaySlowness: Int64 = 10
   /// How many hops a message may have behind it.
   package static let messageHops = 32
   /// How many messages one plugin may send for one event.

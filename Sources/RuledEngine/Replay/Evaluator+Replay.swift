@@ -11,6 +11,9 @@ extension Evaluator {
     set { transaction.recorder = newValue }
   }
 
+  /// Gives rules more processor time, as the host may be slower, or busier, than that of the record.
+  package func allowSlowness() { transaction.slowness = Limits.replaySlowness }
+
   /// Leaves out of batches what `watch` shows.
   package func omitChanges() { transaction.isWatchable = false }
 

@@ -34,6 +34,13 @@ package enum ReplyWriter {
     writer.endObject()
   }
 
+  /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
+  package static func error(_ error: RequestError, id: ByteView?, isAlone: Bool, replacing buffer: ByteBuffer) {
+    buffer.removeAll()
+    self.error(error, id: id, to: buffer)
+    if isAlone { endLine(to: buffer) }
+  }
+
   /// Begins a notification: the params have to follow, then `endNotification`.
   package static func beginNotification(_ method: StaticString, to buffer: ByteBuffer) {
     var writer = JSONWriter(buffer)

@@ -40,6 +40,9 @@ final class EventTransaction {
   var isWatchable = true
   /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
   var imposedFailures: [Failure] = []
+  /// How many times the processor time of a plugin's budget its rules may take: more in a replay, or one on a slower host than the
+  /// record's would stop rules that ended there, or that ran out of instructions.
+  var slowness: Int64 = 1
   /// The timer whose event it is, nil for another event.
   var timer: DueTimer?
   /// How many timers its plugin has for the subject, once somebody asked; see `firingCrowd`.
@@ -263,6 +266,13 @@ final class EventTransaction {
   func isNextRunMeasured() -> Bool {
     runCount &+= 1
     return runCount & 15 == 0
+  }
+
+  /// What a plugin may spend on the event.
+  func budget(of plugin: Catalog.Plugin) -> Budget {
+    var budget = plugin.manifest.budget
+    budget.processorTime *= slowness
+    return budget
   }
 
   // MARK: Events for rules

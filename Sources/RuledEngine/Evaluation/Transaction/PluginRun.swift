@@ -225,13 +225,13 @@ final class PluginRun {
     let stateLimit = transaction.context.stateBytes
     var event = transaction.ruleEvent(queued, for: entry)
     if transaction.event.isExplained {
-      guard vm.begin(&event, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+      guard vm.begin(&event, budget: transaction.budget(of: entry)) != .failed else { throw vm.failure(rule: nil) }
       began = true
       try runAll(rules, on: queued, vm, in: transaction)
     } else {
       began = true
       switch vm.run(
-        &event, budget: entry.manifest.budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted)
+        &event, budget: transaction.budget(of: entry), rules: rules, stateLimit: stateLimit, uncounted: uncounted)
       {
       case .ended: return
       case .failed(let rule): throw vm.failure(rule: rule.map { entry.manifest.rules[$0].name })
@@ -249,7 +249,7 @@ final class PluginRun {
   private func runFurther(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
-    guard raisedTime < Limits.raisedTime else {
+    guard raisedTime < Limits.raisedTime * transaction.slowness else {
       throw Failure(
         plugin: plugin.entry.name, kind: .time,
         message: "stopped: the events raised within one event took more than 1 s of processor time")
@@ -259,7 +259,8 @@ final class PluginRun {
     let vm = try transaction.plugins.vm(of: plugin)
     guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
-      type: transaction.queue.type(of: queued), data: data, budget: plugin.entry.manifest.budget, depth: queued.depth,
+      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.entry),
+      depth: queued.depth,
       chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, on: queued, vm, in: transaction)
