@@ -32,4 +32,6 @@ event("attribution.linked", {
   from = "rules", device = "string", attribution = "object?", facebook = "boolean?", att_status = "string?",
 }, documented "A device's attribution moves to the user who signed in on it.")
 event("attribution.owner_deleted", { from = "rules", owner = "string" }, documented "The device's user was deleted.")
-event("attribution.deletion_waits", { from = "rules", left = "integer" }, documented "A deleted user is not forgotten yet.")
+event("attribution.deletion_waits", {
+  from = "rules", left = "integer",
+}, documented "A deleted user is not forgotten yet.")

@@ -50,3 +50,9 @@ test "an answer that names a user links the device to that user" (function(t)
   t:event("user:7", "account.deleted", {})
   t:equal(t:state("device:d"), {})
 end)
+
+test "a client can't link, erase or wait in the place of the rules" (function(t)
+  for _, type in ipairs { "attribution.linked", "attribution.owner_deleted", "attribution.deletion_waits" } do
+    t:fails(function() t:event("user:1", type, {}) end, "only rules make events")
+  end
+end)
