@@ -147,7 +147,7 @@ package struct TraceTree {
     guard let open = path.firstIndex(of: "["), let close = path[open...].firstIndex(of: "]"),
       let index = Int(path[path.index(after: open)..<close])
     else { return nil }
-    return (path[...open] + String(path[close...]), index)
+    return (String(path[...open]) + path[close...], index)
   }
 
   private static func pairs(_ values: JSONValue) -> JSONValue {
