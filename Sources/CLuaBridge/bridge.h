@@ -140,6 +140,7 @@ struct rb_vm {
   /* Where a test failed: `file:line`, a tab, and the function's name if it has one, a line for each function that was called, the last one
      first. */
   rb_buffer place;
+  rb_buffer here; /* the same of a test that calls the host */
   bool in_test;
   bool keeps_place; /* the next error says again what an earlier one said, whose place it was */
 

@@ -190,31 +190,32 @@ static int test_fails(lua_State *L) {
 
 /* Where a test is -------------------------------------------------------------------------------------------------------------- */
 
-void rb_note_place(lua_State *L) {
+static void write_place(lua_State *L, rb_buffer *place) {
   rb_vm *vm = rb_vm_of(L);
-  if (vm->keeps_place) {
-    vm->keeps_place = false;
-    return;
-  }
-  vm->place.length = 0;
+  place->length = 0;
   lua_Debug frame;
   for (int level = 0; level < 200 && lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "Sln", &frame);
     if (frame.source[0] != '@' || frame.currentline <= 0) continue;
     char line[32];
-    rb_append(vm, &vm->place, frame.source + 1, frame.srclen - 1);
-    rb_append(vm, &vm->place, line, (size_t)snprintf(line, sizeof line, ":%d\t", frame.currentline));
-    if (frame.name) rb_append(vm, &vm->place, frame.name, strlen(frame.name));
-    rb_append(vm, &vm->place, "\n", 1);
+    rb_append(vm, place, frame.source + 1, frame.srclen - 1);
+    rb_append(vm, place, line, (size_t)snprintf(line, sizeof line, ":%d\t", frame.currentline));
+    if (frame.name) rb_append(vm, place, frame.name, strlen(frame.name));
+    rb_append(vm, place, "\n", 1);
   }
+}
+
+void rb_note_place(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (!vm->keeps_place) write_place(L, &vm->place);
+  vm->keeps_place = false;
 }
 
 rb_slice rb_failed_place(const rb_vm *vm) { return (rb_slice){vm->place.bytes, vm->place.length}; }
 
 rb_slice rb_test_place(rb_vm *vm) {
-  vm->keeps_place = false;
-  rb_note_place(vm->L);
-  return rb_failed_place(vm);
+  write_place(vm->L, &vm->here);
+  return (rb_slice){vm->here.bytes, vm->here.length};
 }
 
 /* Handles an error of a function that `t` calls: notes its place, and passes it on. */

@@ -456,6 +456,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);
   free(vm->place.bytes);
+  free(vm->here.bytes);
   free(vm->members);
   free(vm->tokens);
   free(vm->scratch_text.bytes);
