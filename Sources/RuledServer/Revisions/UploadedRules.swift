@@ -24,7 +24,7 @@ enum UploadedRules {
       guard plugin.entry != nil else { throw error("has no \(plugin.name)/plugin.lua") }
     }
     for file in source.plugins.first?.library ?? [] { try check(file, in: "lib") }
-    return source
+    return InstalledLibrary.completing(source)
   }
 
   /// Refuses a list of files that would not be read whole.
