@@ -18,7 +18,7 @@ local function reached(tier, state, days)
   return spent and (spent[tier.name] or 0) >= tier.spent and "points_spent" or nil
 end
 
--- Unlocks the tiers that a streak of `days` or others reached, lower ones first, with the method that reached the highest.
+-- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
 function tiers.check(state, today, days)
   local least = LEAST[state.tier or ""]
   if least and not state.spent and state.revealed < least.revealed and days < least.streak then return end

@@ -96,7 +96,8 @@ final class TestWorker {
     guard let coverage, let first = sources.first else { return CoverageReport() }
     let reader = try PluginVM(source: first, worker: lua)
     var report = CoverageReport()
-    for file in first.library + sources.flatMap(\.modules) where coverage.parts[file.path] != nil || !file.isShared {
+    let modules = sources.filter { $0.name != "lib" }.flatMap(\.modules)
+    for file in first.library + modules where coverage.parts[file.path] != nil || !file.isShared {
       let ran = Set((coverage.runs[file.path] ?? [:]).keys)
       let parts = coverage.parts[file.path] ?? []
       report.add(
