@@ -129,7 +129,7 @@ static int host_require(lua_State *L) {
       lua_pop(L, 1);
       lua_pushboolean(L, 1);
     }
-    lua_pushvalue(L, 3);
+    lua_pushvalue(L, 4);
     lua_pushvalue(L, -2);
     lua_rawset(L, 2);
   }

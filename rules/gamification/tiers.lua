@@ -4,12 +4,11 @@ local player = require "player"
 local points = require "points"
 local standings = require "standings"
 
-local tiers = {}
+local tiers = { known = {} } -- the names of those above bronze
 
-local LADDER, climb = settings.tiers, points.climb
+local LADDER = settings.tiers
+local LEAST = points.least(LADDER, { "revealed", "streak" })
 
--- The names of the tiers above bronze, which everyone has.
-tiers.known = {}
 for _, tier in ipairs(LADDER) do tiers.known[tier.name] = true end
 
 local function reached(tier, state, days)
@@ -19,9 +18,11 @@ local function reached(tier, state, days)
   return spent and (spent[tier.name] or 0) >= tier.spent and "points_spent" or nil
 end
 
--- Unlocks the tiers that were reached with a streak of `days`, lower ones first, each with the method that reached the highest.
+-- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
 function tiers.check(state, today, days)
-  local names, how = climb(state, LADDER, reached, days)
+  local least = LEAST[state.tier or ""]
+  if least and not state.spent and state.revealed < least.revealed and days < least.streak then return end
+  local names, how = points.climb(state, LADDER, reached, days)
   if not names then return end
   for _, name in ipairs(names) do
     standings.note_tier(name)

@@ -170,6 +170,21 @@ end
 --- The place of a tier in a ladder, lowest first; nil for a name that is not there.
 function points.place(ladder, name) return (fields.find(ladder, "name", name)) end
 
+--- For the name of each tier, and for "", the least that the tiers above it need of each measure: `{[measure] = n}`.
+--- Made at load, it tells with a comparison or two that no tier is reached. Nothing for the highest tier.
+function points.least(ladder, measures)
+  local least, above = {}, nil
+  for place = #ladder, 1, -1 do
+    local needs = {}
+    for _, measure in ipairs(measures) do
+      needs[measure] = math.min(ladder[place][measure], above and above[measure] or math.huge)
+    end
+    above = needs
+    least[place > 1 and ladder[place - 1].name or ""] = needs
+  end
+  return least
+end
+
 -- The names of the tiers above `held` up to the one at `place`, lowest first.
 local function names_up_to(ladder, place, held)
   local names, first = array {}, place
@@ -178,8 +193,8 @@ local function names_up_to(ladder, place, held)
   return names
 end
 
---- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by what
---- it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
+--- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by
+--- what it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
 function points.climb(kept, ladder, reached, measure)
   local held = kept.tier
   for place = #ladder, 1, -1 do

@@ -9,13 +9,18 @@ package enum InstalledLibrary {
   package static let folder = ProgramFolder.find(
     installed: "share/ruled/lib", inSources: "rules/lib", with: "routes.lua")
 
-  /// The modules of `folder` that the plugins and `library` require, and these in turn, and that neither has.
+  /// The rules with the modules of `folder` that they require, and these in turn, and that they don't have.
   ///
   /// Only these belong to a revision: an upgrade of the program changes no rules that don't use what it brings.
-  static func modules(
-    for plugins: [PluginSource], besides library: [SourceFile], in folder: String?
+  package static func completing(_ rules: RulesSource, from folder: String? = folder) -> RulesSource {
+    let library = rules.plugins.first?.library ?? []
+    let more = folder.map { modules(for: rules.plugins, besides: library, in: $0) } ?? []
+    return more.isEmpty ? rules : RulesSource(plugins: rules.plugins.map { $0.with(library: library + more) })
+  }
+
+  private static func modules(
+    for plugins: [PluginSource], besides library: [SourceFile], in folder: String
   ) -> [SourceFile] {
-    guard let folder else { return [] }
     var known = names(of: library)
     var found: [SourceFile] = []
     var asked = library.reduce(into: Set()) { $0.formUnion(required(in: $1.text)) }

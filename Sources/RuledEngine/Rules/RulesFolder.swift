@@ -23,8 +23,8 @@ package enum RulesFolder {
     }
     var reader = Reader(tree: tree)
     do throws(EndOfReading) {
-      let plugins = try reader.plugins(including, libraryTests: libraryTests, installed: installed)
-      if reader.errors.isEmpty { return RulesSource(plugins: plugins) }
+      let plugins = try reader.plugins(including, libraryTests: libraryTests)
+      if reader.errors.isEmpty { return InstalledLibrary.completing(RulesSource(plugins: plugins), from: installed) }
     } catch {}
     throw ReloadError(reader.errors)
   }
@@ -51,7 +51,7 @@ package enum RulesFolder {
     init(tree: FolderTree) { self.tree = tree }
 
     mutating func plugins(
-      _ including: (_ name: String) -> Bool, libraryTests: Bool, installed: String?
+      _ including: (_ name: String) -> Bool, libraryTests: Bool
     ) throws(EndOfReading) -> [PluginSource] {
       var library: [SourceFile] = []
       var plugins: [PluginSource] = []
@@ -65,7 +65,6 @@ package enum RulesFolder {
           plugins.append(plugin)
         }
       }
-      library += InstalledLibrary.modules(for: plugins, besides: library, in: installed)
       return plugins.map { $0.with(library: library) }
     }
 

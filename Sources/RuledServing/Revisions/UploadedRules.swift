@@ -29,7 +29,7 @@ enum UploadedRules {
     for file in library { try check(file, in: "lib") }
     let byteCount = (source.plugins.flatMap { $0.modules + $0.data } + library).reduce(0) { $0 + $1.text.count }
     guard byteCount <= Limits.folderBytes else { throw error("holds more than \(Limits.folderBytes >> 20) MiB") }
-    return source
+    return InstalledLibrary.completing(source)
   }
 
   /// Refuses a list of files that would not be read whole.

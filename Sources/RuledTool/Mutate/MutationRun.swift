@@ -29,7 +29,9 @@ struct MutationRun: Sendable {
     let reach = try TestReach(selection, source, measuring)
     failing = reach.failing
     guard failing.isEmpty else { return }
-    let changed = Self.files(source, selection).filter { file in files.map { file.path.contains($0) } ?? true }
+    let changed = Self.files(source, selection).filter(options.tests).filter { file in
+      files.map { file.path.contains($0) } ?? true
+    }
     let mutants = changed.flatMap { MutantFinder($0).mutants }
     let shared = SharedMutants(mutants, reach, progress)
     let threads = try (1..<max(1, min(options.jobs, mutants.count))).map { number in
@@ -48,7 +50,7 @@ struct MutationRun: Sendable {
       if let tested = plugins.first(where: { $0.name == "lib" }) { tested.library } else if selection.plugins == nil {
         plugins.flatMap { CatalogBuilder.required(by: $0) }
       } else { [SourceFile]() }
-    for file in library + plugins.flatMap(\.modules) where !file.path.hasPrefix("lib/tests/") && !files.contains(file) {
+    for file in library + plugins.flatMap(\.modules) where !files.contains(file) {
       files.append(file)
     }
     return files.sorted { $0.path < $1.path }

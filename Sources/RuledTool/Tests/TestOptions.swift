@@ -1,3 +1,4 @@
+internal import Glibc
 internal import RuledCore
 internal import RuledLua
 
@@ -13,6 +14,11 @@ struct TestOptions: Sendable {
   var seed: UInt32 = 1
   /// How many tests run at a time.
   var jobs = 1
+
+  /// Whether the tests are for a file: not for rules that only tests have, nor for the installed library.
+  func tests(_ file: SourceFile) -> Bool {
+    !file.path.hasPrefix("lib/tests/") && access("\(root)/\(file.path)", F_OK) == 0
+  }
 
   /// Whether the filter names a test.
   func selects(_ test: PluginManifest.Handler, of plugin: String) -> Bool {

@@ -20,12 +20,14 @@ final class TestWorker {
   /// Drives the tests; nil once what ran was summed up.
   private var driver: TestDriver?
   private var catalog: Catalog
+  private let options: TestOptions
   private var vms: [String: PluginVM] = [:]
 
   /// A worker for the calling thread over loaded rules.
   init(_ catalog: Catalog, lua: LuaWorker, options: TestOptions) throws(RequestError) {
     self.catalog = catalog
     self.lua = lua
+    self.options = options
     coverage = options.measuresCoverage ? Coverage() : nil
     driver = try TestDriver(catalog, worker: lua, coverage: coverage, options: options)
   }
@@ -116,7 +118,8 @@ final class TestWorker {
     guard let coverage, let first = sources.first else { return CoverageReport() }
     let reader = try PluginVM(source: first, worker: lua)
     var report = CoverageReport()
-    for file in first.library + sources.flatMap(\.modules) where coverage.parts[file.path] != nil || !file.isShared {
+    for file in (first.library + sources.flatMap(\.modules)).filter(options.tests)
+    where coverage.parts[file.path] != nil || !file.isShared {
       let ran = Set((coverage.runs[file.path] ?? [:]).keys)
       let parts = coverage.parts[file.path] ?? []
       report.add(

@@ -48,6 +48,23 @@ import Testing
     #expect(mutants.output.contains(#""file":"lib/twice.lua""#) && !mutants.output.contains("survived"))
   }
 
+  @Test(.enabled(if: access("rules/lib", F_OK) == 0, "runs in the repository"))
+  func `the installed library counts neither for the coverage nor for mutants`() {
+    let folder = RulesFolderOnDisk([
+      "greeter/plugin.lua": """
+      plugin { name = "greeter" }
+      local bins = require "bins"
+      rule "r" { on = "greeter.r", run = function(event) decide("bin", bins.of(bins.new { 5 }, event.data.n)) end }
+      """,
+      "greeter/tests/t.lua": """
+      test "t" (function(t) t:equal(t:event("user:1", "greeter.r", { n = 2 }).decisions.bin, "0-5") end)
+      """,
+    ])
+    let tests = Run(words: ["test", folder.path, "--coverage"])
+    #expect(tests.exit == .done && tests.output.contains("greeter/plugin.lua") && !tests.output.contains("bins.lua"))
+    #expect(!Run(words: ["mutate", folder.path, "--json"]).output.contains("bins.lua"))
+  }
+
   @Test func `every method of the driver does as it says`() {
     let run = run(
       folder(

@@ -21,7 +21,7 @@ test "only as many moments are kept as the caps need" (function(t)
 end)
 
 test "no window ever holds more than its cap" (function(t)
-  t:property(100, function(random)
+  t:property(60, function(random)
     return random:list(40, function(r) return r:integer(0, 90) end)
   end, function(gaps)
     local at, times, sent = 0, nil, {}

@@ -67,7 +67,7 @@ test "the oldest keys make room for new ones" (function(t)
 end)
 
 test "in no window does a key count twice, however events come" (function(t)
-  t:property(100, function(random)
+  t:property(60, function(random)
     return random:list(60, function(r) return { at = r:integer(0, 500), key = r:pick { "a", "b", "c" } } end)
   end, function(events)
     table.sort(events, function(one, other) return one.at < other.at end)

@@ -73,7 +73,7 @@ test "late points stand among the others, and nothing earned is no lot" (functio
 end)
 
 test "the balance is what lots and history say, and never negative" (function(t)
-  t:property(100, function(random)
+  t:property(60, function(random)
     return random:list(40, function(r)
       return { days = r:integer(0, 9), n = r:integer(1, 50), earns = r:boolean() }
     end)
@@ -158,6 +158,12 @@ test "a climb takes the tiers between along, and what is reached stays" (functio
   t:equal(points.climb(kept, ladder, reached, 9), { "platinum" })
   t:equal({ kept.tier, points.climb({ closed = true }, ladder, reached, 9) }, { "platinum" })
   t:equal({ points.place(ladder, "gold"), points.place(ladder, "tin") }, { 2, nil })
+end)
+
+test "nothing above a tier is reached with less than the least that it needs" (function(t)
+  local ladder = { { name = "silver", n = 3, days = 9 }, { name = "gold", n = 5, days = 2 } }
+  t:equal(points.least(ladder, { "n", "days" }), { [""] = { n = 3, days = 2 }, silver = { n = 5, days = 2 } })
+  t:equal(points.least({}, { "n" }), {})
 end)
 
 test "the history keeps the latest changes" (function(t)

@@ -64,7 +64,7 @@ test "quiet hours move a prompt to their end" (function(t)
 end)
 
 test "it is due from the moment that it tells, and not before, whatever was asked" (function(t)
-  t:property(100, function(random)
+  t:property(60, function(random)
     return random:list(12, function(r) return r:integer(0, 30 * DAY) end)
   end, function(gaps)
     local options = {

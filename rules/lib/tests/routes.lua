@@ -92,7 +92,7 @@ end)
 test "the file opens the app where the routes lead somewhere, by Apple's rules" (function(t)
   t:each({ { "/", true }, { "/book/", true }, { "/book", false }, { "/bx", true }, { "/bxy", false }, { "/c", false } },
     function(case) t:equal(routes.opens(TABLE, case[1]), case[2]) end)
-  t:property(300, function(random)
+  t:property(60, function(random)
     local path = {}
     for i = 1, random:integer(1, 5) do path[i] = random:pick { "book", "b", "shop", "x", "book.1", "bü", "B" } end
     return "/" .. table.concat(path, "/")

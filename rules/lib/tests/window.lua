@@ -68,7 +68,7 @@ test "of too many events the oldest leave, and the count says that it is not exa
 end)
 
 test "a window says the same as a list of all events, late and doubled ones included" (function(t)
-  t:property(150, function(random)
+  t:property(50, function(random)
     return random:list(60, function(r)
       return { gap = r:integer(0, 20), late = r:pick { 0, 0, 0, 5, 15 }, value = r:integer(1, 4) }
     end)
