@@ -68,6 +68,7 @@ package final class LocalEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
     evaluator.recorder = recorder
+    context.steps.note(catalog)
     try recover()
   }
 
@@ -89,11 +90,15 @@ package final class LocalEngine {
     failures.removeAll()
     failing.removeAll()
     vms.install(in: evaluator)
+    context.steps.note(catalog)
     try recover()
   }
 
   /// Puts other rules in force.
-  package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
+  package func adopt(_ catalog: Catalog) {
+    context.steps.note(catalog)
+    vms.adopt(catalog, in: evaluator)
+  }
 
   package var now: Timestamp { context.clock.now }
 

@@ -142,14 +142,19 @@ extension Evaluator {
   }
 
   /// Gives a subject a version and the plugins' states by name in the place of its own; it remembers no events then.
+  ///
+  /// A state is of the version that its plugin declares, or one such as `{version, state}` of another one.
   package func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
     SubjectRecord.writeHeader(version: version, until: RememberedUntil(), recent: [], into: record)
     for (plugin, state) in states.sorted(by: { $0.name < $1.name }) {
       let text = ByteBuffer(capacity: 256)
-      state.write(to: text)
-      SubjectRecord.writePlugin(Array(plugin.utf8), state: text.bytes, into: record)
+      let versioned = state.versionedState
+      (versioned?.state ?? state).write(to: text)
+      let declared = catalog.plugins.first { $0.name == plugin }?.stateVersion ?? 1
+      SubjectRecord.writePlugin(
+        Array(plugin.utf8), state: text.bytes, version: versioned?.version ?? declared, into: record)
       withExtendedLifetime(text) {}
     }
     subjects.setRecord(record.bytes, of: subject)
@@ -165,5 +170,15 @@ extension Evaluator {
     name.append(contentsOf: subject)
     _ = try administration.forget(name.bytes)
     withExtendedLifetime(name) {}
+  }
+}
+
+extension JSONValue {
+  /// What `{version, state}` says, as a state is shown that no step could bring to the version in force; nil for another value.
+  fileprivate var versionedState: (version: Int, state: JSONValue)? {
+    guard let members = objectValue, members.count == 2, let version = members["version"]?.intValue, version > 0,
+      let state = members["state"], state.objectValue != nil || state.arrayValue != nil
+    else { return nil }
+    return (Int(version), state)
   }
 }
