@@ -1,6 +1,5 @@
 /* Loading: the files of a plugin, what they require, and what they declare. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bridge.h"
@@ -298,13 +297,6 @@ static int declare_name(lua_State *L) {
   return 0;
 }
 
-/* Raises an error on line `line` of a file. */
-static _Noreturn void refuse_step(lua_State *L, rb_slice file, int line, const char *problem) {
-  lua_pushlstring(L, file.bytes, file.length);
-  luaL_error(L, "%s:%d: %s", lua_tostring(L, -1), line, problem);
-  abort();
-}
-
 static int declare_state(lua_State *L) {
   rb_vm *vm = loading(L, "a state");
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -317,9 +309,9 @@ static int declare_state(lua_State *L) {
 }
 
 /* Keeps the function that the table on top has under a name as a step; returns whether there is one, as JSON. */
-static const char *keep_step(lua_State *L, const char *name, lua_Integer slot, rb_slice file, int line) {
+static const char *keep_step(lua_State *L, const char *name, lua_Integer slot) {
   int type = rb_push_member(L, -1, name);
-  if (type != LUA_TNIL && type != LUA_TFUNCTION) refuse_step(L, file, line, "migrate: 'up' and 'down' are functions");
+  if (type != LUA_TNIL && type != LUA_TFUNCTION) luaL_error(L, "migrate: '%s' of a step must be a function", name);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STEPS);
   lua_insert(L, -2);
   lua_rawseti(L, -2, slot);
@@ -340,15 +332,15 @@ static int declare_migrate(lua_State *L) {
   while (lua_next(L, 1)) {
     lua_Integer version = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
     if (version < 2 || version > STATE_VERSIONS || !lua_istable(L, -1))
-      refuse_step(L, file, line, "migrate takes steps by the version that they lead to, from 2 on, as in [2] = { up = function(old) … end }");
+      luaL_error(L, "migrate takes steps by the version that they lead to, from 2 on, as in [2] = { up = function(old) … end }");
     lua_pushnil(L);
     while (lua_next(L, -2)) {
       lua_pop(L, 1);
       const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-      if (strcmp(name, "up") != 0 && strcmp(name, "down") != 0) refuse_step(L, file, line, "migrate: a step has 'up' and 'down', and nothing else");
+      if (strcmp(name, "up") != 0 && strcmp(name, "down") != 0) luaL_error(L, "migrate: a step has 'up' and 'down', and nothing else");
     }
     char text[64];
-    const char *up = keep_step(L, "up", 2 * version, file, line), *down = keep_step(L, "down", 2 * version + 1, file, line);
+    const char *up = keep_step(L, "up", 2 * version), *down = keep_step(L, "down", 2 * version + 1);
     int length = snprintf(text, sizeof text, "%s[%lld,%s,%s]", vm->result.length > 1 ? "," : "", (long long)version, up, down);
     rb_append(vm, &vm->result, text, (size_t)length);
     lua_pop(L, 1);
