@@ -3,7 +3,7 @@ std = "lua54"
 max_line_length = 120
 
 read_globals = {
-  "plugin", "event", "rule", "query", "web", "sink",
+  "plugin", "event", "state", "migrate", "rule", "query", "web", "sink",
   "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
   "bucket", "pick", "semver", "ip", "base64", "hex",

@@ -29,6 +29,7 @@ static void require_room(lua_State *L, const rb_vm *vm) {
 
 static rb_vm *changing(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
+  if (vm->phase == RB_PHASE_STEP) luaL_error(L, "%s changes something, which a step of a migration can't", name);
   if (vm->phase == RB_PHASE_READ) luaL_error(L, "%s changes something, which a query or handler can't", name);
   if (vm->phase != RB_PHASE_EVENT) luaL_error(L, "%s works only while an event is handled", name);
   require_room(L, vm);
@@ -37,6 +38,10 @@ static rb_vm *changing(lua_State *L, const char *name) {
 
 rb_vm *rb_evaluating(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
+  if (vm->phase == RB_PHASE_STEP) {
+    if (strcmp(name, "now") == 0 || strcmp(name, "log") == 0) return vm;
+    luaL_error(L, "%s can't be called in a step of a migration, which gets the state alone", name);
+  }
   if (vm->phase != RB_PHASE_EVENT && vm->phase != RB_PHASE_READ) luaL_error(L, "%s works only while an event or a query is handled", name);
   return vm;
 }

@@ -463,6 +463,7 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->compiling.bytes);
   free(vm->dump.bytes);
   free(vm->bad_keys.bytes);
+  free(vm->fit);
   free(vm);
 }
 

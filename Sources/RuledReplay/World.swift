@@ -77,8 +77,10 @@ package final class World {
     evaluator.omitChanges()
     evaluator.allowSlowness()
     if let costMask { evaluator.recordCosts(mask: costMask) }
+    context.steps.note(rules)
     do throws(StoreError) {
       try StoredTime.resume(context)
+      try context.steps.load(from: base)
       _ = try context.counters.load(from: context)
       try findMessages()
       if recorded == nil { try findTimers() }
@@ -90,10 +92,14 @@ package final class World {
   /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
   package func adopt(_ rules: Catalog) {
     guard rules !== evaluator.catalog else { return }
+    note(rules)
     spare.adopt(rules, in: evaluator)
     for timer in waitingTimers { ownTimers.add(timer) }
     waitingTimers.removeAll()
   }
+
+  /// Notes rules that may have stored states, so that these can go back to an earlier version.
+  func note(_ rules: Catalog) { context.steps.note(rules) }
 
   /// Continues with another part of the record, whose messages and timers replace those of the part before.
   func expect(_ history: RecordedHistory) throws(RequestError) {

@@ -104,7 +104,7 @@ import Testing
   }
 
   /// All paths and texts of the code, one after the other, with a zero at the end.
-  private static let everything = code.flatMap { Array($0.path.utf8) + Array($0.text.utf8) } + [0]
+  private static let everything: [UInt8] = code.flatMap { Array(($0.path + $0.text).utf8) } + [0]
 
   /// Whether a name occurs in the code; by the C library, as a debug build of Swift's search takes seconds.
   private static func occurs(_ name: String) -> Bool {

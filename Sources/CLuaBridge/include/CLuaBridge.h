@@ -114,6 +114,8 @@ typedef enum {
   RB_DECLARE_SINK,
   RB_DECLARE_TEST,
   RB_DECLARE_EVENT, /* type, json [members, options] */
+  RB_DECLARE_STATE,   /* json: the members and the options */
+  RB_DECLARE_MIGRATE, /* json: for each step [version, whether it has an up, whether it has a down] */
 } rb_declaration;
 
 /* What `find` answers. */
@@ -225,6 +227,31 @@ rb_failure rb_failure_of(const rb_vm *vm);
 rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget);
 /* Runs a file of the plugin under the budget; declarations reach `host.declare`. NULL for a budget is as above. */
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
+/* What a part of the state is to be. */
+typedef enum {
+  RB_FIT_ANY = 0, /* any value but null */
+  RB_FIT_STRING,
+  RB_FIT_BOOLEAN,
+  RB_FIT_INTEGER,
+  RB_FIT_NUMBER,
+  RB_FIT_OBJECT,
+  RB_FIT_ARRAY,
+  RB_FIT_ELEMENTS, /* an array; its part is that of each element */
+  RB_FIT_MEMBERS,  /* an object; its parts are members */
+} rb_fit_type;
+
+/* A part of the state, which is followed by its own parts. */
+typedef struct {
+  rb_slice name; /* of a member */
+  rb_fit_type type;
+  bool optional; /* whether it may be missing or null */
+  int parts;     /* how many it has itself, those of its parts left out */
+} rb_fit_part;
+
+/* Has the encoder refuse states that do not fit; `closed`: also those with other members. The first part is the state. To be called before
+   rb_seal. */
+rb_status rb_set_fit(rb_vm *vm, const rb_fit_part *parts, size_t count, bool closed);
+
 /* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);
 
@@ -301,8 +328,13 @@ bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first_line, int *las
    have. */
 bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path, rb_slice recorder);
 void rb_restore_when(rb_vm *vm, int rule);
-/* Encodes the state to `rb_result`, which is empty when there is none. */
+/* Encodes the state to `rb_result`, which is empty when there is none. With a limit of 0 neither its size nor its shape is checked. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
+/* Brings a state, which `event` has, from one version to another by the plugin's steps, and encodes it to `rb_result` as rb_encode_state does. Begins
+   the budget, and removes the operations. Between equal versions nothing runs. */
+rb_status rb_migrate(rb_vm *vm, const rb_event *event, const rb_budget *budget, int from, int to, size_t state_limit, bool fits);
+/* How many instructions of the budget are left. */
+int64_t rb_instructions_left(const rb_vm *vm);
 /* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
 rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 /* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */

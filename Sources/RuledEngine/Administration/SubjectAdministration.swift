@@ -11,10 +11,11 @@ package final class SubjectAdministration {
   private let subjects: SubjectCache
   private let memory: OutcomeMemory
   private let timers: TimerTable
+  private let migration: StateMigration
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory, timers: TimerTable
+    memory: OutcomeMemory, timers: TimerTable, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
@@ -22,6 +23,7 @@ package final class SubjectAdministration {
     self.subjects = subjects
     self.memory = memory
     self.timers = timers
+    self.migration = migration
   }
 
   /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
@@ -42,20 +44,26 @@ package final class SubjectAdministration {
     json.member("subject", string: name)
     json.member("version", record?.version ?? 0)
     json.member("plugins")
-    writeStates(record, only: plugin, to: &json)
+    writeStates(record, of: subject, only: plugin, to: &json)
     json.endObject()
   }
 
   private func writeStates(
-    _ record: SubjectRecordView?, only plugin: ByteView?, to json: inout JSONWriter
+    _ record: SubjectRecordView?, of subject: Subject, only plugin: ByteView?, to json: inout JSONWriter
   ) {
     json.beginObject()
     record?.forEachPlugin { name, state in
       if let plugin, !plugin.elementsEqual(name) { return }
       json.member(named: name)
-      json.raw(state)
+      json.raw { show(state, of: name, subject, to: $0) }
     }
     json.endObject()
+  }
+
+  /// Appends a plugin's state as the rules in force would see it now.
+  func show(_ state: PluginState, of plugin: ByteView, _ subject: Subject, to buffer: ByteBuffer) {
+    migration.show(
+      state, of: plugin, subject: subject.name, now: context.clock.now.microseconds, to: buffer)
   }
 
   private static func notFound(_ subject: ByteView) -> RequestError {
@@ -79,7 +87,7 @@ package final class SubjectAdministration {
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     let states = ByteBuffer(capacity: 1024)
     var json = JSONWriter(states)
-    writeStates(record, only: nil, to: &json)
+    writeStates(record, of: subject, only: nil, to: &json)
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "version": .integer(Int64(record?.version ?? 0)),

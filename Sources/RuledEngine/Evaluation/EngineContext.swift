@@ -16,6 +16,8 @@ package final class EngineContext: Sendable {
   /// How many timers wait, those in batches that are not durable left out.
   package let waitingTimers = Atomic<Int>(0)
   package let timerLoops = TimerLoops()
+  /// What leads states back to earlier versions.
+  package let steps = StateSteps()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
   /// Logs of changes for reuse.

@@ -63,13 +63,18 @@ final class WorkerPlugins {
       vm = ready
     } else {
       do throws(LoadError) {
-        vm = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
+        vm = try makeVM(entry.source, entry.overrides)
       } catch {
         throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
       }
     }
     install(vm, for: plugin)
     return vm
+  }
+
+  /// A VM of this thread that is nobody's yet.
+  func makeVM(_ source: PluginSource, _ settings: JSONObject) throws(LoadError) -> PluginVM {
+    try PluginVM(source: source, settings: settings, worker: lua, covering: coverage)
   }
 
   /// Makes a VM of this thread the plugin's.

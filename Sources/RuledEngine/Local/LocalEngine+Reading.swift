@@ -30,7 +30,9 @@ extension LocalEngine {
     let found = try evaluator.subjects.load(bytes.bytes)
     withExtendedLifetime(bytes) {}
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
-    return try? JSONValue(parsing: state)
+    let text = ByteBuffer(capacity: 256)
+    plugin.withView { evaluator.administration.show(state, of: $0, found, to: text) }
+    return try? JSONValue(parsing: text.bytes)
   }
 
   /// How many events were committed for a subject.

@@ -72,6 +72,7 @@ package final class LocalEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
     record()
+    context.steps.note(catalog)
     try recover()
   }
 
@@ -95,6 +96,7 @@ package final class LocalEngine {
     failures.removeAll()
     failing.removeAll()
     vms.install(in: evaluator)
+    context.steps.note(catalog)
     try recover()
   }
 
@@ -104,7 +106,10 @@ package final class LocalEngine {
   }
 
   /// Puts other rules in force.
-  package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
+  package func adopt(_ catalog: Catalog) {
+    context.steps.note(catalog)
+    vms.adopt(catalog, in: evaluator)
+  }
 
   package var now: Timestamp { context.clock.now }
 

@@ -74,7 +74,7 @@ package struct GivenSubject: Sendable {
   /// What was given for a plugin: its state, or that with its version.
   private static func state(of plugin: String, _ given: JSONValue) -> State {
     guard let object = given.objectValue, object.count == 2, let version = object["version"]?.intValue,
-      let state = object["state"], state.objectValue != nil
+      version > 0, let state = object["state"], state.objectValue != nil || state.arrayValue != nil
     else { return State(plugin: plugin, version: nil, state: given) }
     return State(plugin: plugin, version: version, state: state)
   }

@@ -20,6 +20,8 @@ package final class Catalog: Sendable {
     package let readyVMs: ReadyVMs
     /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
+    /// The version of its states.
+    package let stateVersion: Int
 
     package var name: String { source.name }
     /// Its name as bytes, valid as long as the plugin.
@@ -40,6 +42,7 @@ package final class Catalog: Sendable {
       self.readyVMs = readyVMs
       self.generation = generation
       order = manifest.order
+      stateVersion = manifest.stateVersion
       let name = source.name
       text = ByteBuffer(capacity: name.utf8.count * 8 + 2)
       text.append(contentsOf: name)
@@ -63,6 +66,8 @@ package final class Catalog: Sendable {
   let checksEvents: Bool
   /// The types of events that only rules make.
   package let internalTypes: Set<String>
+  /// Whether a plugin's states have another version than 1.
+  let hasStateVersions: Bool
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
@@ -75,6 +80,7 @@ package final class Catalog: Sendable {
     self.configuration = configuration
     internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
     checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
+    hasStateVersions = plugins.contains { $0.stateVersion != 1 }
     revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)
     revisionText.append(contentsOf: revision)

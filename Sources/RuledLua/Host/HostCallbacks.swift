@@ -92,6 +92,8 @@ extension PluginVM {
     case RB_DECLARE_RULE: try builder.rule(name, value, file: file, line: line)
     case RB_DECLARE_QUERY: try builder.query(name, value, file: file, line: line)
     case RB_DECLARE_EVENT: try builder.event(name, value, file: file, line: line)
+    case RB_DECLARE_STATE: try builder.state(value, file: file, line: line)
+    case RB_DECLARE_MIGRATE: try builder.migrate(value, file: file, line: line)
     case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
     case RB_DECLARE_SINK: try builder.handler(\.sinkHandlers, "sink handler", name, file: file, line: line)
     default: try builder.test(name, file: file, line: line)

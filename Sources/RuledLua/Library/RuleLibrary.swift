@@ -13,7 +13,9 @@ package enum RuleLibrary {
   ]
 
   /// The functions that declare something while a file loads.
-  static let declarations = ["plugin", "event", "rule", "query", "web", "sink", "test", "require"]
+  static let declarations = [
+    "plugin", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
+  ]
 
   /// The functions of one table, such as `calendar`.
   package static func members(of table: String) -> [String] {

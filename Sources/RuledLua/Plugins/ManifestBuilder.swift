@@ -135,6 +135,37 @@ struct ManifestBuilder {
     return (.object(members), true)
   }
 
+  /// Takes `state {…}`: the version of the shape, its members, and whether it has these alone.
+  mutating func state(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("state", "state")
+    if let earlier = manifest.state {
+      throw Refusal("state is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    guard var members = json.objectValue else {
+      throw Refusal("state takes a table of named members and their types, with version = 1")
+    }
+    guard let version = members["version"]?.intValue, (1...StateShape.mostVersions).contains(Int(version)) else {
+      throw Refusal("state: 'version' must be a whole number from 1 on: that of this shape")
+    }
+    members["version"] = nil
+    let isClosed = members["closed"]?.boolValue
+    if isClosed != nil { members["closed"] = nil }
+    let schema = members.isEmpty ? try schema([], of: "state") : try schema(.object(members), of: "state")
+    manifest.state = StateShape(
+      version: Int(version), members: schema, isClosed: isClosed ?? false, file: file, line: line)
+  }
+
+  /// Takes `migrate {…}`, as a list of versions, each with whether its step has an `up` and a `down`.
+  mutating func migrate(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("migrate", "migrate")
+    guard manifest.stepsDeclared == nil else { throw Refusal("migrate is declared twice") }
+    manifest.stepsDeclared = (file, line)
+    for step in json.arrayValue ?? [] {
+      guard let version = step[0]?.intValue else { continue }
+      manifest.steps[Int(version)] = .init(hasUp: step[1]?.boolValue ?? false, hasDown: step[2]?.boolValue ?? false)
+    }
+  }
+
   private func schema(_ table: JSONValue?, of what: String) throws(Refusal) -> DataSchema {
     do throws(SchemaError) { return try DataSchema(table, of: what) } catch { throw Refusal(error.message) }
   }

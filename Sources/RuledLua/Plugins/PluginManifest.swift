@@ -49,6 +49,12 @@ package struct PluginManifest: Sendable {
   package internal(set) var rules: [Rule] = []
   /// The events whose data it describes, in order of declaration.
   package internal(set) var events: [EventDeclaration] = []
+  /// The shape of its state; nil for any.
+  package internal(set) var state: StateShape?
+  /// The steps between versions of the state, by the version that they lead up to.
+  package internal(set) var steps: [Int: StateShape.Step] = [:]
+  /// Where they are declared.
+  var stepsDeclared: (file: String, line: Int)?
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.
   package internal(set) var hosts: [Handler] = []

@@ -86,12 +86,13 @@ package final class SourceInspector {
     "array", "assert", "base64", "bucket", "calendar", "coroutine", "count", "counters", "data", "decide", "emit",
     "error", "event",
     "forget", "geo",
-    "hash", "hex", "ip", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "pick",
+    "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek", "pick",
     "plugin", "query",
     "raise",
     "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "settings",
     "sink",
-    "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid", "web", "xpcall",
+    "state", "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid",
+    "web", "xpcall",
   ]
 
   fileprivate func take(_ finding: rb_finding) {

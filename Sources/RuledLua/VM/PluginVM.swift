@@ -114,6 +114,7 @@ package final class PluginVM {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
+    try setShape()
     if tests {
       for file in source.tests {
         try file.check()
@@ -284,7 +285,8 @@ extension PluginVM {
 
   /// Encodes the state into `output`.
   ///
-  /// Fails if it can't be stored or is larger than `limit` bytes.
+  /// Fails if it can't be stored, does not have the declared shape, or is larger than `limit` bytes; with a limit of 0 it may have any size and
+  /// shape.
   package func encodeState(limit: Int) -> CallResult { result(rb_encode_state(handle, limit)) }
 
   /// Answers the query of that index into `output`.
@@ -343,7 +345,7 @@ extension PluginVM {
   /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
   package func collapseOperations() { rb_collapse_ops(handle) }
 
-  private func result(_ status: rb_status) -> CallResult {
+  func result(_ status: rb_status) -> CallResult {
     if lacksZones { return .failed }
     return switch status {
     case RB_OK: .done

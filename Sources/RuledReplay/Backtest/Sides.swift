@@ -58,6 +58,7 @@ package final class Sides {
     candidate = try World(
       rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
       recorded: recorded)
+    candidate.note(rules.baseline)
     let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     for world in [baseline, candidate] {
       world.evaluator.recordCosts(mask: mask)

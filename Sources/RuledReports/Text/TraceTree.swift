@@ -88,7 +88,8 @@ package struct TraceTree {
   // MARK: Rules
 
   private func node(_ entry: JSONValue, raised: inout [Event]) -> TreeNode {
-    let rule = (entry.member("rule")?.stringValue ?? "all rules").printable
+    let noRule = entry.member("migration") != nil ? "state" : "all rules"
+    let rule = (entry.member("rule")?.stringValue ?? noRule).printable
     let reason = entry.member("reason").map { $0.brief.printable }
     let failure = failures.first { $0.plugin == entry.member("plugin")?.stringValue && $0.rule == rule }
     let time = entry.member("micros")?.doubleValue.map { "  " + style.dim(Figures.micros($0)) } ?? ""

@@ -46,6 +46,7 @@ extension RulesLoader {
     let next = try Self.build(
       promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
       at: services.context.clock.now)
+    if let obstacle = next.changedShape(since: catalog) ?? services.context.steps.obstacle(to: next) { throw obstacle }
     try Self.agreeAndCommit(next, services)
     services.status.reloadErrors = nil
     foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)

@@ -64,6 +64,7 @@ extension RulesLoader {
     }
     let found = try load(revision)
     let next = try build(found)
+    if let obstacle = services.context.steps.obstacle(to: next) { throw obstacle.requestError }
     let pinned = RulesInPlaceOfFolder(reason: .pinned, revision: found)
     try agree(on: next)
     try commit { set in
@@ -131,6 +132,7 @@ extension RulesLoader {
   /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
     Self.keep(catalog, from: origin, services)
+    Self.keepSteps(of: catalog, services)
     let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [replacing?.revision.entry.revision]
     do throws(StoreError) {
       try services.revisions.removeUnneeded { inForce.contains($0) || journalMayName($0) }
@@ -156,6 +158,17 @@ extension RulesLoader {
     do throws(StoreError) { try services.revisions.keep(catalog, from: origin) } catch {
       services.context.log.write(
         LogLine(.error, "the sources of revision \(catalog.revision) can't be kept: \(error)"))
+    }
+  }
+
+  /// Keeps the steps that lead states back from what these rules store; a failure is logged.
+  static func keepSteps(of catalog: Catalog, _ services: Services) {
+    let context = services.context
+    services.reloads.withStore {
+      do throws(StoreError) { try context.steps.keep(catalog, in: context.store) } catch {
+        context.log.write(
+          LogLine(.error, "the steps of revision \(catalog.revision) to earlier versions can't be kept: \(error)"))
+      }
     }
   }
 }

@@ -26,6 +26,9 @@ extension RulesLoader {
     guard next.revision != catalog.revision else {
       throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")
     }
+    let obstacle =
+      next.changedShape(since: catalog) ?? services.context.steps.obstacle(toTrying: next, besides: catalog)
+    if let obstacle { throw obstacle.requestError }
     try agree(on: next)
     prepare(next)
     keep(next, from: .rollout)

@@ -65,6 +65,9 @@ final class RulesLoader {
       services.context.log.write(
         LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
     }
+    do throws(StoreError) { try services.context.steps.load(from: services.context.store) } catch {
+      throw StartError("what leads states back to earlier versions can't be read from the store: \(error)")
+    }
     let start = try Self.start(services, lua)
     (catalog, replacing, rollout, candidate) = (start.catalog, start.replacing, start.rollout, start.candidate)
     foreignFolder = Self.foreignFolder(beside: start.catalog, services)
@@ -72,6 +75,7 @@ final class RulesLoader {
       throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
     }
     if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
+    for rules in [catalog, candidate] { if let rules { Self.keepSteps(of: rules, services) } }
     services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
@@ -90,6 +94,7 @@ final class RulesLoader {
     do throws(ReloadError) {
       let source = try RulesFolder.read(configuration.rules)
       let catalog = try build(source, services, lua, checksFiles: true)
+      if let obstacle = services.context.steps.obstacle(to: catalog) { throw obstacle }
       keep(catalog, from: .folder, services)
       services.reloads.withStore { StoredRules.write(source, to: services.context) }
       services.status.serve(catalog)

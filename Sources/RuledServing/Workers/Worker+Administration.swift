@@ -18,7 +18,7 @@ extension Worker {
     case .export:
       let params = try SubjectParams(request)
       try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        try evaluator.administration.export(subject).write(to: bytes)
+        try evaluator.deciding(for: Array(subject)).administration.export(subject).write(to: bytes)
       }
     case .forget:
       let params = try SubjectParams(request)

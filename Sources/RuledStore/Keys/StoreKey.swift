@@ -175,6 +175,9 @@ package enum StoreKey {
   /// The name under which the daemon keeps the sequence of its last change.
   package static let sequenceName = "sequence"
 
+  /// What the names begin with under which the daemon keeps plugins' steps back to earlier versions of their states; the plugin's name follows.
+  package static let stepsName = "steps\0"
+
   /// What the keys of the plugins that counters belong to begin with: a counter belongs to the first plugin that counted it.
   package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
 

@@ -30,7 +30,10 @@ struct RulesCheck {
     for plugin in plugins {
       load(plugin)
       let manifest = manifests.first { $0.name == plugin.name }
-      for file in plugin.modules { inspect(file, inspector, host.surroundings(manifest)) }
+      for file in plugin.modules {
+        inspect(file, inspector, host.surroundings(manifest))
+        if let shape = manifest?.state { for finding in StateReview(file, shape)?.findings ?? [] { add(finding) } }
+      }
       for file in plugin.tests { inspect(file, inspector, host.surroundings(nil, isTest: true)) }
       checkNames(plugin, inspector)
     }

@@ -108,6 +108,9 @@ struct SourceReview {
     }
     guard let table = object.globalName, !judged.contains(object.range.lowerBound) else { return }
     if table == "settings" { return review(setting: member, key, of: object) }
+    if table == "state" {
+      return add(object, .unknownGlobal, "there is no state here; give the function the parameter 'state'")
+    }
     let isKnown = around.isGlobal(table)
     guard let members = around.members[table] ?? (isKnown ? nil : []), !members.contains(member) else { return }
     if let advice = HostAdvice.hint("\(table).\(member)") {

@@ -82,6 +82,15 @@ enum Definitions {
     ---@field args? table<string, any> members and their types
     ---@field run fun(state: table?, args: table): any
 
+    ---@class ruled.StateDeclaration
+    ---@field version integer of the shape, from 1 on
+    ---@field closed? boolean whether members that are not declared are refused
+    ---@field [string] any members and their types
+
+    ---@class ruled.Step
+    ---@field up fun(old: table): table brings a state from the version before to this one
+    ---@field down? fun(new: table): table brings a state back
+
     ---@class ruled.Request
     ---@field method string
     ---@field host string
@@ -127,6 +136,14 @@ enum Definitions {
     ---@param options? { about: string?, closed: boolean?, checked: boolean? }
     ---@return fun(members: table<string, any>)
     function event(type, members, options) end
+
+    ---Declares the shape of the plugin's state, which is checked with each event.
+    ---@param shape ruled.StateDeclaration
+    function state(shape) end
+
+    ---The steps between versions of the state, by the version that they lead up to.
+    ---@param steps table<integer, ruled.Step>
+    function migrate(steps) end
 
     ---@param name string
     ---@return fun(rule: ruled.Rule)

@@ -16,7 +16,7 @@ struct PluginPage {
     let head =
       "# \(Self.plain(manifest.name))\n\n\(Self.plain(manifest.about)) Version \(Self.plain(manifest.version)).\n\n"
     let note = "This page is made by `rulectl docs` from what the plugin declares and from examples that were run.\n"
-    return head + note + events + decisions + effects + queries + sites + settings
+    return head + note + events + decisions + effects + queries + state + sites + settings
   }
 
   // MARK: Events
@@ -96,6 +96,12 @@ struct PluginPage {
       if let answer = examples.answers[query.name] { text += "\nExample: \(Self.code(Self.brief(answer)))\n" }
     }
     return text
+  }
+
+  private var state: String {
+    guard let shape = manifest.state else { return "" }
+    return "\n## State\n\nVersion \(shape.version)" + (shape.isClosed ? ", with these members alone" : "") + ".\n\n"
+      + table(of: shape.members)
   }
 
   private var sites: String {

@@ -75,7 +75,7 @@ package final class EventRecorder {
     var digests: [JournalEntry.Digest] = []
     if let record = try? SubjectRecordView(transaction.nextRecord.bytes) {
       record.forEachPlugin { name, state in
-        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state, seed: 0)))
+        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state.bytes, seed: 0)))
       }
     }
     noteCosts(of: transaction)

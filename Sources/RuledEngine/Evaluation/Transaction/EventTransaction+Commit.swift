@@ -126,7 +126,7 @@ extension EventTransaction {
         if order == 0 { return }
         if order > 0 { break }
       }
-      SubjectRecord.writePlugin(name, state: state, into: nextRecord)
+      SubjectRecord.writePlugin(name, state: state.bytes, into: nextRecord)
     }
     while let index = firstDone(from: next) {
       writeState(of: touched[index])
@@ -153,7 +153,9 @@ extension EventTransaction {
     withRun(of: plugin) { run in
       let state = run.state(in: self)
       // An empty table is no state.
-      if state.count > 2 { SubjectRecord.writePlugin(run.plugin.entry.nameBytes, state: state, into: nextRecord) }
+      guard state.count > 2 else { return }
+      let plugin = run.plugin.entry
+      SubjectRecord.writePlugin(plugin.nameBytes, state: state, version: plugin.stateVersion, into: nextRecord)
     }
   }
 

@@ -25,7 +25,7 @@ extension EventTransaction: RuleHost {
 
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = record?.state(of: plugin) else { return false }
-    buffer.append(state)
+    migration.show(state, of: plugin, subject: event.subject, now: event.now, to: buffer)
     return true
   }
 

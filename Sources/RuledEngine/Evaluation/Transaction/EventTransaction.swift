@@ -15,6 +15,7 @@ final class EventTransaction {
   let memory: OutcomeMemory
   let items: SubjectItems
   let parked: ParkedEvents
+  let migration: StateMigration
 
   private(set) var event = EventInput.none
   /// The subject; nil for a query or a handler without one.
@@ -72,7 +73,7 @@ final class EventTransaction {
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
     memory: OutcomeMemory,
-    items: SubjectItems, parked: ParkedEvents
+    items: SubjectItems, parked: ParkedEvents, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
@@ -81,6 +82,7 @@ final class EventTransaction {
     self.memory = memory
     self.items = items
     self.parked = parked
+    self.migration = migration
     runs = plugins.all.map { PluginRun($0) }
   }
 
@@ -172,6 +174,14 @@ final class EventTransaction {
         trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
       }
     }
+  }
+
+  /// Calls `body`, in which the event is run as one that is not explained.
+  func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
+    let isExplained = event.isExplained
+    event.isExplained = false
+    defer { event.isExplained = isExplained }
+    try body()
   }
 
   /// The rule that raised an event; nil for one that was sent or parked.
@@ -277,8 +287,8 @@ final class EventTransaction {
 
   // MARK: Events for rules
 
-  /// An event of the queue as a plugin that has not yet seen any takes it.
-  func ruleEvent(_ queued: QueuedEvent, for plugin: Catalog.Plugin) -> RuleEvent {
+  /// An event of the queue as a plugin that has not yet seen any takes it, with its state as JSON.
+  func ruleEvent(_ queued: QueuedEvent, _ state: ByteView?, for plugin: Catalog.Plugin) -> RuleEvent {
     let isSent = queued.origin == .sent
     return RuleEvent(
       id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject,
@@ -286,7 +296,7 @@ final class EventTransaction {
       now: event.now, earliestTimer: earliestTimer(of: plugin),
       data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
       attributes: isSent ? event.attributes : nil,
-      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: record?.state(of: plugin.nameBytes),
+      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: state,
       isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
   }
 
@@ -328,8 +338,13 @@ final class EventTransaction {
   }
 
   /// What a function of a plugin sees that changes nothing.
-  func readingEvent(for plugin: Catalog.Plugin) -> RuleEvent {
-    RuleEvent(reading: subject?.name, state: record?.state(of: plugin.nameBytes), now: event.now)
+  func readingEvent(for plugin: Catalog.Plugin) throws(Failure) -> RuleEvent {
+    let stored = record?.state(of: plugin.nameBytes)
+    var state = stored?.json
+    if let stored, stored.version != plugin.stateVersion {
+      state = try migration.migrate(stored, of: plugin, subject: event.subject, now: event.now)
+    }
+    return RuleEvent(reading: subject?.name, state: state, now: event.now)
   }
 
   /// The type of an event of the queue, as text.

@@ -1,6 +1,7 @@
 import RuledCore
 import RuledJSON
 import RuledLua
+import RuledStore
 
 /// Explains an event: writes for each rule that was considered whether it fired, and why.
 final class TraceWriter {
@@ -60,6 +61,23 @@ final class TraceWriter {
     endEmptyEntry(&json, microseconds: 0)
   }
 
+  /// Writes an entry for a state that was brought to the version that its plugin declares; it names no rule.
+  func note(_ state: PluginState, migratedTo migrated: ByteView, of plugin: Catalog.Plugin) {
+    let version = plugin.stateVersion
+    var json = beginEntry(
+      plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
+    json.member("migration")
+    json.beginObject()
+    json.member("from", Int64(state.version))
+    json.member("to", Int64(version))
+    json.endObject()
+    let before = (try? JSONValue(parsing: state.json)) ?? .object([:])
+    let after = (try? JSONValue(parsing: migrated)) ?? .object([:])
+    writeList("writes", Self.changes(from: before, to: after, at: "state"), to: &json)
+    for name in ["decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
+    endEntry(&json, microseconds: 0)
+  }
+
   /// Runs a rule and writes an entry for what it did.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
@@ -82,7 +100,7 @@ final class TraceWriter {
     // What a rule read before is not recorded again.
     writeReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &json)
     if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
-    guard result == .done, vm.encodeState(limit: .max) != .failed else {
+    guard result == .done, vm.encodeState(limit: 0) != .failed else {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
@@ -109,7 +127,7 @@ final class TraceWriter {
   }
 
   private func state(of vm: PluginVM) -> JSONValue {
-    _ = vm.encodeState(limit: .max)
+    _ = vm.encodeState(limit: 0)
     return encodedState(of: vm)
   }
 
