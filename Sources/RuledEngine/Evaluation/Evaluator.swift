@@ -63,7 +63,7 @@ package final class Evaluator {
       context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked)
     handlers = HandlerCalls(context, plugins: plugins, subjects: subjects, transaction: transaction)
     administration = SubjectAdministration(
-      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, timers: items.timers)
+      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items)
     plugins.host = transaction
   }
 

@@ -221,6 +221,7 @@ package final class LocalEngine {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
     writeCounters(of: batch)
+    context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
       evaluator.discardAll(from: batch)
       throw error.requestError
@@ -229,6 +230,7 @@ package final class LocalEngine {
       counters.values[delta.key] = (counters.values[delta.key] ?? .integer(0)) + delta.amount
     }
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     changes += batch.changes.all
     for message in batch.messages { noteSent(message, in: batch) }
@@ -263,10 +265,11 @@ package final class LocalEngine {
     }
   }
 
-  /// Loads the counters from the store and applies the messages that wait there.
+  /// Loads counters and boards from the store, and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
       counters = try context.counters.load(from: context)
+      try context.boards.load(from: context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1

@@ -83,7 +83,8 @@ package final class SourceInspector {
 
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
-    "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "event",
+    "array", "assert", "board", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error",
+    "event",
     "forget", "geo",
     "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",
     "raise",

@@ -94,6 +94,7 @@ package final class Daemon {
       hub.begin(after: last)
       if let journal { beginWatching(hub, after: last, journal) }
       commits.begin(with: try context.counters.load(from: context))
+      try context.boards.load(from: context)
       try startCommitter(services, commits)
       services.countParked()
       services.countTimers()

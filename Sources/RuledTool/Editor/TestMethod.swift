@@ -27,6 +27,9 @@ struct TestMethod {
       "at", [("time", "string|number")],
       "Sets the clock, in RFC 3339 or epoch seconds; timers that fall due on the way forward fire."),
     TestMethod(
+      "board", [("name", "string")], "table[]",
+      "All places of this plugin's board in order, each with subject, score and rank."),
+    TestMethod(
       "decided", [("subject", "string")], "table", "What all plugins decided on the last event of the subject."),
     TestMethod(
       "each", [("cases", "table"), ("run", "fun(case: any, name: any)")],
