@@ -227,8 +227,9 @@ package final class BoardTable: Sendable {
     in contents: inout Contents, _ store: any StateStore, at now: Int64
   ) throws(StoreError) {
     let key = ByteBuffer(capacity: 320), value = ByteBuffer(capacity: 32)
+    let writes = WriteSet(capacity: 512)
     for board in contents.boards.values.flatMap(\.values) where board.pending == 0 {
-      let writes = WriteSet(capacity: 512)
+      writes.removeAll()
       key.removeAll()
       StoreKey.board(board.name, of: board.plugin, into: key)
       if !board.places.isEmpty, board.durable.isOver(at: now) {
