@@ -72,7 +72,9 @@ import Testing
     #expect(try query(engine, "rank", ["subject": "user:3"]) == ["rank": 2, "count": 3])
     try engine.send("leave", to: "user:1")
     #expect(Self.text(engine) == "user:3=3 user:2=5")
-    try engine.send("set", ["n": 5], to: "user:2")
+    try engine.send("add", ["n": 0], to: "user:2")
+    #expect(Self.text(engine) == "user:3=3 user:2=5", "a call without options says nothing of them")
+    try engine.send("set", ["n": 5, "options": [:]], to: "user:2")
     #expect(Self.text(engine) == "user:2=5 user:3=3")
     #expect(Self.text(try Self.engine(store: engine.store)) == "user:2=5 user:3=3")
   }

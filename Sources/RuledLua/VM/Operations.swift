@@ -82,10 +82,10 @@ public struct Operations: RandomAccessCollection {
     }
   }
 
-  /// The options of a board: a call that gives a score without any takes those back that hold.
+  /// The options of a board; nil for a call without any.
   @inlinable
   package func options(_ operation: rb_op) -> Operation.BoardOptions? {
-    if Int(operation.flags) & (3 | RB_OP_OPTIONS) == RB_OP_LEAVE { return nil }
+    guard Int(operation.flags) & RB_OP_OPTIONS != 0 else { return nil }
     return Operation.BoardOptions(
       keep: operation.integer > 0 ? operation.integer : nil, isLow: Int(operation.flags) & RB_OP_LOW != 0)
   }
