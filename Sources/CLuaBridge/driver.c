@@ -265,7 +265,7 @@ static void set_host_methods(lua_State *L, const char *const *names) {
 }
 
 void rb_open_driver(lua_State *L) {
-  static const char *const offered[] = {"at",   "advance", "given",   "query", "settings", "state",    "effects",  "sent",    "decided",
+  static const char *const offered[] = {"at",   "advance", "board", "given",   "query", "settings", "state",    "effects",  "sent",    "decided",
                                         "web", "sink",    "now",   "failures", "snapshot", "replay", "failing", "retry", "counters", "captured", NULL};
   static const char *const hidden[] = {"event", "number", "expect", "mark", "restore", "seed", NULL};
   static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};

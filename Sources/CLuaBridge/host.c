@@ -193,6 +193,16 @@ void rb_open_host(lua_State *L) {
   close_table(L, "timer");
 
   lua_newtable(L);
+  set(L, "set", rb_host_board_set);
+  set(L, "add", rb_host_board_add);
+  set(L, "leave", rb_host_board_leave);
+  set(L, "top", rb_host_board_top);
+  set(L, "rank", rb_host_board_rank);
+  set(L, "around", rb_host_board_around);
+  set(L, "count", rb_host_board_count);
+  close_table(L, "board");
+
+  lua_newtable(L);
   set_calendar(L, "day", RB_CALL_CALENDAR_DAY);
   set_calendar(L, "date", RB_CALL_CALENDAR_DATE);
   set_ask(L, "start", RB_CALL_CALENDAR_START);

@@ -30,7 +30,7 @@ package final class World {
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
-  private(set) var hasMissed = false
+  private var hasMissedMessage = false
 
   private let context: EngineContext
   let evaluator: Evaluator
@@ -82,6 +82,7 @@ package final class World {
       try StoredTime.resume(context)
       try context.steps.load(from: base)
       _ = try context.counters.load(from: context)
+      try context.boards.load(from: context, holdingPlaces: false)
       try findMessages()
       if recorded == nil { try findTimers() }
     } catch { throw error.requestError }
@@ -246,7 +247,7 @@ package final class World {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
-    guard isHere(receiver) else { return hasMissed = true }
+    guard isHere(receiver) else { return hasMissedMessage = true }
     if !waiting.hold(message, text) { ownMessages.append(message) }
   }
 
@@ -326,6 +327,10 @@ package final class World {
     for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
   }
 
+  /// Whether entries that were played may be wrong, if other worlds play the other subjects of this side: a message was sent to one of these, or the
+  /// time of a board seemed to be over.
+  var hasMissed: Bool { hasMissedMessage || context.boards.hasSeenEnd }
+
   /// The counters of each plugin.
   var counterCounts: [String: Int] { context.counters.counts }
 
@@ -338,11 +343,13 @@ package final class World {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: false) } catch {
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     evaluator.recycle(batch)
   }

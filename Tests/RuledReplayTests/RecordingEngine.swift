@@ -34,6 +34,7 @@ final class RecordingEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
     try StoredTime.resume(context)
+    try context.boards.load(from: context)
     sources[catalog.revision] = (source, configuration)
   }
 
@@ -62,6 +63,7 @@ final class RecordingEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
     try StoredTime.resume(context)
+    try context.boards.load(from: context)
     waiting = []
     try StoreListing.forEachMessage(context) { subject, sequence, _ in
       waiting.append(.init(subject: Array(subject), sequence: sequence))
@@ -152,8 +154,10 @@ final class RecordingEngine {
     durableEntries = entries.count
     guard !evaluator.batch.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    context.boards.number(batch)
     try store.commit(batch.writes, durable: true)
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     waiting += batch.messages
   }

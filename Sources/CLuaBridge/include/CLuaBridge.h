@@ -103,6 +103,11 @@ typedef enum {
   RB_CALL_DURATION, /* text such as 30d -> number of seconds, or nil */
   RB_CALL_ARGUMENT, /* path, integer: a line, ipairs or pairs -> the text of the call's argument, or nil */
   RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
+  RB_CALL_BOARD_KEEP,   /* a duration -> microseconds, 0 for none */
+  RB_CALL_BOARD_TOP,    /* board, count, first rank -> json */
+  RB_CALL_BOARD_AROUND, /* board, subject, count on each side -> json */
+  RB_CALL_BOARD_RANK,   /* board, subject -> integer or nil */
+  RB_CALL_BOARD_COUNT,  /* board -> integer */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -153,8 +158,12 @@ typedef enum {
   RB_OP_LOG,  /* integer: level 0 to 3, a message, b fields json or empty */
   RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
   RB_OP_READ, /* explain only: a path */
+  RB_OP_PLACE, /* a board, number: score, RB_OP_SET and so on, integer: microseconds that it is kept, 0 for ever */
   RB_OP_PART, /* explain only: integer: a part of a `when`, a its value as text, flags 1: it is a string */
 } rb_op_kind;
+
+/* Flags of RB_OP_PLACE: what becomes of the subject's place, that options were given, and that the least score is first. */
+enum { RB_OP_SET = 0, RB_OP_ADD = 1, RB_OP_LEAVE = 2, RB_OP_OPTIONS = 4, RB_OP_LOW = 8 };
 
 /* Flags of operations; rb_collapse_ops sets the last two. */
 enum {

@@ -12,17 +12,19 @@ package final class SubjectAdministration {
   private let memory: OutcomeMemory
   private let timers: TimerTable
   private let migration: StateMigration
+  private let places: SubjectPlaces
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory, timers: TimerTable, migration: StateMigration
+    memory: OutcomeMemory, items: SubjectItems, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
     self.batches = batches
     self.subjects = subjects
     self.memory = memory
-    self.timers = timers
+    timers = items.timers
+    places = items.places
     self.migration = migration
   }
 
@@ -70,14 +72,14 @@ package final class SubjectAdministration {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
-  /// Whether the subject has states, timers, `once` keys, effects to deliver or parked events.
+  /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events or places on boards.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
-    return false
+    return try !places.all(of: subject, now: context.clock.now.microseconds).isEmpty
   }
 
   /// All stored data of the subject.
@@ -96,6 +98,7 @@ package final class SubjectAdministration {
       "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
       "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
+      "boards": .array(try places.all(of: subject, now: context.clock.now.microseconds).map(Self.place)),
       "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
     ])
   }
@@ -110,6 +113,7 @@ package final class SubjectAdministration {
     let effects = try batches.readAll(.effect, of: subject.name)
     let parked = try batches.readAll(.parked, of: subject.name)
     let events = try memory.all(of: subject, record)
+    let boards = try batches.readAll(.place, of: subject.name)
     var others: [(key: [UInt8], value: [UInt8])] = []
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
@@ -130,10 +134,12 @@ package final class SubjectAdministration {
     for entries in [timers, effects, parked, events, others] {
       for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
+    places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
     if !effects.isEmpty { batches.current.removesEffects = true }
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
-    let isChange = record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty
+    let isChange =
+      record != nil || ![timers, effects, parked, events, boards].allSatisfy(\.isEmpty)
     if isChange { batches.current.changes.append(forgotten: name) }
     journal(forgetting: name, isSilent: !isChange)
     return .object([
@@ -186,6 +192,10 @@ package final class SubjectAdministration {
         "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
       ])
     }
+  }
+
+  private static func place(_ place: (plugin: String, board: String, score: Double)) -> JSONValue {
+    ["board": .string("\(place.plugin)/\(place.board)"), "score": Place.json(place.score)]
   }
 
   private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {

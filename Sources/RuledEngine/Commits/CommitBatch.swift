@@ -34,6 +34,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var removedCounters: [CounterKey] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
+  /// What changes on boards.
+  package var boards: [BoardChange] = []
   /// The messages that events sent.
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
@@ -69,6 +71,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package struct Mark {
     let writes: WriteSet.Mark
     let counters: Int
+    let boards: Int
     let messages: Int
     let delivered: Int
     let earliestTimer: Int64?
@@ -81,15 +84,16 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// How much the batch holds now.
   package var mark: Mark {
     Mark(
-      writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count, parked: parked.count,
-      changes: changes.count)
+      writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
+      delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count,
+      parked: parked.count, changes: changes.count)
   }
 
   /// Removes all that was added since `mark`.
   func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
+    boards.removeSubrange(mark.boards...)
     for message in messages[mark.messages...] { message.cascade?.leave() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
@@ -112,6 +116,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     writes.removeAll()
     counters.removeAll(keepingCapacity: true)
     removedCounters.removeAll()
+    boards.removeAll(keepingCapacity: true)
     hasCounted = false
     messages.removeAll()
     earliestTimer = nil

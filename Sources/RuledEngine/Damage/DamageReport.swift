@@ -174,6 +174,8 @@ extension StoreKey.Kind {
     case .effect: "effect"
     case .parked: "parked event"
     case .counter: "counter"
+    case .place: "place on a board"
+    case .board: "board"
     case .daemon: "value of the daemon's own"
     }
   }
@@ -183,6 +185,7 @@ extension StoreKey.Kind {
     switch self {
     case .record: "subjects' records"
     case .timerIndex: "timers' due times"
+    case .place: "places on boards"
     case .daemon: "values of the daemon's own"
     default: "\(noun)s"
     }

@@ -3,12 +3,13 @@ import RuledJournal
 package import RuledStore
 package import Synchronization
 
-/// What all workers share: the store, the clock, the counters, and the sequence of unique numbers.
+/// What all workers share: the store, the clock, the counters, the boards, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
   package let store: any StateStore
   package let clock: EngineClock
   /// The counters of all subjects.
   package let counters = CounterTable()
+  package let boards = BoardTable()
   /// The counts of the plugins' messages.
   package let senders = MessageSenders()
   /// How many parked events each plugin has, those in batches that are not durable left out.

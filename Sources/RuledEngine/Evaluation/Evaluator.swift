@@ -66,7 +66,7 @@ package final class Evaluator {
       migration: migration)
     handlers = HandlerCalls(context, plugins: plugins, subjects: subjects, transaction: transaction)
     administration = SubjectAdministration(
-      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, timers: items.timers,
+      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items,
       migration: migration)
     plugins.host = transaction
   }

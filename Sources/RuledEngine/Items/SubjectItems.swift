@@ -2,18 +2,21 @@ import RuledCore
 import RuledJournal
 import RuledLua
 
-/// What is stored of subjects beside their records: `once` keys, effects to deliver, timers and messages.
+/// What is stored of subjects beside their records: `once` keys, effects to deliver, timers, messages and places on
+/// boards.
 final class SubjectItems {
   let onceKeys: OnceKeys
   let effects: EffectWriter
   let timers: TimerTable
   let messages: MessageTable
+  let places: SubjectPlaces
 
   init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
     onceKeys = OnceKeys(batches: batches)
     effects = EffectWriter(context, batches: batches, onceKeys: onceKeys)
     timers = TimerTable(context, batches: batches, plugins: plugins)
     messages = MessageTable(context, batches: batches, plugins: plugins)
+    places = SubjectPlaces(context, batches: batches)
   }
 
   /// Adds what a plugin's rules asked for to the batch.
@@ -45,6 +48,11 @@ final class SubjectItems {
       case .forget:
         try timers.removeAll(of: entry.name, subject: subject)
         try onceKeys.removeAll(of: entry.name, subject: subject)
+        try places.removeAll(of: entry.name, subject: subject, now: event.now)
+      case .place(let board, let placing, let options):
+        try places.write(
+          placing, on: board, options.map { Board.Options(leastFirst: $0.isLow, keep: $0.keep) }, of: entry.name,
+          subject: subject, now: event.now)
       case .read, .part: recorded += 1
       case .decide, .shadowed, .raise, .count, .log: break
       }

@@ -1,5 +1,6 @@
 package import RuledCore
 import RuledJSON
+import RuledLua
 import RuledStore
 
 /// What tests and tools read of an engine: queries, states, effects and decisions, the store.
@@ -75,6 +76,15 @@ extension LocalEngine {
   package func decided(of subject: String) -> JSONValue? {
     guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
     return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]
+  }
+
+  /// All places of a plugin's board, as `board.top` gives them.
+  package func board(_ name: String, of plugin: String) -> JSONValue {
+    let text = ByteBuffer(capacity: 1024)
+    name.withView {
+      context.boards.write(.top(.max, from: 1), of: $0, of: plugin, at: now.microseconds, into: text)
+    }
+    return (try? JSONValue(parsing: text.bytes)) ?? .array([])
   }
 
   /// The content of the store, for comparisons.

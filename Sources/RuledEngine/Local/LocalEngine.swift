@@ -246,12 +246,14 @@ package final class LocalEngine {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
     let replaced = counters.count(batch)
+    context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
       counters.restore(replaced)
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     changes += batch.changes.all
     times += Array(repeating: now, count: changes.count - times.count)
@@ -268,10 +270,11 @@ package final class LocalEngine {
     }
   }
 
-  /// Loads the counters from the store and applies the messages that wait there.
+  /// Loads counters and boards from the store, and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
       counters = try context.counters.load(from: context)
+      try context.boards.load(from: context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1

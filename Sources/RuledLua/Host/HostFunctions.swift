@@ -8,6 +8,8 @@ extension PluginVM {
     switch call {
     case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK:
       try answerFromEngine(call, arguments, &answers)
+    case RB_CALL_BOARD_KEEP, RB_CALL_BOARD_TOP, RB_CALL_BOARD_AROUND, RB_CALL_BOARD_RANK, RB_CALL_BOARD_COUNT:
+      try answerBoard(call, arguments, &answers)
     case RB_CALL_UUID:
       drawIdentity(into: answers.buffer, label: "uuid")
       addUUID(&answers)

@@ -3,7 +3,7 @@
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
-  package static let functions: [LibraryFunction] = answers + events + memory + time + values + texts
+  package static let functions: [LibraryFunction] = answers + events + memory + boards + time + values + texts
 
   /// Members of the tables that are no functions, by their name with the table: type and what they are.
   package static let constants: [(name: String, type: String, about: String)] = [
@@ -85,10 +85,38 @@ package enum RuleLibrary {
       "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
       example: #"peek("gamification")"#),
     LibraryFunction(
-      "forget", "", "", "Erases this plugin's state, timers and once keys of this subject.", example: "forget()"),
+      "forget", "", "", "Erases this plugin's state, timers, once keys and places of this subject.", example: "forget()"
+    ),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
       "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, scope: .query),
+  ]
+
+  private static let boards = [
+    LibraryFunction(
+      "board.set", "name: string; score: number; options: { keep: string?, low: boolean? }?", "",
+      "Gives this subject a score on a board of the plugin; keep removes the board so long after its last change, low has the least first.",
+      example: #"board.set("week", 12, { keep = "30d" })"#),
+    LibraryFunction(
+      "board.add", "name: string; n: number; options: { keep: string?, low: boolean? }?", "",
+      "Adds to this subject's score on a board, which is 0 before.", example: #"board.add("week", 2)"#),
+    LibraryFunction(
+      "board.leave", "name: string", "", "Takes this subject off a board.", example: #"board.leave("week")"#),
+    LibraryFunction(
+      "board.top", "name: string; n: integer; from: integer?", "{ subject: string, score: number, rank: integer }[]",
+      "The first n places of a board, or those from a rank on; in queries only.", example: #"board.top("week", 10)"#,
+      scope: .query),
+    LibraryFunction(
+      "board.rank", "name: string; subject: string", "integer?", "The rank of a subject, or nil; in queries only.",
+      example: #"board.rank("week", "user:7")"#, scope: .query),
+    LibraryFunction(
+      "board.around", "name: string; subject: string; n: integer",
+      "{ subject: string, score: number, rank: integer }[]",
+      "A subject's place with n on each side; in queries only.", example: #"board.around("week", "user:7", 2)"#,
+      scope: .query),
+    LibraryFunction(
+      "board.count", "name: string", "integer", "How many subjects are on a board; in queries only.",
+      example: #"board.count("week")"#, scope: .query),
   ]
 
   private static let time = [

@@ -66,10 +66,28 @@ public struct Operations: RandomAccessCollection {
       return .log(
         level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
     case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
+    case RB_OP_PLACE: return .place(board: a, placing(operation), options: options(operation))
     case RB_OP_PART:
       return .part(number: Int(operation.integer), value: a, isString: operation.flags & 1 != 0)
     default: return .read(path: a)
     }
+  }
+
+  @inlinable
+  package func placing(_ operation: rb_op) -> Operation.Placing {
+    switch Int(operation.flags) & 3 {
+    case RB_OP_ADD: .add(operation.number)
+    case RB_OP_LEAVE: .leave
+    default: .set(operation.number)
+    }
+  }
+
+  /// The options of a board; nil for a call without any.
+  @inlinable
+  package func options(_ operation: rb_op) -> Operation.BoardOptions? {
+    guard Int(operation.flags) & RB_OP_OPTIONS != 0 else { return nil }
+    return Operation.BoardOptions(
+      keep: operation.integer > 0 ? operation.integer : nil, isLow: Int(operation.flags) & RB_OP_LOW != 0)
   }
 
   @inlinable

@@ -20,6 +20,8 @@ package final class Comparison {
   /// The changed events of each subject, with the id of the first of them.
   private var changed = CommonCounts<String, String>(capacity: 4096)
   private var stateDifferences = StateDifferences()
+  /// What is compared of boards once all is played.
+  var boards = BoardDifferences()
   private var equalOutcomes = 0
   private var changedOutcomes = 0
   private var events = 0
@@ -124,6 +126,7 @@ package final class Comparison {
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
       otherStates: stateDifferences.all,
+      boards: boards.json,
       changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
       details: decisions.details)
   }

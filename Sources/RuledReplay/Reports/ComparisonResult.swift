@@ -26,6 +26,8 @@ package struct ComparisonResult {
   package var mostChanged: [(subject: String, events: Int, event: String)]
   /// For each plugin the first event after which its state of a subject differs.
   var otherStates: [(plugin: String, subject: String, event: String)]
+  /// For each board how many subjects have the same score on both sides, and how many have not.
+  var boards: JSONValue
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
   /// What a report for people shows of the decisions besides.
@@ -83,7 +85,7 @@ package struct ComparisonResult {
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
       "messages": messages.json, "timers": timers.json, "counters": counters, "failures": failures,
       "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),
-      "other_states": .array(others), "exceeded": .array(exceeded),
+      "other_states": .array(others), "boards": boards, "exceeded": .array(exceeded),
     ]
   }
 

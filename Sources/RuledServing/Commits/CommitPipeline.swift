@@ -25,6 +25,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   let isDurable: Bool
   private let store: any StateStore
   private let counters: CounterTable
+  private let boards: BoardTable
   /// Where the changes of durable submissions are published.
   let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
@@ -44,6 +45,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
     counters = context.counters
+    boards = context.boards
     self.hub = hub
     clients = workers.map { Client(mailbox: $0) }
     isDurable = context.configuration.durability != .interval
@@ -117,6 +119,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
       guard !writes.isEmpty else { return lastAppended }
+      boards.number(submission.batch)
       byteCount = writes.byteCount
       guard let number = try store.append(writes, isCommitted: !isDurable) else { return nil }
       lastAppended = number
@@ -171,7 +174,10 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Publishes what is durable, and tells the workers: each whose batch it is, and each on whose connections replies wait; under `lock`.
   private func complete(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
-    for entry in removed where entry.number != nil { counters.commit(entry.submission.batch) }
+    for entry in removed where entry.number != nil {
+      counters.commit(entry.submission.batch)
+      boards.commit(entry.submission.batch)
+    }
     let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.publish(Array(changes)) }
     var durable: [DurableSubmission] = []

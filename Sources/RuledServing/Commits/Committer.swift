@@ -17,11 +17,14 @@ final class Committer {
   private static let interval = Int(Limits.syncInterval / 1000)
   /// The milliseconds between two writes of the time.
   private static let timeInterval = 600_000
+  /// The milliseconds between two searches for boards whose time is over.
+  private static let boardsInterval = 60_000
 
   private let services: Services
   private let commits: CommitPipeline
   private var nextTick = MonotonicClock.milliseconds + Committer.interval
   private var nextTime = MonotonicClock.milliseconds + Committer.timeInterval
+  private var nextBoards = MonotonicClock.milliseconds + Committer.boardsInterval
   /// Whether opening the failed store again was tried, and failed, since the last tick.
   private var hasTriedReopening = false
 
@@ -54,7 +57,21 @@ final class Committer {
     reportBackground()
     services.context.store.expire(before: services.context.clock.steady)
     keepTime()
+    removeBoards()
     if !commits.isDurable { services.report(commits.sync()) }
+  }
+
+  /// Removes boards whose time is over, and their places some at a time.
+  private func removeBoards() {
+    let context = services.context, now = MonotonicClock.milliseconds
+    guard services.status.storeIsWell else { return }
+    let isDue = now >= nextBoards
+    if isDue { nextBoards = now + Self.boardsInterval }
+    do throws(StoreError) {
+      try context.boards.sweep(context.store, at: context.clock.now.microseconds, looksForBoards: isDue)
+    } catch {
+      context.log.write(LogLine(.error, "boards whose time is over could not be removed from the store: \(error)"))
+    }
   }
 
   private func reopen() {

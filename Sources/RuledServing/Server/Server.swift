@@ -122,6 +122,7 @@ package final class Server {
     hub.begin(after: last)
     if let journal = services.journal { beginWatching(after: last, journal) }
     commits.begin(with: try context.counters.load(from: context))
+    try context.boards.load(from: context)
     committer = try Thread.start(name: "ruled-commit") { [services, commits] in
       Committer(services: services, commits: commits).run()
     }

@@ -20,6 +20,8 @@ package import RuledCore
 /// | `e` subject `0` sequence | an effect that has not been delivered |
 /// | `p` subject `0` sequence | an event parked for a plugin |
 /// | `c` name `0` labels | a counter |
+/// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
+/// | `B` plugin `0` board | a board that has options |
 /// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
 /// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
@@ -48,6 +50,10 @@ package enum StoreKey {
     case parked = 0x70
     /// `c`: a counter.
     case counter = 0x63
+    /// `b`: a place on a board.
+    case place = 0x62
+    /// `B`: a board.
+    case board = 0x42
     /// `_`: the daemon's own.
     case daemon = 0x5F
 
@@ -166,6 +172,23 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
+  /// The key of a subject's place on a board; a board that was removed and came back has another generation.
+  package static func place(
+    _ subject: some KeyPart, plugin: some KeyPart, board: some KeyPart, generation: UInt64, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.place, subject, plugin, board, into: buffer)
+    buffer.append(0)
+    buffer.append(bigEndian: generation)
+  }
+
+  /// The key of a board.
+  package static func board(_ board: some KeyPart, of plugin: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(Kind.board.rawValue)
+    plugin.appendPart(to: buffer)
+    buffer.append(0)
+    board.appendPart(to: buffer)
+  }
+
   /// The key of something of the daemon's own.
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(Kind.daemon.rawValue)
@@ -189,14 +212,14 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
-  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter` and `daemon`.
+  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter`, `board` and `daemon`.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(kind.rawValue)
     subject.appendPart(to: buffer)
     buffer.append(0)
   }
 
-  /// What all keys of that kind, subject and plugin begin with; for `once` and `timer`.
+  /// What all keys of that kind, subject and plugin begin with; for `once`, `timer` and `place`.
   package static func pluginPrefix(
     _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
   ) {

@@ -92,6 +92,10 @@ struct BacktestText {
       let count = report[name] ?? .null
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }
     }
+    for board in report.elements("boards") where board.count("changed") > 0 {
+      let name = "\(board["plugin"]?.brief ?? "?")/\(board["name"]?.brief ?? "?")".printable
+      text += "board \(style.cyan(name)): \(Figures.count(board.count("changed"), "other score"))\n"
+    }
     return text
   }
 

@@ -27,6 +27,9 @@ struct TestMethod {
       "at", [("time", "string|number")],
       "Sets the clock, in RFC 3339 or epoch seconds; timers that fall due on the way forward fire."),
     TestMethod(
+      "board", [("name", "string")], "table[]",
+      "All places of this plugin's board in order, each with subject, score and rank."),
+    TestMethod(
       "captured", [],
       "Says that the test was captured from what happened: it fails if no rule runs."),
     TestMethod("counters", [], "table[]", "All counters, each with name, labels and value."),

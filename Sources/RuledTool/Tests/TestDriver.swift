@@ -83,6 +83,7 @@ final class TestDriver: TestHost {
       case "decided": return [engine.decided(of: try arguments.text(0, "a subject")) ?? .object(JSONObject())]
       case "state":
         return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
+      case "board": return [engine.board(try arguments.text(0, "a board's name"), of: plugin)]
       case "effects": return [.array(engine.effects(of: try arguments.text(0, "a subject")))]
       case "sent": return [.array(engine.sent.map(Self.message))]
       case "web": return try web(arguments)

@@ -30,6 +30,8 @@ struct Outcome: Equatable {
       case .forget: ["forget"]
       case .log(_, let message, let fields): ["log", text(message), text(fields)]
       case .once(let key, _): ["once", text(key)]
+      case .place(let board, let placing, let options):
+        ["place", text(board), "\(placing)", options.map { "\($0.keep ?? 0) \($0.isLow)" } ?? ""]
       case .read(let path): ["read", text(path)]
       case .part(let number, let value, _): ["part", "\(number)", text(value)]
       }

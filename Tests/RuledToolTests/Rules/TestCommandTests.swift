@@ -65,6 +65,31 @@ import Testing
     #expect(!Run(words: ["mutate", folder.path, "--json"]).output.contains("bins.lua"))
   }
 
+  @Test func `a test reads a board of its plugin, for each case anew`() {
+    let folder = RulesFolderOnDisk([
+      "ranks/plugin.lua": """
+      plugin { name = "ranks", version = "1.0.0" }
+      rule "score" { on = "score", run = function(event) board.add("week", event.data.n, { keep = "7d" }) end }
+      """,
+      "ranks/tests/t.lua": """
+      test "board" (function(t)
+        t:event("user:1", "score", { n = 2 })
+        t:event("user:2", "score", { n = 2.5 })
+        t:each({ one = 1, two = 2 }, function(n)
+          t:event("user:1", "score", { n = n })
+          t:equal(t:board("week"), { { subject = "user:1", score = 2 + n, rank = 1 }, { subject = "user:2", score = 2.5, rank = 2 } })
+        end)
+        t:equal(#t:board("week"), 2)
+        t:equal(t:board("other"), {})
+        t:advance("7d")
+        t:equal(t:board("week"), {})
+      end)
+      """,
+    ])
+    let run = run(folder)
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
   @Test func `every method of the driver does as it says`() {
     let run = run(
       folder(

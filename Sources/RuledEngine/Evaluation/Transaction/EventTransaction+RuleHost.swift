@@ -57,6 +57,21 @@ extension EventTransaction: RuleHost {
     }
     json.endArray()
   }
+
+  func write(
+    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+    until isOver: () -> Bool
+  ) {
+    context.boards.write(selection, of: name, of: vm.source.name, at: event.now, into: buffer, until: isOver)
+  }
+
+  func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int? {
+    context.boards.rank(of: subject, on: name, of: vm.source.name, at: event.now)
+  }
+
+  func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int {
+    context.boards.count(name, of: vm.source.name, at: event.now)
+  }
 }
 
 /// Checks data of events against what plugins declare about their types.

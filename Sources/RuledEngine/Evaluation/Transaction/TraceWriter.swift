@@ -238,7 +238,9 @@ final class TraceWriter {
     var effects: [String] = []
     var raised: [String] = []
     var shadowed: [(name: String, rule: Int)] = []
-    var others: [(name: StaticString, items: [String])] = [("sends", []), ("timers", []), ("counts", []), ("once", [])]
+    var others: [(name: StaticString, items: [String])] = [
+      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []),
+    ]
     for operation in operations {
       switch operation {
       case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
@@ -253,6 +255,8 @@ final class TraceWriter {
       case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
       case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
       case .once(let key, _): others[3].items.append(Self.text(key))
+      case .place(let board, let placing, _):
+        others[4].items.append("\(Self.text(board)): \(Self.text(placing))")
       default: break
       }
     }
@@ -305,6 +309,14 @@ final class TraceWriter {
   }
 
   private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  private static func text(_ placing: Operation.Placing) -> String {
+    switch placing {
+    case .set(let score): Place.json(score).text
+    case .add(let number): (number < 0 ? "" : "+") + Place.json(number).text
+    case .leave: "left"
+    }
+  }
 
   // MARK: Differences
 
