@@ -83,10 +83,12 @@ package final class SourceInspector {
 
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
-    "array", "assert", "base64", "board", "bucket", "calendar", "coroutine", "count", "counters", "data", "decide", "emit",
+    "array", "assert", "base64", "board", "bucket", "calendar", "coroutine", "count", "counters", "data", "decide",
+    "emit",
     "error", "event",
     "forget", "geo",
-    "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek", "pick",
+    "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek",
+    "pick",
     "plugin", "query",
     "raise",
     "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "settings",
