@@ -52,6 +52,11 @@ struct StoreKeyTests {
     ("effect s 258", { StoreKey.effect("s", sequence: 258, into: $0) }),
     ("parked s 18446744073709551615", { StoreKey.parked("s", sequence: .max, into: $0) }),
     ("counter c {}", { StoreKey.counter("c", labels: "{}", into: $0) }),
+    ("membership s p n", { StoreKey.membership("s", plugin: "p", name: "n", into: $0) }),
+    ("member p n s", { StoreKey.member(plugin: "p", name: "n", "s", into: $0) }),
+    ("members p n 7", { StoreKey.memberCount(plugin: "p", name: "n", worker: 7, into: $0) }),
+    ("publication 7", { StoreKey.publication(7, into: $0) }),
+    ("cursor 7", { StoreKey.publicationCursor(7, into: $0) }),
     ("daemon clock", { StoreKey.daemon("clock", into: $0) }),
   ]
 
@@ -89,6 +94,11 @@ struct StoreKeyTests {
     case .effect(let subject, let sequence): "effect \(text(subject)) \(sequence)"
     case .parked(let subject, let sequence): "parked \(text(subject)) \(sequence)"
     case .counter(let name, let labels): "counter \(text(name)) \(text(labels))"
+    case .membership(let subject, let plugin, let name): "membership \(text(subject)) \(text(plugin)) \(text(name))"
+    case .member(let plugin, let name, let subject): "member \(text(plugin)) \(text(name)) \(text(subject))"
+    case .memberCount(let plugin, let name, let worker): "members \(text(plugin)) \(text(name)) \(worker)"
+    case .publication(let number): "publication \(number)"
+    case .publicationCursor(let number): "cursor \(number)"
     case .daemon(let name): "daemon \(text(name))"
     }
   }

@@ -174,6 +174,9 @@ extension StoreKey.Kind {
     case .effect: "effect"
     case .parked: "parked event"
     case .counter: "counter"
+    case .membership, .member: "membership in a topic"
+    case .memberCount: "count of a topic's members"
+    case .publication, .publicationCursor: "publication"
     case .daemon: "value of the daemon's own"
     }
   }
@@ -183,6 +186,8 @@ extension StoreKey.Kind {
     switch self {
     case .record: "subjects' records"
     case .timerIndex: "timers' due times"
+    case .membership, .member: "memberships in topics"
+    case .memberCount: "counts of topics' members"
     case .daemon: "values of the daemon's own"
     default: "\(noun)s"
     }

@@ -22,17 +22,28 @@ package enum ParsedKey {
   case effect(subject: ByteView, sequence: UInt64)
   case parked(subject: ByteView, sequence: UInt64)
   case counter(name: ByteView, labels: ByteView)
+  /// That a subject is a member of a topic.
+  case membership(subject: ByteView, plugin: ByteView, name: ByteView)
+  /// A topic's member.
+  case member(plugin: ByteView, name: ByteView, subject: ByteView)
+  /// How many members one worker has brought a topic.
+  case memberCount(plugin: ByteView, name: ByteView, worker: UInt64)
+  /// A publication under way, or a message behind one.
+  case publication(number: UInt64)
+  /// How far a publication has come.
+  case publicationCursor(number: UInt64)
   /// Something of the daemon's own.
   case daemon(name: ByteView)
 
-  /// The subject that the key belongs to; nil for a counter and the daemon's own.
+  /// The subject that the key belongs to; nil for a counter, a publication and the daemon's own.
   package var subject: ByteView? {
     switch self {
     case .record(let subject), .outcome(_, let subject, _), .earlierEvents(let subject), .outcomeIndex(let subject, _),
       .once(let subject, _, _), .timer(let subject, _, _), .timerIndex(_, let subject, _, _),
-      .message(let subject, _), .effect(let subject, _), .parked(let subject, _):
+      .message(let subject, _), .effect(let subject, _), .parked(let subject, _), .membership(let subject, _, _),
+      .member(_, _, let subject):
       subject
-    case .counter, .daemon: nil
+    case .counter, .memberCount, .publication, .publicationCursor, .daemon: nil
     }
   }
 
@@ -59,6 +70,15 @@ package enum ParsedKey {
     case .counter:
       let name = try Self.part(&remaining, of: key)
       self = .counter(name: name, labels: remaining)
+    case .member, .memberCount:
+      let plugin = try Self.part(&remaining, of: key)
+      let name = try Self.part(&remaining, of: key)
+      self =
+        kind == .member
+        ? .member(plugin: plugin, name: name, subject: remaining)
+        : .memberCount(plugin: plugin, name: name, worker: try Self.number(remaining, of: key))
+    case .publication: self = .publication(number: try Self.number(remaining, of: key))
+    case .publicationCursor: self = .publicationCursor(number: try Self.number(remaining, of: key))
     case .timerIndex:
       guard remaining.count >= 8 else { throw Self.malformed(key) }
       let due = Int64(bitPattern: UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)) ^ (1 << 63))
@@ -72,7 +92,7 @@ package enum ParsedKey {
       remaining = remaining.extracting(StoreKey.outcomeTimeBytes...)
       let subject = try Self.part(&remaining, of: key)
       self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
-    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked:
+    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked, .membership:
       let subject = try Self.part(&remaining, of: key)
       self = try Self.ofSubject(kind, subject, &remaining, of: key)
     }
@@ -96,10 +116,14 @@ package enum ParsedKey {
     case .timer:
       let plugin = try part(&remaining, of: key)
       return .timer(subject: subject, plugin: plugin, name: remaining)
+    case .membership:
+      let plugin = try part(&remaining, of: key)
+      return .membership(subject: subject, plugin: plugin, name: remaining)
     case .message: return .message(subject: subject, sequence: try number(remaining, of: key))
     case .effect: return .effect(subject: subject, sequence: try number(remaining, of: key))
     case .parked: return .parked(subject: subject, sequence: try number(remaining, of: key))
-    case .outcome, .timerIndex, .counter, .daemon: preconditionFailure("\(kind) does not begin with a subject")
+    case .outcome, .timerIndex, .counter, .member, .memberCount, .publication, .publicationCursor, .daemon:
+      preconditionFailure("\(kind) does not begin with a subject")
     }
   }
 
