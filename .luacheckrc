@@ -4,7 +4,7 @@ max_line_length = 120
 
 read_globals = {
   "plugin", "event", "rule", "query", "web", "sink",
-  "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now",
+  "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now", "topic", "publish",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
 }
 

@@ -180,6 +180,7 @@ void rb_open_host(lua_State *L) {
                                    {"once", rb_host_once},     {"count", rb_host_count}, {"forget", rb_host_forget},     {"now", rb_host_now},
                                    {"data", host_data},     {"array", host_array}, {"counters", host_counters}, {NULL, NULL}};
   luaL_setfuncs(L, plain, 0);
+  set(L, "publish", rb_host_publish);
   set_ask_evaluating(L, "peek", RB_CALL_PEEK);
   set_ask_evaluating(L, "uuid", RB_CALL_UUID);
 
@@ -188,6 +189,13 @@ void rb_open_host(lua_State *L) {
   set(L, "cancel", rb_host_timer_cancel);
   set(L, "due", rb_host_timer_due);
   close_table(L, "timer");
+
+  lua_newtable(L);
+  set(L, "join", rb_host_topic_join);
+  set(L, "leave", rb_host_topic_leave);
+  set(L, "joined", rb_host_topic_joined);
+  set(L, "count", rb_host_topic_count);
+  close_table(L, "topic");
 
   lua_newtable(L);
   set_calendar(L, "day", RB_CALL_CALENDAR_DAY);

@@ -98,6 +98,8 @@ typedef enum {
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
   RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
   RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
+  RB_CALL_TOPIC_JOINED, /* name -> boolean */
+  RB_CALL_TOPIC_COUNT,  /* name -> integer */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -147,6 +149,9 @@ typedef enum {
   RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
   RB_OP_READ, /* explain only: a path */
   RB_OP_PART, /* explain only: integer: a part of a `when`, a its value as text, flags 1: it is a string */
+  RB_OP_TOPIC_JOIN,  /* a name */
+  RB_OP_TOPIC_LEAVE, /* a name */
+  RB_OP_PUBLISH,     /* a name of a topic, b type, c json, d a subject that does not get it or empty */
 } rb_op_kind;
 
 /* Flags of operations; rb_collapse_ops sets the last two. */

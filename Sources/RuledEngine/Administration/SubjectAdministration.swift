@@ -10,18 +10,18 @@ package final class SubjectAdministration {
   private let batches: BatchQueue
   private let subjects: SubjectCache
   private let memory: OutcomeMemory
-  private let timers: TimerTable
+  private let items: SubjectItems
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory, timers: TimerTable
+    memory: OutcomeMemory, items: SubjectItems
   ) {
     self.context = context
     self.plugins = plugins
     self.batches = batches
     self.subjects = subjects
     self.memory = memory
-    self.timers = timers
+    self.items = items
   }
 
   /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
@@ -62,10 +62,10 @@ package final class SubjectAdministration {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
-  /// Whether the subject has states, timers, `once` keys, effects to deliver or parked events.
+  /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events or memberships.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
-    for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .membership] {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
@@ -88,6 +88,7 @@ package final class SubjectAdministration {
       "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
       "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
+      "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(Self.topic)),
       "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
     ])
   }
@@ -106,12 +107,19 @@ package final class SubjectAdministration {
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
+    let mark = batches.current.mark
+    do throws(RequestError) {
+      try items.topics.leave(try batches.readAll(.membership, of: subject.name), subject)
+    } catch {
+      batches.rollBack(to: mark)
+      throw error
+    }
     // All reads are done: from here on nothing fails.
     batches.current.waitingTimers -= timers.count
     for timer in timers {
       timer.key.withView { key in
         guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return }
-        timer.value.withView { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
+        timer.value.withView { items.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
     let document = TapeDocument()
@@ -175,6 +183,13 @@ package final class SubjectAdministration {
         "key": .string(String(decoding: name, as: UTF8.self)),
         "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
       ])
+    }
+  }
+
+  private static func topic(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    entry.key.withView { key in
+      guard case .membership(_, let plugin, let name)? = try? ParsedKey(key) else { return nil }
+      return .string(String(decoding: plugin, as: UTF8.self) + "/" + String(decoding: name, as: UTF8.self))
     }
   }
 

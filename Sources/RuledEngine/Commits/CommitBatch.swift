@@ -34,6 +34,10 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   var hasCounted = false
   /// The messages that events sent.
   package var messages: [Message] = []
+  /// What events did to topics, in order.
+  package var topics: [TopicChange] = []
+  /// The numbers of the publications, once the batch is appended, and who waits for them.
+  var numbered: [(number: UInt64, cascade: Cascade?)] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
   /// How many more timers wait after this commit, or fewer if it is negative.
@@ -58,6 +62,15 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Notes that a plugin has one more parked event, or one fewer.
   package func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
+  /// Whether it brings publications.
+  package var publishes: Bool { topics.contains { $0.publication != nil } }
+
+  /// Whether it has a publication of the subject.
+  func publishes(_ publisher: ByteView) -> Bool {
+    for case .publish(let publication) in topics where publication.publisher.elementsEqual(publisher) { return true }
+    return false
+  }
+
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
 
@@ -68,6 +81,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let writes: WriteSet.Mark
     let counters: Int
     let messages: Int
+    let topics: Int
     let delivered: Int
     let earliestTimer: Int64?
     let waitingTimers: Int
@@ -79,8 +93,9 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// How much the batch holds now.
   package var mark: Mark {
     Mark(
-      writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count, parked: parked.count,
+      writes: writes.mark, counters: counters.count, messages: messages.count, topics: topics.count,
+      delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count,
+      parked: parked.count,
       changes: changes.count)
   }
 
@@ -90,6 +105,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     counters.removeSubrange(mark.counters...)
     for message in messages[mark.messages...] { message.cascade?.leave() }
     messages.removeSubrange(mark.messages...)
+    for change in topics[mark.topics...] { change.publication?.cascade?.leave() }
+    topics.removeSubrange(mark.topics...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     waitingTimers = mark.waitingTimers
@@ -111,6 +128,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     counters.removeAll(keepingCapacity: true)
     hasCounted = false
     messages.removeAll()
+    topics.removeAll()
+    numbered.removeAll()
     earliestTimer = nil
     waitingTimers = 0
     effects.removeAll()

@@ -59,6 +59,8 @@ package struct EventInput {
   package var hops = 0
   /// How many messages may follow from it, directly or not.
   package var maySend = Limits.messagesPerCascade
+  /// How many publications may follow from it, directly or not.
+  package var mayPublish = Limits.publicationsPerCascade
 
   package init(
     type: ByteView, subject: ByteView, source: ByteView,
@@ -87,6 +89,7 @@ package struct EventInput {
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
     self.origin = origin
+    mayPublish = object.member("may_publish").map { Int($0.integer ?? 0) } ?? mayPublish
   }
 
   static var none: EventInput {

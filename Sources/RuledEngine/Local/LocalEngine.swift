@@ -106,6 +106,7 @@ package final class LocalEngine {
     }
     var event = EventInput(stored: object, text: document.text, now: now.microseconds)
     event.origin = .client
+    event.mayPublish = Limits.publicationsPerCascade
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
     }
@@ -166,6 +167,7 @@ package final class LocalEngine {
     var steps = 0
     while true {
       try commit()
+      if case .more = try evaluator.publications.step() { continue }
       if !waiting.isEmpty {
         let message = waiting.removeFirst()
         try imposing(on: message.subject) { () throws(RequestError) in _ = try evaluator.deliver(message) }
@@ -220,6 +222,8 @@ package final class LocalEngine {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    batch.numberTopics(in: context)
+    if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     writeCounters(of: batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
       evaluator.discardAll(from: batch)
@@ -259,14 +263,18 @@ package final class LocalEngine {
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
     let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
     key.withView { key in
-      if case .value(let bytes) = batch.writes.lookup(key) { sent.append(Array(bytes)) }
+      guard case .value(let bytes) = batch.writes.lookup(key) else { return }
+      let inner = bytes.rawMember("message")
+      sent.append(Array(inner.isEmpty ? bytes : inner))
     }
   }
 
   /// Loads the counters from the store and applies the messages that wait there.
   private func recover() throws(RequestError) {
+    var isPublishing = false
     do throws(StoreError) {
       counters = try context.counters.load(from: context)
+      isPublishing = try TopicListing.resume(context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1
@@ -279,6 +287,6 @@ package final class LocalEngine {
       waiting.sort { $0.sequence < $1.sequence }
       if let last = waiting.last { context.advanceSequence(to: last.sequence) }
     } catch { throw error.requestError }
-    if !waiting.isEmpty { try runUntilIdle() }
+    if !waiting.isEmpty || isPublishing { try runUntilIdle() }
   }
 }

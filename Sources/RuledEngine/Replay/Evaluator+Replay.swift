@@ -60,6 +60,7 @@ extension Evaluator {
     default:
       event.origin = replaying == .asSent ? .client : .recorded
       event.isExplained = object.member("explain")?.bool == true
+      event.mayPublish = Limits.publicationsPerCascade
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)

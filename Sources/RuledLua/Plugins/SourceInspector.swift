@@ -85,10 +85,12 @@ package final class SourceInspector {
   package static let globals = [
     "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "event",
     "forget", "geo",
-    "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",
+    "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "publish",
+    "query",
     "raise",
     "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "send", "setmetatable", "settings", "sink",
-    "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid", "web", "xpcall",
+    "string", "table", "test", "text", "timer", "tonumber", "topic", "tostring", "type", "url", "utf8", "uuid", "web",
+    "xpcall",
   ]
 
   fileprivate func take(_ finding: rb_finding) {

@@ -104,7 +104,10 @@ package struct TraceTree {
       list("reads", reads(of: entry)), list("writes", entry.member("writes")),
       list("decides", entry.member("decisions")), list("emits", entry.member("effects")),
     ]
-    let tail = [list("counts", entry.member("counts")), list("once", entry.member("once"))]
+    let tail = [
+      list("publishes", entry.member("publishes")), list("topics", entry.member("topics")),
+      list("counts", entry.member("counts")), list("once", entry.member("once")),
+    ]
     var children = head.compactMap { $0 } + raises(of: entry, &raised) + consequences(of: entry)
     children += (tail + [shadowed(entry.member("shadowed"))]).compactMap { $0 }
     guard let failure else {

@@ -98,6 +98,7 @@ package final class Daemon {
       services.countParked()
       services.countTimers()
       services.resumeMessages()
+      try TopicListing.resume(context)
       keeper = services.journal.map { JournalKeeper($0, log: log) { clock.now } }
       try keeper?.start()
       try startWorkers(services, commits, catalog)

@@ -20,7 +20,7 @@ extension PluginRun {
 
   /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var (newSends, setsTimer) = (0, false)
+    var (newSends, newPublications, setsTimer) = (0, 0, false)
     let counted = counts.count
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
@@ -28,6 +28,7 @@ extension PluginRun {
       case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
+      case .publish: newPublications += 1
       case .setTimer(_, _, _, let due):
         setsTimer = true
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
@@ -44,6 +45,8 @@ extension PluginRun {
         return rule(at: amounts[delta - counted], in: operations)
       }
     }
+    if newPublications > 0 { try checkPublications(publications + newPublications, in: transaction) }
+    newSends += newPublications
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
     if setsTimer { try checkTimers(operations, in: transaction) }
     guard outcomeBytes <= Limits.outcomeBytes else {
@@ -89,6 +92,19 @@ extension PluginRun {
         + "set one for what comes next, or send messages to subjects that set their own")
   }
 
+  private func checkPublications(_ publications: Int, in transaction: EventTransaction) throws(Failure) {
+    let all = transaction.sum(besides: self, { $0.publications }) + publications
+    guard all <= transaction.event.mayPublish else {
+      if !transaction.event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+      throw Failure(
+        plugin: plugin.entry.name, kind: .cycle,
+        message: "\(all) publications would follow where \(transaction.event.mayPublish) more may: "
+          + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
+          + "an event sends, and among the members of a topic")
+    }
+    self.publications = publications
+  }
+
   private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
     let event = transaction.event
     guard sends <= Limits.messagesPerEvent else {
@@ -96,7 +112,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .value,
         message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
     }
-    let all = transaction.sends(besides: self) + sends
+    let all = transaction.sum(besides: self, { $0.sends }) + sends
     guard event.hops < Limits.messageHops, all <= event.maySend else {
       if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
       throw Failure(

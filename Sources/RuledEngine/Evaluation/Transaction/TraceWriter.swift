@@ -220,7 +220,9 @@ final class TraceWriter {
     var effects: [String] = []
     var raised: [String] = []
     var shadowed: [(name: String, rule: Int)] = []
-    var others: [(name: StaticString, items: [String])] = [("sends", []), ("timers", []), ("counts", []), ("once", [])]
+    var others: [(name: StaticString, items: [String])] = [
+      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("publishes", []), ("topics", []),
+    ]
     for operation in operations {
       switch operation {
       case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
@@ -233,6 +235,11 @@ final class TraceWriter {
       case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
       case .count(let name, let labels, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
       case .once(let key, _): others[3].items.append(Self.text(key))
+      case .publish(let topic, let type, _, let except):
+        let left = except.isEmpty ? "" : " except \(Self.text(except))"
+        others[4].items.append("\(Self.text(type)) to \(Self.text(topic))\(left)")
+      case .joinTopic(let name): others[5].items.append("joins \(Self.text(name))")
+      case .leaveTopic(let name): others[5].items.append("leaves \(Self.text(name))")
       default: break
       }
     }
