@@ -63,6 +63,7 @@ final class RecordingEngine {
     evaluator.recorder = recorder
     try StoredTime.resume(context)
     waiting = []
+    try TopicListing.resume(context)
     try StoreListing.forEachMessage(context) { subject, sequence, _ in
       waiting.append(.init(subject: Array(subject), sequence: sequence))
     }
@@ -83,14 +84,20 @@ final class RecordingEngine {
     note(.client)
   }
 
+  /// Brings publications to some members.
+  func publish() throws {
+    try commit()
+    _ = try evaluator.publications.step()
+    try commit()
+  }
+
   /// Delivers the first message of some subject.
   func deliver(_ random: inout SeededRandom) throws {
     guard let chosen = waiting.randomElement(using: &random),
       let index = waiting.firstIndex(where: { $0.subject == chosen.subject })
     else { return }
     let message = waiting.remove(at: index)
-    guard try evaluator.deliver(message) else { return }
-    note(.message)
+    if try evaluator.deliver(message) { note(.message) }
   }
 
   /// Delivers all messages that wait for a subject, in order.
@@ -153,6 +160,8 @@ final class RecordingEngine {
     durableEntries = entries.count
     guard !evaluator.batch.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    batch.numberTopics(in: context)
+    if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     try store.commit(batch.writes, durable: true)
     context.counters.commit(batch)
     evaluator.complete(batch)
