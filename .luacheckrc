@@ -4,7 +4,8 @@ max_line_length = 120
 
 read_globals = {
   "plugin", "event", "state", "migrate", "rule", "query", "web", "sink",
-  "decide", "emit", "raise", "send", "once", "timer", "board", "count", "counters", "peek", "forget", "now",
+  "decide", "emit", "raise", "send", "once", "timer", "board", "count", "counters", "peek", "forget", "now", "topic",
+  "publish",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
   "bucket", "pick", "semver", "ip", "base64", "hex",
 }

@@ -181,6 +181,7 @@ void rb_open_host(lua_State *L) {
                                    {"data", host_data},     {"array", host_array}, {"counters", host_counters}, {"pick", rb_host_pick},
                                    {NULL, NULL}};
   luaL_setfuncs(L, plain, 0);
+  set(L, "publish", rb_host_publish);
   set_ask_evaluating(L, "peek", RB_CALL_PEEK);
   set_ask_evaluating(L, "uuid", RB_CALL_UUID);
   set_ask(L, "bucket", RB_CALL_BUCKET);
@@ -201,6 +202,13 @@ void rb_open_host(lua_State *L) {
   set(L, "around", rb_host_board_around);
   set(L, "count", rb_host_board_count);
   close_table(L, "board");
+
+  lua_newtable(L);
+  set(L, "join", rb_host_topic_join);
+  set(L, "leave", rb_host_topic_leave);
+  set(L, "joined", rb_host_topic_joined);
+  set(L, "count", rb_host_topic_count);
+  close_table(L, "topic");
 
   lua_newtable(L);
   set_calendar(L, "day", RB_CALL_CALENDAR_DAY);

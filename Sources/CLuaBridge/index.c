@@ -1,5 +1,5 @@
 /*
- * Finds the last operation of an event on a name: a claimed once key, a timer, a decision, an effect with a key, a path that a rule read.
+ * Finds the last operation of an event on a name: a claimed once key, a timer, a topic, a decision, an effect with a key, a path that a rule read.
  *
  * Few operations are searched one by one. With more, a hash table holds the last operation on each name, so that the cost of an event stays
  * proportional to its operations. The table is filled on the first search; most events never need it.
@@ -12,7 +12,7 @@
 enum { FEW = 32, LEAST_SLOTS = 256 };
 
 /* Operations on the same name in different classes have nothing to do with each other. Each rule's reads are a class: CLASS_READ and its number. */
-enum { CLASS_NONE, CLASS_DECISION, CLASS_ONCE, CLASS_TIMER, CLASS_EFFECT, CLASS_READ };
+enum { CLASS_NONE, CLASS_DECISION, CLASS_ONCE, CLASS_TIMER, CLASS_TOPIC, CLASS_EFFECT, CLASS_READ };
 typedef unsigned op_class;
 
 static inline op_class class_of(const rb_op *op) {
@@ -21,6 +21,8 @@ static inline op_class class_of(const rb_op *op) {
     case RB_OP_ONCE: return CLASS_ONCE;
     case RB_OP_TIMER_SET:
     case RB_OP_TIMER_CANCEL: return CLASS_TIMER;
+    case RB_OP_TOPIC_JOIN:
+    case RB_OP_TOPIC_LEAVE: return CLASS_TOPIC;
     case RB_OP_EMIT: return op->flags & RB_OP_KEYED ? CLASS_EFFECT : CLASS_NONE;
     case RB_OP_READ: return CLASS_READ + op->rule;
     default: return CLASS_NONE;
@@ -131,13 +133,20 @@ rb_known rb_known_timer(lua_State *L, int name, lua_Number *when) {
   return op->kind == RB_OP_TIMER_SET ? RB_KNOWN_SET : RB_KNOWN_UNSET;
 }
 
+rb_known rb_known_topic(lua_State *L, int name) {
+  rb_vm *vm = rb_vm_of(L);
+  size_t number = find(vm, CLASS_TOPIC, text_at(L, name), vm->op_count);
+  if (number <= vm->forgotten) return vm->forgotten ? RB_KNOWN_UNSET : RB_UNKNOWN;
+  return vm->ops[number - 1].kind == RB_OP_TOPIC_JOIN ? RB_KNOWN_SET : RB_KNOWN_UNSET;
+}
+
 /* Marks the operation that the one at `number` undoes, or itself if it is an effect that repeats one after the last forget. */
 static void collapse(rb_vm *vm, size_t number, size_t forgotten) {
   rb_op *op = &vm->ops[number];
   op_class class = class_of(op);
-  if (class != CLASS_TIMER && class != CLASS_EFFECT) return;
+  if (class != CLASS_TIMER && class != CLASS_TOPIC && class != CLASS_EFFECT) return;
   size_t earlier = find(vm, class, name_of(vm, op), number);
-  if (class == CLASS_TIMER) {
+  if (class != CLASS_EFFECT) {
     if (earlier) vm->ops[earlier - 1].flags |= RB_OP_VOID;
   } else if (earlier > forgotten) {
     op->flags |= RB_OP_VOID;
@@ -155,6 +164,8 @@ void rb_collapse_ops(rb_vm *vm) {
   }
   for (size_t number = 0; number + 1 < forgotten; number++) {
     op_class class = class_of(&vm->ops[number]);
-    if (class == CLASS_ONCE || class == CLASS_TIMER || vm->ops[number].kind == RB_OP_FORGET || vm->ops[number].kind == RB_OP_PLACE) vm->ops[number].flags |= RB_OP_VOID;
+    if (class == CLASS_ONCE || class == CLASS_TIMER || class == CLASS_TOPIC || vm->ops[number].kind == RB_OP_FORGET ||
+        vm->ops[number].kind == RB_OP_PLACE)
+      vm->ops[number].flags |= RB_OP_VOID;
   }
 }

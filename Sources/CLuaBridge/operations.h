@@ -21,6 +21,8 @@ const rb_op *rb_find_decision(rb_vm *vm, rb_slice key);
 rb_known rb_known_once(lua_State *L, int key);
 /* Whether the event set the timer, and to when, or cancelled or forgot it. */
 rb_known rb_known_timer(lua_State *L, int name, lua_Number *when);
+/* Whether the event joined the topic, or left it. */
+rb_known rb_known_topic(lua_State *L, int name);
 
 /* labels.c */
 /* Appends the labels in the table at index, or none for nil, to the operations' bytes as JSON. */
@@ -30,6 +32,11 @@ int rb_host_decide(lua_State *L);
 int rb_host_emit(lua_State *L);
 int rb_host_raise(lua_State *L);
 int rb_host_send(lua_State *L);
+int rb_host_publish(lua_State *L);
+int rb_host_topic_join(lua_State *L);
+int rb_host_topic_leave(lua_State *L);
+int rb_host_topic_joined(lua_State *L);
+int rb_host_topic_count(lua_State *L);
 int rb_host_once(lua_State *L);
 int rb_host_count(lua_State *L);
 int rb_host_timer_set(lua_State *L);

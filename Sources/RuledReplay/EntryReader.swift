@@ -7,7 +7,9 @@ final class EntryReader {
 
   /// A stored message; nil if the text is none.
   func message(_ text: [UInt8]) -> MessageText? {
-    guard let object = parse(text), let from = object.member("from")?.text else { return nil }
+    guard let stored = parse(text), case let object = stored.member("message") ?? stored,
+      let from = object.member("from")?.text
+    else { return nil }
     return message(object, from: from)
   }
 
@@ -25,7 +27,9 @@ final class EntryReader {
     else { return nil }
     let key = RecordedHistory.key(ofMessageTo: target, from: from, type: type, time: time)
     let pair = MessageText.Pair(sender: from.nameHash, receiver: target.nameHash)
-    return MessageText(key: key, pair: pair, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0)
+    return MessageText(
+      key: key, pair: pair, id: id, from: from, time: Timestamp(rfc3339: time)?.microseconds ?? 0,
+      mayPublish: object.member("may_publish")?.integer)
   }
 
   /// When a stored timer is due, in microseconds; nil if the text is no timer.

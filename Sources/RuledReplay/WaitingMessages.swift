@@ -11,6 +11,8 @@ struct MessageText {
   let from: String
   /// When it was sent, in microseconds.
   let time: Int64
+  /// How many publications may follow from it, if it says so: a share of what the members of a topic had when it reached them.
+  let mayPublish: Int64?
 
   /// Who sends a message to whom.
   struct Pair: Hashable {
@@ -22,16 +24,24 @@ struct MessageText {
 extension [UInt8] {
   /// A stored message with another id.
   func replacing(id: String, with other: String) -> [UInt8] {
-    let old = Array("\"id\":\"\(id)\"".utf8)
-    guard let start = firstRange(of: old) else { return self }
-    return self[..<start.lowerBound] + Array("\"id\":\"\(other)\"".utf8) + self[start.upperBound...]
+    replacing("\"id\":\"\(id)\"", with: "\"id\":\"\(other)\"")
+  }
+
+  /// A stored message with another number of publications that may follow.
+  func replacing(mayPublish: Int64, with other: Int64) -> [UInt8] {
+    replacing("\"may_publish\":\(mayPublish),", with: "\"may_publish\":\(other),")
+  }
+
+  private func replacing(_ old: String, with other: String) -> [UInt8] {
+    guard let start = firstRange(of: Array(old.utf8)) else { return self }
+    return self[..<start.lowerBound] + Array(other.utf8) + self[start.upperBound...]
   }
 }
 
 /// The messages of a world that wait until their recorded counterpart is played, and those that only this world has and that wait behind these.
 struct WaitingMessages {
   private struct Entry {
-    let id: String
+    let text: MessageText
     let message: CommitBatch.Message
     let isParked: Bool
     /// Whether it was erased with its receiver; the record may have it nevertheless.
@@ -49,7 +59,7 @@ struct WaitingMessages {
 
   /// Adds a message; one that is parked must be retried before it can be delivered, and holds none back.
   mutating func add(_ message: CommitBatch.Message, _ text: MessageText, isParked: Bool = false) {
-    entries[text.key, default: []].append(Entry(id: text.id, message: message, isParked: isParked))
+    entries[text.key, default: []].append(Entry(text: text, message: message, isParked: isParked))
     if !isParked { pairs[text.pair, default: []].append(message.sequence) }
   }
 
@@ -65,14 +75,14 @@ struct WaitingMessages {
   /// It is the message with the same id or else the first with the same key whose id `orAnother` accepts.
   mutating func take(
     _ recorded: MessageText, orAnother: (_ id: String) -> Bool
-  ) -> (message: CommitBatch.Message, id: String, isParked: Bool)? {
+  ) -> (message: CommitBatch.Message, text: MessageText, isParked: Bool)? {
     guard var found = entries[recorded.key],
-      let index = found.firstIndex(where: { $0.id == recorded.id })
-        ?? found.firstIndex(where: { !$0.isErased && orAnother($0.id) })
+      let index = found.firstIndex(where: { $0.text.id == recorded.id })
+        ?? found.firstIndex(where: { !$0.isErased && orAnother($0.text.id) })
     else { return nil }
     let entry = found.remove(at: index)
     entries[recorded.key] = found.isEmpty ? nil : found
-    return (entry.message, entry.id, entry.isParked)
+    return (entry.message, entry.text, entry.isParked)
   }
 
   /// Removes and returns the messages that only this world has and that wait for none any more, now that `message` has been delivered.

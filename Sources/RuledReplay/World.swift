@@ -29,6 +29,8 @@ package final class World {
   var isImposed: (_ plugin: String) -> Bool = { _ in true }
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
+  /// Whether other worlds of the same side have the other subjects, whose memberships it does not know.
+  var isOneOfSeveral = false
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
   private var hasMissedMessage = false
 
@@ -72,14 +74,16 @@ package final class World {
     context = EngineContext(
       store: base, clock: EngineClock(manual: Timestamp(microseconds: 0)), configuration: configuration, log: log,
       keepsEffects: false)
-    evaluator = Evaluator(context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
+    do throws(StoreError) { try StoredTime.resume(context) } catch { throw error.requestError }
+    evaluator = Evaluator(
+      context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20,
+      worker: context.nextSequence())
     evaluator.recorder = recorder
     evaluator.omitChanges()
     evaluator.allowSlowness()
     if let costMask { evaluator.recordCosts(mask: costMask) }
     context.steps.note(rules)
     do throws(StoreError) {
-      try StoredTime.resume(context)
       try context.steps.load(from: base)
       _ = try context.counters.load(from: context)
       try context.boards.load(from: context, holdingPlaces: false)
@@ -177,17 +181,21 @@ package final class World {
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
     let sender = recorded?.sender(of: text, at: entry.sequence) ?? .known
-    while let (message, id, isParked) = waiting.take(
+    while let (message, own, isParked) = waiting.take(
       text, orAnother: { [recorded] id in sender != .absent && recorded?.isReserved(id) != true })
     {
       if isParked { _ = try evaluator.retry(ParkedKey(subject: message.subject, sequence: message.sequence)) }
-      if id != text.id, let own = try evaluator.text(of: message) {
-        try evaluator.replace(message, with: own.replacing(id: id, with: text.id))
+      if own.id != text.id || own.mayPublish != text.mayPublish, var stored = try evaluator.text(of: message) {
+        stored = stored.replacing(id: own.id, with: text.id)
+        if let mine = own.mayPublish, let recorded = text.mayPublish {
+          stored = stored.replacing(mayPublish: mine, with: recorded)
+        }
+        try evaluator.replace(message, with: stored)
       }
       defer { if !isParked { ownMessages += waiting.release(behind: message, text) } }
       if try evaluator.deliver(message) { return }
       // An erasure does not see a message whose batch is committed between its evaluation and its own commit.
-      if id == text.id, recorded?.isErased(entry.subject) == true {
+      if own.id == text.id, recorded?.isErased(entry.subject) == true {
         _ = try evaluator.replay(entry)
         return
       }
@@ -227,6 +235,7 @@ package final class World {
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
     }
+    if batch.publishes { try publish(isRecorded: isAsRecorded) }
     played.append(
       Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
   }
@@ -249,6 +258,16 @@ package final class World {
     }
     guard isHere(receiver) else { return hasMissedMessage = true }
     if !waiting.hold(message, text) { ownMessages.append(message) }
+  }
+
+  /// Has publications make their messages, which then are as those that rules send.
+  private func publish(isRecorded: Bool) throws(RequestError) {
+    if !isRecorded, isOneOfSeveral { hasMissed = true }
+    while true {
+      try commit()
+      guard case .more = try evaluator.publications.step() else { return }
+      for message in evaluator.batch.messages { try note(message, isRecorded: isRecorded) }
+    }
   }
 
   /// Delivers the messages that only this world has, in the order in which they were sent.
@@ -344,6 +363,8 @@ package final class World {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
     context.boards.number(batch)
+    batch.numberTopics(in: context)
+    if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     do throws(StoreError) { try context.store.commit(batch.writes, durable: false) } catch {
       evaluator.discardAll(from: batch)
       throw error.requestError

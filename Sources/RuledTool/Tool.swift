@@ -22,6 +22,7 @@ package struct Tool {
         CaptureCommand.self, RulesCommand.self, ReloadCommand.self,
         RevisionsCommand.self, RollbackCommand.self, UnpinCommand.self, RolloutCommand.self, ShadowCommand.self,
         ParkedCommand.self, RetryCommand.self, DropCommand.self, EffectsCommand.self, CountersCommand.self,
+        TopicsCommand.self,
         HealthCommand.self, ClusterCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self,
         BacktestCommand.self,
         BenchCommand.self,

@@ -42,6 +42,7 @@ import Testing
       case 91:
         try engine.commit()
         record.snapshots.append((engine.entries.count, try copy(engine.store)))
+      case 92..<96: try engine.publish()
       default: try engine.commit()
       }
     }

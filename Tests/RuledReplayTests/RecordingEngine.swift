@@ -65,6 +65,7 @@ final class RecordingEngine {
     try StoredTime.resume(context)
     try context.boards.load(from: context)
     waiting = []
+    try TopicListing.resume(context)
     try StoreListing.forEachMessage(context) { subject, sequence, _ in
       waiting.append(.init(subject: Array(subject), sequence: sequence))
     }
@@ -84,14 +85,20 @@ final class RecordingEngine {
     note(.client)
   }
 
+  /// Brings publications to some members.
+  func publish() throws {
+    try commit()
+    _ = try evaluator.publications.step()
+    try commit()
+  }
+
   /// Delivers the first message of some subject.
   func deliver(_ random: inout SeededRandom) throws {
     guard let chosen = waiting.randomElement(using: &random),
       let index = waiting.firstIndex(where: { $0.subject == chosen.subject })
     else { return }
     let message = waiting.remove(at: index)
-    guard try evaluator.deliver(message) else { return }
-    note(.message)
+    if try evaluator.deliver(message) { note(.message) }
   }
 
   /// Delivers all messages that wait for a subject, in order.
@@ -154,6 +161,8 @@ final class RecordingEngine {
     durableEntries = entries.count
     guard !evaluator.batch.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    batch.numberTopics(in: context)
+    if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     context.boards.number(batch)
     try store.commit(batch.writes, durable: true)
     context.counters.commit(batch)

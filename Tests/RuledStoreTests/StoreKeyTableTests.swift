@@ -46,6 +46,11 @@ struct StoreKeyTableTests {
     case .effect: key { StoreKey.effect(subject, sequence: number, into: $0) }
     case .parked: key { StoreKey.parked(subject, sequence: number, into: $0) }
     case .counter: key { StoreKey.counter(name, labels: sample("labels"), into: $0) }
+    case .membership: key { StoreKey.membership(subject, plugin: plugin, name: name, into: $0) }
+    case .member: key { StoreKey.member(plugin: plugin, name: name, subject, into: $0) }
+    case .memberCount: key { StoreKey.memberCount(plugin: plugin, name: name, worker: number, into: $0) }
+    case .publication: key { StoreKey.publication(number, into: $0) }
+    case .publicationCursor: key { StoreKey.publicationCursor(number, into: $0) }
     case .daemon: key { StoreKey.daemon(name, into: $0) }
     }
   }

@@ -54,6 +54,11 @@ struct StoreKeyTests {
     ("place s p b 259", { StoreKey.place("s", plugin: "p", board: "b", generation: 259, into: $0) }),
     ("board p b", { StoreKey.board("b", of: "p", into: $0) }),
     ("counter c {}", { StoreKey.counter("c", labels: "{}", into: $0) }),
+    ("membership s p n", { StoreKey.membership("s", plugin: "p", name: "n", into: $0) }),
+    ("member p n s", { StoreKey.member(plugin: "p", name: "n", "s", into: $0) }),
+    ("members p n 7", { StoreKey.memberCount(plugin: "p", name: "n", worker: 7, into: $0) }),
+    ("publication 7", { StoreKey.publication(7, into: $0) }),
+    ("cursor 7", { StoreKey.publicationCursor(7, into: $0) }),
     ("daemon clock", { StoreKey.daemon("clock", into: $0) }),
   ]
 
@@ -94,6 +99,11 @@ struct StoreKeyTests {
       "place \(text(subject)) \(text(plugin)) \(text(board)) \(generation)"
     case .board(let plugin, let board): "board \(text(plugin)) \(text(board))"
     case .counter(let name, let labels): "counter \(text(name)) \(text(labels))"
+    case .membership(let subject, let plugin, let name): "membership \(text(subject)) \(text(plugin)) \(text(name))"
+    case .member(let plugin, let name, let subject): "member \(text(plugin)) \(text(name)) \(text(subject))"
+    case .memberCount(let plugin, let name, let worker): "members \(text(plugin)) \(text(name)) \(worker)"
+    case .publication(let number): "publication \(number)"
+    case .publicationCursor(let number): "cursor \(number)"
     case .daemon(let name): "daemon \(text(name))"
     }
   }

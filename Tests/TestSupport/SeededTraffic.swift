@@ -30,6 +30,9 @@ package enum SeededTraffic {
         due = function(_, op) decide('due', timer.due(op.key) or 'none') end,
         count = function(_, op) count('actor.' .. op.key, { k = op.key }, op.n) board.add(op.key, op.n % 5) end,
         forget = function() forget() end,
+        join = function(state, op) topic.join(op.key) state.joined = topic.joined('a') end,
+        leave = function(state, op) topic.leave(op.key) state.joined = topic.joined('a') end,
+        publish = function(_, op) publish(op.key, 'noted', { n = op.n, ops = op.ops }, { except = op.to }) end,
         day = function(state) state.day = calendar.date(now(), 'Europe/Berlin') end,
         fail = function(state, op) fail[op.how](state) end,
       }
@@ -59,7 +62,7 @@ package enum SeededTraffic {
   private static let verbs = [
     "state", "list", "drop", "decide", "emit", "keyed", "raise", "send", "send", "once", "timer", "timer", "every",
     "cancel",
-    "due", "count", "forget", "day",
+    "due", "count", "forget", "day", "join", "join", "leave", "publish",
   ]
 
   /// One of a few subjects.
@@ -80,7 +83,7 @@ package enum SeededTraffic {
         var op: JSONObject = [
           "op": .string(verb), "key": .string(key), "n": .integer(Int64.random(in: 1...90, using: &random)),
         ]
-        if verb == "send" {
+        if verb == "send" || verb == "publish" {
           op["to"] = .string(subject(&random))
           if depth < 3 { op["ops"] = operations(&random, depth: depth + 1) }
         }

@@ -108,6 +108,8 @@ typedef enum {
   RB_CALL_BOARD_AROUND, /* board, subject, count on each side -> json */
   RB_CALL_BOARD_RANK,   /* board, subject -> integer or nil */
   RB_CALL_BOARD_COUNT,  /* board -> integer */
+  RB_CALL_TOPIC_JOINED, /* name -> boolean */
+  RB_CALL_TOPIC_COUNT,  /* name -> integer */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -160,6 +162,9 @@ typedef enum {
   RB_OP_READ, /* explain only: a path */
   RB_OP_PLACE, /* a board, number: score, RB_OP_SET and so on, integer: microseconds that it is kept, 0 for ever */
   RB_OP_PART, /* explain only: integer: a part of a `when`, a its value as text, flags 1: it is a string */
+  RB_OP_TOPIC_JOIN,  /* a name */
+  RB_OP_TOPIC_LEAVE, /* a name */
+  RB_OP_PUBLISH,     /* a name of a topic, b type, c json, d a subject that does not get it or empty */
 } rb_op_kind;
 
 /* Flags of RB_OP_PLACE: what becomes of the subject's place, that options were given, and that the least score is first. */

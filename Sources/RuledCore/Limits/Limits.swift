@@ -116,6 +116,8 @@ package enum Limits {
   package static let messagesPerEvent = 1_000
   /// How many messages may follow from one event, directly or through other messages.
   package static let messagesPerCascade = 100_000
+  /// How many publications may follow from one event, directly or through messages and other publications.
+  package static let publicationsPerCascade = 1_000
   /// How many messages may follow from a stored message of an older version, which holds no such limit.
   package static let messagesPerOldMessage = 1_000
   /// How many messages of one plugin may wait before the plugin counts as storming.

@@ -43,7 +43,7 @@ package enum StoreListing {
       context.noteDamage(key, of: Array(subject), error, malformed: true)
       return true
     }
-    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place] {
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place, .membership] {
       let prefix = ByteBuffer(capacity: 300)
       StoreKey.subjectPrefix(kind, subject, into: prefix)
       var any = false

@@ -10,9 +10,8 @@ package final class SubjectAdministration {
   private let batches: BatchQueue
   private let subjects: SubjectCache
   private let memory: OutcomeMemory
-  private let timers: TimerTable
   private let migration: StateMigration
-  private let places: SubjectPlaces
+  private let items: SubjectItems
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
@@ -23,8 +22,7 @@ package final class SubjectAdministration {
     self.batches = batches
     self.subjects = subjects
     self.memory = memory
-    timers = items.timers
-    places = items.places
+    self.items = items
     self.migration = migration
   }
 
@@ -72,10 +70,10 @@ package final class SubjectAdministration {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
-  /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events or places on boards.
+  /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events, memberships or places on boards.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
-    for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .membership] {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
@@ -98,7 +96,8 @@ package final class SubjectAdministration {
       "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
       "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
-      "boards": .array(try places.all(of: subject, now: context.clock.now.microseconds).map(Self.place)),
+      "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(Self.topic)),
+      "boards": .array(try items.places.all(of: subject, now: context.clock.now.microseconds).map(Self.place)),
       "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
     ])
   }
@@ -118,12 +117,19 @@ package final class SubjectAdministration {
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
+    let mark = batches.current.mark
+    do throws(RequestError) {
+      try items.topics.leave(try batches.readAll(.membership, of: subject.name), subject)
+    } catch {
+      batches.rollBack(to: mark)
+      throw error
+    }
     // All reads are done: from here on nothing fails.
     batches.current.waitingTimers -= timers.count
     for timer in timers {
       timer.key.withView { key in
         guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return }
-        timer.value.withView { self.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
+        timer.value.withView { items.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
     let document = TapeDocument()
@@ -196,6 +202,13 @@ package final class SubjectAdministration {
 
   private static func place(_ place: (plugin: String, board: String, score: Double)) -> JSONValue {
     ["board": .string("\(place.plugin)/\(place.board)"), "score": Place.json(place.score)]
+  }
+
+  private static func topic(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+    entry.key.withView { key in
+      guard case .membership(_, let plugin, let name)? = try? ParsedKey(key) else { return nil }
+      return .string(String(decoding: plugin, as: UTF8.self) + "/" + String(decoding: name, as: UTF8.self))
+    }
   }
 
   private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {

@@ -9,7 +9,7 @@ package enum StoredTime {
   /// How many numbers are reserved at once.
   ///
   /// Numbers in use stay below the last stored bound.
-  private static let reserved: UInt64 = 1 << 40
+  static let reserved: UInt64 = 1 << 40
 
   /// The stored value.
   private struct Moment {
@@ -104,13 +104,15 @@ package enum StoredTime {
     return key
   }()
 
-  /// The highest number of a message, an effect or a parked event in the store.
+  /// The highest number of a message, an effect, a parked event, a member or a publication in the store.
   private static func lastNumber(in context: EngineContext) throws(StoreError) -> UInt64 {
     var last: UInt64 = 0
-    for kind in [StoreKey.Kind.message, .effect, .parked] {
-      try context.scan(prefix: StoreKey.prefix(kind), of: kind) { key, _ in
+    for kind in [StoreKey.Kind.message, .effect, .parked, .member, .publication] {
+      try context.scan(prefix: StoreKey.prefix(kind), of: kind) { key, value in
         switch try? ParsedKey(key) {
-        case .message(_, let number), .effect(_, let number), .parked(_, let number): last = max(last, number)
+        case .message(_, let number), .effect(_, let number), .parked(_, let number), .publication(let number):
+          last = max(last, number)
+        case .member: last = max(last, UInt64(clamping: TopicTable.readNumber(value) ?? 0))
         default: break
         }
         return true

@@ -38,6 +38,10 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var boards: [BoardChange] = []
   /// The messages that events sent.
   package var messages: [Message] = []
+  /// What events did to topics, in order.
+  package var topics: [TopicChange] = []
+  /// The numbers of the publications, once the batch is appended, and who waits for them.
+  var numbered: [(number: UInt64, cascade: Cascade?)] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
   /// How many more timers wait after this commit, or fewer if it is negative.
@@ -62,6 +66,15 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Notes that a plugin has one more parked event, or one fewer.
   func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
+  /// Whether it brings publications.
+  package var publishes: Bool { topics.contains { $0.publication != nil } }
+
+  /// Whether it has a publication of the subject.
+  func publishes(_ publisher: ByteView) -> Bool {
+    for case .publish(let publication) in topics where publication.publisher.elementsEqual(publisher) { return true }
+    return false
+  }
+
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
 
@@ -73,6 +86,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let counters: Int
     let boards: Int
     let messages: Int
+    let topics: Int
     let delivered: Int
     let earliestTimer: Int64?
     let waitingTimers: Int
@@ -85,6 +99,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
+      topics: topics.count,
       delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count,
       parked: parked.count, changes: changes.count)
   }
@@ -96,6 +111,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     boards.removeSubrange(mark.boards...)
     for message in messages[mark.messages...] { message.cascade?.leave() }
     messages.removeSubrange(mark.messages...)
+    for change in topics[mark.topics...] { change.publication?.cascade?.leave() }
+    topics.removeSubrange(mark.topics...)
     delivered.removeSubrange(mark.delivered...)
     earliestTimer = mark.earliestTimer
     waitingTimers = mark.waitingTimers
@@ -119,6 +136,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     boards.removeAll(keepingCapacity: true)
     hasCounted = false
     messages.removeAll()
+    topics.removeAll()
+    numbered.removeAll()
     earliestTimer = nil
     waitingTimers = 0
     effects.removeAll()

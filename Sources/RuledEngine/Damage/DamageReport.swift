@@ -176,6 +176,9 @@ extension StoreKey.Kind {
     case .counter: "counter"
     case .place: "place on a board"
     case .board: "board"
+    case .membership, .member: "membership in a topic"
+    case .memberCount: "count of a topic's members"
+    case .publication, .publicationCursor: "publication"
     case .daemon: "value of the daemon's own"
     }
   }
@@ -186,6 +189,8 @@ extension StoreKey.Kind {
     case .record: "subjects' records"
     case .timerIndex: "timers' due times"
     case .place: "places on boards"
+    case .membership, .member: "memberships in topics"
+    case .memberCount: "counts of topics' members"
     case .daemon: "values of the daemon's own"
     default: "\(noun)s"
     }

@@ -15,10 +15,15 @@ final class BatchQueue {
   /// The number of the last durable batch.
   private(set) var durable: UInt64 = 0
 
+  /// Whose the batches are: the number of a daemon's worker, or another one that nobody else has.
+  let worker: UInt64
   private var spare: [CommitBatch] = []
   private let context: EngineContext
 
-  init(_ context: EngineContext) { self.context = context }
+  init(_ context: EngineContext, worker: UInt64) {
+    self.context = context
+    self.worker = worker
+  }
 
   // MARK: Batches
 
@@ -48,6 +53,9 @@ final class BatchQueue {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
     inFlight.removeFirst()
     durable = batch.number
+    for change in batch.topics {
+      if let publication = change.publication { context.publications.count(publication.publisher, 1) }
+    }
   }
 
   /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
@@ -71,6 +79,13 @@ final class BatchQueue {
 
   /// All batches that are not yet durable, the oldest first.
   var uncommitted: [CommitBatch] { inFlight + [current] }
+
+  /// Whether a batch that is not durable has a publication of the subject.
+  func hasPublication(of publisher: ByteView) -> Bool {
+    if current.publishes(publisher) { return true }
+    for batch in inFlight where batch.publishes(publisher) { return true }
+    return false
+  }
 
   /// Whether nothing waits to be written, so that replies need not wait either.
   var isQuiet: Bool { inFlight.isEmpty && current.isEmpty }
@@ -101,6 +116,24 @@ final class BatchQueue {
       next = remaining >= 0 ? inFlight[remaining] : nil
     }
     return .absent
+  }
+
+  /// Appends the value of a key that nobody but this worker writes; false when there is none.
+  func readOwn(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
+    var next: CommitBatch? = current
+    var remaining = inFlight.count
+    while let batch = next {
+      switch batch.writes.lookup(key) {
+      case .absent: break
+      case .deleted: return false
+      case .value(let bytes):
+        buffer.append(bytes)
+        return true
+      }
+      remaining -= 1
+      next = remaining >= 0 ? inFlight[remaining] : nil
+    }
+    return try readCommitted(key, of: subject, into: buffer)
   }
 
   /// Appends the value that the store holds under a subject's key; false when there is none.

@@ -12,6 +12,8 @@ package final class EngineContext: Sendable {
   package let boards = BoardTable()
   /// The counts of the plugins' messages.
   package let senders = MessageSenders()
+  /// The publications under way.
+  package let publications = Publications()
   /// How many parked events each plugin has, those in batches that are not durable left out.
   package let parkedCounts = ParkedCounts()
   /// How many timers wait, those in batches that are not durable left out.

@@ -19,6 +19,8 @@ package final class Evaluator {
   let subjects: SubjectCache
   private let memory: OutcomeMemory
   let items: SubjectItems
+  /// The publications under way; one evaluator of a daemon brings them to the members.
+  package let publications: PublicationQueue
   let parked: ParkedEvents
   let transaction: EventTransaction
   let migration: StateMigration
@@ -34,8 +36,12 @@ package final class Evaluator {
   let unreadOutcome = ByteBuffer(capacity: 256)
 
   /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
-  package convenience init(context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int) {
-    let batches = BatchQueue(context)
+  ///
+  /// `worker` is the number of the daemon's worker that it is of, or another one that no other evaluator over the same store has.
+  package convenience init(
+    context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int, worker: UInt64 = 0
+  ) {
+    let batches = BatchQueue(context, worker: worker)
     let subjects = SubjectCache(context, batches: batches, limit: cacheBytes)
     self.init(
       context, WorkerPlugins(catalog, lua: lua), batches, subjects,
@@ -58,6 +64,7 @@ package final class Evaluator {
     self.subjects = subjects
     self.memory = memory
     items = SubjectItems(context, batches: batches, plugins: plugins)
+    publications = PublicationQueue(context, batches: batches, plugins: plugins, topics: items.topics)
     parked = ParkedEvents(
       context, batches: batches, subjects: subjects, plugins: plugins, messages: items.messages)
     migration = StateMigration(context, plugins: plugins)
@@ -132,6 +139,7 @@ package final class Evaluator {
     let mark = batch.mark
     switch try items.messages.take(message, of: subject) {
     case .gone: return false
+    case .left: break
     case .damaged(let bytes): parked.park(damaged: bytes, of: subject, sequence: message.sequence)
     case .message(let stored):
       if let (plugin, reason) = stored.obstacle {
@@ -256,6 +264,7 @@ package final class Evaluator {
   ///
   /// No hot subject is trusted any longer: all are read from the store again.
   package func discardAll(from batch: CommitBatch) {
+    publications.reload()
     batches.discardAll(from: batch)
     subjects.removeAll()
   }

@@ -63,6 +63,8 @@ package struct EventInput {
   var hops = 0
   /// How many messages may follow from it, directly or not.
   var maySend = Limits.messagesPerCascade
+  /// How many publications may follow from it, directly or not.
+  package var mayPublish = Limits.publicationsPerCascade
 
   package init(
     type: ByteView, subject: ByteView, source: ByteView,
@@ -91,6 +93,7 @@ package struct EventInput {
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
     self.origin = origin
+    mayPublish = object.member("may_publish").map { Int($0.integer ?? 0) } ?? mayPublish
     switch origin {
     case .message: sender = object.member("from")?.string ?? none
     case .retry: sender = object.member("sender")?.string ?? none

@@ -45,6 +45,12 @@ final class WorkerPlugins {
     listeners = ListenerTable()
   }
 
+  /// The plugin of that name, on either side of a rollout; nil if the rules in force do not have it.
+  func plugin(named name: ByteView) -> WorkerPlugin? {
+    let isNamed = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.entry.nameBytes, name) }
+    return all.first(where: isNamed) ?? others?.all.first(where: isNamed)
+  }
+
   /// The plugins that listen to a type, with their rules.
   func listeners(to type: ByteView) -> Listeners {
     let hash = hash64(type)

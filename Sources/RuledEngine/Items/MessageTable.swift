@@ -15,6 +15,8 @@ final class MessageTable {
     /// The plugin that sent it.
     let sender: Sender
     fileprivate let object: TapeValue
+    /// The publication that it is of.
+    let publication: TopicTable.Publication?
 
     /// The plugin and the reason if the message must be parked instead of applied.
     var obstacle: (plugin: String, reason: String)? {
@@ -41,6 +43,8 @@ final class MessageTable {
     case message(StoredMessage)
     /// Bytes that can't be read as a message.
     case damaged([UInt8])
+    /// A message of a publication to a topic that the subject has left since.
+    case left
     /// Nothing: the message was applied or erased before.
     case gone
   }
@@ -57,60 +61,121 @@ final class MessageTable {
   private let context: EngineContext
   private let batches: BatchQueue
   private let plugins: WorkerPlugins
+  private let topics: TopicTable
   private let key = ByteBuffer(capacity: 320)
   private let value = ByteBuffer(capacity: 1024)
   private let identity = ByteBuffer(capacity: 256)
   /// The message at hand.
   private let document = TapeDocument()
 
-  init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
+  init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins, topics: TopicTable) {
     self.context = context
     self.batches = batches
     self.plugins = plugins
+    self.topics = topics
   }
 
   // MARK: Sending
 
+  /// What a rule sends or publishes.
+  struct Draft {
+    let type: ByteView
+    let data: ByteView
+    /// The operation's number, which makes the message's id unique.
+    let number: Int
+    /// What may follow from it.
+    let allowance: Allowance
+    let cascade: Cascade?
+    /// The values that the journal redacts in the event.
+    let redacted: RedactedValues?
+  }
+
   /// Adds a message to the batch.
-  ///
-  /// `number` is the operation's number, which makes the message's id unique. `maySend` messages may follow from it. `redacted` are the values
-  /// that the journal redacts in the event.
-  func send(
-    to target: ByteView, type: ByteView, data: ByteView, number: Int,
-    of plugin: WorkerPlugin, _ event: EventInput, maySend: Int, cascade: Cascade?, redacted: RedactedValues?
-  ) {
+  func send(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) {
     let sequence = context.nextSequence()
     key.removeAll()
     StoreKey.message(target, sequence: sequence, into: key)
-    let id = ConsequenceID.message(number: number, of: plugin.entry.nameBytes, event, using: identity)
     value.removeAll()
     var json = JSONWriter(value)
+    write(draft, to: target, allowance: draft.allowance, of: plugin, event, &json)
+    batches.current.writes.put(key.bytes, value.bytes)
+    draft.cascade?.enter()
+    batches.current.messages.append(
+      .init(
+        subject: Array(target), sequence: sequence, cascade: draft.cascade, sender: plugin.sender(in: context.senders)))
+  }
+
+  /// Appends the text of a message, or of what all messages of a publication have in common, which has no target.
+  private func write(
+    _ draft: Draft, to target: ByteView?, allowance: Allowance, of plugin: WorkerPlugin, _ event: EventInput,
+    _ json: inout JSONWriter
+  ) {
+    let id = ConsequenceID.message(number: draft.number, of: plugin.entry.nameBytes, event, using: identity)
     json.beginObject()
-    json.member("type", string: type)
-    json.member("subject", string: target)
+    json.member("type", string: draft.type)
+    if let target { json.member("subject", string: target) }
     json.member("id")
     json.string(plain: id.write(to:))
     json.member("source", string: event.source)
     json.member("time", Timestamp(microseconds: event.now))
-    json.member("data", raw: data)
+    json.member("data", raw: draft.data)
     json.member("hops", event.hops + 1)
     json.member("from", string: event.subject)
-    json.member("may_send", maySend)
+    allowance.write(to: &json)
     json.member("sent_by", raw: plugin.entry.quotedName)
-    redacted?.note(with: data, to: &json)
+    draft.redacted?.note(with: draft.data, to: &json)
     json.endObject()
-    batches.current.writes.put(key.bytes, value.bytes)
-    cascade?.enter()
-    batches.current.messages.append(
-      .init(
-        subject: Array(target), sequence: sequence, cascade: cascade, sender: plugin.sender(in: context.senders)))
   }
+
+  // MARK: Publishing
+
+  /// Whether publications of the subject are under way, so that its messages go behind them.
+  func isPublishing(_ subject: ByteView) -> Bool {
+    context.publications.isUnderWay(of: subject) || batches.hasPublication(of: subject)
+  }
+
+  /// A publication to the members of a plugin's topic but `except`, if that is not empty.
+  ///
+  /// Each of them may send as much as an event of a client.
+  func publish(
+    _ draft: Draft, to topic: ByteView, except: ByteView, of plugin: WorkerPlugin, _ event: EventInput
+  ) -> TopicChange {
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("topic", string: topic)
+    if !except.isEmpty { json.member("except", string: except) }
+    json.member("may_publish", draft.allowance.publications)
+    json.member("message")
+    let all = Allowance(messages: Limits.messagesPerCascade, publications: Limits.publicationsPerCascade)
+    write(draft, to: nil, allowance: all, of: plugin, event, &json)
+    json.endObject()
+    return change(draft, event)
+  }
+
+  /// A message that goes behind the publications of its sender: it reaches its subject after them.
+  func sendBehind(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) -> TopicChange {
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("message")
+    write(draft, to: target, allowance: draft.allowance, of: plugin, event, &json)
+    json.endObject()
+    return change(draft, event)
+  }
+
+  private func change(_ draft: Draft, _ event: EventInput) -> TopicChange {
+    draft.cascade?.enter()
+    return .publish(.init(publisher: Array(event.subject), text: Array(value.bytes), cascade: draft.cascade))
+  }
+
+  // MARK: Sending again
 
   /// Makes a message again of one that was parked, under its old number.
   ///
   /// Without a sender it is applied even while its plugin is suspended.
   func resend(
-    _ event: EventInput, data: ByteView, from: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
+    _ event: EventInput, data: ByteView, parked: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
     sequence: UInt64
   ) {
     key.removeAll()
@@ -118,12 +183,20 @@ final class MessageTable {
     value.removeAll()
     var json = JSONWriter(value)
     json.beginObject()
+    let topic = parked["topic"]?.stringValue
+    if let topic {
+      json.member("topic", topic)
+      json.member("published", parked["published"]?.intValue ?? 0)
+      json.member("message")
+      json.beginObject()
+    }
     event.writeMembers(type: event.type, data: data, redacted: redactedValues(in: event), to: &json)
     json.member("hops", event.hops)
     json.member("from")
-    json.raw(from.write(to:))
-    json.member("may_send", event.maySend)
+    json.raw((parked["message_from"] ?? .null).write(to:))
+    Allowance(messages: event.maySend, publications: event.mayPublish).write(to: &json)
     if !plugin.entry.runtime.isSuspended { json.member("sent_by", raw: plugin.entry.quotedName) }
+    if topic != nil { json.endObject() }
     json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
     batches.current.messages.append(
@@ -145,24 +218,32 @@ final class MessageTable {
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
+    let root = try? document.parse(copyOf: value.bytes)
+    let publication = root.flatMap { TopicTable.Publication($0) }
+    // Before the first write, as it may fail.
+    let isLeft = try publication.map { (publication) throws(RequestError) in
+      try !topics.isReached(subject.name, by: publication)
+    }
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number
     var delivered = message
-    guard let object = try? document.parse(copyOf: value.bytes), object.member("type")?.string?.isEmpty == false,
+    guard let root, case let object = root.member("message") ?? root,
+      object.member("type")?.string?.isEmpty == false,
       object.member("subject")?.string?.elementsEqual(message.subject) == true
     else {
       delivered.sender = message.sender ?? context.senders[""]
       batches.current.delivered.append(delivered)
       return .damaged(Array(value.bytes))
     }
-    var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
+    let inner = document.text.rawMember("message")
+    var event = EventInput(
+      stored: object, text: inner.isEmpty ? document.text : inner, now: context.clock.now.microseconds)
     event.attributes = nil
     event.hops = Int(object.member("hops")?.integer ?? 0)
     event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
     let name = object.member("sent_by")?.string ?? ByteView.empty
     let sender: Sender
-    let isSender = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.entry.nameBytes, name) }
-    if let plugin = plugins.all.first(where: isSender) ?? plugins.others?.all.first(where: isSender) {
+    if let plugin = plugins.plugin(named: name) {
       sender = .plugin(plugin)
       delivered.sender = plugin.sender(in: context.senders)
     } else {
@@ -171,7 +252,8 @@ final class MessageTable {
       delivered.sender = context.senders[name]
     }
     batches.current.delivered.append(delivered)
-    return .message(StoredMessage(event: event, sender: sender, object: object))
+    if isLeft == true { return .left }
+    return .message(StoredMessage(event: event, sender: sender, object: object, publication: publication))
   }
 }
 
@@ -210,7 +292,8 @@ extension EventInput {
 extension TapeDocument {
   /// The plugin that sent a stored message; empty where the message does not name it.
   package func sender(of message: ByteView) -> String {
-    (try? parse(copyOf: message))?.member("sent_by")?.text ?? ""
+    guard let stored = try? parse(copyOf: message) else { return "" }
+    return (stored.member("message") ?? stored).member("sent_by")?.text ?? ""
   }
 
   /// The plugin of a stored parked part; nil when the part can't be read.

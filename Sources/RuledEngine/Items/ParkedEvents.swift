@@ -46,6 +46,10 @@ final class ParkedEvents {
       }
     } more: { json in
       json.member("message_from", string: message.from)
+      if let publication = message.publication {
+        json.member("topic", string: publication.topic)
+        json.member("published", publication.number)
+      }
     }
   }
 
@@ -94,7 +98,7 @@ final class ParkedEvents {
     json.member("at", Timestamp(microseconds: event.now))
     json.member("tries", tries)
     json.member("hops", event.hops)
-    json.member("may_send", event.maySend)
+    Allowance(messages: event.maySend, publications: event.mayPublish).write(to: &json)
     more(&json)
     json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)
@@ -133,13 +137,14 @@ final class ParkedEvents {
     event.maySend =
       entry.json["may_send"]?.intValue.map { Int($0) }
       ?? (event.hops == 0 ? Limits.messagesPerCascade : Limits.messagesPerOldMessage)
+    event.mayPublish = entry.json["may_publish"]?.intValue.map { Int($0) } ?? event.mayPublish
     let mark = batches.current.mark
     batches.current.writes.delete(key.bytes)
     batches.current.countParked(of: entry.plugin, -1)
     subject.lastCommit = batches.current.number
-    if let from = entry.json["message_from"] {
+    if entry.json["message_from"] != nil {
       messages.resend(
-        event, data: event.storedData, from: from, of: plugins.all[index], to: subject,
+        event, data: event.storedData, parked: entry.json, of: plugins.all[index], to: subject,
         sequence: parked.sequence)
       return .succeeded
     }

@@ -60,10 +60,11 @@ final class TimerTable {
 
   /// Sets a timer, in place of one of the same name; with a `schedule`, JSON that is not empty, it is set again whenever it fires.
   ///
-  /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `maySend` messages may follow from it.
+  /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `allowance` may follow from it.
   func set(
     _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, schedule: ByteView,
-    of plugin: Catalog.Plugin, rule: Int, _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds,
+    of plugin: Catalog.Plugin, rule: Int, _ event: EventInput, subject: Subject, _ allowance: Allowance,
+    _ bounds: Bounds,
     redacted: RedactedValues?
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
@@ -87,7 +88,7 @@ final class TimerTable {
       }
     } else if due < event.now + context.timerStep {
       json.member("hops", event.hops + 1)
-      json.member("may_send", maySend)
+      allowance.write(to: &json)
     }
     redacted?.note(with: data, to: &json)
     json.endObject()

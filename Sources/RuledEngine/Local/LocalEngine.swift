@@ -121,6 +121,7 @@ package final class LocalEngine {
       throw RequestError(.parseError, "the event is not JSON")
     }
     var event = EventInput(stored: object, text: document.text, now: now.microseconds, origin: .client)
+    event.mayPublish = Limits.publicationsPerCascade
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
     }
@@ -184,6 +185,7 @@ package final class LocalEngine {
     var steps = 0
     while true {
       try commit()
+      if case .more = try evaluator.publications.step() { continue }
       if !waiting.isEmpty {
         let message = waiting.removeFirst()
         try imposing(on: message.subject) { () throws(RequestError) in _ = try evaluator.deliver(message) }
@@ -245,6 +247,8 @@ package final class LocalEngine {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    batch.numberTopics(in: context)
+    if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     let replaced = counters.count(batch)
     context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
@@ -266,15 +270,19 @@ package final class LocalEngine {
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
     let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
     key.withView { key in
-      if case .value(let bytes) = batch.writes.lookup(key) { sent.append(Array(bytes)) }
+      guard case .value(let bytes) = batch.writes.lookup(key) else { return }
+      let inner = bytes.rawMember("message")
+      sent.append(Array(inner.isEmpty ? bytes : inner))
     }
   }
 
   /// Loads counters and boards from the store, and applies the messages that wait there.
   private func recover() throws(RequestError) {
+    var isPublishing = false
     do throws(StoreError) {
       counters = try context.counters.load(from: context)
       try context.boards.load(from: context)
+      isPublishing = try TopicListing.resume(context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1
@@ -287,6 +295,6 @@ package final class LocalEngine {
       waiting.sort { $0.sequence < $1.sequence }
       if let last = waiting.last { context.advanceSequence(to: last.sequence) }
     } catch { throw error.requestError }
-    if !waiting.isEmpty { try runUntilIdle() }
+    if !waiting.isEmpty || isPublishing { try runUntilIdle() }
   }
 }

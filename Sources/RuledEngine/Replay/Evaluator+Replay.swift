@@ -70,6 +70,7 @@ extension Evaluator {
     case .client, .recorded, .retry:
       event.isInternal = object.member("internal")?.bool == true
       event.isExplained = object.member("explain")?.bool == true
+      event.mayPublish = Limits.publicationsPerCascade
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)

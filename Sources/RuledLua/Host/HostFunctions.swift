@@ -6,7 +6,7 @@ extension PluginVM {
   /// Executes a call of a rule.
   func answer(_ call: rb_call, _ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     switch call {
-    case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK:
+    case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK, RB_CALL_TOPIC_JOINED, RB_CALL_TOPIC_COUNT:
       try answerFromEngine(call, arguments, &answers)
     case RB_CALL_BOARD_KEEP, RB_CALL_BOARD_TOP, RB_CALL_BOARD_AROUND, RB_CALL_BOARD_RANK, RB_CALL_BOARD_COUNT:
       try answerBoard(call, arguments, &answers)
@@ -45,6 +45,9 @@ extension PluginVM {
         return answers.addNil()
       }
       answers.add(Double(due) / 1e6)
+    case RB_CALL_TOPIC_JOINED: answers.add(host.isMember(ofTopic: try arguments.bytes(0, "a topic's name"), of: self))
+    case RB_CALL_TOPIC_COUNT:
+      answers.add(host.memberCount(ofTopic: try arguments.bytes(0, "a topic's name"), of: self))
     case RB_CALL_COUNTERS:
       let prefix = try arguments.optionalBytes(0, "counters' prefix") ?? ByteView.empty
       host.counters(prefix: prefix, into: answers.buffer) { rb_vm_expired(handle) }

@@ -3,7 +3,8 @@
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
-  package static let functions: [LibraryFunction] = answers + events + memory + boards + time + values + texts
+  package static let functions: [LibraryFunction] =
+    answers + events + topics + memory + boards + time + values + texts
 
   /// Members of the tables that are no functions, by their name with the table: type and what they are.
   package static let constants: [(name: String, type: String, about: String)] = [
@@ -77,6 +78,25 @@ package enum RuleLibrary {
       example: #"timer.due("remind")"#),
   ]
 
+  private static let topics = [
+    LibraryFunction(
+      "topic.join", "name: string", "", "Makes this subject a member of the plugin's topic.",
+      example: #"topic.join("news")"#),
+    LibraryFunction(
+      "topic.leave", "name: string", "", "Ends the membership; what is on its way to the subject does not arrive.",
+      example: #"topic.leave("news")"#),
+    LibraryFunction(
+      "topic.joined", "name: string", "boolean", "Whether this subject is a member of the plugin's topic.",
+      example: #"topic.joined("news")"#),
+    LibraryFunction(
+      "topic.count", "name: string", "integer", "How many members the plugin's topic has; in queries only.",
+      example: #"topic.count("news")"#, scope: .query),
+    LibraryFunction(
+      "publish", "topic: string; type: string; data: table?; options: { except: string? }?", "",
+      "Sends an event to every subject that is a member of the plugin's topic when this event commits.",
+      example: #"publish("news", "news.came", { id = 7 }, { except = event.subject })"#),
+  ]
+
   private static let memory = [
     LibraryFunction(
       "once", "key: string; seconds: number?", "boolean",
@@ -85,8 +105,8 @@ package enum RuleLibrary {
       "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
       example: #"peek("gamification")"#),
     LibraryFunction(
-      "forget", "", "", "Erases this plugin's state, timers, once keys and places of this subject.", example: "forget()"
-    ),
+      "forget", "", "", "Erases this plugin's state, timers, once keys, memberships and places of this subject.",
+      example: "forget()"),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
       "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, scope: .query),

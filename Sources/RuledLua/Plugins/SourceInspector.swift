@@ -89,11 +89,11 @@ package final class SourceInspector {
     "forget", "geo",
     "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek",
     "pick",
-    "plugin", "query",
+    "plugin", "publish", "query",
     "raise",
     "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "settings",
     "sink",
-    "state", "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid",
+    "state", "string", "table", "test", "text", "timer", "tonumber", "topic", "tostring", "type", "url", "utf8", "uuid",
     "web", "xpcall",
   ]
 

@@ -70,7 +70,7 @@ public enum Operation {
   /// A timer that is due at `due` in seconds since 1970; `schedule` is JSON if it repeats, else empty.
   case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double, schedule: Bytes)
   case cancelTimer(name: Bytes)
-  /// Erases the plugin's state, timers, `once` keys and places for the subject.
+  /// Erases the plugin's state, timers, `once` keys, memberships and places for the subject.
   case forget
   /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
   case log(level: Int, message: Bytes, fields: Bytes)
@@ -82,6 +82,12 @@ public enum Operation {
   case read(path: Bytes)
   /// The value that a part of a `when` had, as text; recorded only for explanations.
   case part(number: Int, value: Bytes, isString: Bool)
+
+  /// The subject becomes a member of a topic of the plugin.
+  case joinTopic(name: Bytes)
+  case leaveTopic(name: Bytes)
+  /// An event for all members of a topic but the subject `except`, which may be empty.
+  case publish(topic: Bytes, type: Bytes, data: Bytes, except: Bytes)
 
   /// A set of kinds of operations.
   public struct Kinds: OptionSet {
@@ -108,21 +114,28 @@ public enum Operation {
     @inlinable package static var place: Self { Self(RB_OP_PLACE) }
     @inlinable package static var setTimer: Self { Self(RB_OP_TIMER_SET) }
     @inlinable package static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
+    @inlinable package static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
+    @inlinable package static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
+    @inlinable package static var publish: Self { Self(RB_OP_PUBLISH) }
+    /// Those about the members of topics.
+    @inlinable package static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
     /// Those of which a later one may undo an earlier one.
     @inlinable package static var collapsing: Self {
       Self(
-        rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
+        rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue
+          | Self.topics.rawValue)
     }
-    /// Those from which something follows later: messages and timers.
+    /// Those from which something follows later: messages, timers, publications, and who gets those.
     @inlinable package static var consequences: Self {
       Self(
-        rawValue: Self.send.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue)
+        rawValue: Self.send.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue
+          | Self.topics.rawValue | Self.publish.rawValue)
     }
     /// Those that are written beside the plugin's state and the outcome.
     @inlinable package static var written: Self {
       Self(
         rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue
-          | Self.place.rawValue)
+          | Self.place.rawValue | Self.publish.rawValue)
     }
   }
 }

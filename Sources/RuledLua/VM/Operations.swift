@@ -69,6 +69,12 @@ public struct Operations: RandomAccessCollection {
     case RB_OP_PLACE: return .place(board: a, placing(operation), options: options(operation))
     case RB_OP_PART:
       return .part(number: Int(operation.integer), value: a, isString: operation.flags & 1 != 0)
+    case RB_OP_TOPIC_JOIN: return .joinTopic(name: a)
+    case RB_OP_TOPIC_LEAVE: return .leaveTopic(name: a)
+    case RB_OP_PUBLISH:
+      return .publish(
+        topic: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
+        except: slice(operation.d, operation.d_length))
     default: return .read(path: a)
     }
   }

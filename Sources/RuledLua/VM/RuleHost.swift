@@ -8,6 +8,10 @@ package protocol RuleHost: AnyObject {
   func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool
   /// When the plugin's timer of that name was due before the event, in microseconds; nil when there was none.
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
+  /// Whether the subject was a member of the plugin's topic of that name before the event.
+  func isMember(ofTopic name: ByteView, of vm: PluginVM) -> Bool
+  /// How many members the plugin's topic of that name has.
+  func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int
   /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
   /// Appends places of a board of the plugin as a JSON array; returns early, with some of them, once `isOver` is true.

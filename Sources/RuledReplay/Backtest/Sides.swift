@@ -62,6 +62,7 @@ package final class Sides {
     let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     for world in [baseline, candidate] {
       world.evaluator.recordCosts(mask: mask)
+      world.isOneOfSeveral = own != nil
       if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
     }
   }

@@ -106,6 +106,7 @@ package struct TraceTree {
       list("decides", entry.member("decisions")), list("emits", entry.member("effects")),
     ]
     let tail = [
+      list("publishes", entry.member("publishes")), list("topics", entry.member("topics")),
       list("counts", entry.member("counts")), list("places", entry.member("places")),
       list("once", entry.member("once")),
     ]

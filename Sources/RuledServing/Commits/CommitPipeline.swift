@@ -24,8 +24,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Whether each commit is synced; otherwise a submission is committed at once, and synced once a second.
   let isDurable: Bool
   private let store: any StateStore
-  private let counters: CounterTable
-  private let boards: BoardTable
+  private let context: EngineContext
   /// Where the changes of durable submissions are published.
   let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
@@ -44,8 +43,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// A pipeline to the store of `context`, which publishes changes to `hub` and tells `workers` the results of their submissions.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
-    counters = context.counters
-    boards = context.boards
+    self.context = context
     self.hub = hub
     clients = workers.map { Client(mailbox: $0) }
     isDurable = context.configuration.durability != .interval
@@ -118,12 +116,21 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     var byteCount = 0
     let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
+      submission.batch.numberTopics(in: context)
       guard !writes.isEmpty else { return lastAppended }
-      boards.number(submission.batch)
+      context.boards.number(submission.batch)
       byteCount = writes.byteCount
-      guard let number = try store.append(writes, isCommitted: !isDurable) else { return nil }
-      lastAppended = number
-      return number
+      do throws(StoreError) {
+        if let number = try store.append(writes, isCommitted: !isDurable) {
+          lastAppended = number
+          return number
+        }
+      } catch {
+        submission.batch.dropNumbers(in: context)
+        throw error
+      }
+      submission.batch.dropNumbers(in: context)
+      return nil
     }
     if !isDurable { complete(through: lastAppended) }
     return isAppended ? nil : byteCount
@@ -175,8 +182,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private func complete(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil {
-      counters.commit(entry.submission.batch)
-      boards.commit(entry.submission.batch)
+      context.counters.commit(entry.submission.batch)
+      context.boards.commit(entry.submission.batch)
     }
     let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.publish(Array(changes)) }

@@ -14,6 +14,7 @@ extension HTTPRouter {
     case .subjects: return list(.subjects, exchange)
     case .parked: return list(.parked, exchange)
     case .counters: return list(.counters, exchange)
+    case .topics: return list(.topics, exchange)
     case .rules: return list(.rules, exchange)
     case .samples: return list(.samples, exchange)
     case .subject where exchange.method == "DELETE": return request(.forget, about: item)

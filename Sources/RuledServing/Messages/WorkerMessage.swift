@@ -16,6 +16,8 @@ enum WorkerMessage: Sendable {
   case lost(Submission, CommitResult)
   /// Apply messages to your subjects.
   case messages([CommitBatch.Message])
+  /// Commits have brought publications of these numbers, and the messages that their publishers sent before are in the mailboxes.
+  case published([UInt64])
   /// The cascade that a reply waits for has ended, or can't be waited for any longer.
   case cascadeEnded(UInt64, isWhole: Bool)
   /// Run a closure with your evaluator.

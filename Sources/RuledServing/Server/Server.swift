@@ -129,6 +129,7 @@ package final class Server {
     services.countParked()
     services.countTimers()
     services.resumeMessages()
+    try TopicListing.resume(context)
     keeper = services.journal.map { JournalKeeper($0, log: log) { context.clock.now } }
     try keeper?.start()
     try startWorkers(catalog)

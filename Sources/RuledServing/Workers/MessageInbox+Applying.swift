@@ -22,8 +22,7 @@ extension MessageInbox {
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
     readDelayedAgain(start)
     if window.count <= settings.capacity / 2 { readPage() }
-    let isBusy = services.inFlight.load(ordering: .relaxed) > 0
-    let end = start + (isBusy ? settings.busyTime : settings.idleTime)
+    let end = start + timeSlice
     while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
       if now >= end { break }
@@ -35,6 +34,11 @@ extension MessageInbox {
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
     let next = [delayed.nextTry, gapsUntil].compactMap { $0 }.min()
     return next.map { Self.wait(from: start, to: $0) } ?? .sleep
+  }
+
+  /// How long messages are applied in a tick, in nanoseconds.
+  var timeSlice: UInt64 {
+    services.inFlight.load(ordering: .relaxed) > 0 ? settings.busyTime : settings.idleTime
   }
 
   private static func wait(from start: UInt64, to end: UInt64) -> Next {

@@ -29,6 +29,10 @@ extension Worker {
       let params = try SubjectsParams(request)
       let found = try StoreListing.subjects(context, prefix: params.prefix, after: params.after, limit: params.limit)
       Self.page("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
+    case .topics:
+      let params = try SubjectsParams(request)
+      let found = try TopicListing.page(context, prefix: params.prefix, after: params.after, limit: params.limit)
+      Self.page("topics", .array(found.topics.map(\.json)), next: found.next).write(to: bytes)
     case .parked:
       let params = try ParkedParams(request)
       let found = try StoreListing.parked(

@@ -79,6 +79,7 @@ extension Worker {
       }
       sendReplies(of: done)
       send(batch.messages)
+      published += batch.publicationNumbers
       inbox.complete(batch.delivered)
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
@@ -95,6 +96,10 @@ extension Worker {
         refuseReplies(of: submission, result)
         let batch = submission.batch
         for message in batch.messages { message.cascade?.leave() }
+        for change in batch.topics { change.publication?.cascade?.leave() }
+        // A commit of unknown outcome may have brought them nevertheless.
+        published += batch.publicationNumbers
+        batch.dropNumbers(in: services.context)
         for cascade in batch.awaited { cascade.leave(isCommitted: false) }
         inbox.restore(batch.delivered)
       }
@@ -202,5 +207,8 @@ extension Worker {
       services.workers[worker].send(.messages(outgoing[worker]))
       outgoing[worker] = []
     }
+    guard !published.isEmpty else { return }
+    services.workers[Self.publisher].send(.published(published))
+    published = []
   }
 }

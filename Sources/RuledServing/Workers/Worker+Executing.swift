@@ -86,7 +86,7 @@ extension Worker {
   /// Whether a method shows what was committed, and commits nothing, which would fail once another node owns the log.
   private static func showsState(_ method: Method) -> Bool {
     switch method {
-    case .query, .state, .export, .subjects, .parked, .counters: true
+    case .query, .state, .export, .subjects, .parked, .counters, .topics: true
     default: false
     }
   }

@@ -39,6 +39,7 @@ final class Worker {
   /// The watches on its connections.
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
+  private var publicationTimer: LoopTimer?
 
   /// The evaluator's batch that collects, and the replies that wait for it.
   var submission: Submission
@@ -60,6 +61,8 @@ final class Worker {
   var executed: (events: Int, queries: Int) = (0, 0)
   /// The messages of this tick for other workers' subjects, by worker.
   var outgoing: [[CommitBatch.Message]]
+  /// The numbers of the publications that this tick's commits have brought.
+  var published: [UInt64] = []
 
   /// A worker of `services` that has not begun to run.
   init(
@@ -81,7 +84,7 @@ final class Worker {
     replies = ReplySender(worker: index, services: services, table: table, batches: batches, pool: pool)
     evaluator = Evaluator(
       context: services.context, catalog: catalog, lua: LuaWorker(),
-      cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
+      cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count, worker: UInt64(index))
     submission = Submission(evaluator.batch)
     inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
     outgoing = Array(repeating: [], count: services.workers.count)
@@ -99,6 +102,7 @@ final class Worker {
       for message in messages { receive(message) }
     }
     inboxTimer = try LoopTimer(on: loop) {}
+    if index == Self.publisher { publicationTimer = try LoopTimer(on: loop) {} }
     loop.atTickEnd(.work) { [unowned self] in tick() }
     if services.workers.count > 1, !commits.isDurable {
       loop.pollBeforeSleeping { [unowned self] in router.isExpectingRequests() }
@@ -108,6 +112,7 @@ final class Worker {
     loop.run()
     borrowable[index].forbid()
     inboxTimer?.close()
+    publicationTimer?.close()
     services.workers[index].close()
     table.close()
     loop.close()
@@ -121,7 +126,33 @@ final class Worker {
     router.forwardBundles()
     router.executeOwnBundle()
     flush()
+    if index == Self.publisher { bringPublications() }
     applyMessages()
+  }
+
+  /// The worker that brings publications to the members of their topics.
+  static let publisher = 0
+
+  /// Brings publications to some members, behind what the tick has committed, for as long as messages are applied in a tick.
+  ///
+  /// When the daemon ends, only publications go on that clients wait for, while messages do.
+  private func bringPublications() {
+    guard evaluator.publications.hasWork else { return }
+    let isEnding = inbox.endsAt != nil
+    if isEnding, inbox.hasEnded || !services.context.publications.areAwaited { return }
+    let end = EngineClock.monotonic + inbox.timeSlice
+    do throws(RequestError) {
+      switch try evaluator.publications.step(onlyAwaited: isEnding, until: { EngineClock.monotonic >= end }) {
+      case .nothing: break
+      case .more: if !evaluator.batch.isEmpty { loop.onNextTick {} }
+      case .later(let milliseconds): publicationTimer?.start(after: milliseconds)
+      }
+    } catch {
+      services.context.log.write(
+        LogLine(.error, "publications can't go on, which is tried again: \(error.message)"),
+        limitedBy: "publications can't go on")
+      publicationTimer?.start(after: 1_000)
+    }
   }
 
   /// Applies some messages; what they write is committed in the next tick.
@@ -152,6 +183,7 @@ final class Worker {
       }
     case .lost(let submission, let result): complete(submission, result)
     case .messages(let messages): inbox.add(messages)
+    case .published(let numbers): evaluator.publications.noteMore(numbers)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
     case .evaluate(let body): body(evaluator)
     case .fire(let timer, let cascade): fire(timer, cascade)

@@ -1,4 +1,5 @@
 import Glibc
+import RuledCore
 
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.
 ///
@@ -53,13 +54,13 @@ package final class StoreCopy: Sendable {
     for name in try Folder.names(parent) where name.hasPrefix(prefix) { try BackupFiles.remove("\(parent)/\(name)") }
   }
 
-  /// What the copy holds of one subject: its record, `once` keys, timers, messages that wait, and parked events; and what leads states back to
+  /// What the copy holds of one subject: its record, `once` keys, timers, messages that wait, parked events and topics; and what leads states back to
   /// earlier versions.
   package func content(of subject: String) throws(StoreError) -> MemoryStore {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }
     let found = WriteSet(capacity: 4096)
-    for kind in [StoreKey.Kind.record, .once, .timer, .message, .parked] {
+    for kind in [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership] {
       let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
       try store.scan(prefix: prefix) { key, value in
         found.put(key, value)
@@ -70,6 +71,19 @@ package final class StoreCopy: Sendable {
     try store.scan(prefix: steps) { key, value in
       found.put(key, value)
       return true
+    }
+    // Topics know their members by keys of their own.
+    let value = ByteBuffer(capacity: 8)
+    var members: [[UInt8]] = []
+    found.forEach { write in
+      guard case .membership(_, let plugin, let name)? = try? ParsedKey(write.key) else { return }
+      members.append(StoreKey.bytes { StoreKey.member(plugin: plugin, name: name, subject, into: $0) })
+    }
+    for member in members {
+      try member.withView { (key: ByteView) throws(StoreError) in
+        value.removeAll()
+        if try store.get(key, into: value) { found.put(key, value.bytes) }
+      }
     }
     let content = MemoryStore()
     try content.commit(found, durable: false)

@@ -25,17 +25,28 @@ package enum ParsedKey {
   /// A subject's place on a board, in a generation of the board.
   case place(subject: ByteView, plugin: ByteView, board: ByteView, generation: UInt64)
   case board(plugin: ByteView, board: ByteView)
+  /// That a subject is a member of a topic.
+  case membership(subject: ByteView, plugin: ByteView, name: ByteView)
+  /// A topic's member.
+  case member(plugin: ByteView, name: ByteView, subject: ByteView)
+  /// How many members one worker has brought a topic.
+  case memberCount(plugin: ByteView, name: ByteView, worker: UInt64)
+  /// A publication under way, or a message behind one.
+  case publication(number: UInt64)
+  /// How far a publication has come.
+  case publicationCursor(number: UInt64)
   /// Something of the daemon's own.
   case daemon(name: ByteView)
 
-  /// The subject that the key belongs to; nil for a counter, a board and the daemon's own.
+  /// The subject that the key belongs to; nil for a counter, a board, a publication and the daemon's own.
   package var subject: ByteView? {
     switch self {
     case .record(let subject), .outcome(_, let subject, _), .earlierEvents(let subject), .outcomeIndex(let subject, _),
       .once(let subject, _, _), .timer(let subject, _, _), .timerIndex(_, let subject, _, _),
-      .message(let subject, _), .effect(let subject, _), .parked(let subject, _), .place(let subject, _, _, _):
+      .message(let subject, _), .effect(let subject, _), .parked(let subject, _), .place(let subject, _, _, _),
+      .membership(let subject, _, _), .member(_, _, let subject):
       subject
-    case .counter, .board, .daemon: nil
+    case .counter, .board, .memberCount, .publication, .publicationCursor, .daemon: nil
     }
   }
 
@@ -65,6 +76,15 @@ package enum ParsedKey {
     case .board:
       let plugin = try Self.part(&remaining, of: key)
       self = .board(plugin: plugin, board: remaining)
+    case .member, .memberCount:
+      let plugin = try Self.part(&remaining, of: key)
+      let name = try Self.part(&remaining, of: key)
+      self =
+        kind == .member
+        ? .member(plugin: plugin, name: name, subject: remaining)
+        : .memberCount(plugin: plugin, name: name, worker: try Self.number(remaining, of: key))
+    case .publication: self = .publication(number: try Self.number(remaining, of: key))
+    case .publicationCursor: self = .publicationCursor(number: try Self.number(remaining, of: key))
     case .timerIndex:
       guard remaining.count >= 8 else { throw Self.malformed(key) }
       let due = Int64(bitPattern: UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)) ^ (1 << 63))
@@ -78,7 +98,8 @@ package enum ParsedKey {
       remaining = remaining.extracting(StoreKey.outcomeTimeBytes...)
       let subject = try Self.part(&remaining, of: key)
       self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
-    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked, .place:
+    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked, .place,
+      .membership:
       let subject = try Self.part(&remaining, of: key)
       self = try Self.ofSubject(kind, subject, &remaining, of: key)
     }
@@ -102,6 +123,9 @@ package enum ParsedKey {
     case .timer:
       let plugin = try part(&remaining, of: key)
       return .timer(subject: subject, plugin: plugin, name: remaining)
+    case .membership:
+      let plugin = try part(&remaining, of: key)
+      return .membership(subject: subject, plugin: plugin, name: remaining)
     case .message: return .message(subject: subject, sequence: try number(remaining, of: key))
     case .effect: return .effect(subject: subject, sequence: try number(remaining, of: key))
     case .parked: return .parked(subject: subject, sequence: try number(remaining, of: key))
@@ -109,7 +133,8 @@ package enum ParsedKey {
       let plugin = try part(&remaining, of: key)
       let board = try part(&remaining, of: key)
       return .place(subject: subject, plugin: plugin, board: board, generation: try number(remaining, of: key))
-    case .outcome, .timerIndex, .counter, .board, .daemon: preconditionFailure("\(kind) does not begin with a subject")
+    case .outcome, .timerIndex, .counter, .board, .member, .memberCount, .publication, .publicationCursor, .daemon:
+      preconditionFailure("\(kind) does not begin with a subject")
     }
   }
 

@@ -22,6 +22,11 @@ package import RuledCore
 /// | `c` name `0` labels | a counter |
 /// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
 /// | `B` plugin `0` board | a board that has options |
+/// | `j` subject `0` plugin `0` name | nothing: the subject is a member of the topic |
+/// | `J` plugin `0` name `0` subject | the number under which the subject joined the topic |
+/// | `n` plugin `0` name `0` sequence | how many members more one worker has brought the topic |
+/// | `w` sequence | a publication under way, or a message behind one |
+/// | `W` sequence | the last subject that the publication has reached |
 /// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
 /// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
@@ -54,6 +59,16 @@ package enum StoreKey {
     case place = 0x62
     /// `B`: a board.
     case board = 0x42
+    /// `j`: that a subject is a member of a topic.
+    case membership = 0x6A
+    /// `J`: a topic's member.
+    case member = 0x4A
+    /// `n`: how many members one worker has brought a topic.
+    case memberCount = 0x6E
+    /// `w`: a publication under way.
+    case publication = 0x77
+    /// `W`: how far a publication has come.
+    case publicationCursor = 0x57
     /// `_`: the daemon's own.
     case daemon = 0x5F
 
@@ -212,14 +227,14 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
-  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter`, `board` and `daemon`.
+  /// What all keys of that kind and subject begin with; for kinds whose keys begin with a subject.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(kind.rawValue)
     subject.appendPart(to: buffer)
     buffer.append(0)
   }
 
-  /// What all keys of that kind, subject and plugin begin with; for `once`, `timer` and `place`.
+  /// What all keys of that kind, subject and plugin begin with; for `once`, `timer`, `place` and `membership`.
   package static func pluginPrefix(
     _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
   ) {

@@ -6,9 +6,9 @@ import RuledCore
 /// Frames are appended behind `end`; a commit adds those before an offset to the index. Nothing that is written moves, so that bytes handed out are valid as
 /// long as the segment. `LogTail` guards `end` and `synced`, `SegmentList.index` what is committed.
 final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `SegmentList.index`
-  /// The kinds of keys that are scanned in order while the daemon serves: timers by time, and what waits in queues.
+  /// The kinds of keys that are scanned in order while the daemon serves: timers by time, what waits in queues, and topics' members.
   private static let orderedKinds: [UInt8] = [
-    StoreKey.Kind.timerIndex, .message, .effect, .parked,
+    StoreKey.Kind.timerIndex, .message, .effect, .parked, .member, .memberCount, .publication,
   ].map(\.rawValue)
 
   /// What its file begins with.

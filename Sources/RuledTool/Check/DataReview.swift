@@ -46,7 +46,7 @@ struct DataReview {
     let function = node.children[0], arguments = node.children[1].children
     switch function.globalName {
     case "raise": note(arguments, type: 0)
-    case "send": note(arguments, type: 1)
+    case "send", "publish": note(arguments, type: 1)
     default: break
     }
     if function.kind == .index, function.children[0].globalName == "timer",

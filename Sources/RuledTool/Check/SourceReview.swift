@@ -157,6 +157,7 @@ struct SourceReview {
         }
       case "raise": note(arguments.first, "which is raised here")
       case "send": note(arguments.dropFirst().first, "which is sent here")
+      case "publish": note(arguments.dropFirst().first, "which is published here")
       case "print" where !around.isGlobal("print"): return review(print: node, arguments)
       default: break
       }

@@ -13,7 +13,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case shadow, shadowStop
   case rollout, rolloutSet, rolloutPromote, rolloutAbort
   case parked, retry, parkedEvent
-  case counters, samples
+  case counters, topics, samples
   case effects, resend, effect, resendEffects, dropEffects, lease, confirm
   case backup, release
   case health, alive, ready, metrics, openapi
@@ -49,6 +49,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: "/v1/parked/{id}/retry"
     case .parkedEvent: "/v1/parked/{id}"
     case .counters: "/v1/counters"
+    case .topics: "/v1/topics"
     case .samples: "/v1/samples"
     case .effects: "/v1/effects"
     case .resend: "/v1/effects/{id}/resend"
@@ -80,8 +81,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .rollout, .shadow: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent, .session: ["DELETE"]
-    case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .samples,
-      .effects, .health, .alive, .ready, .metrics,
+    case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .topics,
+      .samples, .effects, .health, .alive, .ready, .metrics,
       .openapi, .dashboard, .dashboardFile:
       ["GET", "HEAD"]
     }
@@ -116,6 +117,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .retry: .retry
     case .parkedEvent: .drop
     case .counters: .counters
+    case .topics: .topics
     case .samples: .samples
     case .effects: .effects
     case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
@@ -134,7 +136,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   package func parameters(_ httpMethod: String) -> [String] {
     switch self {
     case .subjectLog: Method.log.members.map(\.description).filter { $0 != "subject" }
-    case .subjects, .log, .watch, .parked, .counters, .effects: method(httpMethod)?.members.map(\.description) ?? []
+    case .subjects, .log, .watch, .parked, .counters, .topics, .effects:
+      method(httpMethod)?.members.map(\.description) ?? []
     case .subject where httpMethod != "DELETE": ["plugin", "at", "version"]
     case .dashboard: ["token"]
     case .effect, .resend: ["subject"]
@@ -152,7 +155,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadow, .shadowStop: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .samples, .effects, .metrics, .openapi, .dashboard,
+    case .query, .subjects, .rules, .parked, .counters, .topics, .samples, .effects, .metrics, .openapi, .dashboard,
       .dashboardFile, .session:
       .reader
     }

@@ -3,7 +3,7 @@ import RuledCore
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
-  case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
+  case rules, reload, parked, retry, drop, counters, topics, clock, health, samples, dashboard, backup, release
   case log, journal, backtest, explainPast
   case effects, effect, resend, dropEffects, lease, confirm
   case revisions, revision, rollback, unpin, upload
@@ -38,6 +38,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .retry: "retry"
     case .drop: "drop"
     case .counters: "counters"
+    case .topics: "topics"
     case .clock: "clock"
     case .health: "health"
     case .samples: "samples"
@@ -81,7 +82,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .query: ["name", "subject", "args"]
     case .state: ["subject", "plugin", "at", "version"]
     case .explainPast: ["subject", "id", "rules", "no_values"]
-    case .subjects: ["prefix", "after", "limit"]
+    case .subjects, .topics: ["prefix", "after", "limit"]
     case .export, .forget: ["subject"]
     case .watch: ["subject", "prefix", "plugins", "after"]
     case .unwatch: ["watch"]

@@ -53,10 +53,11 @@ package struct SubjectParams: Sendable, Equatable {
   }
 }
 
+/// What `subjects` and `topics` take.
 package struct SubjectsParams: Sendable, Equatable {
-  /// How the subjects begin; empty for all.
+  /// How the names begin; empty for all.
   package let prefix: String
-  /// The subject after which the list begins, or nil for the first.
+  /// The name after which the list begins, or nil for the first.
   package let after: String?
   /// The longest list wanted.
   package let limit: Int

@@ -8,6 +8,8 @@ final class ScriptedHost: RuleHost {
   var claimed: Set<String> = []
   /// When timers are due, in microseconds.
   var timers: [String: Int64] = [:]
+  /// The topics that the subject is a member of.
+  var topics: Set<String> = []
   var counters = "[]"
   /// Other plugins' states, as JSON.
   var states: [String: String] = [:]
@@ -20,6 +22,12 @@ final class ScriptedHost: RuleHost {
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64? {
     timers[String(decoding: name, as: UTF8.self)]
   }
+
+  func isMember(ofTopic name: ByteView, of vm: PluginVM) -> Bool {
+    topics.contains(String(decoding: name, as: UTF8.self))
+  }
+
+  func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int { topics.count }
 
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
     buffer.append(contentsOf: counters)

@@ -42,7 +42,7 @@ extension EventTransaction {
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.write(
       vm.operations, of: run.plugin, event, subject: subject,
-      maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
+      allowance: run.sends + run.immediateTimers > 0 ? share : .none, timers: timerBounds(of: run.plugin.entry),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) {
       recorder?.note(run.counts, of: run.plugin.entry.name)
@@ -81,6 +81,10 @@ extension EventTransaction {
       switch operations[index] {
       case .send(let target, let type, let data):
         hash = hash64(data, seed: hash64(type, seed: hash64(target, seed: hash)))
+      case .publish(let topic, let type, let data, let except):
+        hash = hash64(data, seed: hash64(type, seed: hash64(except, seed: hash64(topic, seed: hash &+ 3))))
+      case .joinTopic(let name): hash = hash64(name, seed: hash &+ 4)
+      case .leaveTopic(let name): hash = hash64(name, seed: hash &+ 5)
       case .setTimer(let name, let type, let data, let due, let schedule):
         hash = hash64(data, seed: hash64(type, seed: hash64(name, seed: hash ^ due.bitPattern)))
         if !schedule.isEmpty { hash = hash64(schedule, seed: hash) }
@@ -100,15 +104,19 @@ extension EventTransaction {
       isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers)
   }
 
-  /// How many messages may follow from each that the event sends, and from each timer that follows as they do.
-  private var messageShare: Int {
-    var sends = 0, timers = 0
+  /// What may follow from each message that the event sends, and from each timer that follows as they do.
+  private var share: Allowance {
+    var sends = 0, timers = 0, publications = 0
     forEachTouched { run in
       guard !run.hasFailed else { return }
       sends += run.sends
       timers += run.immediateTimers
+      publications += run.publications
     }
-    return sends + timers > 0 ? (event.maySend - sends) / (sends + timers) : 0
+    let parts = sends + timers
+    guard parts > 0 else { return .none }
+    return Allowance(
+      messages: (event.maySend - sends) / parts, publications: (event.mayPublish - publications) / parts)
   }
 
   // MARK: Record
@@ -211,7 +219,8 @@ extension EventInput {
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
       origin.isFromClient
-      ? ["explain", "wait", "dryrun", "internal"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
+      ? ["explain", "wait", "dryrun", "internal"]
+      : ["hops", "from", "due", "may_send", "may_publish", "sent_by", "run"]
     for name in instructions { object[name] = nil }
     // A retry has the origin of the first time.
     object["origin"] = origin.isFromClient ? nil : .string(String(decoding: originText, as: UTF8.self))

@@ -23,6 +23,21 @@ extension EventTransaction: RuleHost {
     }
   }
 
+  func isMember(ofTopic name: ByteView, of vm: PluginVM) -> Bool {
+    guard let subject else { return false }
+    do throws(RequestError) { return try items.topics.isMember(subject, of: name, of: vm.source.name) } catch {
+      storeFailure = error
+      return false
+    }
+  }
+
+  func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int {
+    do throws(RequestError) { return try items.topics.count(name, of: vm.source.name) } catch {
+      storeFailure = error
+      return 0
+    }
+  }
+
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = record?.state(of: plugin) else { return false }
     migration.show(state, of: plugin, subject: event.subject, now: event.now, to: buffer)

@@ -265,11 +265,11 @@ final class EventTransaction {
   /// Whether the plugin's parked part is retried.
   func isRetrying(_ plugin: WorkerPlugin) -> Bool { retriedPlugin == plugin.index }
 
-  /// How many messages the other plugins send.
-  func sends(besides run: PluginRun) -> Int {
-    var sends = 0
-    forEachTouched { other in if other !== run, !other.hasFailed { sends += other.sends } }
-    return sends
+  /// How many messages, or publications, the other plugins send.
+  func sum(besides run: PluginRun, _ count: (PluginRun) -> Int) -> Int {
+    var sum = 0
+    forEachTouched { other in if other !== run, !other.hasFailed { sum += count(other) } }
+    return sum
   }
 
   /// Whether the time of the next run is measured, which is every sixteenth.

@@ -20,7 +20,7 @@ extension PluginRun {
 
   /// Checks what is known only once rules have run: the number of messages, the size of the outcome, room for counters, and large scores.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var (newSends, setsTimer, addsMuch) = (0, false, false)
+    var (newSends, newPublications, setsTimer, addsMuch) = (0, 0, false, false)
     let counted = counts.count
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
@@ -28,6 +28,7 @@ extension PluginRun {
       case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
+      case .publish: newPublications += 1
       case .setTimer(_, _, _, let due, _):
         setsTimer = true
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
@@ -46,6 +47,8 @@ extension PluginRun {
         return rule(at: amounts[delta - counted], in: operations)
       }
     }
+    if newPublications > 0 { try checkPublications(publications + newPublications, in: transaction) }
+    newSends += newPublications
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
     if setsTimer { try checkTimers(operations, in: transaction) }
     if addsMuch { try checkScores(operations, in: transaction) }
@@ -128,6 +131,19 @@ extension PluginRun {
     }
   }
 
+  private func checkPublications(_ publications: Int, in transaction: EventTransaction) throws(Failure) {
+    let all = transaction.sum(besides: self, { $0.publications }) + publications
+    guard all <= transaction.event.mayPublish else {
+      if !transaction.event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+      throw Failure(
+        plugin: plugin.entry.name, kind: .cycle,
+        message: "\(all) publications would follow where \(transaction.event.mayPublish) more may: "
+          + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
+          + "an event sends, and among the members of a topic")
+    }
+    self.publications = publications
+  }
+
   private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
     let event = transaction.event
     guard sends <= Limits.messagesPerEvent else {
@@ -135,7 +151,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .value,
         message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
     }
-    let all = transaction.sends(besides: self) + sends
+    let all = transaction.sum(besides: self, { $0.sends }) + sends
     guard event.hops < Limits.messageHops, all <= event.maySend else {
       if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
       throw Failure(

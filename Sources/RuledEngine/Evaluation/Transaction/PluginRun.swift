@@ -17,8 +17,10 @@ final class PluginRun {
   private(set) var hasFailed = false
   /// The kinds of the operations that its rules asked for.
   var operations: Operation.Kinds = []
-  /// How many messages it sends.
+  /// How many messages it sends, publications included.
   var sends = 0
+  /// How many publications.
+  var publications = 0
   /// How many timers it sets that follow as messages do.
   var immediateTimers = 0
   var counts = CounterReservation()
@@ -59,6 +61,7 @@ final class PluginRun {
     }
     operations = []
     sends = 0
+    publications = 0
     immediateTimers = 0
     seen.removeAll(keepingCapacity: true)
     state = 0..<0

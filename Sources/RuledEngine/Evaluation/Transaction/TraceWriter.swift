@@ -239,7 +239,7 @@ final class TraceWriter {
     var raised: [String] = []
     var shadowed: [(name: String, rule: Int)] = []
     var others: [(name: StaticString, items: [String])] = [
-      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []),
+      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []), ("publishes", []), ("topics", []),
     ]
     for operation in operations {
       switch operation {
@@ -257,6 +257,11 @@ final class TraceWriter {
       case .once(let key, _): others[3].items.append(Self.text(key))
       case .place(let board, let placing, _):
         others[4].items.append("\(Self.text(board)): \(Self.text(placing))")
+      case .publish(let topic, let type, _, let except):
+        let left = except.isEmpty ? "" : " except \(Self.text(except))"
+        others[5].items.append("\(Self.text(type)) to \(Self.text(topic))\(left)")
+      case .joinTopic(let name): others[6].items.append("joins \(Self.text(name))")
+      case .leaveTopic(let name): others[6].items.append("leaves \(Self.text(name))")
       default: break
       }
     }

@@ -1,0 +1,58 @@
+import RuledCore
+import Synchronization
+
+/// What all threads know of the publications under way: whose they are, and who waits for them.
+package final class Publications: Sendable {
+  private struct Contents {
+    /// How many of each subject are durable and not yet with all members; below zero while their arrival is known before their commit.
+    var publishers: [[UInt8]: Int] = [:]
+    /// The cascades that wait for some, by number.
+    var cascades: [UInt64: Cascade] = [:]
+  }
+
+  private let contents = Mutex(Contents())
+  /// Whether any subject is among the publishers.
+  private let hasPublishers = Atomic<Bool>(false)
+
+  init() {}
+
+  /// The number of the last one that an earlier process left in the store; set before anything is evaluated.
+  let lastBefore = Atomic<UInt64>(0)
+
+  // MARK: Publishers
+
+  /// Whether a publication of the subject is durable and not yet with all members.
+  func isUnderWay(of publisher: ByteView) -> Bool {
+    guard hasPublishers.load(ordering: .relaxed) else { return false }
+    return contents.withLock { $0.publishers[Array(publisher)] ?? 0 } > 0
+  }
+
+  /// Notes that a publication of the subject is durable, or with all members.
+  func count(_ publisher: [UInt8], _ change: Int) {
+    contents.withLock { contents in
+      let count = contents.publishers[publisher, default: 0] + change
+      contents.publishers[publisher] = count == 0 ? nil : count
+      hasPublishers.store(!contents.publishers.isEmpty, ordering: .relaxed)
+    }
+  }
+
+  // MARK: Cascades
+
+  /// Notes the cascades that wait for publications, by number.
+  func add(_ numbered: [(number: UInt64, cascade: Cascade?)]) {
+    for case (let number, let cascade?) in numbered { contents.withLock { $0.cascades[number] = cascade } }
+  }
+
+  func remove(_ numbered: [(number: UInt64, cascade: Cascade?)]) {
+    for case (let number, .some) in numbered { contents.withLock { $0.cascades[number] = nil } }
+  }
+
+  /// The cascade that waits for a publication.
+  func cascade(of number: UInt64) -> Cascade? { contents.withLock { $0.cascades[number] } }
+
+  /// Removes the cascade that waits for a publication.
+  func takeCascade(of number: UInt64) -> Cascade? { contents.withLock { $0.cascades.removeValue(forKey: number) } }
+
+  /// Whether anybody waits for some.
+  package var areAwaited: Bool { contents.withLock { !$0.cascades.isEmpty } }
+}

@@ -1,0 +1,43 @@
+package import RuledCore
+
+/// The keys of topics: their members, and what is on its way to these.
+extension StoreKey {
+  /// The key of a subject's membership in a topic.
+  package static func membership(
+    _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.membership, subject, plugin, name, into: buffer)
+  }
+
+  /// The key of a topic's member; without a subject, what the keys of all its members begin with.
+  package static func member(
+    plugin: some KeyPart, name: some KeyPart, _ subject: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.member, plugin, name, subject, into: buffer)
+  }
+
+  /// The key of how many members one worker has brought a topic.
+  package static func memberCount(
+    plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer
+  ) {
+    memberCounts(plugin: plugin, name: name, into: buffer)
+    buffer.append(bigEndian: worker)
+  }
+
+  /// What the keys begin with of how many members each worker has brought a topic.
+  package static func memberCounts(plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer) {
+    ofPlugin(.memberCount, plugin, name, ByteView.empty, into: buffer)
+  }
+
+  /// The key of a publication under way, or of a message behind one; they are in order of their numbers.
+  package static func publication(_ number: UInt64, into buffer: ByteBuffer) {
+    buffer.append(Kind.publication.rawValue)
+    buffer.append(bigEndian: number)
+  }
+
+  /// The key of how far a publication has come.
+  package static func publicationCursor(_ number: UInt64, into buffer: ByteBuffer) {
+    buffer.append(Kind.publicationCursor.rawValue)
+    buffer.append(bigEndian: number)
+  }
+}

@@ -1,0 +1,36 @@
+internal import RuledCore
+internal import RuledReports
+
+/// `rulectl topics`: the topics of the rules.
+enum TopicsCommand: Command {
+  static let spec = CommandSpec(
+    "topics", "Lists the topics of the rules.",
+    synopsis: ["[PREFIX] [--limit N] [--after NEXT] [--all]"], optional: 1, options: PagedList.options + [.json],
+    details: """
+      Lists the topics whose names, PLUGIN/NAME, begin with PREFIX: their members, and how many publications are on their way to these.
+      """,
+    examples: [
+      .init("rulectl topics", "all topics"), .init("rulectl topics social/", "those of one plugin"),
+    ])
+
+  /// Asks for the topics and prints them.
+  static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    var params = JSONObject()
+    params["prefix"] = arguments.operand(0).map(JSONValue.string)
+    try PagedList.show("topics", params, arguments, environment) { text($0, environment) }
+    return .done
+  }
+
+  private static func text(_ topics: [JSONValue], _ environment: ToolEnvironment) -> String {
+    if topics.isEmpty {
+      environment.errors.write("no topics\n")
+      return ""
+    }
+    var table = Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right])
+    for topic in topics {
+      let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
+      table.add([(topic.member("name")?.brief ?? "?").printable] + counts)
+    }
+    return table.text(environment.style)
+  }
+}
