@@ -211,7 +211,7 @@ extension EventInput {
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
       origin.isFromClient
-      ? ["explain", "wait", "dryrun", "internal"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
+      ? ["explain", "wait", "dryrun", "internal"] : ["hops", "from", "due", "may_send", "sent_by", "run", "every"]
     for name in instructions { object[name] = nil }
     // A retry has the origin of the first time.
     object["origin"] = origin.isFromClient ? nil : .string(String(decoding: originText, as: UTF8.self))
