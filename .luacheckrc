@@ -11,3 +11,4 @@ read_globals = {
 }
 
 files["rules/*/tests"] = { read_globals = { "test" } }
+files["examples/rules/*/tests"] = { read_globals = { "test" } }

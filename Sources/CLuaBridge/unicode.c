@@ -125,7 +125,16 @@ int rb_host_text_upper(lua_State *L) {
 
 /* Comparison ------------------------------------------------------------------------------------------------------------------- */
 
-/* Unicode's NFKC_Casefold. */
+/* A decimal digit of any script as that of ASCII, and the hyphen, which the non-breaking one is folded to, as a minus; other characters as
+   they are. The digits of a script stand in a row. */
+static utf8proc_int32_t plain(utf8proc_int32_t character) {
+  if (character < 0x80 || utf8proc_category(character) != UTF8PROC_CATEGORY_ND) return character == 0x2010 ? '-' : character;
+  int value = 0;
+  while (value < 9 && utf8proc_category(character - value - 1) == UTF8PROC_CATEGORY_ND) value++;
+  return '0' + value;
+}
+
+/* Unicode's NFKC_Casefold, and digits and hyphens as those of ASCII. */
 int rb_host_text_fold(lua_State *L) {
   static const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE;
   rb_vm *vm = rb_vm_of(L);
@@ -138,6 +147,7 @@ int rb_host_text_fold(lua_State *L) {
   /* Four bytes each, and the final zero that utf8proc writes. */
   utf8proc_int32_t *characters = (utf8proc_int32_t *)rb_reserve(vm, &vm->result, ((size_t)count + 1) * sizeof *characters);
   utf8proc_decompose(bytes, length, characters, count, options);
+  for (utf8proc_ssize_t i = 0; i < count; i++) characters[i] = plain(characters[i]);
   utf8proc_ssize_t made = utf8proc_reencode(characters, count, options);
   if (made < 0) return luaL_error(L, "text.fold: %s", utf8proc_errmsg(made));
   lua_pushlstring(L, vm->result.bytes, (size_t)made);

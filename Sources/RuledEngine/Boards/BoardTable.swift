@@ -31,7 +31,7 @@ package final class BoardTable: Sendable {
     }
 
     /// Whether the store may have a place under the key that memory does not have.
-    func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
+    func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayContain(key) } }
 
     /// Takes the places of a board off, whose keys are then to be deleted.
     fileprivate mutating func discardPlaces(of board: Board) {

@@ -52,6 +52,11 @@ package struct GivenSubject: Sendable {
     for (index, timer) in try Self.list("timers", items) {
       let place = "timers[\(index)]"
       guard let due = try Self.time(timer, "due", place) else { throw Self.error("\(place) needs 'due'") }
+      if let every = timer["every"] {
+        do throws(CalendarError) { _ = try Schedule(every) } catch {
+          throw Self.error("\(place).every: \(error.message)")
+        }
+      }
       timers.append(
         Timer(
           plugin: try Self.text(timer, "plugin", place), name: try Self.text(timer, "name", place), due: due,

@@ -44,9 +44,8 @@ extension EndToEnd {
       let used = try client.failure("rollout_start", params)
       #expect(used["data"]?["path"] == "params.rules.upload", "\(used.text)")
       #expect(try client.failure("upload", ["upload": "none", "text": "x"])["data"]?["path"] == "params.upload")
-      let broken = try client.call("upload", ["text": "{"])
-      let refused = try client.failure(
-        "shadow_start", ["rules": .members(["upload": broken["upload"]]), "percent": 50])
+      let broken = try client.call("upload", ["text": "{"])["upload"] ?? .null
+      let refused = try client.failure("shadow_start", ["rules": ["upload": broken], "percent": 50])
       #expect(refused["message"]?.stringValue?.isEmpty == false && refused["code"] == used["code"], "\(refused.text)")
     }
   }

@@ -102,7 +102,7 @@ import Testing
       "gamification/tiers.lua",
       [
         "(tier, state, days)": "(tier, state, so_many)", "days >= tier": "so_many >= tier",
-        "local tiers = {}": "\n\n-- moved\nlocal tiers = {}",
+        "local tiers = {": "\n\n-- moved\nlocal tiers = {",
       ])
     try renameModule("standings", to: "table_of_all", in: "gamification")
     let report = report(product)

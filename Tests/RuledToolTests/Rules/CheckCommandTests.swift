@@ -23,7 +23,7 @@ import Testing
   @Test func `a clean folder has no findings`() {
     let run = check(["rules/greeter/plugin.lua": RulesFolderOnDisk.greeter])
     #expect(run.exit == .done, "\(run.output)")
-    #expect(run.output == "1 plugin, 3 rules, no findings\n")
+    #expect(run.output.hasSuffix("1 plugin, 3 rules, no findings, 2 notes\n"))
   }
 
   @Test func `undeclared globals are found in branches that never run`() {

@@ -35,7 +35,7 @@ import Testing
         rule "twice" { on = "lib.twice", run = function(event) decide("n", twice(event.data.n)) end }
         """,
         "lib/tests/twice.lua": """
-        test "twice" (function(t) t:equal(t:event("user:1", "lib.twice", { n = 2 }).decisions.n, 4) end)
+        test "twice" (function(t) t:equal(t:event("user:1", "lib.twice", { n = 3 }).decisions.n, 6) end)
         """,
       ])
     let all = run(folder, ["--coverage"])

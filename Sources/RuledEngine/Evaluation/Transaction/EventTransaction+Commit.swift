@@ -220,7 +220,7 @@ extension EventInput {
     let instructions =
       origin.isFromClient
       ? ["explain", "wait", "dryrun", "internal"]
-      : ["hops", "from", "due", "may_send", "may_publish", "sent_by", "run"]
+      : ["hops", "from", "due", "may_send", "may_publish", "sent_by", "run", "every"]
     for name in instructions { object[name] = nil }
     // A retry has the origin of the first time.
     object["origin"] = origin.isFromClient ? nil : .string(String(decoding: originText, as: UTF8.self))
