@@ -273,27 +273,27 @@ static void push_except(lua_State *L, int index) {
 }
 
 int rb_host_publish(lua_State *L) {
-  rb_vm *vm = changing(L, "publish");
+  rb_vm *vm = rb_changing(L, "publish");
   lua_settop(L, 4);
   rb_op noted = {0};
-  rb_slice name = check_name(L, 1, "a topic's name");
-  rb_slice type = check_name(L, 2, "an event's type");
+  rb_slice name = rb_check_name(L, 1, "a topic's name");
+  rb_slice type = rb_check_name(L, 2, "an event's type");
   copy_to(vm, name, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "publication's data", "{}", &noted.c, &noted.c_length);
   check_data(L, "publish", type, noted.c, noted.c_length);
   if (!lua_isnil(L, 4)) {
     push_except(L, 4);
-    if (!lua_isnil(L, -1)) copy_to(vm, check_name(L, lua_gettop(L), "the subject that a publication leaves out"), &noted.d, &noted.d_length);
+    if (!lua_isnil(L, -1)) copy_to(vm, rb_check_name(L, lua_gettop(L), "the subject that a publication leaves out"), &noted.d, &noted.d_length);
   }
   add_noted(vm, RB_OP_PUBLISH, noted);
   return 0;
 }
 
 static int change_topic(lua_State *L, const char *function, rb_op_kind kind) {
-  rb_vm *vm = changing(L, function);
+  rb_vm *vm = rb_changing(L, function);
   rb_op noted = {0};
-  copy_to(vm, check_name(L, 1, "a topic's name"), &noted.a, &noted.a_length);
+  copy_to(vm, rb_check_name(L, 1, "a topic's name"), &noted.a, &noted.a_length);
   add_noted(vm, kind, noted);
   return 0;
 }
@@ -304,7 +304,7 @@ int rb_host_topic_leave(lua_State *L) { return change_topic(L, "topic.leave", RB
 
 int rb_host_topic_joined(lua_State *L) {
   rb_evaluating(L, "topic.joined");
-  check_name(L, 1, "a topic's name");
+  rb_check_name(L, 1, "a topic's name");
   lua_settop(L, 1);
   rb_known known = rb_known_topic(L, 1);
   if (known == RB_UNKNOWN) return rb_call_host(L, RB_CALL_TOPIC_JOINED, 1);
@@ -315,7 +315,7 @@ int rb_host_topic_joined(lua_State *L) {
 int rb_host_topic_count(lua_State *L) {
   rb_vm *vm = rb_evaluating(L, "topic.count");
   if (vm->phase != RB_PHASE_READ) return luaL_error(L, "topic.count can be read only by a query");
-  check_name(L, 1, "a topic's name");
+  rb_check_name(L, 1, "a topic's name");
   lua_settop(L, 1);
   return rb_call_host(L, RB_CALL_TOPIC_COUNT, 1);
 }

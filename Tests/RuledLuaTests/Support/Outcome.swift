@@ -32,6 +32,10 @@ struct Outcome: Equatable {
       case .once(let key, _): ["once", text(key)]
       case .place(let board, let placing, let options):
         ["place", text(board), "\(placing)", options.map { "\($0.keep ?? 0) \($0.isLow)" } ?? ""]
+      case .joinTopic(let name): ["topic.join", text(name)]
+      case .leaveTopic(let name): ["topic.leave", text(name)]
+      case .publish(let topic, let type, let data, let except):
+        ["publish", text(topic), text(type), text(data), text(except)]
       case .read(let path): ["read", text(path)]
       case .part(let number, let value, _): ["part", "\(number)", text(value)]
       }
