@@ -1,0 +1,73 @@
+import RuledCore
+import RuledEngine
+import RuledJournal
+import RuledLua
+import RuledReplay
+import RuledStore
+import TestSupport
+import Testing
+
+/// Rules that join topics and publish where those of the record do not: a backtest has what a daemon has that serves these rules.
+@Suite struct OwnPublicationsTests {
+  private let lua = LuaWorker()
+
+  private static func rules(_ joins: String, _ publishes: String) -> RulesSource {
+    let text = """
+      plugin { name = 'p' }
+      rule 'join' { on = 'join', run = function(e, s) s.n = 1 \(joins) end }
+      rule 'go' { on = 'go', run = function(e, s) s.n = (s.n or 0) + 1 \(publishes) end }
+      rule 'told' { on = 'told', run = function(e, s) s.told = (s.told or 0) + e.data.k decide('told', s.told) end }
+
+      """
+    return RulesSource(plugins: [SeededTraffic.plugin("p", text)])
+  }
+
+  private static let publishing = rules("topic.join('all')", "publish('all', 'told', { k = s.n })")
+
+  private static func record(_ rules: RulesSource) throws -> RecordingEngine {
+    let engine = try RecordingEngine(rules)
+    for n in 1...4 { try engine.send(["type": "join", "subject": .string("user:\(n)"), "id": .string("j\(n)")]) }
+    try engine.commit()
+    for n in 1...3 {
+      try engine.send(["type": "go", "subject": "author", "id": .string("g\(n)")])
+      try engine.publish()
+      try engine.publish()
+      for subject in 1...4 { try engine.deliver(to: "user:\(subject)") }
+    }
+    try engine.forget("user:4")
+    try engine.commit()
+    return engine
+  }
+
+  private func play(_ entries: [JournalEntry], under rules: RulesSource, recorded: Bool) throws -> [JournalEntry] {
+    let catalog = try CatalogBuilder.build(
+      rules, configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+    let world = try World(rules: catalog, lua: lua, recorded: recorded ? RecordedHistory(entries) : nil)
+    var played: [JournalEntry] = []
+    for entry in entries { played += try world.play(entry).map(\.entry) }
+    return try played + world.finish(at: entries[entries.count - 1].at).map(\.entry)
+  }
+
+  private static func told(_ entries: [JournalEntry]) -> [String] {
+    entries.filter { $0.origin == .message }.map { "\($0.subject) \(String(decoding: $0.decisions, as: UTF8.self))" }
+  }
+
+  @Test(arguments: [true, false]) func `rules that publish are played as a daemon would have served them`(
+    recorded: Bool
+  )
+    throws
+  {
+    let served = try Self.record(Self.publishing).entries
+    let quiet = try Self.record(Self.rules("", "")).entries
+    #expect(Self.told(quiet).isEmpty && Self.told(served).count == 12)
+    let clients = recorded ? quiet : quiet.filter { $0.origin == .client }
+    let expected = recorded ? Self.told(served).filter { !$0.hasPrefix("user:4 ") } : Self.told(served)
+    #expect(try Self.told(play(clients, under: Self.publishing, recorded: recorded)) == expected)
+  }
+
+  @Test func `recorded publications do not happen under rules that do not publish`() throws {
+    let served = try Self.record(Self.publishing).entries
+    #expect(try Self.told(play(served, under: Self.rules("topic.join('all')", ""), recorded: true)).isEmpty)
+    #expect(try Self.told(play(served, under: Self.publishing, recorded: true)) == Self.told(served))
+  }
+}
