@@ -34,7 +34,7 @@ import Testing
     ("state.debt = 1.5", "state.debt must be an integer, not a number"),
     ("put(state, true)", "state.debt must be an integer, not a boolean"),
     ("state.debt = 'a' state.debt = 1 state.debt = {}", "state.debt must be an integer, not an object"),
-    ("state.stamps = nil", "state.stamps is required"), ("state.stamps = json.null", "state.stamps is required"),
+    ("state.debt = 1 state.stamps = nil", "state.stamps is required"), ("state.stamps = json.null", "state.stamps is required"),
     ("state.stamps = { a = 1 }", "state.stamps must be an array, not an object"),
     ("state.wallet = { point = 1 }", "state.wallet.points is required"),
     ("state.wallet = array {}", "state.wallet must be an object, not an array"),
