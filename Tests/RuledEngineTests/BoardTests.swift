@@ -129,8 +129,7 @@ import Testing
     try engine.local.advance(microseconds: 1)
     #expect(Self.text(engine) == "")
     #expect(try query(engine, "rank", ["subject": "user:1"]) == ["count": 0])
-    #expect(throws: RequestError.self) { try engine.export("user:3") }
-    #expect(try engine.export("user:1")["boards"] == [])
+    #expect(throws: RequestError.self, "who is on no board is not found") { try engine.export("user:1") }
     try engine.send("add", ["n": 1, "options": options], to: "user:2")
     #expect(Self.text(engine) == "user:2=1")
     let restarted = try Engine(["p": Self.plugin], store: engine.store, start: engine.local.now)

@@ -40,7 +40,7 @@ final class BacktestService: Sendable {
   private func report(_ revision: String) throws(RequestError) -> JSONValue {
     let conditions = try conditions
     let (baseline, configuration) = try liveRules(revision)
-    let uploaded = try UploadedRules.source(params.rules, services)
+    let uploaded = try UploadedRules.source(params.rules, services.uploads)
     let candidate = baseline.taking(params.plugins, from: uploaded)
     let load: Replay.Rules = { [self] worker in
       do throws(RequestError) {

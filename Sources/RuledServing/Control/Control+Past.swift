@@ -59,7 +59,7 @@ extension Control {
   private static func catalog(
     _ rules: RequestRules, _ services: Services, _ lua: LuaWorker, now: Timestamp
   ) throws(RequestError) -> Catalog {
-    let source = try UploadedRules.source(rules, services)
+    let source = try UploadedRules.source(rules, services.uploads)
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: services.configuration.plugins, previous: nil, worker: lua, checksFiles: true, now: now)

@@ -17,7 +17,7 @@ extension RulesLoader {
     }
     let abortOn = try params.abortOn.map { text throws(RequestError) in try Self.condition(text) }
     let next: Catalog
-    let source = try UploadedRules.source(params.rules, services)
+    let source = try UploadedRules.source(params.rules, services.uploads)
     do throws(ReloadError) {
       next = try Self.build(
         source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,

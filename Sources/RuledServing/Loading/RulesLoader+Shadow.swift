@@ -13,7 +13,7 @@ extension RulesLoader {
     guard services.shadow.withLock({ $0 == nil }) else {
       throw RequestError(.reloadFailed, "a shadow runs: 'rulectl shadow stop' ends it")
     }
-    var source = try UploadedRules.source(params.rules, services)
+    var source = try UploadedRules.source(params.rules, services.uploads)
     if let plugins = params.plugins {
       if let unknown = plugins.first(where: { name in !source.plugins.contains { $0.name == name } }) {
         throw .invalidParams(path: "params.plugins", "the rules have no plugin '\(unknown)'")

@@ -6,8 +6,8 @@ import RuledWire
 /// Rules that a client sent, in the form of `RulesSource.encoded`: checked as those of a folder are.
 enum UploadedRules {
   /// The rules in a request's member `rules`, or in the upload that it names.
-  static func source(_ rules: RequestRules, _ services: Services) throws(RequestError) -> RulesSource {
-    let json = try services.uploads.rules(rules)
+  static func source(_ rules: RequestRules, _ uploads: Uploads) throws(RequestError) -> RulesSource {
+    let json = try uploads.rules(rules)
     guard let plugins = json["plugins"]?.arrayValue, let source = RulesSource(encoded: json) else {
       throw error("must be {library, plugins: [{name, modules, data}]}, as 'rulectl rollout start' sends it")
     }
