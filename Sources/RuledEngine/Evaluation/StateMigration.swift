@@ -13,6 +13,9 @@ final class StateMigration {
   /// What the last migration took of the plugin's budget.
   private(set) var spent = (instructions: 0, microseconds: Int64(0))
 
+  /// How many times the processor time of a plugin's budget its steps may take.
+  var slowness: Int64 = 1
+
   private let context: EngineContext
   private let plugins: WorkerPlugins
   /// The VMs of plugins as they are, by generation.
@@ -46,6 +49,7 @@ final class StateMigration {
   ) throws(Failure) -> ByteView {
     let version = plugin.stateVersion
     var budget = plugin.manifest.budget
+    budget.processorTime *= slowness
     spent = (0, 0)
     var (from, text) = (state.version, state.json)
     if from > version {

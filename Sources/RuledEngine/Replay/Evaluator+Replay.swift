@@ -12,7 +12,10 @@ extension Evaluator {
   }
 
   /// Gives rules more processor time, as the host may be slower, or busier, than that of the record.
-  package func allowSlowness() { transaction.slowness = Limits.replaySlowness }
+  package func allowSlowness() {
+    transaction.slowness = Limits.replaySlowness
+    migration.slowness = Limits.replaySlowness
+  }
 
   /// Leaves out of batches what `watch` shows.
   package func omitChanges() { transaction.isWatchable = false }

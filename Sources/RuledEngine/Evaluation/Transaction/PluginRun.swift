@@ -134,7 +134,10 @@ final class PluginRun {
 
   private func fail(_ failure: Failure, in transaction: EventTransaction) {
     setFailure(failure)
-    let time = max(Int64(discardedMilliseconds + (plugin.vm?.spentMilliseconds ?? 0)) * 1_000, raisedTime)
+    // What stops before the VM has begun the event is a step of a migration, which has a VM of its own.
+    let hasRun = began || plugin.vm?.isDead == true
+    let ran = hasRun ? Int64(plugin.vm?.spentMilliseconds ?? 0) * 1_000 : transaction.migration.spent.microseconds
+    let time = max(Int64(discardedMilliseconds) * 1_000 + ran, raisedTime)
     if let vm = plugin.vm, began || vm.isDead {
       transaction.writeLog(of: vm)
       plugin.dropDeadVM()
