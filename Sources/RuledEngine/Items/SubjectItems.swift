@@ -20,7 +20,7 @@ final class SubjectItems {
   ///
   /// `maySend` messages may follow from each that is sent. `timers` are the bounds of timers that are set, `redacted` the values that the
   /// journal redacts in the event.
-  func write(
+  func apply(
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, maySend: Int,
     timers bounds: TimerTable.Bounds, cascade: Cascade?, redacted: RedactedValues?
   ) throws(RequestError) {

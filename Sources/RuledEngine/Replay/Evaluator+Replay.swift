@@ -47,6 +47,7 @@ extension Evaluator {
       throw RequestError(.unavailable, "the recorded event \(entry.sequence) is not JSON")
     }
     var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds)
+    var timer: DueTimer?
     switch entry.origin {
     case .message:
       event.attributes = nil
@@ -57,7 +58,7 @@ extension Evaluator {
       event.hops = Int(object.member("hops")?.integer ?? 0)
       event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
       event.time = object.member("due")?.integer ?? event.time
-      transaction.timer = DueTimer(
+      timer = DueTimer(
         due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
         name: Array(entry.timer.utf8))
     default:
@@ -66,8 +67,7 @@ extension Evaluator {
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)
-    defer { transaction.timer = nil }
-    try evaluate(event, into: reply)
+    try evaluate(event, of: timer, into: reply)
     withExtendedLifetime(document) {}
     return reply
   }

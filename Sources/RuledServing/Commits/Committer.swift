@@ -38,7 +38,7 @@ final class Committer {
         milliseconds: max(0, nextTick - MonotonicClock.milliseconds), gathering: Self.gathering,
         reopens: !hasTriedReopening
       ) { services.inFlight.load(ordering: .relaxed) }
-      if work?.hasSubmissions == true { services.report(commits.sync()) }
+      if work?.hasSubmissions == true { services.report(commits.syncAndSettle()) }
       if work?.hasFailed == true { reopen() }
       if MonotonicClock.milliseconds >= nextTick {
         tick()
@@ -54,7 +54,7 @@ final class Committer {
     reportBackground()
     services.context.store.expire(before: services.context.clock.steady)
     keepTime()
-    if !commits.isDurable { services.report(commits.sync()) }
+    if !commits.isDurable { services.report(commits.syncAndSettle()) }
   }
 
   private func reopen() {

@@ -74,7 +74,7 @@ final class PluginRun {
   /// Runs those of the plugin's rules that listen to an event of the queue.
   ///
   /// A failure voids all that the plugin did in the transaction.
-  func run(_ rules: [Int], onEventAt index: Int, in transaction: EventTransaction) {
+  func takeEvent(at index: Int, rules: [Int], in transaction: EventTransaction) {
     let entry = plugin.entry
     let queued = transaction.queue[index]
     if !entry.manifest.sources.isEmpty {
@@ -112,7 +112,7 @@ final class PluginRun {
     let isMeasured = transaction.isNextRunMeasured()
     let started = isMeasured ? EngineClock.monotonic : 0
     do throws(Failure) {
-      try run(rules, on: queued, in: transaction)
+      try attempt(rules, on: queued, in: transaction)
       entry.runtime.noteSuccess()
       if entry.runtime.hasStopped, let subject = transaction.subject { entry.runtime.forgetStops(on: subject) }
     } catch { fail(error, in: transaction) }
@@ -121,7 +121,7 @@ final class PluginRun {
 
   /// Runs rules for a dry run: nothing is measured, counted or logged, and a VM that was stopped is replaced at once.
   private func tryOut(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) {
-    do throws(Failure) { try run(rules, on: queued, in: transaction) } catch {
+    do throws(Failure) { try attempt(rules, on: queued, in: transaction) } catch {
       setFailure(error)
       guard plugin.vm?.isDead == true else { return }
       plugin.dropDeadVM()
@@ -161,7 +161,7 @@ final class PluginRun {
   }
 
   /// Runs rules on an event, keeps the encoded state, checks the operations, and queues what was raised.
-  private func run(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
+  private func attempt(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
     let vm =
       began
       ? try runFurther(rules, on: queued, in: transaction) : try runFirst(rules, on: queued, in: transaction)
@@ -330,5 +330,114 @@ final class PluginRun {
       try runRules(listener.rules, vm, in: transaction)
       vm.endRaised()
     }
+  }
+}
+
+/// What a plugin's rules asked for, checked once they have run.
+extension PluginRun {
+  /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
+  func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    for index in searched..<operations.count where operations.kind(at: index) == .raise {
+      guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
+      guard transaction.queue.count < EventQueue.limit else {
+        throw Failure(
+          plugin: plugin.entry.name, kind: .cycle,
+          message: "more than \(EventQueue.limit) events were raised within one event")
+      }
+      transaction.queue.append(
+        raised: type, data: data, chain: chain, depth: depth, by: plugin.index, rule: operations.rule(at: index))
+    }
+    searched = operations.count
+  }
+
+  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
+  func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    var (newSends, setsTimer) = (0, false)
+    let counted = counts.count
+    for index in checked..<operations.count {
+      self.operations.formUnion(operations.kind(at: index))
+      switch operations[index] {
+      case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
+      case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
+      case .send: newSends += 1
+      case .setTimer(_, _, _, let due):
+        setsTimer = true
+        if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
+      case .count(let name, let labels, let amount):
+        counts.append(counterKeys.key(name: name, labels: labels), CounterValue(amount))
+      default: break
+      }
+    }
+    let first = checked
+    checked = operations.count
+    if counts.count > counted {
+      try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) { delta in
+        let amounts = operations.indices[first...].filter { operations.kind(at: $0) == .count }
+        return rule(at: amounts[delta - counted], in: operations)
+      }
+    }
+    if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
+    if setsTimer { try checkTimers(operations, in: transaction) }
+    guard outcomeBytes <= Limits.outcomeBytes else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
+    }
+  }
+
+  private func rule(at index: Int, in operations: Operations) -> String? {
+    let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
+    return rules.indices.contains(rule) ? rules[rule].name : nil
+  }
+
+  /// Refuses timers beyond what may be pending for the subject, unless there are no more than before.
+  private func checkTimers(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    guard let subject = transaction.subject else { return }
+    let sets = operations.indices.count { operations.kind(at: $0) == .setTimer }
+    let pending: Set<[UInt8]>
+    do throws(RequestError) {
+      let least = max(0, Limits.timers - sets + 1)
+      guard let names = try transaction.items.timers.names(of: plugin.entry, subject, ifAtLeast: least) else { return }
+      pending = names
+    } catch {
+      transaction.storeFailure = error
+      return
+    }
+    var names = pending
+    var rule: String?
+    for index in operations.indices {
+      switch operations[index] {
+      case .setTimer(let name, _, _, _):
+        if names.insert(Array(name)).inserted { rule = self.rule(at: index, in: operations) }
+      case .cancelTimer(let name): names.remove(Array(name))
+      case .forget: names.removeAll()
+      default: break
+      }
+    }
+    guard names.count > max(Limits.timers, pending.count) else { return }
+    throw Failure(
+      plugin: plugin.entry.name, rule: rule, kind: .value,
+      message: "\(names.count) timers would be pending for one subject; a plugin may have \(Limits.timers): "
+        + "set one for what comes next, or send messages to subjects that set their own")
+  }
+
+  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
+    let event = transaction.event
+    guard sends <= Limits.messagesPerEvent else {
+      throw Failure(
+        plugin: plugin.entry.name, kind: .value,
+        message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
+    }
+    let all = transaction.sends(besides: self) + sends
+    guard event.hops < Limits.messageHops, all <= event.maySend else {
+      if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+      throw Failure(
+        plugin: plugin.entry.name, kind: .cycle,
+        message: event.hops < Limits.messageHops
+          ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
+            + "one event, and the rest is divided among the messages that an event sends"
+          : "a message that follows from more than \(Limits.messageHops) others is not sent")
+    }
+    self.sends = sends
   }
 }
