@@ -1,6 +1,6 @@
 package import RuledCore
-package import RuledIO
-import Synchronization
+internal import RuledIO
+internal import Synchronization
 
 /// A link to another node: a permanent connection, which shows whether the node can be reached, and tunnels.
 ///
@@ -144,26 +144,5 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   func ended(_ connection: PeerConnection, reason: String) {
     self.connection = nil
     fail(reason)
-  }
-}
-
-/// Why a link, a tunnel or a listener failed.
-package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// A certificate, a key or an authority can't be used.
-  case identity(String)
-  /// A host has no address.
-  case unknownHost(String)
-  /// A system call failed.
-  case system(SystemError)
-  case stopped
-
-  /// What is wrong, and what to do if that is known.
-  package var description: String {
-    switch self {
-    case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"
-    case .unknownHost(let why): "the host has no address: \(why)"
-    case .system(let error): "\(error.call): \(SystemError.text(of: error.number))"
-    case .stopped: "the thread of the links has stopped"
-    }
   }
 }

@@ -36,7 +36,7 @@ import Testing
     let names = Self.walk.compactMap { $0.split(separator: ".").last }
     #expect(names.count == Set(names).count, "\(names.filter { name in names.count { $0 == name } > 1 })")
     let files = Self.walk.compactMap { function in
-      let parts = function.split(separator: ".").map(String.init)
+      let parts = function.split(separator: ".").map { String($0) }
       return Self.code.first {
         $0.path.contains("/Sources/") && Self.isFile($0.path, of: parts[0]) && Self.declares($0.text, parts[1])
       }
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// Whether a file is one of a type.
-  static func isFile(_ path: String, of type: String) -> Bool {
+  static func isFile(_ path: String, of type: some StringProtocol) -> Bool {
     let name = path.split(separator: "/").last ?? ""
     return name == "\(type).swift" || name.hasPrefix("\(type)+")
   }

@@ -1,0 +1,22 @@
+package import RuledIO
+
+/// Why a link, a tunnel or a listener failed.
+package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// A certificate, a key or an authority can't be used.
+  case identity(String)
+  /// A host has no address.
+  case unknownHost(String)
+  /// A system call failed.
+  case system(SystemError)
+  case stopped
+
+  /// What is wrong, and what to do if that is known.
+  package var description: String {
+    switch self {
+    case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"
+    case .unknownHost(let why): "the host has no address: \(why)"
+    case .system(let error): "\(error.call): \(SystemError.text(of: error.number))"
+    case .stopped: "the thread of the links has stopped"
+    }
+  }
+}
