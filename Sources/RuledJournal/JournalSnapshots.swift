@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 import RuledStore
 
 /// The snapshots in a journal's folder: copies of the store, each in a folder named by its sequence and time.
@@ -26,5 +26,21 @@ struct JournalSnapshots {
   /// The name of a snapshot's folder.
   static func name(_ sequence: UInt64, at time: Timestamp) -> String {
     sequence.digits(16, radix: 16) + "-" + UInt64(bitPattern: time.microseconds).digits(16, radix: 16)
+  }
+}
+
+/// A copy of the store as it was right after one sequence, to replay from.
+package struct JournalSnapshot: Sendable, Equatable {
+  /// The last sequence that it contains.
+  package var sequence: UInt64
+  /// When it was taken, by the daemon's clock.
+  package var at: Timestamp
+  /// Its folder, a store that `RocksStore` opens; open a copy of it (`StoreCopy`), since opening a store changes it.
+  package var path: String
+
+  init(sequence: UInt64, at: Timestamp, path: String) {
+    self.sequence = sequence
+    self.at = at
+    self.path = path
   }
 }

@@ -32,16 +32,31 @@ import Testing
     #expect(Self.walk.allSatisfy { $0.split(separator: ".").count == 2 })
   }
 
+  @Test func `the walk opens fewer than 35 files, and no function's name stands twice on it`() {
+    let names = Self.walk.compactMap { $0.split(separator: ".").last }
+    #expect(names.count == Set(names).count, "\(names.filter { name in names.count { $0 == name } > 1 })")
+    let files = Self.walk.compactMap { function in
+      let parts = function.split(separator: ".").map { String($0) }
+      return Self.code.first {
+        $0.path.contains("/Sources/") && Self.isFile($0.path, of: parts[0]) && Self.declares($0.text, parts[1])
+      }
+    }
+    #expect(Set(files.map(\.path)).count < 35)
+  }
+
   @Test(arguments: walk)
   func `each function of the walk is in a file of its type`(function: String) throws {
     let parts = function.split(separator: ".")
     try #require(parts.count == 2)
-    let files = Self.code.filter { file in
-      let name = file.path.split(separator: "/").last ?? ""
-      return file.path.contains("/Sources/") && (name == "\(parts[0]).swift" || name.hasPrefix("\(parts[0])+"))
-    }
+    let files = Self.code.filter { $0.path.contains("/Sources/") && Self.isFile($0.path, of: parts[0]) }
     #expect(!files.isEmpty, "there is no file \(parts[0]).swift")
     #expect(files.contains { Self.declares($0.text, String(parts[1])) }, "no file of \(parts[0]) declares \(parts[1])")
+  }
+
+  /// Whether a file is one of a type.
+  static func isFile(_ path: String, of type: some StringProtocol) -> Bool {
+    let name = path.split(separator: "/").last ?? ""
+    return name == "\(type).swift" || name.hasPrefix("\(type)+")
   }
 
   /// Whether a text declares a function of that name.

@@ -1,5 +1,5 @@
-internal import RuledCore
-import RuledStore
+import RuledCore
+package import RuledStore
 import RuledThreads
 
 /// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
@@ -151,4 +151,14 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   private static let ending = StoreError(.interrupted, "the node ends")
   private static let turnLost = StoreError(
     .interrupted, "another node writes the snapshot: this one did not finish it in time")
+}
+
+/// What a node knows of its cluster's snapshots.
+package struct SnapshotFigures: Sendable {
+  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
+  package var problem: StoreError?
+  /// The age of the latest snapshot, in milliseconds; nil without one, or if the database was not asked yet.
+  package var age: Int?
+  /// For how long a snapshot has been due, in milliseconds; 0 while none is.
+  package var dueTime: Int
 }

@@ -34,3 +34,14 @@ package struct OptionSpec: Sendable, Equatable {
   /// `--version`, which every command takes.
   package static let version = OptionSpec("version", short: "V", "Shows the version.")
 }
+
+/// What a shell offers for a value or an operand.
+package enum Completion: Sendable, Equatable {
+  /// Nothing: the value is free.
+  case nothing
+  case files
+  case folders
+  case words([String])
+  /// What `PROGRAM completions WORD -- …` prints for the command's words so far, one a line.
+  case asked(String)
+}

@@ -17,3 +17,25 @@ extension ItemKey {
   /// The key as the protocol names it.
   package var text: String { String(sequence, radix: 16) + "-" + String(decoding: subject, as: UTF8.self) }
 }
+
+/// The key of an effect that has not been delivered.
+package struct EffectKey: ItemKey {
+  package let subject: [UInt8]
+  package let sequence: UInt64
+
+  package init(subject: [UInt8], sequence: UInt64) {
+    self.subject = subject
+    self.sequence = sequence
+  }
+}
+
+/// The key of a parked part: the events of one plugin that wait for a retry.
+package struct ParkedKey: ItemKey {
+  package let subject: [UInt8]
+  package let sequence: UInt64
+
+  package init(subject: [UInt8], sequence: UInt64) {
+    self.subject = subject
+    self.sequence = sequence
+  }
+}

@@ -219,7 +219,7 @@ package final class SubjectAdministration {
           let outcome = try? RememberedOutcome(value)
         else { return }
         let id = if case .plain(_, let id) = identity { id } else { outcome.id }
-        OutcomeWriter.write(outcome, of: subject, id: id, .none, to: text)
+        OutcomeWriter.compose(outcome, of: subject, id: id, .none, to: text)
       }
     }
     return try? JSONValue(parsing: text.bytes)

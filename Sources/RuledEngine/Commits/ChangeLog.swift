@@ -1,6 +1,7 @@
 package import RuledCore
 import RuledJSON
 package import RuledStore
+import Synchronization
 
 /// The changes that a batch makes, in their order, in one run of bytes.
 ///
@@ -139,5 +140,40 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     package let plugins: ByteView
     /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
     package let members: ByteView
+  }
+}
+
+/// A copy of one change.
+package struct Change: Sendable {
+  let subject: [UInt8]
+  /// Its version after the change.
+  let version: UInt64
+  /// The plugins that took part.
+  let plugins: [String]
+  /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
+  package let members: [UInt8]
+}
+
+/// Logs that nobody reads any longer, to be reused: the kernel clears the pages of newly allocated large ones each time.
+package final class ChangeLogPool: Sendable {
+  /// How many it holds at most.
+  private static let most = 16
+  /// How many bytes a log may have to be reused.
+  private static let mostBytes = 1 << 20
+
+  private let spare = Mutex<[ChangeLog]>([])
+
+  package init() {}
+
+  /// A log without changes.
+  func take() -> ChangeLog { spare.withLock { $0.popLast() } ?? ChangeLog() }
+
+  /// Keeps a log for reuse, unless others refer to it too.
+  package func giveBack(_ log: consuming ChangeLog) {
+    guard isKnownUniquelyReferenced(&log), log.bytes.capacity <= Self.mostBytes else { return }
+    log.removeAll()
+    spare.withLock { [log] spare in
+      if spare.count < Self.most { spare.append(log) }
+    }
   }
 }

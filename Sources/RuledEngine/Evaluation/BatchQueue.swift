@@ -49,7 +49,7 @@ final class BatchQueue {
   }
 
   /// Notes that the oldest batch in flight is durable.
-  func complete(_ batch: CommitBatch) {
+  func removeDurable(_ batch: CommitBatch) {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
     inFlight.removeFirst()
     durable = batch.number

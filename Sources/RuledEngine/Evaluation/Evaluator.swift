@@ -82,12 +82,12 @@ package final class Evaluator {
 
   /// Evaluates an event and appends its outcome to `reply`; its changes join the batch, all or none.
   ///
-  /// A repeat of a remembered event runs no rule and gets the first outcome again.
+  /// A repeat of a remembered event runs no rule and gets the first outcome again. `timer` is the one whose event it is.
   package func evaluate(
-    _ event: EventInput, cascade: Cascade? = nil, into reply: ByteBuffer
+    _ event: EventInput, of timer: DueTimer? = nil, cascade: Cascade? = nil, into reply: ByteBuffer
   ) throws(RequestError) {
     if let rollout, rollout.share.contains(event.subject) {
-      return try rollout.candidate.evaluate(event, cascade: cascade, into: reply)
+      return try rollout.candidate.evaluate(event, of: timer, cascade: cascade, into: reply)
     }
     let subject = try subjects.load(event.subject)
     let record = try subjects.record(of: subject)
@@ -98,18 +98,18 @@ package final class Evaluator {
       let differs = outcome.digest.map { $0 != OutcomeMemory.digest(of: event) } ?? false
       ownDuplicates += 1
       if differs { ownDifferences += 1 }
-      OutcomeWriter.write(outcome, of: event.subject, id: event.id, differs ? .differing : .same, to: reply)
+      OutcomeWriter.compose(outcome, of: event.subject, id: event.id, differs ? .differing : .same, to: reply)
       return
     }
-    transaction.begin(event, of: subject, record: record)
+    transaction.begin(event, of: subject, record: record, timer: timer)
     defer { transaction.end() }
-    try transaction.run()
+    try transaction.runRules()
     let outcome = try transaction.outcome()
     if !event.isDryRun {
-      try transaction.commit(outcome, identity: identity, cascade: cascade)
+      try transaction.addToBatch(outcome, identity: identity, cascade: cascade)
       if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
-    OutcomeWriter.write(
+    OutcomeWriter.compose(
       outcome, of: event.subject, id: event.id, .none,
       trace: event.isExplained ? transaction.trace.bytes : nil, to: reply)
   }
@@ -125,9 +125,7 @@ package final class Evaluator {
     guard catalog.has(plugin: timer.plugin) else { return }
     let mark = batch.mark
     guard let event = try items.timers.take(timer, of: try subjects.load(timer.subject)) else { return }
-    transaction.timer = timer
-    defer { transaction.timer = nil }
-    try evaluateStored(event, cascade: cascade, since: mark)
+    try evaluateStored(event, of: timer, cascade: cascade, since: mark)
   }
 
   /// Evaluates the event of a message and removes the message, so that it is applied exactly once; false when it is gone.
@@ -153,11 +151,11 @@ package final class Evaluator {
 
   /// Evaluates an event of the store's own, whose outcome nobody reads; on failure rolls the batch back to `mark`.
   private func evaluateStored(
-    _ event: EventInput, cascade: Cascade?, since mark: CommitBatch.Mark
+    _ event: EventInput, of timer: DueTimer? = nil, cascade: Cascade?, since mark: CommitBatch.Mark
   ) throws(RequestError) {
     unreadOutcome.removeAll()
     do throws(RequestError) {
-      try evaluate(event, cascade: cascade, into: unreadOutcome)
+      try evaluate(event, of: timer, cascade: cascade, into: unreadOutcome)
     } catch {
       batches.rollBack(to: mark)
       throw error
@@ -256,7 +254,7 @@ package final class Evaluator {
 
   /// Notes that the oldest batch in flight is durable.
   package func complete(_ batch: CommitBatch) {
-    batches.complete(batch)
+    batches.removeDurable(batch)
     subjects.evict()
   }
 

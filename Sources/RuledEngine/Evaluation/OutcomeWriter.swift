@@ -17,7 +17,7 @@ enum OutcomeWriter {
   }
 
   /// Appends the outcome of an event; `trace` explains it, nil for no explanation.
-  static func write(
+  static func compose(
     _ outcome: RememberedOutcome, of subject: ByteView, id: ByteView, _ repetition: Repetition,
     trace: ByteView? = nil, to buffer: ByteBuffer
   ) {

@@ -57,6 +57,7 @@ extension Evaluator {
       case .client, .forget, .rules: replaying == .asSent ? .client : .recorded
       }
     var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds, origin: origin)
+    var timer: DueTimer?
     switch origin {
     case .message:
       event.attributes = nil
@@ -67,7 +68,7 @@ extension Evaluator {
       event.hops = Int(object.member("hops")?.integer ?? 0)
       event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
       event.time = object.member("due")?.integer ?? event.time
-      transaction.timer = DueTimer(
+      timer = DueTimer(
         due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
         name: Array(entry.timer.utf8))
     case .client, .recorded, .retry:
@@ -77,8 +78,7 @@ extension Evaluator {
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)
-    defer { transaction.timer = nil }
-    try evaluate(event, into: reply)
+    try evaluate(event, of: timer, into: reply)
     withExtendedLifetime(document) {}
     return reply
   }

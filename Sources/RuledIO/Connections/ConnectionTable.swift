@@ -99,7 +99,7 @@ package final class ConnectionTable {
     while index < queued.count {
       let connection = queued[index]
       index += 1
-      connection.endTick()
+      connection.finishTick()
     }
     queued.removeAll(keepingCapacity: true)
   }

@@ -1,3 +1,6 @@
+import RuledCore
+import RuledJSON
+
 /// Counts how often things occur and keeps the commonest, in bounded memory.
 ///
 /// Counts are exact while no more than `capacity` different things came. Beyond that the rarest are dropped from time to time, and count
@@ -82,4 +85,19 @@ extension CommonCounts where Note == NoNote {
   package mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
     add(thing, times: times, at: position, note: NoNote())
   }
+}
+
+/// A count on both sides.
+struct CountOfSides: Sendable, Equatable {
+  /// The baseline's.
+  var before = 0
+  /// The candidate's.
+  var after = 0
+
+  static func + (left: CountOfSides, right: CountOfSides) -> CountOfSides {
+    CountOfSides(before: left.before + right.before, after: left.after + right.after)
+  }
+
+  /// The count as `{"before","after"}`.
+  var json: JSONValue { ["before": .integer(Int64(before)), "after": .integer(Int64(after))] }
 }

@@ -15,8 +15,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// What the pipeline knows of a worker.
   private struct Client {
     let mailbox: Mailbox<WorkerMessage>
-    /// The result of the submission that it waits for.
-    var result = CommitResult.lost
     /// Whether it lost a submission and does not know it yet.
     var isUnaware = false
   }
@@ -61,35 +59,35 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// `inFlight` is how many requests all workers have in flight.
   func submit(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
     var isWorthWaking = false
-    let error = append(submission, of: worker, isAwaited: false) {
+    let error = enqueue(submission, of: worker, isAwaited: false) {
       isWorthWaking = queue.waitingSubmissions == 1 && !isCommitterBusy || isWorthSyncing(inFlight)
     }
     if error != nil || isWorthWaking { lock.wakeAll() }
     return error
   }
 
-  /// Commits a submission, and syncs if each commit is synced; gives the result, and an error for the caller to report.
-  func commit(_ submission: Submission, of worker: Int) -> (result: CommitResult, error: StoreError?) {
-    var error = append(submission, of: worker, isAwaited: true) {}
+  /// Commits a submission on the caller's thread, which syncs if each commit is synced; gives the result, and an error for the caller to report.
+  func makeDurable(_ submission: Submission, of worker: Int) -> (result: CommitResult, error: StoreError?) {
+    var error = enqueue(submission, of: worker, isAwaited: true) {}
     if isDurable {
-      let failed = sync()
+      let failed = syncAndSettle()
       error = error ?? failed
     }
     if error != nil { lock.wakeAll() }
-    return (lock.locked { clients[worker].result }, error)
+    return (lock.locked { submission.result }, error)
   }
 
   /// Takes submissions of a worker again, which knows that it lost one.
   func resume(_ worker: Int) { lock.locked { clients[worker].isUnaware = false } }
 
   /// Appends a submission to the store and the queue, or refuses it, and then calls `then` under `lock`.
-  private func append(
+  private func enqueue(
     _ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void
   ) -> StoreError? {
     do throws(StoreError) {
       while true {
         let missing = try lock.locked { () throws(StoreError) -> Int? in
-          let missing = try appendIfRoom(submission, of: worker, isAwaited: isAwaited)
+          let missing = try enqueueIfRoom(submission, of: worker, isAwaited: isAwaited)
           if missing == nil { then() }
           return missing
         }
@@ -108,13 +106,13 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Appends a submission or refuses it, under `lock`, and returns nil; or returns for how many bytes the store must make room before.
   ///
   /// These are more than the batch has afterwards: it holds counters' values and the sequence of its last change only while it is appended.
-  private func appendIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Int? {
+  private func enqueueIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Int? {
     guard !clients[worker].isUnaware, !submission.batch.isEmpty || store.state.failure == nil else {
       refuse(submission, of: worker, isAwaited: isAwaited)
       return nil
     }
     var byteCount = 0
-    let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
+    let isAppended = try queue.insert(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
       submission.batch.numberTopics(in: context)
       guard !writes.isEmpty else { return lastAppended }
@@ -132,14 +130,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       submission.batch.dropNumbers(in: context)
       return nil
     }
-    if !isDurable { complete(through: lastAppended) }
+    if !isDurable { settle(through: lastAppended) }
     return isAppended ? nil : byteCount
   }
 
   private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     clients[worker].isUnaware = true
     queue.refuse(submission, of: worker, isAwaited: isAwaited)
-    if !isDurable { complete(through: lastAppended) }
+    if !isDurable { settle(through: lastAppended) }
   }
 
   /// The error to report; nil when it only says that an earlier one has not been repaired.
@@ -156,19 +154,19 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   // MARK: Syncing
 
   /// Makes durable what was appended and tells the workers the results; gives an error for the caller to report.
-  func sync() -> StoreError? { syncing.locked { syncAndTell() } }
+  func syncAndSettle() -> StoreError? { syncing.locked { syncLocked() } }
 
   /// Under `syncing`.
-  private func syncAndTell() -> StoreError? {
+  private func syncLocked() -> StoreError? {
     let start = EngineClock.monotonic
     do throws(StoreError) {
       let number = try store.sync()
       syncs.withLock { $0.record(EngineClock.monotonic - start) }
-      lock.locked { complete(through: number) }
+      lock.locked { settle(through: number) }
       return nil
     } catch {
       lock.locked {
-        complete(through: store.committedSequence)
+        settle(through: store.committedSequence)
         for entry in queue.removeLost() {
           clients[entry.worker].isUnaware = true
           report(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
@@ -179,7 +177,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Publishes what is durable, and tells the workers: each whose batch it is, and each on whose connections replies wait; under `lock`.
-  private func complete(through number: UInt64) {
+  private func settle(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil {
       context.counters.commit(entry.submission.batch)
@@ -203,14 +201,14 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       if entry.number == nil {
         report(entry, .lost)
       } else if entry.isAwaited {
-        clients[entry.worker].result = .durable
+        entry.submission.result = .durable
       }
     }
   }
 
   private func report(_ entry: CommitQueue.Entry, _ result: CommitResult) {
     if entry.isAwaited {
-      clients[entry.worker].result = result
+      entry.submission.result = result
     } else {
       clients[entry.worker].mailbox.send(.lost(entry.submission, result))
     }
@@ -267,7 +265,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   func reopen() throws(StoreError) -> Bool {
     try syncing.locked { () throws(StoreError) in
       guard store.state.failure != nil else { return false }
-      _ = syncAndTell()  // all that was appended gets its result before numbers count up again
+      _ = syncLocked()  // all that was appended gets its result before numbers count up again
       try store.reopen()
       return true
     }

@@ -41,7 +41,7 @@ final class Committer {
         milliseconds: max(0, nextTick - MonotonicClock.milliseconds), gathering: Self.gathering,
         reopens: !hasTriedReopening
       ) { services.inFlight.load(ordering: .relaxed) }
-      if work?.hasSubmissions == true { services.report(commits.sync()) }
+      if work?.hasSubmissions == true { services.report(commits.syncAndSettle()) }
       if work?.hasFailed == true { reopen() }
       if MonotonicClock.milliseconds >= nextTick {
         tick()
@@ -58,7 +58,7 @@ final class Committer {
     services.context.store.expire(before: services.context.clock.steady)
     keepTime()
     removeBoards()
-    if !commits.isDurable { services.report(commits.sync()) }
+    if !commits.isDurable { services.report(commits.syncAndSettle()) }
   }
 
   /// Removes boards whose time is over, and their places some at a time.

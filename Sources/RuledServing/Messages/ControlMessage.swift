@@ -57,3 +57,10 @@ enum StopReason {
   /// All that was received is answered.
   case drained
 }
+
+/// A client that waits for a reply of the control thread, or of the outbox.
+struct ControlCaller: Sendable {
+  /// The request's id as JSON text, nil for a notification.
+  let id: [UInt8]?
+  let target: ReplyTarget
+}

@@ -18,7 +18,7 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.
-  func append(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
+  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)

@@ -16,6 +16,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// When the clients' events began that it answers.
   private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
+  /// What came of it where its worker waits for that; set by the thread that syncs it, under the pipeline's lock.
+  var result = CommitResult.lost
 
   /// The most bytes that a submission may take and be recycled.
   private static let mostBytes = 1 << 20
@@ -25,7 +27,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// Whether there is neither anything to write nor anybody who waits.
   var isEmpty: Bool { batch.isEmpty && replies.isEmpty && batch.awaited.isEmpty }
 
-  func append(_ reply: PendingReply) {
+  /// Adds a reply that leaves once the batch is durable.
+  func addReply(_ reply: PendingReply) {
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }
   }
@@ -69,6 +72,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     recipients = WorkerSet()
     removeStarts()
     readers.store(1, ordering: .relaxed)
+    result = .lost
     return true
   }
 }

@@ -161,7 +161,7 @@ final class MessageInbox {
   // MARK: Commits
 
   /// Completes messages: the commit that applied them is durable.
-  func complete(_ messages: [CommitBatch.Message]) {
+  func removeApplied(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     failures = 0
     for message in messages {

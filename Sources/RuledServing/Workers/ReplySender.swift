@@ -28,7 +28,7 @@ final class ReplySender {
   }
 
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
-  func send(_ bytes: ByteView, to target: ReplyTarget) {
+  func dispatch(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
     case .http: services.web.withLock { $0 }?.receive(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
@@ -48,7 +48,7 @@ final class ReplySender {
   func sendError(_ error: RequestError, id: ByteView?, to target: ReplyTarget) {
     services.figures[worker].noteRefusal(error.code)
     ReplyWriter.error(error, id: id, isAlone: target.batch == 0, replacing: buffer)
-    send(buffer.bytes, to: target)
+    dispatch(buffer.bytes, to: target)
   }
 
   /// Sends an error as the reply to a request, or nothing if the request is a notification.
@@ -60,7 +60,7 @@ final class ReplySender {
   /// Ends a request that is not answered: a notification.
   func sendNothing(to target: ReplyTarget) {
     buffer.removeAll()
-    send(buffer.bytes, to: target)
+    dispatch(buffer.bytes, to: target)
   }
 
   /// Sends an error about a line that is no request, and so is not counted as one in flight.
@@ -72,7 +72,7 @@ final class ReplySender {
 
   /// Sends the replies that another worker has made for this worker's connections.
   func sendAll(in bundle: ReplyBundle) {
-    bundle.forEach(recyclingTo: pool) { send($0, to: $1) }
+    bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) }
   }
 
   /// Hands this tick's replies for other workers' connections to these workers.

@@ -211,7 +211,7 @@ final class RequestBatches {
     batches[key] = nil
     connection(of: batch)?.countWaiting(-batch.replyBytes)
     batch.writeReply(to: worker.replies.buffer)
-    worker.replies.send(worker.replies.buffer.bytes, to: batch.target)
+    worker.replies.dispatch(worker.replies.buffer.bytes, to: batch.target)
     worker.watches.beginNotifying(batch: key)
   }
 }

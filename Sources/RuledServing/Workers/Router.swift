@@ -42,7 +42,7 @@ final class Router: ConnectionHandler {
       return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
     executeOwnBundle()  // its requests came before this line
-    worker.begin()
+    worker.noteStart()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
       beginRequest(on: connection)
@@ -164,7 +164,7 @@ final class Router: ConnectionHandler {
   private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
     let bundle = bundles[owner] ?? pool.requestBundle()
     if bundles[owner] == nil { bundles[owner] = bundle }
-    bundle.append(text, to: target, subject: subject)
+    bundle.add(text, to: target, subject: subject)
   }
 
   /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.

@@ -32,11 +32,11 @@ extension Worker {
     guard !submission.isEmpty else { return false }
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
-    guard isFirst, isWorthSyncing(full) else {
+    guard isFirst, isLastInFlight(full) else {
       services.report(commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
-    let (result, error) = commits.commit(full, of: index)
+    let (result, error) = commits.makeDurable(full, of: index)
     services.report(error)
     if result == .durable { sendToReaders(full) }
     complete(full, result)
@@ -59,7 +59,7 @@ extension Worker {
   }
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
-  private func isWorthSyncing(_ submission: Submission) -> Bool {
+  private func isLastInFlight(_ submission: Submission) -> Bool {
     !commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
@@ -78,9 +78,9 @@ extension Worker {
         services.context.waitingTimers.wrappingAdd(batch.waitingTimers, ordering: .relaxed)
       }
       sendReplies(of: done)
-      send(batch.messages)
+      passOn(batch.messages)
       published += batch.publicationNumbers
-      inbox.complete(batch.delivered)
+      inbox.removeApplied(batch.delivered)
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
@@ -117,7 +117,7 @@ extension Worker {
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
-        case .worker(index), .http: replies.send(durable.bytes(of: reply), to: reply.target)
+        case .worker(index), .http: replies.dispatch(durable.bytes(of: reply), to: reply.target)
         case .worker: break
         }
       }
@@ -127,7 +127,7 @@ extension Worker {
   /// Sends the replies of another worker's submission to this worker's connections.
   func sendReplies(ofForeign durable: Submission) {
     for reply in durable.replies where reply.target.receiver == .worker(index) && reply.cascade == nil {
-      replies.send(durable.bytes(of: reply), to: reply.target)
+      replies.dispatch(durable.bytes(of: reply), to: reply.target)
     }
   }
 
@@ -177,7 +177,7 @@ extension Worker {
   private func send(_ reply: AwaitedReplies.Reply, isWhole: Bool) {
     let end = (reply.bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0) - 1
     guard !isWhole, end > 0, reply.bytes[end] == UInt8(ascii: "}") else {
-      return reply.bytes.withView { replies.send($0, to: reply.target) }
+      return reply.bytes.withView { replies.dispatch($0, to: reply.target) }
     }
     // Adds the member to the result, which is the reply's last member.
     let buffer = replies.buffer
@@ -186,13 +186,13 @@ extension Worker {
     var json = JSONWriter(continuing: buffer)
     json.member("cascade", plain: "pending")
     reply.bytes.withView { buffer.append($0.extracting(end...)) }
-    replies.send(buffer.bytes, to: reply.target)
+    replies.dispatch(buffer.bytes, to: reply.target)
   }
 
   // MARK: Messages
 
   /// Passes committed messages to the workers that own their subjects.
-  private func send(_ messages: [CommitBatch.Message]) {
+  private func passOn(_ messages: [CommitBatch.Message]) {
     guard !messages.isEmpty else { return }
     var own: [CommitBatch.Message] = []
     for message in messages {

@@ -8,7 +8,7 @@ extension Worker {
   /// Executes requests that this worker's router or another's has forwarded, in their order.
   func executeRequests(in bundle: RequestBundle) {
     let entries = bundle.entries
-    begin()
+    noteStart()
     for (index, entry) in entries.enumerated() {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
@@ -19,7 +19,7 @@ extension Worker {
   }
 
   /// Notes the time at which the next requests begin: once for all that are executed together.
-  func begin() { begun = EngineClock.monotonic }
+  func noteStart() { begun = EngineClock.monotonic }
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
   func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
@@ -53,7 +53,7 @@ extension Worker {
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
-      case .event: cascade = try evaluate(request, for: target, into: bytes)
+      case .event: cascade = try evaluateEvent(request, for: target, into: bytes)
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, target, into: bytes)
       }
@@ -70,13 +70,13 @@ extension Worker {
       ReplyWriter.endLine(to: bytes)
     }
     guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
-      submission.append(
+      submission.addReply(
         PendingReply(
           target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade,
           isRead: Self.showsState(request.method)))
       return
     }
-    replies.send(bytes.bytes.extracting(start...), to: target)
+    replies.dispatch(bytes.bytes.extracting(start...), to: target)
     bytes.truncate(to: idStart)
   }
 
@@ -94,7 +94,7 @@ extension Worker {
   /// Evaluates the event of a request.
   ///
   /// Returns the cascade that the reply waits for, if the client wants it to.
-  private func evaluate(
+  private func evaluateEvent(
     _ request: RequestView, for target: ReplyTarget, into bytes: ByteBuffer
   ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
     let view = try EventView(request)

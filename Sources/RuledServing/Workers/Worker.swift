@@ -7,16 +7,7 @@ import RuledWire
 
 /// One thread of the daemon: its connections, its part of the subjects, and the rules that run on them.
 ///
-/// The way of a request, from the first byte to the last:
-///
-///     Connection.read            reads bytes and cuts lines
-///     Router.receive             finds the worker that owns the subject
-///     Worker.tick                executes the requests of a tick, then commits once
-///       Worker.execute           parses a request
-///       Worker.call              calls its method; the reply joins the commit batch
-///     Worker.complete            sends what waited for the commit
-///     ReplySender.send           finds the connection
-///     Connection.write           writes the bytes
+/// `run` has the loop call `tick` at the end of each tick, before output is written; docs/architecture.md has the whole way of an event.
 final class Worker {
   let index: Int
   let services: Services
@@ -168,7 +159,7 @@ final class Worker {
   func receive(_ message: WorkerMessage) {
     switch message {
     case .request(let request):
-      begin()
+      noteStart()
       request.text.withView { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)

@@ -36,7 +36,7 @@ final class WorkerWatches {
     writer.endObject()
     ReplyWriter.endResult(to: buffer)
     if target.batch == 0 { ReplyWriter.endLine(to: buffer) }
-    worker.replies.send(buffer.bytes, to: target)
+    worker.replies.dispatch(buffer.bytes, to: target)
   }
 
   private func begin(_ request: RequestView, _ target: ReplyTarget) throws(RequestError) -> Int64 {

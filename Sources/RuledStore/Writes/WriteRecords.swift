@@ -1,4 +1,4 @@
-import RuledCore
+package import RuledCore
 
 /// The bytes of writes, as the redo log has them too: for each a record of a tag and one or two strings, each with its length as varint32 before it.
 struct WriteRecords {
@@ -177,5 +177,22 @@ struct WriteRecords {
     }
     defer { offset += length }
     return ByteView(start: base + offset, count: length)
+  }
+}
+
+/// One record of a set; its bytes belong to the set and are valid until that changes.
+package enum WriteOperation {
+  /// Puts the value under the key.
+  case put(key: ByteView, value: ByteView)
+  case delete(key: ByteView)
+  /// Writes nothing: a record for the journal.
+  case journal(head: ByteView, text: ByteView)
+
+  /// The key; empty, as no key is, for a record that writes nothing.
+  var key: ByteView {
+    switch self {
+    case .put(let key, _), .delete(let key): key
+    case .journal: ByteView.empty
+    }
   }
 }

@@ -61,7 +61,7 @@ struct BorrowedWorkerTests {
             let bundle = RequestBundle()
             services.inFlight.wrappingAdd(1, ordering: .relaxed)
             Array(line.utf8).withView {
-              bundle.append($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
+              bundle.add($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
             }
             owner.executeRequests(in: bundle, for: worker)
             owner.flush()

@@ -12,7 +12,7 @@ extension EventTransaction {
   ///   - identity: the event's hash in its subject's history.
   ///   - cascade: what waits for the messages that the event sends.
   /// - Throws: when the store fails.
-  func commit(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
+  func addToBatch(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
     guard let subject else { return }
     let mark = batches.current.mark
     consequences = 0
@@ -24,7 +24,7 @@ extension EventTransaction {
       } else {
         memory.readHistory(of: record, into: &history)
       }
-      for plugin in touched { try commit(runs[plugin], subject, cascade) }
+      for plugin in touched { try addPart(of: runs[plugin], subject, cascade) }
     } catch {
       batches.rollBack(to: mark)
       throw error
@@ -36,11 +36,11 @@ extension EventTransaction {
   }
 
   /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
-  private func commit(_ run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
+  private func addPart(of run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
     if run.hasFailed { return park(run, subject) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
-    try items.write(
+    try items.apply(
       vm.operations, of: run.plugin, event, subject: subject,
       allowance: run.sends + run.immediateTimers > 0 ? share : .none, timers: timerBounds(of: run.plugin.entry),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)

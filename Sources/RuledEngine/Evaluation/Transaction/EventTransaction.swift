@@ -5,8 +5,8 @@ import RuledStore
 
 /// The event at hand: what its rules did so far, until all of it joins the batch or none of it.
 ///
-/// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `begin`, `run`, `outcome`,
-/// `commit` unless it is a dry run, and `end`.
+/// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `begin`,
+/// `runRules`, `outcome`, `addToBatch` unless it is a dry run, and `end`.
 final class EventTransaction {
   let context: EngineContext
   let plugins: WorkerPlugins
@@ -45,7 +45,7 @@ final class EventTransaction {
   /// record's would stop rules that ended there, or that ran out of instructions.
   var slowness: Int64 = 1
   /// The timer whose event it is, nil for another event.
-  var timer: DueTimer?
+  private(set) var timer: DueTimer?
   /// How many timers its plugin has for the subject, once somebody asked; see `firingCrowd`.
   private var knownCrowd: Int?
   /// Parses the data of the raised event at hand.
@@ -91,8 +91,9 @@ final class EventTransaction {
 
   // MARK: Begin and end
 
-  func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?) {
+  func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?, timer: DueTimer? = nil) {
     self.event = event
+    self.timer = timer
     if let recorder, recorder.explanation != .none {
       self.event.isExplained = true
       self.event.explainsValues = recorder.explanation == .whole
@@ -118,6 +119,7 @@ final class EventTransaction {
   /// Forgets the event, and gives back what did not join the batch.
   func end() {
     event = .none
+    timer = nil
     subject = nil
     record = nil
     retriedPlugin = nil
@@ -138,7 +140,7 @@ final class EventTransaction {
   // MARK: Run
 
   /// Runs the rules of all plugins on the event, in order of name, and then on what they raised, in the order raised.
-  func run() throws(RequestError) {
+  func runRules() throws(RequestError) {
     var index = 0
     while index < queue.count, storeFailure == nil {
       try runPlugins(onEventAt: index)
@@ -154,7 +156,7 @@ final class EventTransaction {
     guard !event.isExplained else { return explainPlugins(onEventAt: index) }
     for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
       if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
-      withRun(of: listener.plugin) { $0.run(listener.rules, onEventAt: index, in: self) }
+      withRun(of: listener.plugin) { $0.takeEvent(at: index, rules: listener.rules, in: self) }
     }
   }
 
@@ -169,7 +171,7 @@ final class EventTransaction {
     if index == 0 { for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) } }
     for run in runs where !queued.isRaised(by: run.plugin.index) {
       if let listener = listeners.first(where: { $0.plugin == run.plugin.index }) {
-        run.run(listener.rules, onEventAt: index, in: self)
+        run.takeEvent(at: index, rules: listener.rules, in: self)
       } else {
         trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
       }
@@ -204,9 +206,9 @@ final class EventTransaction {
     for event in furtherEvents {
       queue.append(parked: event["type"]?.stringValue ?? "", data: event["data"]?.text ?? "{}")
     }
-    try run()
+    try runRules()
     if let failure = runs[plugin].failure { return failure }
-    try commit(try outcome(), identity: 0, cascade: nil)
+    try addToBatch(try outcome(), identity: 0, cascade: nil)
     return nil
   }
 

@@ -77,7 +77,7 @@ final class PluginRun {
   /// Runs those of the plugin's rules that listen to an event of the queue.
   ///
   /// A failure voids all that the plugin did in the transaction.
-  func run(_ rules: [Int], onEventAt index: Int, in transaction: EventTransaction) {
+  func takeEvent(at index: Int, rules: [Int], in transaction: EventTransaction) {
     let entry = plugin.entry
     let queued = transaction.queue[index]
     if !entry.manifest.sources.isEmpty {
@@ -115,7 +115,7 @@ final class PluginRun {
     let isMeasured = transaction.isNextRunMeasured()
     let started = isMeasured ? EngineClock.monotonic : 0
     do throws(Failure) {
-      try run(rules, on: queued, in: transaction)
+      try attempt(rules, on: queued, in: transaction)
       entry.runtime.noteSuccess()
       if entry.runtime.hasStopped, let subject = transaction.subject { entry.runtime.forgetStops(on: subject) }
     } catch { fail(error, in: transaction) }
@@ -124,7 +124,7 @@ final class PluginRun {
 
   /// Runs rules for a dry run: nothing is measured, counted or logged, and a VM that was stopped is replaced at once.
   private func tryOut(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) {
-    do throws(Failure) { try run(rules, on: queued, in: transaction) } catch {
+    do throws(Failure) { try attempt(rules, on: queued, in: transaction) } catch {
       setFailure(error)
       guard plugin.vm?.isDead == true else { return }
       plugin.dropDeadVM()
@@ -167,7 +167,7 @@ final class PluginRun {
   }
 
   /// Runs rules on an event, keeps the encoded state, checks the operations, and queues what was raised.
-  private func run(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
+  private func attempt(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
     let vm =
       began
       ? try runFurther(rules, on: queued, in: transaction) : try runFirst(rules, on: queued, in: transaction)
