@@ -9,13 +9,13 @@ import Synchronization
 /// A worker that changes a place looks a board up here, and puts the change into its batch. Once that is durable, the places here change.
 package final class BoardTable: Sendable {
   struct Contents {
-    fileprivate var boards: [String: [String: Board]] = [:]
+    var boards: [String: [String: Board]] = [:]
     /// The places of earlier generations, whose keys are still in the store.
     fileprivate var discarded: [Discarded] = []
     /// Whether places are in memory; a replay reads them from its store.
-    fileprivate(set) var holdsPlaces = false
+    var holdsPlaces = false
     /// Keys of places that could not be read.
-    fileprivate var unreadable: [UnreadableKeys] = []
+    var unreadable: [UnreadableKeys] = []
 
     /// Whether the plugin may have boards.
     func mayHaveBoards(_ plugin: String) -> Bool { !holdsPlaces || boards[plugin] != nil }
@@ -34,7 +34,7 @@ package final class BoardTable: Sendable {
     func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
 
     /// Takes the places of a board off, whose keys are then to be deleted.
-    fileprivate mutating func discardPlaces(of board: Board) {
+    mutating func discardPlaces(of board: Board) {
       guard !board.places.isEmpty else { return }
       discarded.append(Discarded(board, board.durable.generation, board.places))
       board.places = RankedPlaces()
@@ -62,6 +62,12 @@ package final class BoardTable: Sendable {
   private let sawEnd = Atomic<Bool>(false)
 
   package init() {}
+
+  /// Begins with the boards of the store, whose places have numbers up to that one.
+  func begin(with contents: Contents, last: UInt64) {
+    self.contents.withLock { $0 = contents }
+    lastNumber.store(last, ordering: .relaxed)
+  }
 
   // MARK: Changes
 
@@ -251,76 +257,11 @@ package final class BoardTable: Sendable {
       }
     }
   }
-
-  // MARK: Loading
-
-  /// Reads the boards from the store; their places too, unless it is that of a replay.
-  ///
-  /// Damaged keys are noted in the damage report. A subject's place that can't be read is read again with its next change, which then fails.
-  package func load(from context: EngineContext, holdingPlaces: Bool = true) throws(StoreError) {
-    var contents = Contents()
-    contents.holdsPlaces = holdingPlaces
-    try context.scan(prefix: StoreKey.prefix(.board), of: .board) { key, value in
-      guard case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) else {
-        context.noteDamage(key, StoreError(.corrupt, "a board has another form"), malformed: true)
-        return true
-      }
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
-      (board.newest, board.durable) = (terms, terms)
-      return true
-    }
-    if holdingPlaces { try loadPlaces(into: &contents, context) }
-    self.contents.withLock { [contents] in $0 = contents }
-  }
-
-  /// The generations of a store's boards that have one of their own.
-  package static func generations(
-    in store: any StateStore
-  ) throws(StoreError) -> [(plugin: String, name: String, generation: UInt64)] {
-    var found: [(plugin: String, name: String, generation: UInt64)] = []
-    try store.scan(prefix: StoreKey.prefix(.board)) { key, value in
-      if case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) {
-        found.append(
-          (String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
-      }
-      return true
-    }
-    return found
-  }
-
-  private func loadPlaces(into contents: inout Contents, _ context: EngineContext) throws(StoreError) {
-    var last: UInt64 = 0
-    var unreadable: [UnreadableKeys] = []
-    try context.scan(prefix: StoreKey.prefix(.place), of: .place, passing: { unreadable.append($0) }) { key, value in
-      guard case .place(let subject, let plugin, let name, let generation)? = try? ParsedKey(key),
-        let place = Place(value)
-      else {
-        context.noteDamage(key, StoreError(.corrupt, "a place on a board has another form"), malformed: true)
-        return true
-      }
-      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
-      last = max(last, place.number)
-      if generation > board.durable.generation {
-        contents.discardPlaces(of: board)
-        board.durable.generation = generation
-        board.newest = board.durable
-      }
-      if generation == board.durable.generation {
-        board.places.append(subject, place)
-      } else {
-        contents.discard(subject, place, generation, of: board)
-      }
-      return true
-    }
-    for boards in contents.boards.values { for board in boards.values { board.places.sort() } }
-    contents.unreadable = unreadable
-    lastNumber.store(last, ordering: .relaxed)
-  }
 }
 
 extension BoardTable.Contents {
   /// Adds a place of an earlier generation, which is to be deleted from the store.
-  fileprivate mutating func discard(_ subject: ByteView, _ place: Place, _ generation: UInt64, of board: Board) {
+  mutating func discard(_ subject: ByteView, _ place: Place, _ generation: UInt64, of board: Board) {
     let known = discarded.firstIndex { $0.board === board && $0.generation == generation }
     if let known { return discarded[known].places.append(subject, place) }
     var places = RankedPlaces()

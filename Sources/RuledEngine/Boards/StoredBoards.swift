@@ -1,0 +1,68 @@
+import RuledCore
+package import RuledStore
+
+extension BoardTable {
+  /// Reads the boards from the store; their places too, unless it is that of a replay.
+  ///
+  /// Damaged keys are noted in the damage report. A subject's place that can't be read is read again with its next change, which then fails.
+  package func load(from context: EngineContext, holdingPlaces: Bool = true) throws(StoreError) {
+    var contents = Contents()
+    contents.holdsPlaces = holdingPlaces
+    try context.scan(prefix: StoreKey.prefix(.board), of: .board) { key, value in
+      guard case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) else {
+        context.noteDamage(key, StoreError(.corrupt, "a board has another form"), malformed: true)
+        return true
+      }
+      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      (board.newest, board.durable) = (terms, terms)
+      return true
+    }
+    let last = holdingPlaces ? try loadPlaces(into: &contents, context) : 0
+    begin(with: contents, last: last)
+  }
+
+  /// The generations of a store's boards that have one of their own.
+  package static func generations(
+    in store: any StateStore
+  ) throws(StoreError) -> [(plugin: String, name: String, generation: UInt64)] {
+    var found: [(plugin: String, name: String, generation: UInt64)] = []
+    try store.scan(prefix: StoreKey.prefix(.board)) { key, value in
+      if case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) {
+        found.append(
+          (String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
+      }
+      return true
+    }
+    return found
+  }
+
+  /// Reads the places; gives the last number.
+  private func loadPlaces(into contents: inout Contents, _ context: EngineContext) throws(StoreError) -> UInt64 {
+    var last: UInt64 = 0
+    var unreadable: [UnreadableKeys] = []
+    try context.scan(prefix: StoreKey.prefix(.place), of: .place, passing: { unreadable.append($0) }) { key, value in
+      guard case .place(let subject, let plugin, let name, let generation)? = try? ParsedKey(key),
+        let place = Place(value)
+      else {
+        context.noteDamage(key, StoreError(.corrupt, "a place on a board has another form"), malformed: true)
+        return true
+      }
+      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      last = max(last, place.number)
+      if generation > board.durable.generation {
+        contents.discardPlaces(of: board)
+        board.durable.generation = generation
+        board.newest = board.durable
+      }
+      if generation == board.durable.generation {
+        board.places.append(subject, place)
+      } else {
+        contents.discard(subject, place, generation, of: board)
+      }
+      return true
+    }
+    for boards in contents.boards.values { for board in boards.values { board.places.sort() } }
+    contents.unreadable = unreadable
+    return last
+  }
+}
