@@ -3,9 +3,10 @@ std = "lua54"
 max_line_length = 120
 
 read_globals = {
-  "plugin", "event", "rule", "query", "web", "sink",
-  "decide", "emit", "raise", "send", "once", "timer", "count", "counters", "peek", "forget", "now",
+  "plugin", "event", "state", "migrate", "rule", "query", "web", "sink",
+  "decide", "emit", "raise", "send", "once", "timer", "board", "count", "counters", "peek", "forget", "now",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",
+  "bucket", "pick", "semver", "ip", "base64", "hex",
 }
 
 files["rules/*/tests"] = { read_globals = { "test" } }

@@ -19,6 +19,12 @@ let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
 /// Lua is linked statically, because each call into a shared library goes through a table of addresses.
 let luaArchive = ":liblua5.4.a"
 
+/// RE2 is linked statically, because the shared library hides the hooks that stop a search.
+let patternArchive = ":libre2.a"
+
+/// utf8proc is linked statically, because a rule may be stopped inside it.
+let unicodeArchive = ":libutf8proc.a"
+
 /// The limit on nesting of Lua's parser is replaced by one that names the line (levels.c).
 let withOwnLevels: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--wrap=luaE_incCstack"])]
 
@@ -51,9 +57,12 @@ let package = Package(
       name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
       linkerSettings: [.linkedLibrary("simdjson")]),
     .target(
-      name: "CLuaBridge", dependencies: ["CLua", "CJSON"],
+      name: "CPattern", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      linkerSettings: [.linkedLibrary(patternArchive)]),
+    .target(
+      name: "CLuaBridge", dependencies: ["CLua", "CJSON", "CPattern"],
       cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
-      linkerSettings: [.linkedLibrary(luaArchive)] + withOwnLevels),
+      linkerSettings: [.linkedLibrary(luaArchive), .linkedLibrary(unicodeArchive)] + withOwnLevels),
 
     .target(
       name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
@@ -90,10 +99,22 @@ let package = Package(
     module("RuledWire", ["RuledCore", "RuledJSON", "COpenAPI"]),
     module("RuledDelivery", ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"]),
     module(
-      "RuledServer",
+      "RuledServing",
       [
-        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
-        "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledDelivery", "RuledEngine", "RuledIO", "RuledJournal",
+        "RuledLua", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+      ]),
+    module(
+      "RuledNodes",
+      [
+        "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+        "RuledPeers", "RuledServing", "RuledStore", "RuledWire",
+      ]),
+    module(
+      "RuledDaemon",
+      [
+        "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+        "RuledNodes", "RuledServing", "RuledStore", "CLinux",
       ]),
     module(
       "RuledTool",
@@ -102,7 +123,7 @@ let package = Package(
         "RuledReports", "RuledStore", "RuledWire", "CEdit",
       ]),
     .executableTarget(
-      name: "ruled", dependencies: ["RuledServer"], swiftSettings: strict, linkerSettings: boundAtStart),
+      name: "ruled", dependencies: ["RuledDaemon"], swiftSettings: strict, linkerSettings: boundAtStart),
     .executableTarget(
       name: "ruled-courier", dependencies: ["RuledDelivery", "RuledIO", "RuledLua"], swiftSettings: strict,
       linkerSettings: boundAtStart),
@@ -137,11 +158,13 @@ let package = Package(
     tests("RuledDeliveryTests", ["RuledDelivery", "RuledCore", "RuledIO", "RuledWire", "TestSupport"]),
     tests("RuledWireTests", ["RuledWire", "RuledJSON", "TestSupport"]),
     tests(
-      "RuledServerTests",
+      "RuledServingTests",
       [
-        "RuledServer", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
+        "RuledServing", "RuledCore", "RuledDelivery", "RuledIO", "RuledJSON", "RuledThreads", "RuledEngine", "RuledLua",
         "RuledStore", "CAllocations", "CLinux", "IOTestSupport", "StoreTestSupport", "TestSupport",
       ]),
+    tests("RuledNodesTests", ["RuledNodes", "RuledCore", "RuledWire"]),
+    tests("RuledDaemonTests", ["RuledDaemon", "RuledCore", "RuledDelivery", "RuledIO"]),
     tests("RuledToolTests", ["RuledTool", "RuledReports", "RuledJSON", "TestSupport"]),
     tests("ArchitectureTests", []),
     tests(

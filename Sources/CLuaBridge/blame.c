@@ -27,6 +27,7 @@ void rb_set_blaming(rb_vm *vm, bool blaming) {
   if (!blaming) return;
   vm->last_source = vm->blamed_source = NULL;
   vm->last_line = vm->blamed_line = 0;
+  vm->was_bad = false;
 }
 
 bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule) {
@@ -89,7 +90,14 @@ static bool is_in_place(lua_State *L) {
   const void *tables[RB_DEPTH + 2];
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   for (int i = 0; i < vm->bad_depth; i++) {
+    if (rb_push_store(L, -1)) lua_remove(L, -2);
     if (lua_type(L, -1) != LUA_TTABLE) return false;
+    if (vm->misfit && i == 0) {
+      /* An empty state fits. */
+      lua_pushnil(L);
+      if (!lua_next(L, -2)) return false;
+      lua_pop(L, 2);
+    }
     tables[i] = lua_topointer(L, -1);
     const rb_bad_step *step = &vm->bad_steps[i];
     if (step->is_key) {
@@ -100,6 +108,7 @@ static bool is_in_place(lua_State *L) {
     lua_rawget(L, -2);
     lua_remove(L, -2);
   }
+  if (vm->misfit) return rb_is_misfit(L, lua_gettop(L));
   const void *leaf = lua_topointer(L, -1);
   for (int i = 0; i < vm->bad_depth; i++)
     if (lua_type(L, -1) == LUA_TTABLE && tables[i] == leaf) return true;
@@ -109,14 +118,19 @@ static bool is_in_place(lua_State *L) {
 void rb_blame_hook(lua_State *L, lua_Debug *activation) {
   rb_vm *vm = rb_vm_of(L);
   /* The line that resumes a coroutine is to blame for all that the coroutine does. */
-  if (L != vm->L || vm->blamed_source || vm->phase != RB_PHASE_EVENT) return;
+  if (L != vm->L || vm->phase != RB_PHASE_EVENT) return;
   int top = lua_gettop(L);
   luaL_checkstack(L, 12, NULL);
-  if (vm->last_source && is_in_place(L)) {
+  bool bad = is_in_place(L);
+  /* What was there before the first instruction nobody has put there; what has gone again is not to blame. */
+  if (bad && !vm->was_bad && vm->last_source) {
     vm->blamed_source = vm->last_source;
     vm->blamed_line = vm->last_line;
     vm->blamed_rule = vm->current_rule;
+  } else if (!bad) {
+    vm->blamed_source = NULL;
   }
+  vm->was_bad = bad;
   lua_settop(L, top);
   lua_getinfo(L, "Sl", activation);
   if (activation->source[0] != '@' || activation->currentline <= 0) return;

@@ -42,7 +42,7 @@ struct rb_worker {
 enum { RB_TICK_MS = 5 };
 
 /* What the VM is doing; host functions refuse to be called in the wrong phase. */
-typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ } rb_phase;
+typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ, RB_PHASE_STEP } rb_phase;
 
 /* A step on the way to a value in the state that can't be stored; its key is in `bad_keys`. */
 typedef struct {
@@ -50,6 +50,18 @@ typedef struct {
   size_t key, key_length;
   lua_Integer index;
 } rb_bad_step;
+
+/* A part of the state's shape; its name is a string of RB_SLOT_FIT. */
+typedef struct {
+  const char *name;
+  size_t name_length;
+  uint32_t end; /* the index after its own parts */
+  rb_fit_type type;
+  bool optional;
+} rb_fit_node;
+
+/* In what way a state does not fit. */
+typedef enum { RB_MISFIT_NONE = 0, RB_MISFIT_TYPE, RB_MISFIT_MISSING, RB_MISFIT_UNKNOWN } rb_misfit;
 
 typedef struct {
   rb_buffer source; /* the chunk's name */
@@ -119,6 +131,7 @@ struct rb_vm {
   bool checks_data; /* the host checks the data of events that rules make */
   rb_zone zones[RB_ZONES];
   unsigned next_zone;
+  struct cp_cache *patterns; /* NULL until a rule uses one */
 
   /* Results. */
   rb_buffer result;
@@ -136,6 +149,12 @@ struct rb_vm {
   int failure_line;
   rb_kind raised_kind;
   rb_buffer raised_message;
+  /* Where a test failed: `file:line`, a tab, and the function's name if it has one, a line for each function that was called, the last one
+     first. */
+  rb_buffer place;
+  rb_buffer here; /* the same of a test that calls the host */
+  bool in_test;
+  bool keeps_place; /* the next error says again what an earlier one said, whose place it was */
 
   /* Encoding and decoding. */
   rb_member *members;
@@ -152,6 +171,13 @@ struct rb_vm {
   rb_buffer compiling; /* the path of the file that is being compiled */
   rb_buffer dump; /* of a compiled function */
 
+  /* The shape of the state; no parts for none. */
+  rb_fit_node *fit;
+  uint32_t fit_count;
+  bool fit_closed;
+  rb_misfit misfit; /* how the last state that was encoded does not fit, if that is what is wrong with it */
+  uint32_t misfit_part;
+
   int rule_count, when_count, query_count, web_count, sink_count, test_count;
   /* Finding the line that put a value into the state that can't be stored. */
   bool blaming;
@@ -160,6 +186,7 @@ struct rb_vm {
   rb_buffer bad_keys;
   const char *last_source, *blamed_source; /* of the last instruction, and of the one that is to blame */
   int last_line, blamed_line, blamed_rule;
+  bool was_bad; /* whether the value was there at the last instruction */
 
   bool covering;
   rb_covered *covered;
@@ -267,6 +294,13 @@ extern const char rb_decision_root[];
 void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root);
 /* The same with a limit on the text's length. Without one, a value may be as long as an outcome, other texts as long as memory allows. */
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
+/* Refuses the state for what is at the first `depth` steps of the VM's path. */
+_Noreturn void rb_refuse_state(lua_State *L, int depth, const char *problem);
+/* fit.c */
+/* Raises an error that names the path if the state at index does not fit. */
+void rb_check_fit(lua_State *L, int index);
+/* Whether the value at index is the misfit that the last check found. */
+bool rb_is_misfit(lua_State *L, int index);
 /* decode.c */
 typedef enum { RB_DECODE_EVENT, RB_DECODE_PLAIN } rb_decode_mode;
 void rb_push_json(lua_State *L, rb_json json, size_t index, rb_decode_mode mode, bool frozen);
@@ -285,6 +319,8 @@ bool rb_push_state(lua_State *L, const char *text, size_t length);
 void rb_open_sandbox(lua_State *L);
 /* Pushes the value at index as text without addresses. */
 void rb_push_display(lua_State *L, int index);
+/* Notes where the test is that runs: in its own files, and in those of its plugin. */
+void rb_note_place(lua_State *L);
 /* traversal.c, sort.c, random.c */
 int rb_base_pairs(lua_State *L);
 int rb_base_next(lua_State *L);

@@ -100,3 +100,47 @@ int rb_host_calendar_add(lua_State *L) {
   lua_replace(L, 2);
   return rb_call_host(L, RB_CALL_CALENDAR_ADD, 1);
 }
+
+int rb_host_calendar_known(lua_State *L) {
+  if (lua_type(L, 1) == LUA_TSTRING) return rb_call_host(L, RB_CALL_CALENDAR_KNOWN, 1);
+  lua_pushboolean(L, false);
+  return 1;
+}
+
+static bool is_date(const char *text, size_t length) {
+  if (length != 10 || text[4] != '-' || text[7] != '-') return false;
+  for (size_t i = 0; i < length; i++)
+    if (i != 4 && i != 7 && (text[i] < '0' || text[i] > '9')) return false;
+  return true;
+}
+
+/* Whether the array at 2 holds the date at 3. */
+static bool is_holiday(lua_State *L) {
+  luaL_checktype(L, 2, LUA_TTABLE);
+  int holidays = rb_push_store(L, 2) ? lua_gettop(L) : 2;
+  lua_Unsigned count = lua_rawlen(L, holidays);
+  rb_charge(L, count * RB_BYTES_CHARGED);
+  for (lua_Unsigned i = 1; i <= count; i++) {
+    size_t length;
+    const char *date = lua_rawgeti(L, holidays, (lua_Integer)i) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : NULL;
+    if (!date || !is_date(date, length)) return luaL_error(L, "holidays[%I] is no date like \"2025-12-25\"", (lua_Integer)i);
+    if (lua_rawequal(L, -1, 3)) return true;
+    lua_pop(L, 1);
+  }
+  return false;
+}
+
+int rb_host_calendar_workday(lua_State *L) {
+  lua_Number number = luaL_checknumber(L, 1);
+  if (number != floor(number) || !(number >= FIRST_DAY && number <= LAST_DAY))
+    return luaL_error(L, "there is no calendar for day %f; calendar.day(t, zone) is the day of a time", number);
+  lua_Integer day = (lua_Integer)number;
+  lua_settop(L, 2);
+  bool is_weekday = (day % 7 + 10) % 7 < 5;
+  if (is_weekday && !lua_isnil(L, 2)) {
+    push_date(L, day);
+    is_weekday = !is_holiday(L);
+  }
+  lua_pushboolean(L, is_weekday);
+  return 1;
+}

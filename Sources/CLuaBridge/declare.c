@@ -1,7 +1,10 @@
 /* Loading: the files of a plugin, what they require, and what they declare. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bridge.h"
+
+enum { STATE_VERSIONS = 1000000 };
 
 /* Chunks ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -204,7 +207,8 @@ static int declare_plugin(lua_State *L) {
   return 0;
 }
 
-static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test", "an event"};
+static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test", "an event",
+                                         "a state", "a migration"};
 
 /* Encodes the table at 1, a rule or a query, to `vm->result`, without its functions. */
 static void encode_functions(lua_State *L, const char *what) {
@@ -313,12 +317,69 @@ static int declare_name(lua_State *L) {
   return 0;
 }
 
+static int declare_state(lua_State *L) {
+  rb_vm *vm = loading(L, "a state");
+  luaL_checktype(L, 1, LUA_TTABLE);
+  int line;
+  rb_slice file = position(L, &line), none = {"", 0};
+  vm->result.length = 0;
+  rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "state");
+  pass_declaration(L, RB_DECLARE_STATE, 0, none, file, line);
+  return 0;
+}
+
+/* Keeps the function that the table on top has under a name as a step; returns whether there is one, as JSON. */
+static const char *keep_step(lua_State *L, const char *name, lua_Integer slot) {
+  int type = rb_push_member(L, -1, name);
+  if (type != LUA_TNIL && type != LUA_TFUNCTION) luaL_error(L, "migrate: '%s' of a step must be a function", name);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STEPS);
+  lua_insert(L, -2);
+  lua_rawseti(L, -2, slot);
+  lua_pop(L, 1);
+  return type == LUA_TFUNCTION ? "true" : "false";
+}
+
+/* `migrate { [2] = { up = …, down = … } }` */
+static int declare_migrate(lua_State *L) {
+  rb_vm *vm = loading(L, "a migration");
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  int line;
+  rb_slice file = position(L, &line), none = {"", 0};
+  vm->result.length = 0;
+  rb_append(vm, &vm->result, "[", 1);
+  lua_pushnil(L);
+  while (lua_next(L, 1)) {
+    lua_Integer version = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+    if (version < 2 || version > STATE_VERSIONS || !lua_istable(L, -1))
+      luaL_error(L, "migrate takes steps by the version that they lead to, from 2 on, as in [2] = { up = function(old) … end }");
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+      lua_pop(L, 1);
+      const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+      if (strcmp(name, "up") != 0 && strcmp(name, "down") != 0) luaL_error(L, "migrate: a step has 'up' and 'down', and nothing else");
+    }
+    char text[64];
+    const char *up = keep_step(L, "up", 2 * version), *down = keep_step(L, "down", 2 * version + 1);
+    int length = snprintf(text, sizeof text, "%s[%lld,%s,%s]", vm->result.length > 1 ? "," : "", (long long)version, up, down);
+    rb_append(vm, &vm->result, text, (size_t)length);
+    lua_pop(L, 1);
+  }
+  rb_append(vm, &vm->result, "]", 1);
+  pass_declaration(L, RB_DECLARE_MIGRATE, 0, none, file, line);
+  return 0;
+}
+
 void rb_open_declarations(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   lua_pushcfunction(L, declare_plugin);
   lua_setfield(L, -2, "plugin");
   lua_pushcfunction(L, host_require);
   lua_setfield(L, -2, "require");
+  lua_pushcfunction(L, declare_state);
+  lua_setfield(L, -2, "state");
+  lua_pushcfunction(L, declare_migrate);
+  lua_setfield(L, -2, "migrate");
   static const struct {
     const char *name;
     rb_declaration kind;

@@ -1,4 +1,5 @@
 /* The object `t` of tests: calls go to the host, comparisons are made here. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bridge.h"
@@ -72,13 +73,94 @@ static int fail(lua_State *L, const char *message) {
   return lua_error(L);
 }
 
+/* Whether the key at `left` is before the one at `right`: numbers, then texts in byte order, then others. */
+static bool is_before(lua_State *L, int left, int right) {
+  int types[2] = {lua_type(L, left), lua_type(L, right)};
+  if (types[0] == types[1] && (types[0] == LUA_TNUMBER || types[0] == LUA_TSTRING)) return lua_compare(L, left, right, LUA_OPLT);
+  return types[0] == LUA_TNUMBER || (types[0] == LUA_TSTRING && types[1] != LUA_TNUMBER);
+}
+
+/* Makes the value at `best` the first key of the table at `table` whose values differ in the tables at `left` and `right`. */
+static void find_different(lua_State *L, int table, int left, int right, int best, int depth) {
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    int key = lua_gettop(L);
+    if (!lua_isnil(L, best) && !is_before(L, key, best)) continue;
+    lua_pushvalue(L, key);
+    lua_rawget(L, left);
+    lua_pushvalue(L, key);
+    lua_rawget(L, right);
+    if (!deep_equal(L, key + 1, key + 2, depth)) lua_copy(L, key, best);
+    lua_settop(L, key);
+  }
+}
+
+static void append_key(lua_State *L, rb_buffer *path, int key) {
+  rb_vm *vm = rb_vm_of(L);
+  char text[40];
+  size_t length;
+  const char *bytes;
+  if (lua_type(L, key) != LUA_TSTRING) {
+    rb_push_display(L, key);
+    bytes = lua_tolstring(L, -1, &length);
+    rb_append(vm, path, "[", 1);
+    rb_append(vm, path, bytes, length);
+    rb_append(vm, path, "]", 1);
+    lua_pop(L, 1);
+    return;
+  }
+  bytes = lua_tolstring(L, key, &length);
+  bool is_name = length > 0 && length < sizeof text && strspn(bytes, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == length;
+  if (is_name && (bytes[0] < '0' || bytes[0] > '9')) {
+    if (path->length > 0) rb_append(vm, path, ".", 1);
+    rb_append(vm, path, bytes, length);
+  } else {
+    rb_append(vm, path, "[\"", 2);
+    rb_append(vm, path, bytes, length);
+    rb_append(vm, path, "\"]", 2);
+  }
+}
+
+/* Goes down to the first difference of the values on top of the stack, which stay there alone, and leaves its path in `path`. */
+static void push_difference(lua_State *L, rb_buffer *path) {
+  for (int depth = 1; lua_type(L, -1) == LUA_TTABLE && lua_type(L, -2) == LUA_TTABLE; depth++) {
+    int top = lua_gettop(L);
+    luaL_checkstack(L, 8, NULL);
+    if (!rb_push_store(L, top - 1)) lua_pushvalue(L, top - 1);
+    if (!rb_push_store(L, top)) lua_pushvalue(L, top);
+    lua_pushnil(L);
+    find_different(L, top + 1, top + 1, top + 2, top + 3, depth);
+    find_different(L, top + 2, top + 1, top + 2, top + 3, depth);
+    append_key(L, path, top + 3);
+    lua_pushvalue(L, top + 3);
+    lua_rawget(L, top + 1);
+    lua_replace(L, top - 1);
+    lua_rawget(L, top + 2);
+    lua_replace(L, top);
+    lua_settop(L, top);
+  }
+}
+
 static int test_equal(lua_State *L) {
   lua_settop(L, 4);
   if (deep_equal(L, 2, 3, 0)) return 0;
   push_shown(L, 3);
   push_shown(L, 2);
   const char *note = lua_isstring(L, 4) ? lua_tostring(L, 4) : "";
-  return fail(L, lua_pushfstring(L, "%s%sexpected %s\n     got %s", note, *note ? ": " : "", lua_tostring(L, 5), lua_tostring(L, 6)));
+  const char *message =
+      lua_pushfstring(L, "%s%sexpected %s\n     got %s", note, *note ? ": " : "", lua_tostring(L, 5), lua_tostring(L, 6));
+  if (lua_type(L, 2) != LUA_TTABLE || lua_type(L, 3) != LUA_TTABLE) return fail(L, message);
+  rb_buffer *path = &rb_vm_of(L)->scratch_text;
+  path->length = 0;
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  push_difference(L, path);
+  lua_pushlstring(L, path->bytes, path->length);
+  push_shown(L, 9);
+  push_shown(L, 8);
+  return fail(L, lua_pushfstring(L, "%s\n   first %s: expected %s, got %s", message, lua_tostring(L, 10), lua_tostring(L, 11),
+                                 lua_tostring(L, 12)));
 }
 
 static int test_truthy(lua_State *L) {
@@ -104,6 +186,51 @@ static int test_fails(lua_State *L) {
   lua_call(L, 2, 1);
   if (lua_toboolean(L, -1)) return 0;
   return fail(L, lua_pushfstring(L, "expected an error like '%s', got '%s'", lua_tostring(L, 3), lua_tostring(L, 5)));
+}
+
+/* Where a test is -------------------------------------------------------------------------------------------------------------- */
+
+static void write_place(lua_State *L, rb_buffer *place) {
+  rb_vm *vm = rb_vm_of(L);
+  place->length = 0;
+  lua_Debug frame;
+  for (int level = 0; level < 200 && lua_getstack(L, level, &frame); level++) {
+    lua_getinfo(L, "Sln", &frame);
+    if (frame.source[0] != '@' || frame.currentline <= 0) continue;
+    char line[32];
+    rb_append(vm, place, frame.source + 1, frame.srclen - 1);
+    rb_append(vm, place, line, (size_t)snprintf(line, sizeof line, ":%d\t", frame.currentline));
+    if (frame.name) rb_append(vm, place, frame.name, strlen(frame.name));
+    rb_append(vm, place, "\n", 1);
+  }
+}
+
+void rb_note_place(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  if (!vm->keeps_place) write_place(L, &vm->place);
+  vm->keeps_place = false;
+}
+
+rb_slice rb_failed_place(const rb_vm *vm) { return (rb_slice){vm->place.bytes, vm->place.length}; }
+
+rb_slice rb_test_place(rb_vm *vm) {
+  write_place(vm->L, &vm->here);
+  return (rb_slice){vm->here.bytes, vm->here.length};
+}
+
+/* Handles an error of a function that `t` calls: notes its place, and passes it on. */
+static int note_place(lua_State *L) {
+  rb_note_place(L);
+  return 1;
+}
+
+/* Raises an error that was handled before, in other words; its place stays, or with false is none. */
+static int raise_again(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  vm->keeps_place = true;
+  if (!lua_toboolean(L, 2)) vm->place.length = 0;
+  lua_settop(L, 1);
+  return lua_error(L);
 }
 
 /* Upvalue: the method's name. The arguments are passed as one JSON array. */
@@ -138,15 +265,17 @@ static void set_host_methods(lua_State *L, const char *const *names) {
 }
 
 void rb_open_driver(lua_State *L) {
-  static const char *const offered[] = {"at",   "advance", "given",   "query", "settings", "state",    "effects",  "sent",    "decided",
-                                        "web", "sink",    "now",   "failures", "snapshot", "replay", "failing", "retry", NULL};
+  static const char *const offered[] = {"at",   "advance", "board", "given",   "query", "settings", "state",    "effects",  "sent",    "decided",
+                                        "web", "sink",    "now",   "failures", "snapshot", "replay", "failing", "retry", "counters", "captured", NULL};
   static const char *const hidden[] = {"event", "number", "expect", "mark", "restore", "seed", NULL};
   static const luaL_Reg own[] = {{"equal", test_equal}, {"truthy", test_truthy}, {"fails", test_fails}, {NULL, NULL}};
+  static const luaL_Reg handlers[] = {{"note_place", note_place}, {"raise_again", raise_again}, {NULL, NULL}};
   lua_newtable(L);
   luaL_setfuncs(L, own, 0);
   set_host_methods(L, offered);
   lua_newtable(L);
   set_host_methods(L, hidden);
+  luaL_setfuncs(L, handlers, 0);
   rb_open_cases(L, lua_gettop(L) - 1, lua_gettop(L));
   lua_pop(L, 1);
   rb_push_frozen(L);
@@ -164,5 +293,10 @@ static int test_body(lua_State *L) {
 
 rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget) {
   rb_start_budget(vm, budget);
-  return rb_protect(vm, test_body, &index);
+  vm->in_test = true;
+  vm->keeps_place = false;
+  vm->place.length = 0;
+  rb_status status = rb_protect(vm, test_body, &index);
+  vm->in_test = false;
+  return status;
 }

@@ -54,6 +54,11 @@ static _Noreturn void refuse(encoder *e, const char *problem) {
   abort();
 }
 
+_Noreturn void rb_refuse_state(lua_State *L, int depth, const char *problem) {
+  encoder e = {.L = L, .vm = rb_vm_of(L), .kind = RB_KIND_STATE, .root = "state", .depth = depth};
+  refuse(&e, problem);
+}
+
 static inline void append_string(encoder *e, const char *bytes, size_t length) {
   if (length <= 16 && rb_is_plain(bytes, length)) {
     char *out = rb_reserve(e->vm, e->into, length + 2);

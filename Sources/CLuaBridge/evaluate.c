@@ -95,7 +95,7 @@ static int raised_body(lua_State *L) {
   const raised_event *raised = lua_touserdata(L, 1);
   rb_vm *vm = rb_vm_of(L);
   rb_fill_event(L, false);
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 10);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_EVENT_STORE);
   lua_pushnil(L);
   while (lua_next(L, 3)) {
@@ -108,6 +108,10 @@ static int raised_body(lua_State *L) {
   lua_setfield(L, -2, "type");
   rb_push_data(L, raised->json, raised->data);
   lua_setfield(L, -2, "data");
+  lua_pushliteral(L, "raise");
+  lua_setfield(L, -2, "origin");
+  lua_pushnil(L);
+  lua_setfield(L, -2, "sender");
   rb_push_frozen(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_LEVELS);
   lua_insert(L, -2);
@@ -195,8 +199,10 @@ rb_status rb_run_rule(rb_vm *vm, int rule) {
 static void encode_state(lua_State *L, size_t limit) {
   rb_vm *vm = rb_vm_of(L);
   vm->result.length = 0;
+  if (!vm->blaming) vm->misfit = RB_MISFIT_NONE;
   if (lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE) != LUA_TTABLE) return;
-  rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit);
+  if (limit && vm->fit) rb_check_fit(L, lua_gettop(L));
+  rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", limit ? limit : SIZE_MAX);
 }
 
 static int encode_state_body(lua_State *L) {
@@ -313,3 +319,46 @@ rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument
   handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .argument = argument_json};
   return rb_protect(vm, handler_body, &call);
 }
+
+/* Migrations ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  const rb_event *event;
+  int from, to;
+  size_t limit;
+  bool fits;
+} migration;
+
+/* Replaces the state on top with what the step makes of it. */
+static void take_step(lua_State *L, int version, bool up) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STEPS);
+  if (lua_rawgeti(L, -1, 2 * version + !up) != LUA_TFUNCTION)
+    luaL_error(L, "step %d has no '%s', which the stored state needs", version, up ? "up" : "down");
+  lua_remove(L, -2);
+  lua_insert(L, -2);
+  lua_call(L, 1, 1);
+  if (lua_type(L, -1) != LUA_TTABLE)
+    luaL_error(L, "step %d's '%s' must return the state, not %s", version, up ? "up" : "down", luaL_typename(L, -1));
+}
+
+static int migrate_body(lua_State *L) {
+  const migration *asked = lua_touserdata(L, 1);
+  rb_slice state = asked->event->state;
+  if (!rb_push_text(L, state.bytes, state.length, false)) luaL_error(L, "the stored state is not readable: %s", lua_tostring(L, -1));
+  for (int version = asked->from; version < asked->to; version++) take_step(L, version + 1, true);
+  for (int version = asked->from; version > asked->to; version--) take_step(L, version, false);
+  rb_vm *vm = rb_vm_of(L);
+  if (asked->fits && vm->fit) rb_check_fit(L, lua_gettop(L));
+  rb_encode_within(L, -1, &vm->result, RB_KIND_STATE, "state", asked->limit);
+  return 0;
+}
+
+rb_status rb_migrate(rb_vm *vm, const rb_event *event, const rb_budget *budget, int from, int to, size_t state_limit, bool fits) {
+  migration asked = {event, from, to, state_limit, fits};
+  clear(vm, event);
+  vm->phase = RB_PHASE_STEP;
+  rb_start_budget(vm, budget);
+  return rb_protect(vm, migrate_body, &asked);
+}
+
+int64_t rb_instructions_left(const rb_vm *vm) { return vm->instructions_left; }

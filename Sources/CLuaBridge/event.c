@@ -8,20 +8,21 @@
 
 #include "bridge.h"
 
-enum { FIELD_ID = 1, FIELD_SOURCE = 2, FIELD_TYPE = 4, FIELD_SUBJECT = 8, FIELD_TIME = 16, FIELD_DATA = 32 };
+enum { FIELD_ID = 1, FIELD_SOURCE = 2, FIELD_TYPE = 4, FIELD_SUBJECT = 8, FIELD_TIME = 16, FIELD_DATA = 32, FIELD_ORIGIN = 64, FIELD_SENDER = 128 };
 
 static const struct {
   const char *name;
   unsigned field;
-} fields[] = {{"id", FIELD_ID},           {"source", FIELD_SOURCE}, {"type", FIELD_TYPE},
-              {"subject", FIELD_SUBJECT}, {"time", FIELD_TIME},     {"data", FIELD_DATA}};
+} fields[] = {{"id", FIELD_ID},     {"source", FIELD_SOURCE}, {"type", FIELD_TYPE},     {"subject", FIELD_SUBJECT},
+              {"time", FIELD_TIME}, {"data", FIELD_DATA},     {"origin", FIELD_ORIGIN}, {"sender", FIELD_SENDER}};
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 /* Extensions ------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_own_attribute(const char *name, size_t length) {
-  static const char *const own[] = {"type", "subject", "id", "source", "time", "data", "specversion", "dryrun", "explain", "wait"};
+  static const char *const own[] = {"type",        "subject", "id",      "source", "time",     "data",   "origin", "sender",
+                                    "specversion", "dryrun",  "explain", "wait",   "internal"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (strlen(own[i]) == length && memcmp(own[i], name, length) == 0) return true;
   return false;
@@ -102,6 +103,8 @@ static void push_field(lua_State *L, const rb_event *event, unsigned field) {
     case FIELD_TYPE: push_text(L, event->type); break;
     case FIELD_SUBJECT: push_text(L, event->subject); break;
     case FIELD_TIME: lua_pushnumber(L, event->time); break;
+    case FIELD_ORIGIN: push_text(L, event->origin); break;
+    case FIELD_SENDER: event->sender.length ? push_text(L, event->sender) : lua_pushnil(L); break;
     default: push_own_data(L, event); break;
   }
 }

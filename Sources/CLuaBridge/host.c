@@ -178,16 +178,29 @@ void rb_open_host(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ENVIRONMENT);
   static const luaL_Reg plain[] = {{"decide", rb_host_decide}, {"emit", rb_host_emit},   {"raise", rb_host_raise},       {"send", rb_host_send},
                                    {"once", rb_host_once},     {"count", rb_host_count}, {"forget", rb_host_forget},     {"now", rb_host_now},
-                                   {"data", host_data},     {"array", host_array}, {"counters", host_counters}, {NULL, NULL}};
+                                   {"data", host_data},     {"array", host_array}, {"counters", host_counters}, {"pick", rb_host_pick},
+                                   {NULL, NULL}};
   luaL_setfuncs(L, plain, 0);
   set_ask_evaluating(L, "peek", RB_CALL_PEEK);
   set_ask_evaluating(L, "uuid", RB_CALL_UUID);
+  set_ask(L, "bucket", RB_CALL_BUCKET);
 
   lua_newtable(L);
   set(L, "set", rb_host_timer_set);
+  set(L, "every", rb_host_timer_every);
   set(L, "cancel", rb_host_timer_cancel);
   set(L, "due", rb_host_timer_due);
   close_table(L, "timer");
+
+  lua_newtable(L);
+  set(L, "set", rb_host_board_set);
+  set(L, "add", rb_host_board_add);
+  set(L, "leave", rb_host_board_leave);
+  set(L, "top", rb_host_board_top);
+  set(L, "rank", rb_host_board_rank);
+  set(L, "around", rb_host_board_around);
+  set(L, "count", rb_host_board_count);
+  close_table(L, "board");
 
   lua_newtable(L);
   set_calendar(L, "day", RB_CALL_CALENDAR_DAY);
@@ -199,22 +212,47 @@ void rb_open_host(lua_State *L) {
   set_ask(L, "week", RB_CALL_CALENDAR_WEEK);
   set_ask(L, "at", RB_CALL_CALENDAR_AT);
   set(L, "add", rb_host_calendar_add);
+  set(L, "known", rb_host_calendar_known);
+  set(L, "workday", rb_host_calendar_workday);
   set_ask(L, "parse", RB_CALL_CALENDAR_PARSE);
   set_ask(L, "format", RB_CALL_CALENDAR_FORMAT);
   close_table(L, "calendar");
 
   lua_newtable(L);
   set(L, "parse", rb_host_url_parse);
+  set(L, "encode", rb_host_url_encode);
   close_table(L, "url");
 
   lua_newtable(L);
   set(L, "lower", rb_host_text_lower);
+  set(L, "upper", rb_host_text_upper);
+  set(L, "fold", rb_host_text_fold);
   set(L, "trim", rb_host_text_trim);
+  set(L, "find_re", rb_host_text_find_re);
   close_table(L, "text");
 
   lua_newtable(L);
   set_ask(L, "sha256", RB_CALL_SHA256);
+  set_ask(L, "hmac_sha256", RB_CALL_HMAC_SHA256);
   close_table(L, "hash");
+
+  lua_newtable(L);
+  set(L, "encode", rb_host_base64_encode);
+  set(L, "decode", rb_host_base64_decode);
+  close_table(L, "base64");
+
+  lua_newtable(L);
+  set(L, "encode", rb_host_hex_encode);
+  set(L, "decode", rb_host_hex_decode);
+  close_table(L, "hex");
+
+  lua_newtable(L);
+  set(L, "compare", rb_host_semver_compare);
+  close_table(L, "semver");
+
+  lua_newtable(L);
+  set(L, "within", rb_host_ip_within);
+  close_table(L, "ip");
 
   lua_newtable(L);
   set_ask(L, "distance", RB_CALL_GEO_DISTANCE);

@@ -155,6 +155,6 @@ void rb_collapse_ops(rb_vm *vm) {
   }
   for (size_t number = 0; number + 1 < forgotten; number++) {
     op_class class = class_of(&vm->ops[number]);
-    if (class == CLASS_ONCE || class == CLASS_TIMER || vm->ops[number].kind == RB_OP_FORGET) vm->ops[number].flags |= RB_OP_VOID;
+    if (class == CLASS_ONCE || class == CLASS_TIMER || vm->ops[number].kind == RB_OP_FORGET || vm->ops[number].kind == RB_OP_PLACE) vm->ops[number].flags |= RB_OP_VOID;
   }
 }

@@ -13,6 +13,8 @@
 
 /* TIMER_SECONDS: ten years. */
 enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, TIMER_SECONDS = 3653 * 86400 };
+/* 100 years. */
+static const lua_Number KEEP_SECONDS = 36525.0 * 86400;
 
 /* Phases ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -20,13 +22,14 @@ enum { NAME_LIMIT = 256, RAISE_DEPTH = 32, TIMER_SECONDS = 3653 * 86400 };
 static void require_room(lua_State *L, const rb_vm *vm) {
   if (vm->op_count - vm->reads >= vm->op_limit)
     rb_raise(L, RB_KIND_VALUE,
-             "more than %zu operations in one event: decide, emit, raise, send, once, count, timer, forget and log together; "
+             "more than %zu operations in one event: decide, emit, raise, send, once, count, board, timer, forget and log together; "
              "do less at once, or go on in a message to the same subject",
              vm->op_limit);
 }
 
-static rb_vm *changing(lua_State *L, const char *name) {
+rb_vm *rb_changing(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
+  if (vm->phase == RB_PHASE_STEP) luaL_error(L, "%s changes something, which a step of a migration can't", name);
   if (vm->phase == RB_PHASE_READ) luaL_error(L, "%s changes something, which a query or handler can't", name);
   if (vm->phase != RB_PHASE_EVENT) luaL_error(L, "%s works only while an event is handled", name);
   require_room(L, vm);
@@ -35,6 +38,10 @@ static rb_vm *changing(lua_State *L, const char *name) {
 
 rb_vm *rb_evaluating(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
+  if (vm->phase == RB_PHASE_STEP) {
+    if (strcmp(name, "now") == 0 || strcmp(name, "log") == 0) return vm;
+    luaL_error(L, "%s can't be called in a step of a migration, which gets the state alone", name);
+  }
   if (vm->phase != RB_PHASE_EVENT && vm->phase != RB_PHASE_READ) luaL_error(L, "%s works only while an event or a query is handled", name);
   return vm;
 }
@@ -48,8 +55,7 @@ rb_slice rb_check_text(lua_State *L, int index) {
   return text;
 }
 
-/* A type, subject, sink or key: 1 to 256 bytes without control characters. */
-static rb_slice check_name(lua_State *L, int index, const char *what) {
+rb_slice rb_check_name(lua_State *L, int index, const char *what) {
   if (lua_type(L, index) != LUA_TSTRING) rb_raise(L, RB_KIND_VALUE, "%s must be a string, not %s", what, luaL_typename(L, index));
   rb_slice text;
   text.bytes = lua_tolstring(L, index, &text.length);
@@ -95,13 +101,13 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
 /* Operations ------------------------------------------------------------------------------------------------------------------- */
 
 int rb_host_decide(lua_State *L) {
-  rb_vm *vm = changing(L, "decide");
+  rb_vm *vm = rb_changing(L, "decide");
   const rb_label *known = rb_label_of(L, vm, 1);
   rb_slice key;
   if (known && known->key_length > 0) {
     key = (rb_slice){known->key, known->key_length};
   } else {
-    key = check_name(L, 1, "a decision's key");
+    key = rb_check_name(L, 1, "a decision's key");
   }
   if (lua_gettop(L) < 2) luaL_checkany(L, 2);
   rb_op noted = {0};
@@ -183,11 +189,11 @@ static void push_options(lua_State *L, int index) {
 }
 
 int rb_host_emit(lua_State *L) {
-  rb_vm *vm = changing(L, "emit");
+  rb_vm *vm = rb_changing(L, "emit");
   lua_settop(L, 4);
   rb_op noted = {0};
-  rb_slice sink = check_name(L, 1, "a sink's name");
-  rb_slice type = check_name(L, 2, "an effect's type");
+  rb_slice sink = rb_check_name(L, 1, "a sink's name");
+  rb_slice type = rb_check_name(L, 2, "an effect's type");
   copy_to(vm, sink, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "effect's data", "{}", &noted.c, &noted.c_length);
@@ -200,8 +206,8 @@ int rb_host_emit(lua_State *L) {
   } else {
     lua_settop(L, 6);
   }
-  if (has_id) check_name(L, 5, "an effect's id");
-  if (noted.flags) check_name(L, 6, "an effect's key");
+  if (has_id) rb_check_name(L, 5, "an effect's id");
+  if (noted.flags) rb_check_name(L, 6, "an effect's key");
   /* The host checks the sink and makes an id, which is ignored if the rule gave one. */
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 6);
@@ -214,8 +220,8 @@ int rb_host_emit(lua_State *L) {
 }
 
 int rb_host_raise(lua_State *L) {
-  rb_vm *vm = changing(L, "raise");
-  rb_slice type = check_name(L, 1, "an event's type");
+  rb_vm *vm = rb_changing(L, "raise");
+  rb_slice type = rb_check_name(L, 1, "an event's type");
   if (vm->depth + 1 > RAISE_DEPTH)
     return rb_raise(L, RB_KIND_CYCLE, "raised deeper than 32 events: %.*s > %.*s", (int)(vm->chain.length < 700 ? vm->chain.length : 700),
                     vm->chain.bytes, (int)type.length, type.bytes);
@@ -231,10 +237,10 @@ int rb_host_raise(lua_State *L) {
 }
 
 int rb_host_send(lua_State *L) {
-  rb_vm *vm = changing(L, "send");
+  rb_vm *vm = rb_changing(L, "send");
   rb_op noted = {0};
-  rb_slice subject = check_name(L, 1, "a subject");
-  rb_slice type = check_name(L, 2, "an event's type");
+  rb_slice subject = rb_check_name(L, 1, "a subject");
+  rb_slice type = rb_check_name(L, 2, "an event's type");
   copy_to(vm, subject, &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "message's data", "{}", &noted.c, &noted.c_length);
@@ -244,9 +250,9 @@ int rb_host_send(lua_State *L) {
 }
 
 int rb_host_once(lua_State *L) {
-  rb_vm *vm = changing(L, "once");
+  rb_vm *vm = rb_changing(L, "once");
   lua_settop(L, 2);
-  rb_slice key = check_name(L, 1, "a once key");
+  rb_slice key = rb_check_name(L, 1, "a once key");
   lua_Number seconds = luaL_optnumber(L, 2, 0);
   bool expires = !lua_isnil(L, 2);
   if (expires && !(seconds > 0 && seconds < 1e12)) return rb_raise(L, RB_KIND_VALUE, "once must expire after a positive number of seconds");
@@ -267,11 +273,34 @@ int rb_host_once(lua_State *L) {
   return 1;
 }
 
+/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one: whole seconds, rounded up. */
+static uint32_t check_keep(lua_State *L, int index, const char *function) {
+  if (lua_type(L, index) != LUA_TTABLE)
+    rb_raise(L, RB_KIND_VALUE, "the options of %s are a table such as { keep = \"400d\" }, not a %s", function, luaL_typename(L, index));
+  int options = rb_push_store(L, index) ? lua_gettop(L) : index;
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "keep") == 0) continue;
+    rb_push_display(L, -1);
+    rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the option is keep", function, lua_tostring(L, -1));
+  }
+  int type = rb_push_member(L, options, "keep");
+  if (type == LUA_TNIL) return 0;
+  int keep = lua_gettop(L);
+  if (type == LUA_TSTRING) rb_call_host(L, RB_CALL_DURATION, keep);
+  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? ceil(lua_tonumber(L, -1)) : 0;
+  if (seconds < 1 || seconds > KEEP_SECONDS)
+    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration such as \"400d\", of 100 years at most", function);
+  return (uint32_t)seconds;
+}
+
 int rb_host_count(lua_State *L) {
-  rb_vm *vm = changing(L, "count");
-  lua_settop(L, 3);
+  rb_vm *vm = rb_changing(L, "count");
+  lua_settop(L, 4);
   rb_op noted = {0};
-  rb_slice name = check_name(L, 1, "a counter's name");
+  if (!lua_isnil(L, 4)) noted.c = check_keep(L, 4, "count");
+  rb_slice name = rb_check_name(L, 1, "a counter's name");
   copy_to(vm, name, &noted.a, &noted.a_length);
   noted.b = (uint32_t)vm->op_bytes.length;
   rb_encode_labels(L, 2);
@@ -292,28 +321,51 @@ int rb_host_count(lua_State *L) {
   return 0;
 }
 
-int rb_host_timer_set(lua_State *L) {
-  rb_vm *vm = changing(L, "timer.set");
-  rb_op noted = {0};
-  rb_slice name = check_name(L, 1, "a timer's name");
-  if (lua_type(L, 2) != LUA_TNUMBER) return rb_raise(L, RB_KIND_VALUE, "a timer is due at epoch seconds, not at a %s", luaL_typename(L, 2));
-  lua_Number when = lua_tonumber(L, 2);
-  if (!(when > -1e11 && when < 1e12)) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g", when);
-  if (when - vm->now > TIMER_SECONDS) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g, more than 10 years from now", when);
-  rb_slice type = check_name(L, 3, "an event's type");
-  copy_to(vm, name, &noted.a, &noted.a_length);
+/* Adds the operation that sets the timer of the name at 1, for the event whose type and data are at `type` and the index after it. */
+static int set_timer(lua_State *L, const char *function, rb_op noted, int type_index) {
+  rb_vm *vm = rb_vm_of(L);
+  rb_slice type = rb_check_name(L, type_index, "an event's type");
+  copy_to(vm, rb_check_name(L, 1, "a timer's name"), &noted.a, &noted.a_length);
   copy_to(vm, type, &noted.b, &noted.b_length);
-  encode_to(L, 4, "timer's data", "{}", &noted.c, &noted.c_length);
-  check_data(L, "timer.set", type, noted.c, noted.c_length);
-  noted.number = fmax(when, vm->earliest_timer);
+  encode_to(L, type_index + 1, "timer's data", "{}", &noted.c, &noted.c_length);
+  check_data(L, function, type, noted.c, noted.c_length);
   add_noted(vm, RB_OP_TIMER_SET, noted);
   return 0;
 }
 
+int rb_host_timer_set(lua_State *L) {
+  rb_vm *vm = rb_changing(L, "timer.set");
+  rb_check_name(L, 1, "a timer's name");
+  if (lua_type(L, 2) != LUA_TNUMBER) return rb_raise(L, RB_KIND_VALUE, "a timer is due at epoch seconds, not at a %s", luaL_typename(L, 2));
+  lua_Number when = lua_tonumber(L, 2);
+  if (!(when > -1e11 && when < 1e12)) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g", when);
+  if (when - vm->now > TIMER_SECONDS) return rb_raise(L, RB_KIND_VALUE, "a timer can't be due at %.14g, more than 10 years from now", when);
+  rb_op noted = {.number = fmax(when, vm->earliest_timer)};
+  return set_timer(L, "timer.set", noted, 3);
+}
+
+int rb_host_timer_every(lua_State *L) {
+  rb_vm *vm = rb_changing(L, "timer.every");
+  lua_settop(L, 4);
+  rb_check_name(L, 1, "a timer's name");
+  if (lua_type(L, 2) != LUA_TTABLE)
+    return rb_raise(L, RB_KIND_VALUE, "timer.every takes a table such as { seconds = 3600 }, not a %s", luaL_typename(L, 2));
+  rb_buffer *spec = &vm->result;
+  spec->length = 0;
+  rb_encode(L, 2, spec, RB_KIND_VALUE, "timer.every");
+  rb_value arguments[] = {{.type = RB_STRING, .text = {spec->bytes, spec->length}},
+                          {.type = RB_NUMBER, .number = vm->now},
+                          {.type = RB_NUMBER, .number = fmax(vm->now, vm->earliest_timer)}};
+  rb_ask_host(L, RB_CALL_TIMER_EVERY, arguments, 3);
+  rb_op noted = {.number = lua_tonumber(L, 5)};
+  copy_to(vm, rb_check_text(L, 6), &noted.d, &noted.d_length);
+  return set_timer(L, "timer.every", noted, 3);
+}
+
 int rb_host_timer_cancel(lua_State *L) {
-  rb_vm *vm = changing(L, "timer.cancel");
+  rb_vm *vm = rb_changing(L, "timer.cancel");
   rb_op noted = {0};
-  copy_to(vm, check_name(L, 1, "a timer's name"), &noted.a, &noted.a_length);
+  copy_to(vm, rb_check_name(L, 1, "a timer's name"), &noted.a, &noted.a_length);
   rb_op *op = rb_add_op(vm, RB_OP_TIMER_CANCEL);
   op->a = noted.a;
   op->a_length = noted.a_length;
@@ -337,7 +389,7 @@ int rb_host_timer_due(lua_State *L) {
 }
 
 int rb_host_forget(lua_State *L) {
-  rb_vm *vm = changing(L, "forget");
+  rb_vm *vm = rb_changing(L, "forget");
   rb_add_op(vm, RB_OP_FORGET);
   vm->forgotten = vm->op_count;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);

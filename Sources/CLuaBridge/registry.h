@@ -24,6 +24,8 @@ enum {
   RB_SLOT_TRACKED, /* explain: store -> tracking proxy */
   RB_SLOT_LEVELS,  /* the raised events around the current one */
   RB_SLOT_LAZY,    /* the metatable of an event's store with missing fields */
+  RB_SLOT_STEPS,   /* the steps of migrations: at twice the version the way up to it, after that the way down from it */
+  RB_SLOT_FIT,     /* the names of the parts of the state's shape */
   RB_SLOT_SHAPE,   /* the names of the shape */
   RB_SLOT_NAMES,   /* and the RB_NAMES - 1 after it: members' names */
   RB_SLOT_LABELS = RB_SLOT_NAMES + RB_NAMES, /* and the RB_LABELS - 1 after it: the labels' strings */

@@ -115,8 +115,26 @@ static int pairs_step(lua_State *L) {
   return 1;
 }
 
+/* Refuses what no loop can go over, and names what stands there as the argument. */
+static void check_traversable(lua_State *L, const char *function) {
+  int type = lua_type(L, 1);
+  if (type == LUA_TTABLE || luaL_getmetafield(L, 1, "__index") != LUA_TNIL) return;
+  lua_Debug frame;
+  const char *written = NULL;
+  if (lua_getstack(L, 1, &frame) && lua_getinfo(L, "Sl", &frame) && frame.source[0] == '@' && frame.currentline > 0) {
+    rb_value place[3] = {
+        {.type = RB_STRING, .text = {frame.source + 1, frame.srclen - 1}},
+        {.type = RB_INTEGER, .integer = frame.currentline},
+        {.type = RB_STRING, .text = {function, strlen(function)}},
+    };
+    if (rb_vm_of(L)->host.call && rb_ask_host(L, RB_CALL_ARGUMENT, place, 3) == 1) written = lua_tostring(L, -1);
+  }
+  luaL_error(L, "bad argument #1 to '%s' (table expected, got %s%s%s)", function, type == LUA_TNONE ? "no value" : lua_typename(L, type),
+             written ? ": " : "", written ? written : "");
+}
+
 int rb_base_pairs(lua_State *L) {
-  luaL_checkany(L, 1);
+  check_traversable(L, "pairs");
   if (luaL_getmetafield(L, 1, "__pairs") != LUA_TNIL) {
     lua_pushvalue(L, 1);
     lua_call(L, 1, 3);
@@ -201,7 +219,7 @@ static int ipairs_step(lua_State *L) {
 }
 
 int rb_base_ipairs(lua_State *L) {
-  luaL_checkany(L, 1);
+  check_traversable(L, "ipairs");
   lua_pushcfunction(L, ipairs_step);
   lua_pushvalue(L, 1);
   lua_pushinteger(L, 0);

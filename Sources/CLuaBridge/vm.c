@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "CPattern.h"
 #include "text.h"
 
 #ifndef sigev_notify_thread_id
@@ -244,6 +245,7 @@ static int describe_error(lua_State *L) {
     message = lua_tolstring(L, -1, &length);
   }
   rb_set(vm, &vm->failure_message, message, length);
+  if (vm->in_test) rb_note_place(L);
   lua_Debug frame;
   for (int level = 1; vm->failure_line == 0 && level < 200 && lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "Sl", &frame);
@@ -444,6 +446,7 @@ void rb_vm_free(rb_vm *vm) {
   rb_arena_close(&vm->arena);
   rb_coverage_free(vm);
   if (vm->scratch) cj_free(vm->scratch);
+  if (vm->patterns) cp_cache_free(vm->patterns);
   free(vm->chain.bytes);
   free(vm->result.bytes);
   free(vm->op_bytes.bytes);
@@ -452,12 +455,15 @@ void rb_vm_free(rb_vm *vm) {
   free(vm->failure_message.bytes);
   free(vm->failure_file.bytes);
   free(vm->raised_message.bytes);
+  free(vm->place.bytes);
+  free(vm->here.bytes);
   free(vm->members);
   free(vm->tokens);
   free(vm->scratch_text.bytes);
   free(vm->compiling.bytes);
   free(vm->dump.bytes);
   free(vm->bad_keys.bytes);
+  free(vm->fit);
   free(vm);
 }
 

@@ -230,7 +230,7 @@ extension JSONWriter {
 
 extension Failure {
   /// Writes the failure as `{"plugin":…,"rule":…,"kind":…,"message":…,"file":…,"line":…}`; what isn't known is null.
-  package func write(to writer: inout JSONWriter) {
+  func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("plugin", plugin)
     writer.member("rule", rule)

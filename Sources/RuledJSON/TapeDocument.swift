@@ -7,7 +7,7 @@ package import RuledCore
 /// than all before it. A document belongs to one thread at a time.
 package final class TapeDocument {
   /// The document, for C code that walks the tape itself.
-  package let handle: OpaquePointer
+  let handle: OpaquePointer
   private lazy var copy = ByteBuffer(capacity: 1024)
 
   /// An empty document.

@@ -44,8 +44,8 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   package struct Figures: Sendable {
     package var entries = 0
     /// Bytes of entries before they were compressed.
-    package var plainBytes = 0
-    package var blockBytes = 0
+    var plainBytes = 0
+    var blockBytes = 0
   }
 
   /// Called whenever a file is complete.

@@ -9,7 +9,7 @@ package struct JournalSnapshot: Sendable, Equatable {
   /// Its folder, a store that `RocksStore` opens; open a copy of it (`StoreCopy`), since opening a store changes it.
   package var path: String
 
-  package init(sequence: UInt64, at: Timestamp, path: String) {
+  init(sequence: UInt64, at: Timestamp, path: String) {
     self.sequence = sequence
     self.at = at
     self.path = path

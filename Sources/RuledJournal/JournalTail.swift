@@ -4,9 +4,9 @@ package import RuledStore
 /// The last entries of a journal in a file beside a copy of its store: a journal that begins with the copy takes them, so that watches can go on there.
 ///
 /// The file has the format of the journal's own.
-package enum JournalTail {
+enum JournalTail {
   /// Its name in the folder of the copy.
-  package static let name = "journal-tail.rj"
+  static let name = "journal-tail.rj"
 }
 
 extension LiveJournal {

@@ -78,6 +78,14 @@ package struct RedactedValues {
     json.raw(JSONValue.array(all).write(to:))
   }
 
+  /// Adds the values that a stored timer has to the one that is set after it.
+  package static func copy(of stored: ByteView, to json: inout JSONWriter) {
+    let values = stored.rawMember("redact")
+    guard !values.isEmpty else { return }
+    json.member(named: member)
+    json.raw(values)
+  }
+
   /// The data of an event with the values replaced; adds to `paths` the members that have some.
   func replaced(in data: JSONValue, _ paths: inout [String]) -> JSONValue {
     let text = ByteBuffer(capacity: 256)

@@ -43,7 +43,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   /// Whether the other node can be reached; from any thread.
-  package var isUp: Bool { problem == nil }
+  var isUp: Bool { problem == nil }
 
   /// Why the other node can't be reached, in words; nil while it can; from any thread.
   package var problem: String? { state.withLock { $0.problem } }

@@ -10,7 +10,7 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   package typealias Receiver = @Sendable (_ client: PeerClient, _ node: String, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
-  package let port: UInt16
+  let port: UInt16
   private let loop: PeerLoop
   private let acceptor: Acceptor
 
@@ -46,7 +46,7 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   }
 
   /// Stops listening and ends the connections.
-  package func close() {
+  func close() {
     loop.post { [acceptor] loop in
       acceptor.shutDown()
       loop.unwatch(acceptor)

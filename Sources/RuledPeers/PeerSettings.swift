@@ -1,15 +1,15 @@
-package import RuledCore
+import RuledCore
 
 /// What a node's listener and its link have in common.
 package struct PeerSettings: Sendable {
   /// The node's name, which is one of the alternative names in its certificate.
-  package var name: String
+  var name: String
   /// The node's certificate and key, and the authority that it trusts.
   package var identity: PeerIdentity
   /// Limits of time, memory and connections.
   package var limits: PeerLimits
   /// Called when connections are made, end or are refused, on the loop's thread.
-  package var note: @Sendable (PeerNote) -> Void
+  var note: @Sendable (PeerNote) -> Void
 
   package init(
     name: String, identity: PeerIdentity, limits: PeerLimits = PeerLimits(),
@@ -25,21 +25,21 @@ package struct PeerSettings: Sendable {
 /// Limits of connections between nodes.
 package struct PeerLimits: Sendable {
   /// How long a connection may take until both sides have sent `hello`, in milliseconds.
-  package var connectMilliseconds: UInt64 = 5_000
+  var connectMilliseconds: UInt64 = 5_000
   /// How often the side that connected sends `ping`, in milliseconds.
-  package var keepAliveMilliseconds: UInt64 = 1_000
+  var keepAliveMilliseconds: UInt64 = 1_000
   /// How long a peer may be silent before it counts as dead, in milliseconds.
-  package var silenceMilliseconds: UInt64 = 5_000
+  var silenceMilliseconds: UInt64 = 5_000
   /// How long a client may take to close its side after the other side was closed, in milliseconds.
-  package var lingerMilliseconds: UInt64 = 2_000
+  var lingerMilliseconds: UInt64 = 2_000
   /// How long the last bytes of a tunnel may take to the other node, and a client to read them, in milliseconds.
-  package var stallMilliseconds: UInt64 = 60_000
+  var stallMilliseconds: UInt64 = 60_000
   /// The most connections of a listener.
   package var connections = 4_096
   /// How long a link waits before it connects again.
-  package var backoff = Backoff(first: 100, longest: 2_000)
+  var backoff = Backoff(first: 100, longest: 2_000)
 
-  package init() {}
+  init() {}
 }
 
 /// A client whose connection is carried to another node, as the node where it connected describes it.

@@ -11,13 +11,18 @@ package struct Played: Sendable {
   package let isRecorded: Bool
   /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
+  /// What it counted.
+  package let counts: [EventRecorder.Count]
 
   package typealias RuleCost = EventRecorder.RuleCost
 
-  package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = []) {
+  package init(
+    entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = [], counts: [EventRecorder.Count] = []
+  ) {
     self.entry = entry
     self.isRecorded = isRecorded
     self.rules = rules
+    self.counts = counts
   }
 }
 

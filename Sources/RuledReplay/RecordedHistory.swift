@@ -1,7 +1,7 @@
 package import RuledCore
 import RuledJSON
 package import RuledJournal
-package import RuledStore
+import RuledStore
 
 /// The messages and timers in a recorded range, so that a world knows which of its own have a recorded counterpart.
 ///
@@ -9,7 +9,7 @@ package import RuledStore
 /// subject that was erased. While the range is read, it takes 16 more for each event that sent messages or set timers.
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
-  package var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
+  var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
   /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
   private var keys: [UInt64] = []
   /// The last erasure of each subject that was erased, by the hash of the name.
@@ -40,7 +40,7 @@ package struct RecordedHistory: Sendable {
   }
 
   /// A history in which no message was applied and no timer fired.
-  package init() { hasErased = false }
+  init() { hasErased = false }
 
   /// The history of a range of a journal.
   ///
@@ -50,7 +50,7 @@ package struct RecordedHistory: Sendable {
   ///   - isPlayed: whether a subject's events are played.
   ///   - shouldContinue: called for each entry; false ends the reading.
   /// - Throws: when the journal can't be read.
-  package init(
+  init(
     _ source: any JournalSource, in range: JournalRange,
     isPlayed: @escaping @Sendable (_ subject: String) -> Bool, shouldContinue: (JournalEntry) -> Bool
   ) throws(StoreError) {

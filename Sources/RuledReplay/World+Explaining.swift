@@ -1,14 +1,14 @@
 package import RuledCore
 import RuledEngine
 import RuledJSON
-package import RuledJournal
+import RuledJournal
 
 /// Events explained, and states shown.
 extension World {
   /// Explains a recorded event as if it happened now, without changing anything.
   ///
   /// - Returns: its outcome with the trace, as the protocol's `event` returns it.
-  package func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
+  func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
     let outcome = try evaluator.imposing(imposedFailures(of: entry)) { () throws(RequestError) in
       try evaluator.replay(entry, .explaining)
     }
@@ -20,7 +20,7 @@ extension World {
   /// - Returns: its outcome with the trace, as the protocol's `event` returns it; nil if the event does not happen in this world.
   ///
   /// The trace has the values that rules read unless it `omitsValues`.
-  package func playExplained(_ entry: JournalEntry, omitsValues: Bool = false) throws(RequestError) -> JSONValue? {
+  func playExplained(_ entry: JournalEntry, omitsValues: Bool = false) throws(RequestError) -> JSONValue? {
     recorder.explanation = omitsValues ? .withoutValues : .whole
     defer { recorder.explanation = .none }
     guard let made = try play(entry).first(where: \.isRecorded)?.entry else { return nil }
@@ -35,4 +35,7 @@ extension World {
 
   /// A subject as it is now: `{subject, version, plugins}`.
   package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
+
+  /// All that is stored of a subject now, as the method `export` shows it.
+  func export(of subject: String) throws(RequestError) -> JSONValue { try evaluator.export(of: subject) }
 }

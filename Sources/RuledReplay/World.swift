@@ -26,11 +26,11 @@ package final class World {
   /// suspended, or put off for the subject.
   ///
   /// True for all plugins by default; set it to false for plugins whose rules differ from the recorded ones.
-  package var isImposed: (_ plugin: String) -> Bool = { _ in true }
+  var isImposed: (_ plugin: String) -> Bool = { _ in true }
   /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
   var isHere: (_ subject: String) -> Bool = { _ in true }
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
-  private(set) var hasMissed = false
+  private var hasMissedMessage = false
 
   private let context: EngineContext
   let evaluator: Evaluator
@@ -75,24 +75,32 @@ package final class World {
     evaluator = Evaluator(context: context, catalog: rules, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.recorder = recorder
     evaluator.omitChanges()
+    evaluator.allowSlowness()
     if let costMask { evaluator.recordCosts(mask: costMask) }
+    context.steps.note(rules)
     do throws(StoreError) {
       try StoredTime.resume(context)
+      try context.steps.load(from: base)
       _ = try context.counters.load(from: context)
+      try context.boards.load(from: context, holdingPlaces: false)
       try findMessages()
       if recorded == nil { try findTimers() }
     } catch { throw error.requestError }
   }
 
-  package var rules: Catalog { evaluator.catalog }
+  var rules: Catalog { evaluator.catalog }
 
   /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
   package func adopt(_ rules: Catalog) {
     guard rules !== evaluator.catalog else { return }
+    note(rules)
     spare.adopt(rules, in: evaluator)
     for timer in waitingTimers { ownTimers.add(timer) }
     waitingTimers.removeAll()
   }
+
+  /// Notes rules that may have stored states, so that these can go back to an earlier version.
+  func note(_ rules: Catalog) { context.steps.note(rules) }
 
   /// Continues with another part of the record, whose messages and timers replace those of the part before.
   func expect(_ history: RecordedHistory) throws(RequestError) {
@@ -219,7 +227,8 @@ package final class World {
     } else if !isAsRecorded {
       try diverge(Array(result.subject.utf8))
     }
-    played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs))
+    played.append(
+      Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
   }
 
   /// Lets plugins run again that this world has suspended or put off: this happens only where the record has it.
@@ -238,7 +247,7 @@ package final class World {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
-    guard isHere(receiver) else { return hasMissed = true }
+    guard isHere(receiver) else { return hasMissedMessage = true }
     if !waiting.hold(message, text) { ownMessages.append(message) }
   }
 
@@ -318,6 +327,10 @@ package final class World {
     for timer in try StoreListing.timers(context, now: .max, limit: .max).due { note(timer) }
   }
 
+  /// Whether entries that were played may be wrong, if other worlds play the other subjects of this side: a message was sent to one of these, or the
+  /// time of a board seemed to be over.
+  var hasMissed: Bool { hasMissedMessage || context.boards.hasSeenEnd }
+
   /// The counters of each plugin.
   var counterCounts: [String: Int] { context.counters.counts }
 
@@ -330,11 +343,13 @@ package final class World {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: false) } catch {
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     evaluator.recycle(batch)
   }

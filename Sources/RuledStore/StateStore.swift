@@ -99,7 +99,7 @@ extension StateStore {
   ///
   /// All pairs are from one snapshot. The bytes are valid only during the call of `body`. Damaged keys end the scan with an error, unless
   /// `skipping` is given, which is called with them.
-  package func scan(
+  func scan(
     from lower: ByteView, to upper: ByteView?,
     skipping: ((UnreadableKeys) -> Void)? = nil,
     _ body: (_ key: ByteView, _ value: ByteView) -> Bool

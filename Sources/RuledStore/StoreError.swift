@@ -19,7 +19,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The operating system refused a file operation.
     package static let inputOutput = Code(rawValue: "io")
     /// Somebody else has removed a file of the store while it was open.
-    package static let removed = Code(rawValue: "removed")
+    static let removed = Code(rawValue: "removed")
     /// Stored bytes are not what was written.
     package static let corrupt = Code(rawValue: "corrupt")
     /// An earlier commit failed, and the store has not been reopened since.

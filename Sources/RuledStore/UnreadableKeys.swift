@@ -6,7 +6,7 @@ package struct UnreadableKeys: Sendable {
   /// The last key before them, or where the scan began.
   package let after: [UInt8]
   /// The first key behind them that can be read; nil when there is none.
-  package let before: [UInt8]?
+  let before: [UInt8]?
 
   package init(error: StoreError, after: [UInt8], before: [UInt8]?) {
     self.error = error
@@ -15,7 +15,7 @@ package struct UnreadableKeys: Sendable {
   }
 
   /// Whether the key may be one of them.
-  package func mayHold(_ key: ByteView) -> Bool {
+  package func mayContain(_ key: ByteView) -> Bool {
     after.lexicographicallyPrecedes(key) && (before.map { key.lexicographicallyPrecedes($0) } ?? true)
   }
 }

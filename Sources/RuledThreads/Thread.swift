@@ -85,7 +85,7 @@ package final class Thread: Sendable {
 package struct ThreadError: Error, Sendable, Equatable {
   /// The error number, as `errno` has them.
   package let number: Int32
-  package let name: String
+  let name: String
 }
 
 private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

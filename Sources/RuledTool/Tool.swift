@@ -25,7 +25,8 @@ package struct Tool {
         HealthCommand.self, ClusterCommand.self, ClockCommand.self, TopCommand.self, DashboardCommand.self,
         BacktestCommand.self,
         BenchCommand.self,
-        NewCommand.self, CheckCommand.self, FormatCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self,
+        NewCommand.self, CheckCommand.self, MigrateCommand.self,
+        FormatCommand.self, TestCommand.self, MutateCommand.self, DocsCommand.self,
         ReplCommand.self, BackupCommand.self, CompletionsCommand.self, ManualCommand.self,
       ],
       examples: [

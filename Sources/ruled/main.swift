@@ -1,4 +1,4 @@
 import Glibc
-import RuledServer
+import RuledDaemon
 
 exit(ServeCommand.run(Array(CommandLine.arguments.dropFirst())))

@@ -21,7 +21,7 @@ import Testing
     #expect(ways.isEmpty)
   }
 
-  @Test(arguments: ["RuledCluster", "RuledDelivery", "RuledIO", "RuledReports", "RuledServer"])
+  @Test(arguments: ["RuledCluster", "RuledDelivery", "RuledIO", "RuledReports", "RuledServing"])
   func `the folders of a module lead from top to bottom`(module: String) {
     let folders = Dictionary(grouping: Self.files(of: module)) { $0.path.split(separator: "/").dropLast().first ?? "." }
     let graph = FileGraph(

@@ -20,15 +20,23 @@ import Testing
     "RuledPeers": ["RuledCore", "RuledThreads", "RuledIO", "CTLS"],
     "RuledWire": ["RuledCore", "RuledJSON", "COpenAPI"],
     "RuledDelivery": ["RuledCore", "RuledIO", "RuledJSON", "RuledWire", "CCurl"],
-    "RuledServer": [
-      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledDelivery", "RuledEngine", "RuledIO",
-      "RuledJournal", "RuledLua", "RuledPeers", "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+    "RuledServing": [
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledDelivery", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+      "RuledReplay", "RuledReports", "RuledStore", "RuledWire", "CLinux",
+    ],
+    "RuledNodes": [
+      "RuledCore", "RuledJSON", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
+      "RuledPeers", "RuledServing", "RuledStore", "RuledWire",
+    ],
+    "RuledDaemon": [
+      "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua", "RuledNodes",
+      "RuledServing", "RuledStore", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",
       "RuledReports", "RuledStore", "RuledWire", "CEdit",
     ],
-    "ruled": ["RuledServer"],
+    "ruled": ["RuledDaemon"],
     "ruled-courier": ["RuledDelivery", "RuledIO", "RuledLua"],
     "rulectl": ["RuledTool"],
   ]

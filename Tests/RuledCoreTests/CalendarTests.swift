@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: HostZones.samples)
   func `Days follow each other and begin where they should`(zone: String) throws {
     let first = CivilDate.days(year: 2012, month: 1, day: 1)
-    let last = CivilDate.days(year: 2120, month: 1, day: 1)
+    let last = CivilDate.days(year: 2050, month: 1, day: 1)
     var previous = try zones.start(first - 1, zone: zone)
     for day in first...last {
       let start = try zones.start(day, zone: zone)

@@ -3,25 +3,6 @@ import Testing
 @testable import RuledCore
 
 @Suite struct TextTests {
-  @Test func `Lower case is Unicode's`() {
-    let buffer = ByteBuffer()
-    for value in 0...0x20FFF as ClosedRange<UInt32> {
-      guard let scalar = Unicode.Scalar(value) else { continue }
-      buffer.removeAll()
-      Array("\(scalar)".utf8).withView { UnicodeText.lower($0, to: buffer) }
-      guard buffer.text == scalar.properties.lowercaseMapping else {
-        Issue.record("U+\(String(value, radix: 16))")
-        return
-      }
-    }
-    buffer.removeAll()
-    Array("ÄÖÜ ΣΑΣ İ ẞ Я".utf8).withView { UnicodeText.lower($0, to: buffer) }
-    #expect(buffer.text == "äöü σασ i̇ ß я")
-    buffer.removeAll()
-    ([0x41, 0xFF, 0x5A] as [UInt8]).withView { UnicodeText.lower($0, to: buffer) }
-    #expect(buffer.text == "a\u{FFFD}z")
-  }
-
   @Test func `Text that steers a terminal is escaped, in JSON with its value`() throws {
     // Cf, Zl and Zp of Unicode 15, and what else is to be ignored by default.
     let ranges: [ClosedRange<UInt32>] = [

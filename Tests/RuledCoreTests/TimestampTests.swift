@@ -73,10 +73,16 @@ import Testing
   @Test(
     arguments: [
       ("14d", 1_209_600_000_000), ("48h", 172_800_000_000), ("1.5h", 5_400_000_000), ("90s", 90_000_000),
-      ("2m", 120_000_000), ("0.29s", 290_000), ("0.000001s", 1),
+      ("2m", 120_000_000), ("0.29s", 290_000), ("0.000001s", 1), ("1w", 604_800_000_000), ("1h30m", 5_400_000_000),
+      ("1w2d3h4m5.5s", 788_645_500_000),
     ] as [(String, Int64)])
   func `Durations are read`(text: String, microseconds: Int64) { #expect(DurationText.parse(text) == microseconds) }
 
-  @Test(arguments: ["", "d", "14", "0s", "-1d", "+1d", "1.d", ".5d", "1 d", "1e3s", "1w", "1D", "99999999999999999d"])
+  @Test(
+    arguments: [
+      "", "d", "14", "0s", "-1d", "+1d", "1.d", ".5d", "1 d", "1e3s", "1D", "99999999999999999d", "30m1h", "1h1h",
+      "1.5h3m",
+      "1h30", "0h0m",
+    ])
   func `Text that is not a positive duration is refused`(text: String) { #expect(DurationText.parse(text) == nil) }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConnectionPlacesTests {
   /// Places of which 4 are for everybody, and the connections that were closed for others.
   private final class Rig: Sendable {
-    let places = ConnectionPlaces(6, shared: 4, idleMilliseconds: 1_000, silentMilliseconds: 100)
+    let places = ConnectionPlaces(6, unreserved: 4, idleMilliseconds: 1_000, silentMilliseconds: 100)
     let closed = Mutex<[String]>([])
 
     func take(

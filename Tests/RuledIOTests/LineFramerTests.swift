@@ -29,7 +29,7 @@ import Testing
     return items
   }
 
-  @Test(arguments: 0..<60)
+  @Test(arguments: 0..<20)
   func `lines are the same however the stream is cut`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let limit = [10, 100, 100_000].randomElement(using: &random) ?? 10

@@ -112,8 +112,8 @@ import Testing
     for number in 0..<12_000 { hashes.insert(SubjectFilter.hash(of: "user:\(number % 4_000)")) }
     #expect(hashes.count == 4_000)
     let filter = SubjectFilter(hashes)
-    #expect((0..<4_000).allSatisfy { filter.mayHold(SubjectFilter.hash(of: "user:\($0)")) })
-    let wrong = (0..<10_000).count { filter.mayHold(SubjectFilter.hash(of: "other:\($0)")) }
+    #expect((0..<4_000).allSatisfy { filter.mayContain(SubjectFilter.hash(of: "user:\($0)")) })
+    let wrong = (0..<10_000).count { filter.mayContain(SubjectFilter.hash(of: "other:\($0)")) }
     #expect(wrong < 300)
   }
 

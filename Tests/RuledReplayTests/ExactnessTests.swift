@@ -86,7 +86,23 @@ import Testing
       }
     }
     let more = try world.finish(at: last.at)
+    let boards = (try Self.boards(in: base), try Self.boards(in: record.engine.store))
+    guard boards.0 == boards.1 else { return "boards \(boards.1) became \(boards.0)" }
     return more.isEmpty ? nil : "after the range: \(describe(more.map(\.entry)))"
+  }
+
+  /// Who has which score on which board, in the order in which they had it.
+  private static func boards(in store: MemoryStore) throws -> [String] {
+    var found: [(number: UInt64, text: String)] = []
+    try store.scan(prefix: StoreKey.prefix(.place)) { key, value in
+      guard case .place(let subject, _, let board, _)? = try? ParsedKey(key), let place = Place(value) else {
+        return true
+      }
+      let names = [board, subject].map { String(decoding: $0, as: UTF8.self) }
+      found.append((place.number, "\(names.joined(separator: " ")) \(place.score)"))
+      return true
+    }
+    return found.sorted { $0.number < $1.number }.map(\.text)
   }
 
   /// Without the plugin that sent a message: it is left out of a message that is retried alone while the plugin is suspended.
@@ -125,7 +141,7 @@ import Testing
     }[...]
   }
 
-  @Test(arguments: 0..<3) func `every recorded outcome comes out again`(seed: UInt64) throws {
+  @Test(arguments: 0..<2) func `every recorded outcome comes out again`(seed: UInt64) throws {
     let record = try Self.record(seed: seed, steps: 800)
     let entries = record.engine.entries
     #expect(record.engine.duplicates > 0)
@@ -140,7 +156,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 6..<9) func `what is left of a record after subjects were erased comes out again`(
+  @Test(arguments: 6..<8) func `what is left of a record after subjects were erased comes out again`(
     seed: UInt64
   ) throws {
     let record = try Self.record(seed: seed, steps: 800)

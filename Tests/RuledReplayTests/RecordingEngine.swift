@@ -34,6 +34,7 @@ final class RecordingEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
     try StoredTime.resume(context)
+    try context.boards.load(from: context)
     sources[catalog.revision] = (source, configuration)
   }
 
@@ -62,6 +63,7 @@ final class RecordingEngine {
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
     try StoredTime.resume(context)
+    try context.boards.load(from: context)
     waiting = []
     try StoreListing.forEachMessage(context) { subject, sequence, _ in
       waiting.append(.init(subject: Array(subject), sequence: sequence))
@@ -74,8 +76,7 @@ final class RecordingEngine {
     let text = ByteBuffer(capacity: 256)
     JSONValue.object(params).write(to: text)
     let object = try reader.parse(copyOf: text.bytes)
-    var event = EventInput(stored: object, text: reader.text, now: now.microseconds)
-    event.origin = .client
+    var event = EventInput(stored: object, text: reader.text, now: now.microseconds, origin: .client)
     event.isExplained = params["explain"]?.boolValue == true
     let before = evaluator.duplicates
     try evaluator.evaluate(event, into: ByteBuffer(capacity: 256))
@@ -153,8 +154,10 @@ final class RecordingEngine {
     durableEntries = entries.count
     guard !evaluator.batch.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    context.boards.number(batch)
     try store.commit(batch.writes, durable: true)
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     waiting += batch.messages
   }

@@ -84,7 +84,7 @@ import Testing
       // Where two damaged blocks lie near each other, keys between them may be passed over too.
       if stretches.count == blocks { #expect(missing == unreadable) }
       for key in missing {
-        #expect(key.withView { key in stretches.contains { $0.mayHold(key) } })
+        #expect(key.withView { key in stretches.contains { $0.mayContain(key) } })
       }
     }
   }

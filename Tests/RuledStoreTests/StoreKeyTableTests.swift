@@ -16,6 +16,7 @@ struct StoreKeyTableTests {
     "plugin": Array("streaks".utf8), "key": Array("greeted".utf8), "name": Array("reminder".utf8),
     "labels": Array("{\"a\":1}".utf8),
     "expiry": [0x12, 0x34, 0x56, 0x78],
+    "board": Array("week".utf8), "generation": [1, 2, 3, 4, 5, 6, 7, 8],
     "hash": [1, 2, 3, 4, 5, 6, 7, 8], "sequence": [1, 2, 3, 4, 5, 6, 7, 8],
     "time": [0x80, 0, 0, 0, 0, 0, 0, 5],
   ]
@@ -39,6 +40,9 @@ struct StoreKeyTableTests {
     case .timer: key { StoreKey.timer(subject, plugin: plugin, name: name, into: $0) }
     case .timerIndex: key { StoreKey.timerIndex(due: 5, subject, plugin: plugin, name: name, into: $0) }
     case .message: key { StoreKey.message(subject, sequence: number, into: $0) }
+    case .place:
+      key { StoreKey.place(subject, plugin: plugin, board: sample("board"), generation: number, into: $0) }
+    case .board: key { StoreKey.board(sample("board"), of: plugin, into: $0) }
     case .effect: key { StoreKey.effect(subject, sequence: number, into: $0) }
     case .parked: key { StoreKey.parked(subject, sequence: number, into: $0) }
     case .counter: key { StoreKey.counter(name, labels: sample("labels"), into: $0) }

@@ -51,6 +51,8 @@ struct StoreKeyTests {
     ("message s 0", { StoreKey.message("s", sequence: 0, into: $0) }),
     ("effect s 258", { StoreKey.effect("s", sequence: 258, into: $0) }),
     ("parked s 18446744073709551615", { StoreKey.parked("s", sequence: .max, into: $0) }),
+    ("place s p b 259", { StoreKey.place("s", plugin: "p", board: "b", generation: 259, into: $0) }),
+    ("board p b", { StoreKey.board("b", of: "p", into: $0) }),
     ("counter c {}", { StoreKey.counter("c", labels: "{}", into: $0) }),
     ("daemon clock", { StoreKey.daemon("clock", into: $0) }),
   ]
@@ -88,6 +90,9 @@ struct StoreKeyTests {
     case .message(let subject, let sequence): "message \(text(subject)) \(sequence)"
     case .effect(let subject, let sequence): "effect \(text(subject)) \(sequence)"
     case .parked(let subject, let sequence): "parked \(text(subject)) \(sequence)"
+    case .place(let subject, let plugin, let board, let generation):
+      "place \(text(subject)) \(text(plugin)) \(text(board)) \(generation)"
+    case .board(let plugin, let board): "board \(text(plugin)) \(text(board))"
     case .counter(let name, let labels): "counter \(text(name)) \(text(labels))"
     case .daemon(let name): "daemon \(text(name))"
     }

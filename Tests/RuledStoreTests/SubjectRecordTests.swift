@@ -16,12 +16,13 @@ struct SubjectRecordTests {
       RecentEvent(hash: .random(in: 0 ... .max, using: &random), seconds: .random(in: 0 ... .max, using: &random))
     }
     let plugins = (0..<Int.random(in: 0...5, using: &random)).map {
-      Pair(key: Array("p\($0)".utf8), value: random.value())
+      Pair(key: Array("p\($0)".utf8), value: [UInt8(ascii: "{")] + random.value())
     }
+    let versions = plugins.map { _ in Bool.random(using: &random) ? 1 : Int.random(in: 1...(1 << 40), using: &random) }
     let buffer = ByteBuffer()
     SubjectRecord.writeHeader(version: version, until: until, recent: recent, into: buffer)
-    for plugin in plugins {
-      plugin.value.withView { SubjectRecord.writePlugin(plugin.key, state: $0, into: buffer) }
+    for (plugin, version) in zip(plugins, versions) {
+      plugin.value.withView { SubjectRecord.writePlugin(plugin.key, state: $0, version: version, into: buffer) }
     }
 
     let view = try SubjectRecordView(buffer.bytes)
@@ -29,10 +30,11 @@ struct SubjectRecordTests {
     #expect((0..<view.recent.count).map { view.recent[$0] } == recent)
     for event in recent { #expect(view.recent.seconds(of: event.hash) == event.seconds) }
     var read: [Pair] = []
-    view.forEachPlugin { read.append(Pair(key: Array($0), value: Array($1))) }
+    view.forEachPlugin { read.append(Pair(key: Array($0), value: Array($1.json))) }
     #expect(read == plugins && view.hasPlugins == !plugins.isEmpty)
-    for plugin in plugins {
-      #expect(view.state(of: String(decoding: plugin.key, as: UTF8.self)).map { Array($0) } == plugin.value)
+    for (plugin, version) in zip(plugins, versions) {
+      let state = view.state(of: String(decoding: plugin.key, as: UTF8.self))
+      #expect(state.map { Array($0.json) } == plugin.value && state?.version == version)
     }
     #expect(view.state(of: "p9") == nil)
   }
@@ -59,7 +61,7 @@ struct SubjectRecordTests {
     damaged.withView { bytes in
       guard let view = try? SubjectRecordView(bytes) else { return }
       var length = 0
-      view.forEachPlugin { length += $0.count + $1.count }
+      view.forEachPlugin { length += $0.count + $1.json.count }
       #expect(length <= bytes.count)
       #expect(view.recent.count <= 255)
     }

@@ -60,6 +60,18 @@ struct WriteSetTests {
     #expect(set.count == 1 && set.byteCount == before)
   }
 
+  @Test func `the end of a value is set later`() {
+    let set = WriteSet(capacity: 1)
+    set.put([1], [10])
+    let start = set.byteCount
+    set.put([2], [3] + Array(repeating: 9, count: 8))
+    set.delete([4])
+    set.setEnd(ofWriteAt: start, to: 258)
+    #expect(set.found([2]) == "value [3, 0, 0, 0, 0, 0, 0, 1, 2]" && set.found([1]) == "value [10]")
+    guard case .put(let key, _)? = set.write(at: start) else { return #expect(Bool(false)) }
+    #expect(Array(key) == [2])
+  }
+
   @Test func `writes are read back in order from a mark on`() {
     let set = WriteSet()
     set.put([1], Array(repeating: 7, count: 20_000))

@@ -25,9 +25,10 @@ package enum SeededTraffic {
         send = function(_, op) send(op.to, 'noted', { n = op.n, ops = op.ops }) end,
         once = function(state, op) if once(op.key, op.n) then state.claimed = (state.claimed or 0) + 1 end end,
         timer = function(_, op) timer.set(op.key, now() + op.n, 'due', { n = op.n }) end,
-        cancel = function(_, op) timer.cancel(op.key) end,
+        every = function(_, op) timer.every(op.key, { seconds = op.n + 20 }, 'due', { n = op.n }) end,
+        cancel = function(_, op) timer.cancel(op.key) board.leave(op.key) end,
         due = function(_, op) decide('due', timer.due(op.key) or 'none') end,
-        count = function(_, op) count('actor.' .. op.key, { k = op.key }, op.n) end,
+        count = function(_, op) count('actor.' .. op.key, { k = op.key }, op.n) board.add(op.key, op.n % 5) end,
         forget = function() forget() end,
         day = function(state) state.day = calendar.date(now(), 'Europe/Berlin') end,
         fail = function(state, op) fail[op.how](state) end,
@@ -46,6 +47,7 @@ package enum SeededTraffic {
       rule 'all' { on = '*', run = function(event, state)
         state.seen = (state.seen or 0) + 1
         local other = peek('actor')
+        state.from = { event.origin, event.sender }
         state.peeked = other and other.heard
         if event.type ~= 'inner' then emit('client', event.type, { id = event.id, extension = event.flavour }) end
         if now() // 1 % 7 == 0 then error('seven') end
@@ -55,7 +57,8 @@ package enum SeededTraffic {
   }
 
   private static let verbs = [
-    "state", "list", "drop", "decide", "emit", "keyed", "raise", "send", "send", "once", "timer", "timer", "cancel",
+    "state", "list", "drop", "decide", "emit", "keyed", "raise", "send", "send", "once", "timer", "timer", "every",
+    "cancel",
     "due", "count", "forget", "day",
   ]
 

@@ -1,4 +1,4 @@
--- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+-- The events, for readers and editors. The rules judge the data themselves, so nothing is checked here.
 local documented = function(about) return { about = about, checked = false } end
 
 event("app.launched", {
@@ -26,3 +26,12 @@ event("app.foregrounded", {
 event("email.submitted", { email = "string" }, documented "Somebody typed an address to sign in with.")
 event("user.authenticated", { user = "string" }, documented "Somebody signed in on the device.")
 event("account.deleted", {}, documented "A user deleted the account.")
+
+-- What the rules tell each other.
+event("attribution.linked", {
+  from = "rules", device = "string", attribution = "object?", facebook = "boolean?", att_status = "string?",
+}, documented "A device's attribution moves to the user who signed in on it.")
+event("attribution.owner_deleted", { from = "rules", owner = "string" }, documented "The device's user was deleted.")
+event("attribution.deletion_waits", {
+  from = "rules", left = "integer",
+}, documented "A deleted user is not forgotten yet.")

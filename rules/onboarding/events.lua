@@ -1,4 +1,4 @@
--- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+-- The events, for readers and editors. The rules judge the data themselves, so nothing is checked here.
 local documented = function(about) return { about = about, checked = false } end
 
 event("user.signed_in", {}, documented "A user signed in; the first time brings the welcome notification.")
@@ -26,3 +26,13 @@ event("area.left", { area = "string: the area's id" }, documented "A user left a
 event("stamp.published", {
   stamp = "string: the stamp's id",
 }, documented "A new stamp was published; the subject is its area.")
+
+-- What the rules tell each other, and the timer that claims the welcome stamp.
+event("social.told", {
+  from = "rules", kind = "string", actor = "string", post = "string?", each = "boolean?",
+}, documented "Somebody followed, mentioned, liked or commented on the user.")
+local member = { from = "rules", user = "string" }
+event("area.joined", member, documented "A user came into the area.")
+event("area.parted", member, documented "A user left the area.")
+event("area.told", { from = "rules", stamp = "string" }, documented "A stamp was published in an area of the user.")
+event("welcome.claim_due", { from = "rules" }, documented "The user has not claimed the welcome stamp for some days.")

@@ -89,15 +89,25 @@ typedef enum {
   RB_CALL_CALENDAR_WEEK,  /* t, zone -> string */
   RB_CALL_CALENDAR_AT,    /* day, time of day, zone -> number */
   RB_CALL_CALENDAR_ADD,   /* t, json of an amount, zone -> number */
+  RB_CALL_CALENDAR_KNOWN, /* zone -> whether there is one of that name */
   RB_CALL_CALENDAR_PARSE,  /* text -> number or nil */
   RB_CALL_CALENDAR_FORMAT, /* t -> string */
-  RB_CALL_TEXT_LOWER,      /* text -> text in lower case */
   RB_CALL_TEXT_REPAIR,     /* text that is not UTF-8 -> text that is */
   RB_CALL_SHA256,
+  RB_CALL_HMAC_SHA256, /* key, text -> string */
+  RB_CALL_BUCKET,      /* name, key or nil -> number */
   RB_CALL_GEO_DISTANCE,
   RB_CALL_TEST, /* the test driver's own calls: name, json... -> anything */
   RB_CALL_COVERED, /* integer: a function or a branch of that number begins */
+  RB_CALL_TIMER_EVERY, /* json of a schedule, now, the earliest time -> number: when it is due first, and the schedule's text to be kept */
+  RB_CALL_DURATION, /* text such as 30d -> number of seconds, or nil */
+  RB_CALL_ARGUMENT, /* path, integer: a line, ipairs or pairs -> the text of the call's argument, or nil */
   RB_CALL_CHECK_DATA, /* function, type, text of the data: an error if it makes an event whose data is not as declared */
+  RB_CALL_BOARD_KEEP,   /* a duration -> microseconds, 0 for none */
+  RB_CALL_BOARD_TOP,    /* board, count, first rank -> json */
+  RB_CALL_BOARD_AROUND, /* board, subject, count on each side -> json */
+  RB_CALL_BOARD_RANK,   /* board, subject -> integer or nil */
+  RB_CALL_BOARD_COUNT,  /* board -> integer */
 } rb_call;
 
 /* What a file of a plugin declares while it loads. */
@@ -109,6 +119,8 @@ typedef enum {
   RB_DECLARE_SINK,
   RB_DECLARE_TEST,
   RB_DECLARE_EVENT, /* type, json [members, options] */
+  RB_DECLARE_STATE,   /* json: the members and the options */
+  RB_DECLARE_MIGRATE, /* json: for each step [version, whether it has an up, whether it has a down] */
 } rb_declaration;
 
 /* What `find` answers. */
@@ -139,15 +151,19 @@ typedef enum {
   RB_OP_EMIT,         /* a sink, b type, c json, d id, RB_OP_KEYED */
   RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: depth in raises */
   RB_OP_SEND,         /* a subject, b type, c json */
-  RB_OP_COUNT,        /* a name, b labels json, number or integer */
-  RB_OP_TIMER_SET,    /* a name, b type, c json, number: when */
+  RB_OP_COUNT,        /* a name, b labels json, number or integer; c is no offset but for how many seconds it is kept, 0 if that is not said */
+  RB_OP_TIMER_SET,    /* a name, b type, c json, number: when, d json of a schedule if it repeats */
   RB_OP_TIMER_CANCEL, /* a name */
   RB_OP_FORGET,
   RB_OP_LOG,  /* integer: level 0 to 3, a message, b fields json or empty */
   RB_OP_ONCE, /* a key, number: seconds until it expires, flags 1: it expires */
   RB_OP_READ, /* explain only: a path */
+  RB_OP_PLACE, /* a board, number: score, RB_OP_SET and so on, integer: microseconds that it is kept, 0 for ever */
   RB_OP_PART, /* explain only: integer: a part of a `when`, a its value as text, flags 1: it is a string */
 } rb_op_kind;
+
+/* Flags of RB_OP_PLACE: what becomes of the subject's place, that options were given, and that the least score is first. */
+enum { RB_OP_SET = 0, RB_OP_ADD = 1, RB_OP_LEAVE = 2, RB_OP_OPTIONS = 4, RB_OP_LOW = 8 };
 
 /* Flags of operations; rb_collapse_ops sets the last two. */
 enum {
@@ -174,6 +190,8 @@ typedef struct {
 /* The event that rules run on. */
 typedef struct {
   rb_slice id, source, type, subject;
+  rb_slice origin; /* what rules get as `event.origin` */
+  rb_slice sender; /* the subject that sent a message; empty for none */
   double time;
   rb_json json;           /* the parsed text that holds `data` and the extensions */
   size_t data;            /* tape index, 0 for none */
@@ -218,11 +236,39 @@ rb_failure rb_failure_of(const rb_vm *vm);
 rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget);
 /* Runs a file of the plugin under the budget; declarations reach `host.declare`. NULL for a budget is as above. */
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
+/* What a part of the state is to be. */
+typedef enum {
+  RB_FIT_ANY = 0, /* any value but null */
+  RB_FIT_STRING,
+  RB_FIT_BOOLEAN,
+  RB_FIT_INTEGER,
+  RB_FIT_NUMBER,
+  RB_FIT_OBJECT,
+  RB_FIT_ARRAY,
+  RB_FIT_ELEMENTS, /* an array; its part is that of each element */
+  RB_FIT_MEMBERS,  /* an object; its parts are members */
+} rb_fit_type;
+
+/* A part of the state, which is followed by its own parts. */
+typedef struct {
+  rb_slice name; /* of a member */
+  rb_fit_type type;
+  bool optional; /* whether it may be missing or null */
+  int parts;     /* how many it has itself, those of its parts left out */
+} rb_fit_part;
+
+/* Has the encoder refuse states that do not fit; `closed`: also those with other members. The first part is the state. To be called before
+   rb_seal. */
+rb_status rb_set_fit(rb_vm *vm, const rb_fit_part *parts, size_t count, bool closed);
+
 /* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);
 
 /* Writes the name under which Prometheus has a label; returns its length, which is 6 more than the name's at most. */
 size_t rb_label_name(rb_slice name, char *into);
+
+/* Whether a text is a pattern for text.find_re; if not, `why` has the reason, cut off at `room` bytes with the final zero. */
+bool rb_check_pattern(rb_slice text, char *why, size_t room);
 
 /* A finding about a source text, without running it. */
 typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;
@@ -291,14 +337,23 @@ bool rb_find_when(rb_vm *vm, int rule, rb_slice *path, int *first_line, int *las
    have. */
 bool rb_replace_when(rb_vm *vm, int rule, int lines, rb_slice text, rb_slice path, rb_slice recorder);
 void rb_restore_when(rb_vm *vm, int rule);
-/* Encodes the state to `rb_result`, which is empty when there is none. */
+/* Encodes the state to `rb_result`, which is empty when there is none. With a limit of 0 neither its size nor its shape is checked. */
 rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
+/* Brings a state, which `event` has, from one version to another by the plugin's steps, and encodes it to `rb_result` as rb_encode_state does. Begins
+   the budget, and removes the operations. Between equal versions nothing runs. */
+rb_status rb_migrate(rb_vm *vm, const rb_event *event, const rb_budget *budget, int from, int to, size_t state_limit, bool fits);
+/* How many instructions of the budget are left. */
+int64_t rb_instructions_left(const rb_vm *vm);
 /* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
 rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 /* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
 /* Calls test `index` with its driver object. */
 rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget);
+/* Where the test that runs is now, while it calls the host: `file:line`, a tab and the function's name, a line for each call, the last first. */
+rb_slice rb_test_place(rb_vm *vm);
+/* Where the last test failed. */
+rb_slice rb_failed_place(const rb_vm *vm);
 
 /* What the last rb_encode_state, rb_query, rb_handle or rb_configure left. */
 rb_slice rb_result(const rb_vm *vm);

@@ -16,7 +16,7 @@ package final class ClusterCounts: Sendable {
     package var connections = 0
   }
 
-  package init() {}
+  init() {}
 
   package var all: Figures { figures.withLock { $0 } }
 

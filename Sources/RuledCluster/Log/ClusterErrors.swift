@@ -4,13 +4,13 @@ extension StoreError.Code {
   /// The database can't be reached, or does not answer.
   package static let unreachable = StoreError.Code(rawValue: "unreachable")
   /// Another node owns the log.
-  package static let fenced = StoreError.Code(rawValue: "fenced")
+  static let fenced = StoreError.Code(rawValue: "fenced")
   /// The database could lose what it acknowledges.
-  package static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
+  static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
   /// The node has played back something else than what the log contains.
-  package static let diverged = StoreError.Code(rawValue: "diverged")
+  static let diverged = StoreError.Code(rawValue: "diverged")
   /// The log was cut: it no longer has the batch after the last one that the node played back.
-  package static let behind = StoreError.Code(rawValue: "behind")
+  static let behind = StoreError.Code(rawValue: "behind")
   /// The process was asked to end.
   package static let interrupted = StoreError.Code(rawValue: "interrupted")
 }

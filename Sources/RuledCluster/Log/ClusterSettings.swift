@@ -3,17 +3,17 @@ package import RuledCore
 /// How a node uses the database of its cluster.
 package struct ClusterSettings: Sendable {
   /// The URL of the database, as libpq takes it.
-  package var url: String
+  var url: String
   /// How long a lease runs, in milliseconds.
   package var lease = 5_000
   /// How long a commit may take before its clients get `outcome_unknown`, in milliseconds.
-  package var commitTimeout = 20_000
+  var commitTimeout = 20_000
   /// When a commit is acknowledged; not `interval`.
   package var durability = Durability.commit
   /// Whether a commit waits for standbys.
   var waitsForStandbys: Bool { durability == .commit }
   /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
-  package var partitionSize: Int64 = 65_536
+  var partitionSize: Int64 = 65_536
 
   /// The version of the daemon, shown to the other nodes.
   package var version = ""

@@ -1,10 +1,10 @@
-package import RuledCore
-package import RuledStore
+import RuledCore
+import RuledStore
 
 /// The bytes of a batch of commits in the log: a format byte, then each commit's records after their length in four bytes.
 ///
 /// The store's redo log has the same records (`WriteSet`), so playing a batch back appends its commits there.
-package final class LogBatch {
+final class LogBatch {
   private static let format: UInt8 = 1
   private static let headerBytes = 4
 
@@ -14,24 +14,24 @@ package final class LogBatch {
   /// The most bytes of writes whose memory is kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
-  package init() { removeAll() }
+  init() { removeAll() }
 
-  package func removeAll() {
+  func removeAll() {
     buffer.removeAll()
     buffer.append(Self.format)
     if writes.capacity > Self.mostKeptBytes { writes = WriteSet(capacity: 4096) } else { writes.removeAll() }
   }
 
   /// Whether it has no commits.
-  package var isEmpty: Bool { buffer.count == 1 }
+  var isEmpty: Bool { buffer.count == 1 }
 
   /// The bytes; valid until the batch changes.
-  package var bytes: ByteView { buffer.bytes }
+  var bytes: ByteView { buffer.bytes }
 
   var byteCount: Int { buffer.count }
 
   /// Adds a commit of `writes`.
-  package func append(_ writes: WriteSet) {
+  func append(_ writes: WriteSet) {
     buffer.append(bigEndian: UInt32(writes.byteCount))
     buffer.append(writes.records)
     self.writes.append(writes)
@@ -40,7 +40,7 @@ package final class LogBatch {
   /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
   ///
   /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
-  package static func forEachCommit(
+  static func forEachCommit(
     in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void
   ) throws(StoreError) {
     let writes = WriteSet(capacity: bytes.count)

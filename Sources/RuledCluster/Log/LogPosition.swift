@@ -5,15 +5,15 @@ package struct LogPosition: Sendable, Equatable {
   /// The number of batches before it, which is the sequence of the last of them.
   package let sequence: Int64
   /// The digest of the last batch, chained with those of all batches before it; empty at the start.
-  package let digest: [UInt8]
+  let digest: [UInt8]
 
-  package init(sequence: Int64, digest: [UInt8]) {
+  init(sequence: Int64, digest: [UInt8]) {
     self.sequence = sequence
     self.digest = digest
   }
 
   /// The position before the first batch.
-  package static let start = LogPosition(sequence: 0, digest: [])
+  static let start = LogPosition(sequence: 0, digest: [])
 
   /// The position after a batch that is appended here in `epoch`.
   func following(_ batch: ByteView, epoch: Int64) -> LogPosition {

@@ -1,6 +1,6 @@
 import Glibc
 internal import RuledCore
-package import RuledStore
+import RuledStore
 import Synchronization
 
 /// Writes the log of commits as its owner; one thread at a time uses it, except for `stop` and `setProblem`.
@@ -18,7 +18,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   private let confirmed = Atomic(Int.min / 2)
 
   /// A writer for `node`, which owns nothing yet.
-  package init(_ settings: ClusterSettings, node: NodeIdentity, counts: ClusterCounts = ClusterCounts()) {
+  init(_ settings: ClusterSettings, node: NodeIdentity, counts: ClusterCounts = ClusterCounts()) {
     self.settings = settings
     self.node = node
     self.counts = counts
@@ -26,7 +26,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   }
 
   /// The end of the log; nil while the node does not own the log, or does not know whether it does.
-  package var end: LogPosition? { ownership?.end }
+  var end: LogPosition? { ownership?.end }
 
   /// The epoch under which the node writes; nil while it does not own the log.
   package var epoch: Int64? { ownership?.epoch }
@@ -38,7 +38,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   func noteConfirmed(at start: Int) { confirmed.max(start, ordering: .relaxed) }
 
   /// Ends the attempts to find out what became of a commit, from any thread.
-  package func stop() { isStopping.store(true, ordering: .relaxed) }
+  func stop() { isStopping.store(true, ordering: .relaxed) }
 
   /// Makes appends fail with `error` from now on, or succeed again if it is nil; from any thread.
   func setProblem(_ error: StoreError?) { problem.withLock { $0 = error } }
@@ -46,7 +46,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   /// Makes the node the owner unless another node became it since `head` was read; returns whether the node is the owner.
   ///
   /// After an error the node may be the owner. The next `head` shows that, and the node takes over from itself.
-  package func takeOver(from head: LogHead) throws(StoreError) -> Bool {
+  func takeOver(from head: LogHead) throws(StoreError) -> Bool {
     let start = MonotonicClock.millisecondsWithSuspend
     ownership = try client.takeOver(for: node, from: head)
     if ownership != nil { noteConfirmed(at: start) }
@@ -60,7 +60,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   ///
   /// Throws `fenced` when another node owns the log. An error with an unknown outcome ends the ownership. After any other error the batch
   /// is not in the log and never will be.
-  package func append(_ batch: LogBatch) throws(StoreError) {
+  func append(_ batch: LogBatch) throws(StoreError) {
     let start = MonotonicClock.nanoseconds
     do throws(StoreError) { try write(batch) } catch {
       counts.countFailure(isDoubtful: error.isOutcomeUnknown)

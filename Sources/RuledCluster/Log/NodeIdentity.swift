@@ -10,7 +10,7 @@ package struct NodeIdentity: Sendable, Equatable {
   /// Where other nodes reach it; empty if it does not listen for them.
   package let listen: String
 
-  package init(name: String, incarnation: String, address: String, listen: String = "") {
+  init(name: String, incarnation: String, address: String, listen: String = "") {
     self.name = name
     self.incarnation = incarnation
     self.address = address

@@ -2,11 +2,11 @@ import RuledCore
 import RuledStore
 
 /// The right to write a log.
-package struct Ownership: Sendable, Equatable {
+struct Ownership: Sendable, Equatable {
   /// The epoch under which the owner writes.
-  package let epoch: Int64
+  let epoch: Int64
   /// The end of the log, which only the owner moves.
-  package var end: LogPosition
+  var end: LogPosition
 }
 
 /// Owning the log, and appending to it.

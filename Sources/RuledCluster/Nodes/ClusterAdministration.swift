@@ -11,7 +11,7 @@ package enum DrainRefusal: Error, Sendable, Equatable {
 /// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
 package struct ClusterAdministration: Sendable {
   /// How many batches a node may lack that is to take over: it plays them back within a fraction of a second.
-  package static let mostBehind: Int64 = 1_000
+  static let mostBehind: Int64 = 1_000
 
   private let settings: ClusterSettings
 

@@ -1,5 +1,5 @@
 internal import RuledCore
-package import RuledStore
+import RuledStore
 import RuledThreads
 
 /// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
@@ -97,7 +97,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
   }
 
   /// Writes a snapshot unless another node does, or has done so since the one with the sequence `last`; removes what is no longer needed.
-  package func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
+  func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     defer { try? client.endSnapshotTurn(of: node.identity) }
     renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3

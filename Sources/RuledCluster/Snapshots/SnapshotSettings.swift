@@ -3,9 +3,9 @@ package import RuledCore
 /// Where a cluster's snapshots are kept, and how often one is written.
 package struct SnapshotSettings: Sendable {
   /// The place, which all nodes reach.
-  package var location: SnapshotLocation
+  var location: SnapshotLocation
   /// The interval between snapshots, in microseconds.
-  package var every: Int64
+  var every: Int64
 
   package init(_ location: SnapshotLocation, every: Int64) {
     self.location = location

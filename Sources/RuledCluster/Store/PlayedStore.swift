@@ -53,7 +53,7 @@ package final class PlayedStore: Sendable {
   }
 
   /// The position up to which the log was played back.
-  package var position: LogPosition { current.withLock { $0 } }
+  var position: LogPosition { current.withLock { $0 } }
 
   private static func isUnused(_ store: RocksStore) throws(StoreError) -> Bool {
     var isUnused = true

@@ -23,9 +23,9 @@ package struct CommandSpec: Sendable {
   /// What may follow the name, one form a line.
   package var synopsis: [String]
   /// The names of the operands that have to be given, in order.
-  package var required: [String]
+  var required: [String]
   /// How many more operands may follow the required ones.
-  package var optional: Int
+  var optional: Int
   /// What a shell offers for operands.
   package var completes: Completion
   /// The options of this command alone.

@@ -27,7 +27,7 @@ package struct OptionSpec: Sendable, Equatable {
   }
 
   /// The option as help and synopses show it: `--data JSON`.
-  package var usage: String { value.map { "--\(name) \($0)" } ?? "--\(name)" }
+  var usage: String { value.map { "--\(name) \($0)" } ?? "--\(name)" }
 
   /// `--help`, which every command takes.
   package static let help = OptionSpec("help", short: "h", "Shows this help.")

@@ -56,7 +56,7 @@ package struct Configuration: Sendable, Equatable {
     /// Requests in flight in the whole daemon.
     package var inFlight = Limits.inFlight
     /// How many of both are for administrators and probes alone; at most half of them.
-    package var reserved = Limits.reserved
+    var reserved = Limits.reserved
     /// After how many seconds without a request a connection may be closed for another one.
     package var idleSeconds = Limits.idleSeconds
     /// One plugin's encoded state for one subject, in KiB.
@@ -81,7 +81,7 @@ package struct Configuration: Sendable, Equatable {
     /// Where its clients reach it, as other nodes tell theirs.
     package var address = ""
     /// The folder of the node's own store.
-    package var folder = "/var/lib/ruled"
+    var folder = "/var/lib/ruled"
     /// How long the node's lease runs, in microseconds.
     package var lease: Int64 = 5_000_000
     /// Where the cluster's snapshots are, which all nodes reach; nil for none.
@@ -92,7 +92,7 @@ package struct Configuration: Sendable, Equatable {
     /// nor forwards anything.
     package var tunnel: Tunnel?
 
-    package init() {}
+    init() {}
   }
 
   /// How a node speaks to the others.
@@ -107,7 +107,7 @@ package struct Configuration: Sendable, Equatable {
     package var authority: String
 
     /// What a node listens at and shows.
-    package init(listen: NodeAddress, certificate: String, key: String, authority: String) {
+    init(listen: NodeAddress, certificate: String, key: String, authority: String) {
       self.listen = listen
       self.certificate = certificate
       self.key = key

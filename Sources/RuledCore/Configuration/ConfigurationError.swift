@@ -3,10 +3,10 @@ package struct ConfigurationError: Sendable, Equatable, CustomStringConvertible 
   /// The key's path from the top, as in `["limits", "connections"]`.
   package var path: [String]
   /// What is wrong and what was expected, without the path.
-  package var message: String
+  var message: String
 
   /// An error at a path.
-  package init(path: [String], _ message: String) {
+  init(path: [String], _ message: String) {
     self.path = path
     self.message = message
   }
@@ -20,5 +20,5 @@ package struct ConfigurationErrors: Error, Sendable, Equatable {
   /// The errors; one or more.
   package var errors: [ConfigurationError]
 
-  package init(_ errors: [ConfigurationError]) { self.errors = errors }
+  init(_ errors: [ConfigurationError]) { self.errors = errors }
 }

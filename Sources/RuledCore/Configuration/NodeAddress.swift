@@ -19,7 +19,7 @@ package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// Whether other hosts can use the address: it states a port, and is not that of all of a host's networks.
-  package var isReachable: Bool { port > 0 && !["0.0.0.0", "::", "*"].contains(host) }
+  var isReachable: Bool { port > 0 && !["0.0.0.0", "::", "*"].contains(host) }
 
   /// The address as it is written in the configuration.
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

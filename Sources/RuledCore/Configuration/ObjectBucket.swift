@@ -29,10 +29,10 @@ package struct ObjectBucket: Sendable, Equatable {
   package var url: String { "s3://\(name)\(prefix.isEmpty ? "" : "/\(prefix)")" }
 
   /// The endpoint of Amazon's store in a region.
-  package static func amazon(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
+  static func amazon(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
 
   /// The region of a store of others that knows none.
-  package static let defaultRegion = "us-east-1"
+  static let defaultRegion = "us-east-1"
 }
 
 extension ObjectBucket {

@@ -17,7 +17,7 @@ package struct SHA256: Sendable {
     }
 
     /// Appends the digest in lower-case hexadecimal digits, two for each of the first `count` bytes.
-    package func write(hexTo buffer: ByteBuffer, count: Int = 32) {
+    func write(hexTo buffer: ByteBuffer, count: Int = 32) {
       for position in 0..<count {
         buffer.append(hexDigit: byte(position) >> 4)
         buffer.append(hexDigit: byte(position) & 15)

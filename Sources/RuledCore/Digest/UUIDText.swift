@@ -1,12 +1,12 @@
 /// A UUID (RFC 9562), kept as 128 bits and written in lower case.
 package struct UUIDText: Sendable, Hashable {
   /// The first eight bytes.
-  package let high: UInt64
+  let high: UInt64
   /// The last eight bytes.
-  package let low: UInt64
+  let low: UInt64
 
   /// The UUID of these 128 bits, as they are.
-  package init(high: UInt64, low: UInt64) {
+  init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
@@ -14,7 +14,7 @@ package struct UUIDText: Sendable, Hashable {
   /// The UUID of the first 16 of `bytes`, as they are.
   ///
   /// - Precondition: There are 16 bytes or more.
-  package init(bytes: ByteView) {
+  init(bytes: ByteView) {
     precondition(bytes.count >= 16)
     high = UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self))
     low = UInt64(bigEndian: bytes.load(at: 8, as: UInt64.self))

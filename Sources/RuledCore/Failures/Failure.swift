@@ -16,6 +16,8 @@ package struct Failure: Error, Sendable, Equatable {
     case value
     /// Events raised each other, or messages went on, beyond the limit.
     case cycle
+    /// A step could not bring the state to the version that the plugin declares.
+    case migration
 
     /// Whether a budget stopped the plugin: after several such stops running the subject is put off.
     package var isStop: Bool { self == .instructions || self == .memory || self == .time }

@@ -41,7 +41,7 @@ package enum RegularFile {
   }
 
   /// Whether every user of this host may read the file at `path`, by its mode alone.
-  package static func isReadableByAll(_ path: String) -> Bool {
+  static func isReadableByAll(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & 0o004 != 0
   }

@@ -2,7 +2,7 @@ import Glibc
 
 package enum Geo {
   /// The mean radius of WGS 84 in metres, (2a + b) / 3.
-  package static let earthRadius = 6_371_008.8
+  static let earthRadius = 6_371_008.8
 
   /// The great-circle distance in metres between two places in degrees, by the haversine formula.
   ///

@@ -15,13 +15,15 @@ package enum Limits {
   /// The longest outcome as JSON.
   package static let outcomeBytes = 1 << 20
   /// Open connections, by default.
-  package static let connections = 1024
+  static let connections = 1024
   /// Requests in flight in the whole daemon, by default.
-  package static let inFlight = 65_536
+  static let inFlight = 65_536
   /// How many of the connections, and of the requests in flight, are for administrators and probes alone, by default.
-  package static let reserved = 16
+  static let reserved = 16
+  /// How many HTTP connections beyond `connections` may ask for health, as probes do.
+  package static let probeConnections = 16
   /// After how many seconds without a request a connection may be closed for another one, by default.
-  package static let idleSeconds = 300
+  static let idleSeconds = 300
   /// The same before the first byte, over TCP.
   package static let silentSeconds = 10
   /// One plugin's encoded state for one subject, in KiB, by default.
@@ -29,17 +31,17 @@ package enum Limits {
   /// One plugin's series of counters, by default: names with their labels.
   package static let counters = 100_000
   /// How many counters of rules the metrics show, by default.
-  package static let metricSeries = 1_000
+  static let metricSeries = 1_000
   /// How long after a timer one is due at the earliest that its event sets, by default.
-  package static let timerStep = second
+  static let timerStep = second
   /// How many timers of one plugin may be pending for one subject.
   package static let timers = 1_000
   /// For each so many pending timers of a plugin and subject, a timer that an event of one of them sets is due a step later.
   package static let crowdedTimers = 100
   /// The cache of hot subjects, in MiB, by default.
-  package static let cacheMiB = 256
+  static let cacheMiB = 256
   /// A shadow that is so many seconds behind skips subjects, by default.
-  package static let shadowSeconds = 30
+  static let shadowSeconds = 30
   /// How many subjects a shadow skips before it ends.
   package static let skippedSubjects = 1_000_000
   /// How long an outcome is remembered, by default.
@@ -88,7 +90,7 @@ package enum Limits {
   /// A plugin is suspended only if events of more subjects than this were stopped in that time.
   package static let subjectsBeforeSuspension = 20
   /// A plugin is suspended only if stopped events took more of the workers' time than one part in so many.
-  package static let stoppedShare: Int64 = 10
+  package static let stoppedFraction: Int64 = 10
   /// How many bytes of a receiver's answer are kept with an effect that it did not take.
   package static let answerBytes = 300
   /// How many events the candidate of a rollout must have decided before a fraction of failures aborts it.
@@ -106,6 +108,8 @@ package enum Limits {
 
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
   package static let raisedTime = second
+  /// How many times the processor time of a budget a replay may take; what ran out of time in the record does so again.
+  package static let replaySlowness: Int64 = 10
   /// How many hops a message may have behind it.
   package static let messageHops = 32
   /// How many messages one plugin may send for one event.

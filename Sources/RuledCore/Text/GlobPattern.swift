@@ -14,7 +14,7 @@ package struct GlobPattern: Sendable, Hashable {
   /// Whether all of `bytes` matches.
   ///
   /// - Complexity: O(*n* · *m*) at worst, O(*n*) for one `*`.
-  package func matches(_ bytes: ByteView) -> Bool {
+  func matches(_ bytes: ByteView) -> Bool {
     var position = 0
     var inPattern = 0
     var retry: (position: Int, inPattern: Int)?

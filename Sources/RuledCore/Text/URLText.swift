@@ -14,7 +14,7 @@ package struct URLText: Sendable, Equatable {
   /// The scheme without its colon, in lower case.
   package var scheme: String
   /// What precedes `@` in the authority, or nil.
-  package var userInfo: String?
+  var userInfo: String?
   /// The host, without the brackets of an IPv6 address; nil without `//`, and empty in `app:///path`.
   package var host: String?
   package var port: Int?
@@ -26,7 +26,7 @@ package struct URLText: Sendable, Equatable {
   package var fragment: String?
 
   /// The value of the parameter of that name.
-  package subscript(parameter name: String) -> String? { query.first { $0.name.isIdentical(to: name) }?.value }
+  subscript(parameter name: String) -> String? { query.first { $0.name.isIdentical(to: name) }?.value }
 }
 
 extension URLText {
@@ -42,7 +42,7 @@ extension URLText {
   /// The parts of the absolute URL that `bytes` are.
   ///
   /// - Throws: What is wrong.
-  package static func parse(_ bytes: ByteView) throws(URLTextError) -> URLText {
+  static func parse(_ bytes: ByteView) throws(URLTextError) -> URLText {
     guard String(validating: bytes, as: UTF8.self) != nil else { throw URLTextError("the URL is not UTF-8") }
     guard !bytes.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw URLTextError("a control character in the URL")
@@ -136,5 +136,5 @@ package struct URLTextError: Error, Sendable, Equatable {
   package var message: String
 
   /// An error with its words.
-  package init(_ message: String) { self.message = message }
+  init(_ message: String) { self.message = message }
 }

@@ -1,14 +1,14 @@
 /// A date of the proleptic Gregorian calendar.
-package struct CivilDate: Sendable, Equatable {
+struct CivilDate: Sendable, Equatable {
   /// The year; 0 is 1 BC.
-  package var year: Int
+  var year: Int
   /// The month, 1 to 12.
-  package var month: Int
+  var month: Int
   /// The day of the month, 1 to 31.
-  package var day: Int
+  var day: Int
 
   /// A date that exists, or nil.
-  package init?(year: Int, month: Int, day: Int) {
+  init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), day >= 1, day <= Self.daysIn(month: month, of: year) else { return nil }
     (self.year, self.month, self.day) = (year, month, day)
   }
@@ -16,7 +16,7 @@ package struct CivilDate: Sendable, Equatable {
   /// The date that many days after 1970-01-01.
   ///
   /// Howard Hinnant's `civil_from_days`: years begin in March, so the leap day is the last of its year.
-  package init(days: Int) {
+  init(days: Int) {
     let shifted = days + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
@@ -29,10 +29,10 @@ package struct CivilDate: Sendable, Equatable {
   }
 
   /// How many days after 1970-01-01 the date is.
-  package var days: Int { Self.days(year: year, month: month, day: day) }
+  var days: Int { Self.days(year: year, month: month, day: day) }
 
   /// How many days after 1970-01-01 a date is that is known to exist (Howard Hinnant's `days_from_civil`).
-  package static func days(year: Int, month: Int, day: Int) -> Int {
+  static func days(year: Int, month: Int, day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400
     let yearOfEra = shifted - era * 400
@@ -42,15 +42,15 @@ package struct CivilDate: Sendable, Equatable {
   }
 
   /// The weekday of the day that many days after 1970-01-01, from 1 for Monday to 7 for Sunday (ISO 8601).
-  package static func weekday(days: Int) -> Int { (days % 7 + 10) % 7 + 1 }
+  static func weekday(days: Int) -> Int { (days % 7 + 10) % 7 + 1 }
 
   /// Whether February of that year has 29 days.
-  package static func isLeap(_ year: Int) -> Bool {
+  static func isLeap(_ year: Int) -> Bool {
     year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
   }
 
   /// How many days a month has.
-  package static func daysIn(month: Int, of year: Int) -> Int {
+  static func daysIn(month: Int, of year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -59,14 +59,14 @@ package struct CivilDate: Sendable, Equatable {
   }
 
   /// The date as `YYYY-MM-DD`.
-  package var text: String {
+  var text: String {
     let buffer = ByteBuffer(capacity: 16)
     write(to: buffer)
     return buffer.text
   }
 
   /// Appends the date as `YYYY-MM-DD`.
-  package func write(to buffer: ByteBuffer) {
+  func write(to buffer: ByteBuffer) {
     buffer.append(decimal: year, width: 4)
     buffer.append(UInt8(ascii: "-"))
     buffer.append(decimal: month, width: 2)

@@ -1,11 +1,11 @@
 /// How much a civil time is moved.
 package struct CivilSpan: Sendable, Equatable {
   /// Calendar months, added first.
-  package let months: Int
+  let months: Int
   /// Civil days, added after the months.
-  package let days: Int
+  let days: Int
   /// Seconds, added last.
-  package let seconds: Double
+  let seconds: Double
 
   /// The span that a rule wrote as a table with numbers of years, months, weeks, days, hours, minutes and seconds.
   ///

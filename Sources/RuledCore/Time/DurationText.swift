@@ -1,23 +1,36 @@
-/// Durations as people write them: a positive decimal number and a unit, as in `48h` or `1.5d`.
+/// Durations as people write them: decimal numbers with units, the largest unit first, as in `48h`, `1.5d` or `1h30m`.
 package enum DurationText {
   /// The duration in microseconds, or nil if `text` is none, is zero where `allowsZero` is false, or exceeds 64 bits.
   ///
-  /// Units are `s`, `m`, `h` and `d` (24 hours); the result is rounded to whole microseconds.
+  /// Units are `s`, `m`, `h`, `d` (24 hours) and `w`; only the last number may have a fraction. The result is rounded to whole microseconds.
   package static func parse(_ text: String, allowsZero: Bool) -> Int64? {
-    guard let last = text.utf8.last, let unit = unit(last) else { return nil }
-    let parts = text.utf8.dropLast().split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
-    guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
-    var (total, overflow) = count.multipliedReportingOverflow(by: unit)
-    if parts.count == 2 {
-      guard isNumber(parts[1]), let fraction = Double("0." + String(Substring(parts[1]))) else { return nil }
-      let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
-      (total, overflow) = (sum, overflow || overflowed)
+    var rest = text.utf8[...]
+    var total: Int64 = 0
+    var largest = Int64.max
+    while let end = rest.firstIndex(where: { unit($0) != nil }), let unit = unit(rest[end]), unit < largest {
+      let isLast = rest.index(after: end) == rest.endIndex
+      guard let part = microseconds(rest[..<end], unit, allowsFraction: isLast) else { return nil }
+      let (sum, overflow) = total.addingReportingOverflow(part)
+      guard !overflow else { return nil }
+      (total, largest, rest) = (sum, unit, rest[end...].dropFirst())
     }
-    return overflow || total < 0 || (total == 0 && !allowsZero) ? nil : total
+    return rest.isEmpty && largest != .max && (total > 0 || allowsZero) ? total : nil
   }
 
   /// The duration in microseconds, or nil if `text` is none, is zero or exceeds 64 bits.
   package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
+
+  private static func microseconds(_ number: Substring.UTF8View, _ unit: Int64, allowsFraction: Bool) -> Int64? {
+    let parts = number.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }
+    let (total, overflow) = count.multipliedReportingOverflow(by: unit)
+    guard parts.count == 2 else { return overflow ? nil : total }
+    guard allowsFraction, isNumber(parts[1]), let fraction = Double("0." + String(Substring(parts[1]))) else {
+      return nil
+    }
+    let (sum, overflowed) = total.addingReportingOverflow(Int64((fraction * Double(unit)).rounded()))
+    return overflow || overflowed ? nil : sum
+  }
 
   private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
     !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
@@ -29,6 +42,7 @@ package enum DurationText {
     case UInt8(ascii: "m"): 60 * Limits.second
     case UInt8(ascii: "h"): Limits.hour
     case UInt8(ascii: "d"): 24 * Limits.hour
+    case UInt8(ascii: "w"): 7 * 24 * Limits.hour
     default: nil
     }
   }

@@ -1,5 +1,5 @@
 /// One IANA time zone: its offsets from UTC over time.
-package struct TimeZoneTable: Sendable, Equatable {
+struct TimeZoneTable: Sendable, Equatable {
   /// When the offset changes, ascending, in seconds since the epoch.
   let transitions: [Int64]
   /// The offset that applies from the transition at the same position, in seconds east of UTC.
@@ -18,12 +18,12 @@ package struct TimeZoneTable: Sendable, Equatable {
     self.rule = rule
   }
 
-  package static let utc = TimeZoneTable(transitions: [], offsets: [], firstOffset: 0, rule: nil)
+  static let utc = TimeZoneTable(transitions: [], offsets: [], firstOffset: 0, rule: nil)
 
   /// Seconds east of UTC at a moment in seconds since the epoch.
   ///
   /// - Complexity: O(log *n*) in the number of transitions.
-  package func offset(at moment: Int64) -> Int { span(at: moment).offset }
+  func offset(at moment: Int64) -> Int { span(at: moment).offset }
 
   /// The offset at a moment, and the moment at which the next one begins (`Int64.max` if none does).
   func span(at moment: Int64) -> (offset: Int, end: Int64) {
@@ -38,16 +38,16 @@ package struct TimeZoneTable: Sendable, Equatable {
   }
 
   /// The count of civil days from 1970-01-01 to the local date at a moment.
-  package func day(at moment: Int64) -> Int { Int(local(moment).flooredDivision(by: 86_400).quotient) }
+  func day(at moment: Int64) -> Int { Int(local(moment).flooredDivision(by: 86_400).quotient) }
 
   /// Seconds since local midnight by the clock on the wall.
-  package func secondOfDay(at moment: Int64) -> Int { Int(local(moment).flooredDivision(by: 86_400).remainder) }
+  func secondOfDay(at moment: Int64) -> Int { Int(local(moment).flooredDivision(by: 86_400).remainder) }
 
   /// The first moment of a civil day, in seconds since the epoch.
   ///
   /// When midnight does not exist it is the moment of the change, when it comes twice the first; for a day that the zone
   /// skipped whole it is the first moment of the next.
-  package func start(of day: Int) -> Int64 {
+  func start(of day: Int) -> Int64 {
     let midnight = Int64(day) * 86_400
     var moment = midnight - Self.widestOffset
     while true {
@@ -62,7 +62,7 @@ package struct TimeZoneTable: Sendable, Equatable {
   ///
   /// A time that the clocks skip is taken by the offset before the change, so that it is as much later as they skip; a time that comes twice is
   /// the first.
-  package func moment(of day: Int, second: Int) -> Int64 {
+  func moment(of day: Int, second: Int) -> Int64 {
     let wanted = Int64(day) * 86_400 + Int64(second)
     var begin = wanted - Self.widestOffset
     var previous: Int64?
@@ -85,7 +85,7 @@ extension TimeZoneTable {
   /// The zone that a TZif file of version 1 or later holds (RFC 9636), or nil if the bytes are none.
   ///
   /// Files with leap seconds (`right/…`) are refused: their times are not POSIX times.
-  package init?(tzif bytes: [UInt8]) {
+  init?(tzif bytes: [UInt8]) {
     guard let first = Header(bytes, at: 0) else { return nil }
     if first.version == 0 {
       self.init(bytes, header: first, timeSize: 4, rule: nil)

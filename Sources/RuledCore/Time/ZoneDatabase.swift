@@ -11,7 +11,7 @@ package final class ZoneDatabase {  // confined: each worker has its own
   /// The zone of that name.
   ///
   /// - Throws: A sentence when the name is no IANA zone that this host knows.
-  package func zone(_ name: String) throws(CalendarError) -> TimeZoneTable {
+  func zone(_ name: String) throws(CalendarError) -> TimeZoneTable {
     if let known = zones[name] { return known }
     guard Self.isValid(name) else { throw Self.unknown(name) }
     guard let bytes = load(name), let zone = TimeZoneTable(tzif: bytes) else {
@@ -27,13 +27,26 @@ package final class ZoneDatabase {  // confined: each worker has its own
   /// A zone whose file is on every host that has zones.
   package static let always = "Etc/UTC"
 
+  /// Whether there is a zone of that name.
+  ///
+  /// - Throws: That this host has no zones.
+  package func knows(_ name: String) throws(CalendarError) -> Bool {
+    do throws(CalendarError) {
+      _ = try zone(name)
+      return true
+    } catch {
+      guard !error.isOfHost else { throw error }
+      return false
+    }
+  }
+
   private static func unknown(_ name: String) -> CalendarError { CalendarError("unknown time zone \"\(name)\"") }
 
   /// Whether `name` has the form of an IANA zone's name: parts of letters, digits, `_`, `+` and `-` between slashes.
   ///
   /// Every zone begins with a capital, which keeps out the host's own `localtime` and the variants in `right` and
   /// `posix`.
-  package static func isValid(_ name: String) -> Bool {
+  static func isValid(_ name: String) -> Bool {
     guard let first = name.utf8.first, first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z"), name.utf8.count <= 64
     else { return false }
     return name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { part in
@@ -171,6 +184,7 @@ extension ZoneDatabase {
     let day = try day(time, zone: zone)
     let thursday = day - CivilDate.weekday(days: day) + 4
     let year = CivilDate(days: thursday).year
+    guard (0...9999).contains(year) else { throw CalendarError("the week must be of the years 0 to 9999") }
     let number = (thursday - CivilDate.days(year: year, month: 1, day: 1)) / 7 + 1
     let buffer = ByteBuffer(capacity: 16)
     buffer.append(decimal: year, width: 4)
@@ -210,7 +224,7 @@ extension ZoneDatabase {
   }
 
   /// The seconds after midnight that `HH:MM` or `HH:MM:SS` names.
-  private static func secondOfDay(_ text: String) -> Int? {
+  static func secondOfDay(_ text: String) -> Int? {
     let fields = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard (2...3).contains(fields.count) else { return nil }
     var second = 0

@@ -21,7 +21,7 @@ package struct DeliveryFailure: Sendable, Equatable {
 /// What came of a request.
 package enum DeliveryResult: Sendable {
   /// Which other effects wait after a failure.
-  package enum Hold: Sendable {
+  package enum Pause: Sendable {
     /// After three failures in a row, all of the plugin for the sink.
     case afterSeveral
     /// All of the plugin for the sink.
@@ -31,7 +31,7 @@ package enum DeliveryResult: Sendable {
   /// The receiver has the effect.
   case delivered
   /// The effect is to be tried again, after so many milliseconds at least.
-  case failed(DeliveryFailure, atLeast: UInt64, Hold)
+  case failed(DeliveryFailure, atLeast: UInt64, Pause)
   /// The receiver will never take the effect.
   case givenUp(DeliveryFailure)
 }

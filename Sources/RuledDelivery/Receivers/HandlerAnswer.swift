@@ -18,13 +18,13 @@ package enum HandlerAnswer: Sendable {
 /// A request that a handler asks for.
 package struct HandlerRequest: Sendable {
   /// The receiver; nil for the URL in the sink's configuration.
-  package var url: String?
+  var url: String?
   /// The method in capital letters.
-  package var method: String
+  var method: String
   /// The header fields, as the handler writes them.
-  package var headers: [(name: String, value: String)] = []
+  var headers: [(name: String, value: String)] = []
   /// The body.
-  package var body: [UInt8]
+  var body: [UInt8]
 
   /// A request.
   package init(url: String? = nil, method: String = "POST", body: [UInt8] = []) {

@@ -8,7 +8,7 @@ package final class DeliveryQueue {
   static let capacity = 4_096
 
   /// The plugin; empty for a sink that has one queue for all.
-  package let plugin: String
+  let plugin: String
   /// The key in the store at which loading continues; nil while no loading is under way.
   package var loadPosition: [UInt8]?
   /// Whether effects were left out that loading has passed already, so that it has to begin again.
@@ -104,7 +104,7 @@ package final class DeliveryQueue {
   // MARK: One effect at a time
 
   /// The next subject that is ready and for which `isFree` is true; it stays ready until `start`.
-  package func next(now: UInt64, where isFree: ([UInt8]) -> Bool) -> SubjectEffects? {
+  func next(now: UInt64, where isFree: ([UInt8]) -> Bool) -> SubjectEffects? {
     guard now >= pausedUntil else { return nil }
     moveDelayed(now)
     return ready[readyHead...].first { isFree($0.subject) }

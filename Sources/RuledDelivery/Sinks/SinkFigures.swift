@@ -41,7 +41,7 @@ package final class SinkFigures: Sendable {
   /// How many effects are given up now, and are in the store.
   package var givenUp: Int { givenUpCount.load(ordering: .relaxed) }
   /// Deliveries per second over the last minute.
-  package var rate: Double { deliveries.withLock { $0.perSecond(now: MonotonicClock.nanoseconds / 1_000_000_000) } }
+  var rate: Double { deliveries.withLock { $0.perSecond(now: MonotonicClock.nanoseconds / 1_000_000_000) } }
 
   /// How many seconds the effect that waits longest has waited; nil when none waits.
   package func oldestSeconds(now: Timestamp) -> Int? {
@@ -62,7 +62,7 @@ package final class SinkFigures: Sendable {
   package var isFailing: Bool { failureTime.load(ordering: .relaxed) != 0 }
 
   /// For how many seconds effects have waited that nobody has asked to lease; nil when none do.
-  package func unleasedSeconds(now: UInt64) -> Int? { Self.seconds(since: unleasedTime, now: now) }
+  func unleasedSeconds(now: UInt64) -> Int? { Self.seconds(since: unleasedTime, now: now) }
 
   private static func seconds(since time: borrowing Atomic<UInt64>, now: UInt64) -> Int? {
     let time = time.load(ordering: .relaxed)

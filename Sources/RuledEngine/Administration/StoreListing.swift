@@ -43,14 +43,14 @@ package enum StoreListing {
       context.noteDamage(key, of: Array(subject), error, malformed: true)
       return true
     }
-    for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
+    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place] {
       let prefix = ByteBuffer(capacity: 300)
       StoreKey.subjectPrefix(kind, subject, into: prefix)
       var any = false
       do throws(StoreError) {
-        try context.store.scan(prefix: Array(prefix.bytes)) { _, _ in
-          any = true
-          return false
+        try context.store.scan(prefix: Array(prefix.bytes)) { key, _ in
+          any = kind != .place || context.boards.isOn(key, at: context.clock.now.microseconds)
+          return !any
         }
       } catch {
         context.noteDamage(prefix.bytes, of: Array(subject), error)

@@ -11,17 +11,21 @@ package final class SubjectAdministration {
   private let subjects: SubjectCache
   private let memory: OutcomeMemory
   private let timers: TimerTable
+  private let migration: StateMigration
+  private let places: SubjectPlaces
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory, timers: TimerTable
+    memory: OutcomeMemory, items: SubjectItems, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
     self.batches = batches
     self.subjects = subjects
     self.memory = memory
-    self.timers = timers
+    timers = items.timers
+    places = items.places
+    self.migration = migration
   }
 
   /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
@@ -42,34 +46,40 @@ package final class SubjectAdministration {
     json.member("subject", string: name)
     json.member("version", record?.version ?? 0)
     json.member("plugins")
-    writeStates(record, only: plugin, to: &json)
+    writeStates(record, of: subject, only: plugin, to: &json)
     json.endObject()
   }
 
   private func writeStates(
-    _ record: SubjectRecordView?, only plugin: ByteView?, to json: inout JSONWriter
+    _ record: SubjectRecordView?, of subject: Subject, only plugin: ByteView?, to json: inout JSONWriter
   ) {
     json.beginObject()
     record?.forEachPlugin { name, state in
       if let plugin, !plugin.elementsEqual(name) { return }
       json.member(named: name)
-      json.raw(state)
+      json.raw { show(state, of: name, subject, to: $0) }
     }
     json.endObject()
+  }
+
+  /// Appends a plugin's state as the rules in force would see it now.
+  func show(_ state: PluginState, of plugin: ByteView, _ subject: Subject, to buffer: ByteBuffer) {
+    migration.show(
+      state, of: plugin, subject: subject.name, now: context.clock.now.microseconds, to: buffer)
   }
 
   private static func notFound(_ subject: ByteView) -> RequestError {
     RequestError(.notFound, "nothing is held on the subject '\(String(decoding: subject, as: UTF8.self))'")
   }
 
-  /// Whether the subject has states, timers, `once` keys, effects to deliver or parked events.
+  /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events or places on boards.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked] {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
-    return false
+    return try !places.all(of: subject, now: context.clock.now.microseconds).isEmpty
   }
 
   /// All stored data of the subject.
@@ -79,7 +89,7 @@ package final class SubjectAdministration {
     guard try isFound(subject, record) else { throw Self.notFound(name) }
     let states = ByteBuffer(capacity: 1024)
     var json = JSONWriter(states)
-    writeStates(record, only: nil, to: &json)
+    writeStates(record, of: subject, only: nil, to: &json)
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)),
       "version": .integer(Int64(record?.version ?? 0)),
@@ -88,6 +98,7 @@ package final class SubjectAdministration {
       "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
       "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
+      "boards": .array(try places.all(of: subject, now: context.clock.now.microseconds).map(Self.place)),
       "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
     ])
   }
@@ -102,6 +113,7 @@ package final class SubjectAdministration {
     let effects = try batches.readAll(.effect, of: subject.name)
     let parked = try batches.readAll(.parked, of: subject.name)
     let events = try memory.all(of: subject, record)
+    let boards = try batches.readAll(.place, of: subject.name)
     var others: [(key: [UInt8], value: [UInt8])] = []
     for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
@@ -122,10 +134,12 @@ package final class SubjectAdministration {
     for entries in [timers, effects, parked, events, others] {
       for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
+    places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
     if !effects.isEmpty { batches.current.removesEffects = true }
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
-    let isChange = record != nil || !timers.isEmpty || !effects.isEmpty || !parked.isEmpty || !events.isEmpty
+    let isChange =
+      record != nil || ![timers, effects, parked, events, boards].allSatisfy(\.isEmpty)
     if isChange { batches.current.changes.append(forgotten: name) }
     journal(forgetting: name, isSilent: !isChange)
     return .object([
@@ -157,12 +171,14 @@ package final class SubjectAdministration {
     let value = json(entry.value)
     return entry.key.withView { key in
       guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return value }
-      return .object([
+      var timer: JSONObject = [
         "plugin": .string(String(decoding: plugin, as: UTF8.self)),
         "name": .string(String(decoding: name, as: UTF8.self)),
         "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
         "data": value["data"] ?? .null,
-      ])
+      ]
+      timer["every"] = value["every"]
+      return .object(timer)
     }
   }
 
@@ -176,6 +192,10 @@ package final class SubjectAdministration {
         "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
       ])
     }
+  }
+
+  private static func place(_ place: (plugin: String, board: String, score: Double)) -> JSONValue {
+    ["board": .string("\(place.plugin)/\(place.board)"), "score": Place.json(place.score)]
   }
 
   private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
@@ -193,7 +213,7 @@ package final class SubjectAdministration {
   }
 
   /// A parked part as `parked` lists it.
-  package static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+  static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
     let key = entry.key.withView { key -> ParkedKey? in
       guard case .parked(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
       return ParkedKey(subject: Array(subject), sequence: sequence)

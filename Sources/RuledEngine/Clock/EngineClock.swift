@@ -9,7 +9,7 @@ package final class EngineClock: Sendable {
     /// The wall clock, which may jump.
     package let wall: Atomic<Int64>
     /// The time since the host was started, which never goes back.
-    package let elapsed: Atomic<Int64>
+    let elapsed: Atomic<Int64>
 
     package init(wall: Int64, elapsed: Int64) {
       self.wall = Atomic(wall)
@@ -68,10 +68,10 @@ package final class EngineClock: Sendable {
   package var steady: Int64 { isManual ? manual.load(ordering: .acquiring) : elapsed + lead.load(ordering: .relaxed) }
 
   /// Continues the steady time from `time`.
-  package func resume(steady time: Int64) { lead.store(time - elapsed, ordering: .relaxed) }
+  func resume(steady time: Int64) { lead.store(time - elapsed, ordering: .relaxed) }
 
   /// The time since the host was started, in microseconds.
-  package var elapsed: Int64 { script?.elapsed.load(ordering: .relaxed) ?? Self.elapsed }
+  var elapsed: Int64 { script?.elapsed.load(ordering: .relaxed) ?? Self.elapsed }
 
   /// Read for each event: so the clock that is cheap, and exact to a few milliseconds.
   private static var elapsed: Int64 {
@@ -96,7 +96,7 @@ package final class EngineClock: Sendable {
   }
 
   /// The id of the host's last boot; empty if the system has none.
-  package static var boot: String {
+  static var boot: String {
     let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }
     defer { close(descriptor) }

@@ -1,10 +1,10 @@
 /// A copy of one change.
 package struct Change: Sendable {
-  package let subject: [UInt8]
+  let subject: [UInt8]
   /// Its version after the change.
-  package let version: UInt64
+  let version: UInt64
   /// The plugins that took part.
-  package let plugins: [String]
+  let plugins: [String]
   /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
   package let members: [UInt8]
 }

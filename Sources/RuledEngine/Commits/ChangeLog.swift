@@ -98,7 +98,7 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   }
 
   /// Removes all changes but the first `count`.
-  package func truncate(to count: Int) {
+  func truncate(to count: Int) {
     entries.removeSubrange(count...)
     bytes.truncate(to: entries.last?.end ?? 0)
   }
@@ -117,7 +117,7 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     )
   }
 
-  package var all: [Change] {
+  var all: [Change] {
     entries.indices.map { index in
       let view = self[index]
       let names = view.plugins.split(separator: UInt8(ascii: ",")).map {

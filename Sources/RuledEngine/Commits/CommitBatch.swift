@@ -26,12 +26,16 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   }
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
-  package private(set) var number: UInt64
+  private(set) var number: UInt64
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
   package var counters: [CounterDelta] = []
+  /// The counters that it removes, as they were not counted for as long as they are kept.
+  package var removedCounters: [CounterKey] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
+  /// What changes on boards.
+  package var boards: [BoardChange] = []
   /// The messages that events sent.
   package var messages: [Message] = []
   /// The earliest time of a timer that was set, in microseconds.
@@ -50,13 +54,13 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package private(set) var parked: [(plugin: String, change: Int)] = []
   package private(set) var changes: ChangeLog
 
-  package init(number: UInt64, changes: ChangeLog = ChangeLog()) {
+  init(number: UInt64, changes: ChangeLog = ChangeLog()) {
     self.number = number
     self.changes = changes
   }
 
   /// Notes that a plugin has one more parked event, or one fewer.
-  package func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
+  func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
@@ -67,6 +71,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package struct Mark {
     let writes: WriteSet.Mark
     let counters: Int
+    let boards: Int
     let messages: Int
     let delivered: Int
     let earliestTimer: Int64?
@@ -79,15 +84,16 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// How much the batch holds now.
   package var mark: Mark {
     Mark(
-      writes: writes.mark, counters: counters.count, messages: messages.count, delivered: delivered.count,
-      earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count, parked: parked.count,
-      changes: changes.count)
+      writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
+      delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count,
+      parked: parked.count, changes: changes.count)
   }
 
   /// Removes all that was added since `mark`.
-  package func rollBack(to mark: Mark) {
+  func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)
+    boards.removeSubrange(mark.boards...)
     for message in messages[mark.messages...] { message.cascade?.leave() }
     messages.removeSubrange(mark.messages...)
     delivered.removeSubrange(mark.delivered...)
@@ -109,6 +115,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     self.number = number
     writes.removeAll()
     counters.removeAll(keepingCapacity: true)
+    removedCounters.removeAll()
+    boards.removeAll(keepingCapacity: true)
     hasCounted = false
     messages.removeAll()
     earliestTimer = nil

@@ -4,7 +4,7 @@ import Synchronization
 /// Counts the messages that one plugin sent; it outlives a reload of the plugin.
 package final class MessageSender: Sendable {
   /// The plugin's name; empty for messages that an older version stored without it.
-  package let name: String
+  let name: String
   private let count = Atomic<Int>(0)
   private let stopped = Atomic<UInt64>(0)
 
@@ -17,10 +17,10 @@ package final class MessageSender: Sendable {
   package func wait(_ change: Int) { count.wrappingAdd(change, ordering: .relaxed) }
 
   /// Notes that a limit stopped one of its cascades.
-  package func noteStop() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
+  func noteStop() { stopped.store(EngineClock.monotonic, ordering: .relaxed) }
 
   /// Whether many of its messages wait, or a limit stopped one of its cascades lately.
-  package var isStorming: Bool {
+  var isStorming: Bool {
     if waiting > Limits.stormingMessages { return true }
     let last = stopped.load(ordering: .relaxed)
     return last != 0 && EngineClock.monotonic - last < UInt64(Limits.stormingTime) * 1000

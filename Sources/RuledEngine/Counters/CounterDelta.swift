@@ -1,26 +1,35 @@
 /// What events add to a counter.
 package struct CounterDelta: Sendable {
   /// The counter.
-  package let key: CounterKey
+  package internal(set) var key: CounterKey
   /// What is added.
   package private(set) var amount: CounterValue
   /// How many amounts that is, for each of which room is reserved.
   private(set) var amounts = 1
   /// Whether the series is new.
-  package var isFirst = false
+  var isFirst = false
+  /// When it is counted, in seconds since 1970.
+  let second: UInt32
+  /// For how many seconds the counter is then kept; 0 if nothing is said of that.
+  let keep: UInt32
 
-  /// What an operation adds.
-  package init(_ key: CounterKey, _ amount: CounterValue) {
+  /// What an operation adds at `now`, in microseconds, to a counter that is then kept for so many seconds.
+  init(_ key: CounterKey, _ amount: CounterValue, now: Int64 = 0, keep: UInt32 = 0) {
     self.key = key
     self.amount = amount
+    self.keep = keep
+    second = Self.second(now)
   }
 
-  /// Adds another delta of the same counter if both are whole numbers of one sign.
+  /// The second of a time in microseconds.
+  static func second(_ time: Int64) -> UInt32 { UInt32(clamping: time / 1_000_000) }
+
+  /// Adds another delta of the same counter and second if both are whole numbers of one sign.
   ///
   /// Floats are added one by one, in their order, as rounding depends on it. What is above zero and what is below are reserved apart.
   fileprivate mutating func add(_ other: CounterDelta) -> Bool {
     guard case .integer(let a) = amount, case .integer(let b) = other.amount, (a < 0) == (b < 0),
-      case let (sum, overflow) = a.addingReportingOverflow(b), !overflow
+      case let (sum, overflow) = a.addingReportingOverflow(b), !overflow, second == other.second, keep == other.keep
     else { return false }
     amount = .integer(sum)
     amounts += other.amounts

@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledLua
 
 /// A counter's name and its labels, JSON text with the members in order.
@@ -12,13 +12,23 @@ package final class CounterKey: Hashable, Sendable {
   private let hash: UInt64
 
   /// A counter, by the bytes of both parts.
-  package init(name: ByteView, labels: ByteView) {
+  init(name: ByteView, labels: ByteView) {
     var name = String(decoding: name, as: UTF8.self)
     var labels = String(decoding: labels, as: UTF8.self)
     hash = Self.hash(of: &name) &* 31 &+ Self.hash(of: &labels)
     self.name = name
     self.labels = labels
   }
+
+  private static let otherLabels = "{\"other\":\"true\"}"
+
+  /// What counts under that name for a plugin that has no room for further labels.
+  static func other(of name: String) -> CounterKey {
+    name.withView { name in otherLabels.withView { CounterKey(name: name, labels: $0) } }
+  }
+
+  /// Whether it is such a counter, for which there is always room.
+  var isOther: Bool { labels == Self.otherLabels }
 
   /// A counter in the store, whose labels may be as an older build wrote them.
   static func stored(name: ByteView, labels: ByteView) -> CounterKey {

@@ -11,29 +11,27 @@ struct CounterReservation {
   var count: Int { deltas.count }
 
   /// Adds an amount, for which room must then be reserved.
-  mutating func append(_ key: CounterKey, _ amount: CounterValue) { deltas.append(CounterDelta(key, amount)) }
+  mutating func append(_ delta: CounterDelta) { deltas.append(delta) }
 
   /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of one by its index.
   mutating func reserve(
     from start: Int, of plugin: String, in context: EngineContext, rule: (Int) -> String?
   ) throws(Failure) {
-    let limit = context.counterLimit
-    let refused = context.counters.reserve(&deltas, from: start, of: plugin, limit: limit)
-    guard let (index, refusal) = refused else { return }
+    guard let index = context.counters.reserve(&deltas, from: start, of: plugin, limit: context.counterLimit) else {
+      return
+    }
     let delta = deltas[index]
     deltas.removeSubrange(start...)
-    let message =
-      switch refusal {
-      case .isFull:
-        "there is no room for another counter '\(delta.key.name)': the plugin has \(limit), names with their labels, as many as it may; "
-          + "count with fewer different labels, or raise limits.counters"
-      case .overflows:
-        "a counter would overflow: '\(delta.key.name)' \(delta.key.labels) can't take \(delta.amount.json.text) more"
-      }
-    var failure = Failure(plugin: plugin, kind: .value, message: message)
+    var failure = Failure(
+      plugin: plugin, kind: .value,
+      message:
+        "a counter would overflow: '\(delta.key.name)' \(delta.key.labels) can't take \(delta.amount.json.text) more")
     failure.rule = rule(index)
     throw failure
   }
+
+  /// Calls `body` with each amount.
+  func forEach(_ body: (CounterDelta) -> Void) { deltas.forEach(body) }
 
   /// Moves the amounts to a batch, with the owner of each new series.
   mutating func move(to batch: CommitBatch, of plugin: Catalog.Plugin) {

@@ -3,27 +3,26 @@ import Synchronization
 /// The durable values of the counters, which all subjects share, and the plugins that own them.
 ///
 /// A series is a name with its labels. It belongs to the plugin that counted it first, whatever its name. Each plugin may own a limited number of
-/// series, so that none uses up the limit of another.
+/// series, so that none uses up the limit of another; what has no room is counted under `{ other = "true" }` of its name.
 package final class CounterTable: Sendable {
   private struct Series {
-    /// The durable value; nil before the first commit.
-    var value: CounterValue?
+    /// What is durable; nil before the first commit.
+    var total: CounterTotal?
     /// How many amounts are reserved and not yet committed.
     var pending = 0
     /// What these come to, above zero and below: whatever becomes of each, the value stays between both.
     private var rise = CounterValue.integer(0), fall = CounterValue.integer(0)
     let owner: String
 
-    init(value: CounterValue? = nil, owner: String) {
-      self.value = value
+    init(total: CounterTotal? = nil, owner: String) {
+      self.total = total
       self.owner = owner
     }
 
     /// Reserves an amount; false if the value could then overflow.
-    mutating func reserve(_ amount: CounterValue) -> Bool {
-      guard let sum = (amount.isNegative ? fall : rise).adding(amount), (value ?? .integer(0)).adding(sum) != nil else {
-        return false
-      }
+    mutating func reserve(_ delta: CounterDelta) -> Bool {
+      let amount = delta.amount, value = total(at: delta.second)?.value ?? .integer(0)
+      guard let sum = (amount.isNegative ? fall : rise).adding(amount), value.adding(sum) != nil else { return false }
       if amount.isNegative { fall = sum } else { rise = sum }
       pending += 1
       return true
@@ -40,74 +39,94 @@ package final class CounterTable: Sendable {
         rise = rise + -sum
       }
     }
+
+    /// What is durable, unless the counter is over by then.
+    func total(at second: UInt32) -> CounterTotal? { total.flatMap { $0.isOver(at: second) ? nil : $0 } }
   }
 
   private struct Contents {
-    var series: [CounterKey: Series] = [:]
-    /// How many series each plugin has.
-    var counts: [String: Int] = [:]
+    /// How many seconds apart a plugin without room looks for counters that are over.
+    private static let patience: UInt32 = 60
 
-    /// Reserves room for an amount of a plugin, and sets its `isFirst`.
-    mutating func reserve(_ delta: inout CounterDelta, of plugin: String, limit: Int) -> Refusal? {
-      if let index = series.index(forKey: delta.key) {
-        return series.values[index].reserve(delta.amount) ? nil : .overflows
+    var series: [CounterKey: Series] = [:]
+    /// How many series each plugin has, without those for further labels.
+    var counts: [String: Int] = [:]
+    /// How many of these each plugin has.
+    private var others: [String: Int] = [:]
+    /// When each plugin looked last for counters that are over.
+    private var looked: [String: UInt32] = [:]
+
+    mutating func add(_ key: CounterKey, _ made: Series) {
+      series[key] = made
+      if key.isOther { others[made.owner, default: 0] += 1 } else { counts[made.owner, default: 0] += 1 }
+    }
+
+    mutating func remove(_ key: CounterKey) {
+      guard let removed = series.removeValue(forKey: key) else { return }
+      if key.isOther { others[removed.owner, default: 0] -= 1 } else { counts[removed.owner, default: 0] -= 1 }
+    }
+
+    /// Reserves room for an amount of a plugin, and sets its `isFirst`; false if the counter could overflow.
+    ///
+    /// Without room for another series, the amount counts for those of its name that have none.
+    mutating func reserve(_ delta: inout CounterDelta, of plugin: String, limit: Int) -> Bool {
+      if let index = series.index(forKey: delta.key) { return series.values[index].reserve(delta) }
+      if !hasRoom(for: delta, of: plugin, limit: limit) {
+        let isFull = others[plugin, default: 0] >= limit
+        delta.key = CounterKey.other(of: isFull ? "\(plugin).other" : delta.key.name)
+        if let index = series.index(forKey: delta.key) { return series.values[index].reserve(delta) }
       }
-      guard counts[plugin, default: 0] < limit else { return .isFull }
       var made = Series(owner: plugin)
-      guard made.reserve(delta.amount) else { return .overflows }
-      series[delta.key] = made
-      counts[plugin, default: 0] += 1
+      guard made.reserve(delta) else { return false }
+      add(delta.key, made)
       delta.isFirst = true
-      return nil
+      return true
+    }
+
+    private mutating func hasRoom(for delta: CounterDelta, of plugin: String, limit: Int) -> Bool {
+      if delta.key.isOther { return others[plugin, default: 0] < limit }
+      guard counts[plugin, default: 0] >= limit else { return true }
+      if let last = looked[plugin], delta.second < last.addingReportingOverflow(Self.patience).partialValue {
+        return false
+      }
+      looked[plugin] = delta.second
+      let over = series.filter { key, series in
+        series.owner == plugin && series.pending == 0 && series.total != nil && series.total(at: delta.second) == nil
+      }
+      for key in over.keys { remove(key) }
+      return counts[plugin, default: 0] < limit
     }
 
     /// Releases what is reserved for the amounts of a delta, and removes the series if it has no value.
     mutating func release(_ delta: CounterDelta) {
       guard let index = series.index(forKey: delta.key) else { return }
       series.values[index].release(delta.amounts, delta.amount)
-      guard series.values[index].pending == 0, series.values[index].value == nil else { return }
-      counts[series.values[index].owner, default: 0] -= 1
-      series.remove(at: index)
+      if series.values[index].pending == 0, series.values[index].total == nil { remove(delta.key) }
     }
   }
 
   private let contents = Mutex(Contents())
 
-  package init() {}
+  init() {}
 
   /// Begins with the counters of the store.
-  func begin(with values: [CounterKey: CounterValue], owner: (CounterKey) -> String) {
+  func begin(with totals: [CounterKey: CounterTotal], owner: (CounterKey) -> String) {
     contents.withLock { contents in
       contents = Contents()
-      for (key, value) in values {
-        let owner = owner(key)
-        contents.series[key] = Series(value: value, owner: owner)
-        contents.counts[owner, default: 0] += 1
-      }
+      for (key, total) in totals { contents.add(key, Series(total: total, owner: owner(key))) }
     }
   }
 
   // MARK: Counting
 
-  /// Why an amount can't be counted.
-  enum Refusal {
-    /// The plugin has as many series as it may.
-    case isFull
-    case overflows
-  }
-
   /// Reserves room for amounts of a plugin, until they are committed or released, and sets `isFirst` of each.
   ///
-  /// - Returns: nil, or the index of the first amount that can't be counted; nothing is reserved then.
-  func reserve(
-    _ deltas: inout [CounterDelta], from start: Int, of plugin: String, limit: Int
-  ) -> (index: Int, refusal: Refusal)? {
+  /// - Returns: nil, or the index of the first amount whose counter would overflow; nothing is reserved then.
+  func reserve(_ deltas: inout [CounterDelta], from start: Int, of plugin: String, limit: Int) -> Int? {
     contents.withLock { contents in
-      for index in start..<deltas.count {
-        let refusal = contents.reserve(&deltas[index], of: plugin, limit: limit)
-        guard let refusal else { continue }
+      for index in start..<deltas.count where !contents.reserve(&deltas[index], of: plugin, limit: limit) {
         for delta in deltas[start..<index] { contents.release(delta) }
-        return (index, refusal)
+        return index
       }
       return nil
     }
@@ -128,7 +147,12 @@ package final class CounterTable: Sendable {
       for delta in batch.counters {
         guard let index = contents.series.index(forKey: delta.key) else { continue }
         contents.series.values[index].release(delta.amounts, delta.amount)
-        contents.series.values[index].value = (contents.series.values[index].value ?? .integer(0)) + delta.amount
+        contents.series.values[index].total = contents.series.values[index].total.adding(delta)
+      }
+      for key in batch.removedCounters {
+        guard let index = contents.series.index(forKey: key) else { continue }
+        contents.series.values[index].total = nil
+        if contents.series.values[index].pending == 0 { contents.remove(key) }
       }
       batch.hasCounted = true
     }
@@ -136,24 +160,26 @@ package final class CounterTable: Sendable {
 
   // MARK: Reading
 
-  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added.
+  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added; without those that are over
+  /// at `now`, in microseconds.
   ///
   /// With `batches`, the answer must wait until they are durable. Once `isOver` is true the answer is wrong, and comes soon.
   package func select(
-    prefix: String, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
+    prefix: String, now: Int64 = 0, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
   ) -> [(key: CounterKey, value: CounterValue)] {
+    let second = CounterDelta.second(now)
     var chosen = contents.withLock { contents in
-      var chosen: [CounterKey: CounterValue] = [:]
+      var chosen: [CounterKey: CounterTotal] = [:]
       for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) {
         if isOver() { break }
-        chosen[key] = series.value
+        chosen[key] = series.total
       }
       for batch in batches where !batch.hasCounted {
         for delta in batch.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
-          chosen[delta.key] = (chosen[delta.key] ?? .integer(0)) + delta.amount
+          chosen[delta.key] = chosen[delta.key].adding(delta)
         }
       }
-      return chosen.map { (key: $0.key, value: $0.value) }
+      return chosen.compactMap { $0.value.isOver(at: second) ? nil : (key: $0.key, value: $0.value.value) }
     }
     chosen.sort { left, right in
       if isOver() { return false }
@@ -170,5 +196,14 @@ package final class CounterTable: Sendable {
     contents.withLock { contents in
       (contents.series.count, contents.counts.filter { $0.value >= limit }.keys.sorted())
     }
+  }
+}
+
+extension CounterTotal? {
+  /// The total after a delta, of a counter that may be new.
+  func adding(_ delta: CounterDelta) -> CounterTotal {
+    var total = self ?? CounterTotal()
+    total.add(delta)
+    return total
   }
 }

@@ -32,7 +32,7 @@ package enum CounterValue: Sendable, Equatable {
   }
 
   /// The amount that undoes an addition.
-  package static prefix func - (value: CounterValue) -> CounterValue {
+  static prefix func - (value: CounterValue) -> CounterValue {
     switch value {
     case .integer(let number): .integer(number == .min ? .max : -number)
     case .number(let number): .number(-number)
@@ -64,7 +64,7 @@ package enum CounterValue: Sendable, Equatable {
   /// The value with that JSON; nil if it is not a number.
   ///
   /// Older builds stored `null` once a sum was infinite; such a counter begins at 0 again.
-  package init?(json: JSONValue) {
+  init?(json: JSONValue) {
     switch json {
     case .integer(let number): self = .integer(number)
     case .number(let number): self = .number(number)

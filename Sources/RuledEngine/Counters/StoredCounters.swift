@@ -1,39 +1,123 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 package import RuledStore
 
-/// The counters in the store.
-package struct StoredCounters: Sendable {
-  /// The values that could be read.
-  package var values: [CounterKey: CounterValue] = [:]
+/// The counters in the store, once all batches that were counted are durable.
+package struct StoredCounters {
+  /// How many seconds apart counters are looked for that are over.
+  private static let patience: UInt32 = 60
+
+  /// What could be read.
+  fileprivate private(set) var totals: [CounterKey: CounterTotal] = [:]
   /// The keys that could not be read.
-  package var unreadable: [UnreadableKeys] = []
+  fileprivate var unreadable: [UnreadableKeys] = []
+  /// The counters that may have a value that could not be read: they are counted in memory alone, as a write would destroy what may be repaired.
+  private var unstored: Set<CounterKey> = []
   /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
   private var renamed: [CounterKey: [[UInt8]]] = [:]
+  /// When the next counter may be over, in seconds since 1970.
+  private var nextEnd = UInt32.max
+  private let key = ByteBuffer(capacity: 256)
+  private let text = ByteBuffer(capacity: 64)
+
+  /// A counter before a batch changed it.
+  package struct Replaced {
+    fileprivate let key: CounterKey
+    fileprivate let total: CounterTotal?
+    /// The keys in the store that the batch removes.
+    fileprivate let renamed: [[UInt8]]
+  }
 
   /// No counters.
   package init() {}
 
-  /// Whether the counter may have a value that could not be read.
-  package func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
-
   /// Adds a stored value to its counter's.
-  fileprivate mutating func add(_ value: CounterValue, name: ByteView, labels: ByteView, at stored: ByteView) {
+  fileprivate mutating func add(_ total: CounterTotal, name: ByteView, labels: ByteView, at stored: ByteView) {
     let key = CounterKey.stored(name: name, labels: labels)
-    values[key] = values[key].map { $0 + value } ?? value
+    if let known = totals[key] {
+      totals[key]?.add(CounterDelta(key, total.value))
+      if known.end == nil { nextEnd = min(nextEnd, total.end ?? .max) }
+    } else {
+      totals[key] = total
+      nextEnd = min(nextEnd, total.end ?? .max)
+    }
     if !labels.elementsEqual(key.labels.utf8) { renamed[key, default: []].append(Array(stored)) }
   }
 
-  /// Adds the removal of a counter's earlier keys to the writes of a batch that stores its value; returns them for `restore`.
-  package mutating func removeRenamed(_ key: CounterKey, in writes: WriteSet) -> [[UInt8]] {
+  // MARK: Counting
+
+  /// Adds a batch's counts to the counters, and what they come to then to its writes; removes counters that are over.
+  ///
+  /// - Returns: what they were before, in order, for `restore`.
+  package mutating func count(_ batch: CommitBatch) -> [Replaced] {
+    batch.removedCounters.removeAll()
+    guard !batch.counters.isEmpty else { return [] }
+    var replaced: [Replaced] = []
+    replaced.reserveCapacity(batch.counters.count)
+    var now: UInt32 = 0
+    for delta in batch.counters {
+      now = max(now, delta.second)
+      let old = totals[delta.key]
+      let total = old.adding(delta)
+      totals[delta.key] = total
+      nextEnd = min(nextEnd, total.end ?? .max)
+      writeKey(delta.key)
+      if !unreadable.isEmpty, old == nil || unstored.contains(delta.key),
+        unreadable.contains(where: { $0.mayContain(key.bytes) })
+      {
+        unstored.insert(delta.key)
+        replaced.append(Replaced(key: delta.key, total: old, renamed: []))
+        continue
+      }
+      let renamed = removeRenamed(delta.key, in: batch.writes)
+      replaced.append(Replaced(key: delta.key, total: old, renamed: renamed))
+      text.removeAll()
+      total.json.write(to: text)
+      batch.writes.put(key.bytes, text.bytes)
+    }
+    if now >= nextEnd { removeOver(at: now, in: batch, &replaced) }
+    return replaced
+  }
+
+  /// Takes back the counts of a batch that was not committed.
+  package mutating func restore(_ replaced: [Replaced]) {
+    for counter in replaced.reversed() {
+      totals[counter.key] = counter.total
+      if !counter.renamed.isEmpty { renamed[counter.key] = counter.renamed }
+    }
+    nextEnd = 0
+  }
+
+  private mutating func removeOver(at now: UInt32, in batch: CommitBatch, _ replaced: inout [Replaced]) {
+    var end = UInt32.max
+    for (counter, total) in totals {
+      guard total.isOver(at: now), !unstored.contains(counter) else {
+        end = min(end, total.end ?? .max)
+        continue
+      }
+      let renamed = removeRenamed(counter, in: batch.writes)
+      replaced.append(Replaced(key: counter, total: total, renamed: renamed))
+      batch.removedCounters.append(counter)
+      writeKey(counter)
+      batch.writes.delete(key.bytes)
+      key.removeAll()
+      StoreKey.counterOwner(counter.name, labels: counter.labels, into: key)
+      batch.writes.delete(key.bytes)
+    }
+    for counter in batch.removedCounters { totals[counter] = nil }
+    nextEnd = max(end, now.addingReportingOverflow(Self.patience).partialValue)
+  }
+
+  private func writeKey(_ counter: CounterKey) {
+    key.removeAll()
+    StoreKey.counter(counter.name, labels: counter.labels, into: key)
+  }
+
+  /// Adds the removal of a counter's earlier keys to the writes of a batch that stores its value; returns them.
+  private mutating func removeRenamed(_ key: CounterKey, in writes: WriteSet) -> [[UInt8]] {
     guard !renamed.isEmpty, let keys = renamed.removeValue(forKey: key) else { return [] }
     for key in keys { key.withView { writes.delete($0) } }
     return keys
-  }
-
-  /// Takes back the removal of keys by a batch that was not committed.
-  package mutating func restore(_ keys: [[UInt8]], of key: CounterKey) {
-    if !keys.isEmpty { renamed[key] = keys }
   }
 }
 
@@ -47,7 +131,7 @@ extension CounterTable {
     try context.scan(prefix: StoreKey.prefix(.counter), of: .counter, passing: { unreadable.append($0) }) {
       key, value in
       guard case .counter(let name, let labels)? = try? ParsedKey(key), let json = try? JSONValue(parsing: value),
-        let number = CounterValue(json: json)
+        let total = CounterTotal(json: json)
       else {
         let error = StoreError(.corrupt, "a counter has another form")
         context.noteDamage(key, error, malformed: true)
@@ -55,12 +139,12 @@ extension CounterTable {
         stored.unreadable.append(UnreadableKeys(error: error, after: Array(key.dropLast()), before: next))
         return true
       }
-      stored.add(number, name: name, labels: labels, at: key)
+      stored.add(total, name: name, labels: labels, at: key)
       return true
     }
     stored.unreadable += unreadable
     let owners = try owners(in: context)
-    begin(with: stored.values) { key in owners[key] ?? String(key.name.prefix { $0 != "." }) }
+    begin(with: stored.totals) { key in owners[key] ?? String(key.name.prefix { $0 != "." }) }
     return stored
   }
 

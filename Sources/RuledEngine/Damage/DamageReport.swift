@@ -9,7 +9,7 @@ import Synchronization
 /// All threads note damage here. At most 100 entries are held; of further damage only the number is known.
 package final class DamageReport: Sendable {
   /// A key, or a range of keys, that can't be read.
-  package struct Thing: Hashable, Sendable {
+  struct Thing: Hashable, Sendable {
     /// The key, or the prefix of the keys that were to be read; of a range the key before it.
     let key: [UInt8]
     /// The hash of its subject, as logs show it; nil when it has none.
@@ -32,15 +32,15 @@ package final class DamageReport: Sendable {
 
   /// An entry of the report.
   package struct Entry: Sendable {
-    package let thing: Thing
+    let thing: Thing
     /// The error of the last read.
     package fileprivate(set) var error: StoreError
     /// When a read failed first.
-    package let first: Timestamp
+    let first: Timestamp
     /// When a read failed last.
-    package fileprivate(set) var last: Timestamp
+    fileprivate(set) var last: Timestamp
     /// How many reads failed.
-    package fileprivate(set) var count = 1
+    fileprivate(set) var count = 1
     /// Until when it is not logged again, in nanoseconds of the monotonic clock.
     fileprivate var quietUntil: UInt64
     /// How often it was logged.
@@ -48,7 +48,7 @@ package final class DamageReport: Sendable {
   }
 
   /// How many entries are held.
-  package static let most = 100
+  static let most = 100
   /// How long an entry is not logged again.
   private static let silence = Backoff(first: 60_000, longest: 3_600_000)
 
@@ -64,7 +64,7 @@ package final class DamageReport: Sendable {
   /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
-  package init() {}
+  init() {}
 
   /// Whether there are no entries.
   package var isEmpty: Bool { known.load(ordering: .relaxed) == 0 }
@@ -139,7 +139,7 @@ package final class DamageReport: Sendable {
 
 extension DamageReport.Entry {
   /// What it is, in words.
-  package var what: String { thing.what }
+  var what: String { thing.what }
 
   /// The entry as `health` lists it; of subjects only hashes are shown.
   package var json: JSONValue {
@@ -163,7 +163,7 @@ extension DamageReport.Thing {
 
 extension StoreKey.Kind {
   /// A noun for one of them, for messages.
-  package var noun: String {
+  var noun: String {
     switch self {
     case .record: "subject's record"
     case .outcome, .earlierEvents, .outcomeIndex: "remembered outcome"
@@ -174,6 +174,8 @@ extension StoreKey.Kind {
     case .effect: "effect"
     case .parked: "parked event"
     case .counter: "counter"
+    case .place: "place on a board"
+    case .board: "board"
     case .daemon: "value of the daemon's own"
     }
   }
@@ -183,6 +185,7 @@ extension StoreKey.Kind {
     switch self {
     case .record: "subjects' records"
     case .timerIndex: "timers' due times"
+    case .place: "places on boards"
     case .daemon: "values of the daemon's own"
     default: "\(noun)s"
     }

@@ -25,7 +25,7 @@ extension EngineContext {
   /// Scans the keys with a prefix.
   ///
   /// Damaged ranges are skipped, noted, and passed to `passing`.
-  package func scan(
+  func scan(
     prefix: [UInt8], of kind: StoreKey.Kind, passing: (UnreadableKeys) -> Void = { _ in },
     _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {

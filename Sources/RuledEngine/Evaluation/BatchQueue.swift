@@ -53,7 +53,10 @@ final class BatchQueue {
   /// Discards the oldest batch in flight, whose commit failed, and all later ones, the current one included.
   func discardAll(from batch: CommitBatch) {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
-    for batch in uncommitted { context.counters.release(batch.counters) }
+    for batch in uncommitted {
+      context.counters.release(batch.counters)
+      context.boards.release(batch.boards)
+    }
     inFlight.removeAll()
     durable = current.number
     current = CommitBatch(number: current.number + 1)
@@ -62,6 +65,7 @@ final class BatchQueue {
   /// Removes from the current batch what was added since `mark`.
   func rollBack(to mark: CommitBatch.Mark) {
     context.counters.release(current.counters[mark.counters...])
+    context.boards.release(current.boards[mark.boards...])
     current.rollBack(to: mark)
   }
 
@@ -75,22 +79,28 @@ final class BatchQueue {
 
   /// Appends the value of a subject's key; false when there is none.
   func read(_ key: ByteView, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
-    if subject.lastCommit > durable {
-      var next: CommitBatch? = current
-      var remaining = inFlight.count
-      while let batch = next {
-        switch batch.writes.lookup(key) {
-        case .absent: break
-        case .deleted: return false
-        case .value(let bytes):
-          buffer.append(bytes)
-          return true
-        }
-        remaining -= 1
-        next = remaining >= 0 ? inFlight[remaining] : nil
-      }
+    switch lookup(key, of: subject) {
+    case .absent: return try readCommitted(key, of: subject.name, into: buffer)
+    case .deleted: return false
+    case .value(let bytes):
+      buffer.append(bytes)
+      return true
     }
-    return try readCommitted(key, of: subject.name, into: buffer)
+  }
+
+  /// What the batches that are not durable write under a subject's key; the last one decides.
+  @inline(__always)
+  func lookup(_ key: ByteView, of subject: Subject) -> WriteLookup {
+    guard subject.lastCommit > durable else { return .absent }
+    var next: CommitBatch? = current
+    var remaining = inFlight.count
+    while let batch = next {
+      let found = batch.writes.lookup(key)
+      guard case .absent = found else { return found }
+      remaining -= 1
+      next = remaining >= 0 ? inFlight[remaining] : nil
+    }
+    return .absent
   }
 
   /// Appends the value that the store holds under a subject's key; false when there is none.
@@ -165,7 +175,7 @@ extension StoreError {
   }
 
   /// The answer to a request that needs a value of some kind that can't be read.
-  package func requestError(reading kind: StoreKey.Kind) -> RequestError {
+  func requestError(reading kind: StoreKey.Kind) -> RequestError {
     guard isDamage else { return requestError }
     return RequestError(
       .unavailable,

@@ -3,12 +3,13 @@ import RuledJournal
 package import RuledStore
 package import Synchronization
 
-/// What all workers share: the store, the clock, the counters, and the sequence of unique numbers.
+/// What all workers share: the store, the clock, the counters, the boards, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
   package let store: any StateStore
   package let clock: EngineClock
   /// The counters of all subjects.
   package let counters = CounterTable()
+  package let boards = BoardTable()
   /// The counts of the plugins' messages.
   package let senders = MessageSenders()
   /// How many parked events each plugin has, those in batches that are not durable left out.
@@ -16,6 +17,8 @@ package final class EngineContext: Sendable {
   /// How many timers wait, those in batches that are not durable left out.
   package let waitingTimers = Atomic<Int>(0)
   package let timerLoops = TimerLoops()
+  /// What leads states back to earlier versions.
+  package let steps = StateSteps()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
   /// Logs of changes for reuse.
@@ -25,7 +28,7 @@ package final class EngineContext: Sendable {
   /// The log of rules and engine.
   package let log: any EventLog
   /// Whether effects are kept until they are delivered; nothing delivers those of a replay.
-  package let keepsEffects: Bool
+  let keepsEffects: Bool
   /// What can't be read in the store.
   package let damage = DamageReport()
   /// Whether commits have records for the journal; set before anything is evaluated.
@@ -65,10 +68,10 @@ package final class EngineContext: Sendable {
   }
 
   /// How long an outcome is remembered, in microseconds.
-  package var dedupWindow: Int64 { window.load(ordering: .relaxed) }
+  var dedupWindow: Int64 { window.load(ordering: .relaxed) }
 
   /// How many bytes one plugin's encoded state for one subject may have.
-  package var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
+  var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
 
   /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }

@@ -21,6 +21,7 @@ package final class Evaluator {
   let items: SubjectItems
   let parked: ParkedEvents
   let transaction: EventTransaction
+  let migration: StateMigration
   /// How many events repeated one whose outcome was remembered, without those on the other side of a rollout.
   var ownDuplicates = 0
   /// How many of them had another type or other data.
@@ -59,11 +60,14 @@ package final class Evaluator {
     items = SubjectItems(context, batches: batches, plugins: plugins)
     parked = ParkedEvents(
       context, batches: batches, subjects: subjects, plugins: plugins, messages: items.messages)
+    migration = StateMigration(context, plugins: plugins)
     transaction = EventTransaction(
-      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked)
+      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked,
+      migration: migration)
     handlers = HandlerCalls(context, plugins: plugins, subjects: subjects, transaction: transaction)
     administration = SubjectAdministration(
-      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, timers: items.timers)
+      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items,
+      migration: migration)
     plugins.host = transaction
   }
 
@@ -180,7 +184,8 @@ package final class Evaluator {
   ///
   /// Of other workers' events only the durable ones are counted.
   package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
-    context.counters.select(prefix: prefix, with: batches.uncommitted)
+    context.counters.select(
+      prefix: prefix, now: context.clock.now.microseconds, with: batches.uncommitted)
   }
 
   /// How many events of clients repeated one whose outcome was remembered.
@@ -210,6 +215,7 @@ package final class Evaluator {
   func adopt(_ catalog: Catalog, reusing others: WorkerPlugins?) {
     plugins.adopt(catalog, reusing: others)
     transaction.adoptPlugins()
+    migration.removeAll()
   }
 
   /// Adds to the batch, for the journal, that these rules and settings have come into force; for some subjects alone if there is a `rollout`.

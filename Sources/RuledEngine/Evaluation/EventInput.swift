@@ -30,20 +30,20 @@ package struct EventInput {
     }
   }
 
-  package var type: ByteView
+  var type: ByteView
   /// The subject to whom it happened.
-  package var subject: ByteView
+  var subject: ByteView
   /// Who observed it; may be empty.
-  package var source: ByteView
-  package var id: ByteView
+  var source: ByteView
+  var id: ByteView
   /// When it happened, in microseconds.
-  package var time: Int64
+  var time: Int64
   /// Its data, nil for none.
-  package var data: TapeValue?
+  var data: TapeValue?
   /// The object whose further members are extensions, nil for none.
-  package var attributes: TapeValue?
+  var attributes: TapeValue?
   /// The event as it was sent, a JSON object.
-  package var text: ByteView
+  var text: ByteView
   /// Whether to commit nothing.
   package var isDryRun = false
   /// Whether the outcome has a trace.
@@ -51,14 +51,18 @@ package struct EventInput {
   /// Whether the trace has the values of what rules read.
   package var explainsValues = true
   /// When it is evaluated, in microseconds.
-  package var now: Int64
+  var now: Int64
   package var origin = Origin.client
+  /// The subject that sent it, if it is a message; else empty.
+  package var sender = ByteView.empty
+  /// Whether an administrator sent it, so that it may have a type that only rules make.
+  package var isInternal = false
   /// Whether `text` has no id, as the client left that to the daemon.
   package var lacksID = false
   /// How many messages led to it.
-  package var hops = 0
+  var hops = 0
   /// How many messages may follow from it, directly or not.
-  package var maySend = Limits.messagesPerCascade
+  var maySend = Limits.messagesPerCascade
 
   package init(
     type: ByteView, subject: ByteView, source: ByteView,
@@ -87,6 +91,21 @@ package struct EventInput {
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
     self.origin = origin
+    switch origin {
+    case .message: sender = object.member("from")?.string ?? none
+    case .retry: sender = object.member("sender")?.string ?? none
+    case .client, .recorded, .timer: break
+    }
+  }
+
+  /// What rules get as the event's origin; a parked event has that of the first time.
+  var originText: ByteView {
+    switch origin {
+    case .client, .recorded: ByteView("client")
+    case .message: ByteView("message")
+    case .timer: ByteView("timer")
+    case .retry: attributes?.member("origin")?.string ?? ByteView("client")
+    }
   }
 
   static var none: EventInput {

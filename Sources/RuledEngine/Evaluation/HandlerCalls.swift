@@ -115,7 +115,7 @@ package final class HandlerCalls {
     _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
   ) throws(Failure) -> PluginVM {
     let vm = try plugins.vm(of: plugin)
-    var event = transaction.readingEvent(for: plugin.entry)
+    var event = try transaction.readingEvent(for: plugin.entry)
     defer { plugin.dropDeadVM() }
     guard vm.begin(&event, budget: plugin.entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
     let result = body(vm)

@@ -15,7 +15,7 @@ package final class RolloutTally {
   private let key = ByteBuffer(capacity: 64)
 
   /// How many subjects a worker counts, which takes 16 MiB at most.
-  package static let mostSubjects = 500_000
+  static let mostSubjects = 500_000
 
   init(earlier: Set<UInt64>?) { self.earlier = earlier }
 

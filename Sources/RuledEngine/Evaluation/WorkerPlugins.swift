@@ -49,9 +49,7 @@ final class WorkerPlugins {
   func listeners(to type: ByteView) -> Listeners {
     let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
-    let text = String(decoding: type, as: UTF8.self)
-    let found = Listeners(
-      type: Array(type), hash: hash, plugins: catalog.listeners(to: text), schemas: catalog.schemas(of: text))
+    let found = Listeners(to: String(decoding: type, as: UTF8.self), hash: hash, in: catalog)
     listeners.insert(found)
     return found
   }
@@ -65,13 +63,18 @@ final class WorkerPlugins {
       vm = ready
     } else {
       do throws(LoadError) {
-        vm = try PluginVM(source: entry.source, settings: entry.overrides, worker: lua, covering: coverage)
+        vm = try makeVM(entry.source, entry.overrides)
       } catch {
         throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
       }
     }
     install(vm, for: plugin)
     return vm
+  }
+
+  /// A VM of this thread that is nobody's yet.
+  func makeVM(_ source: PluginSource, _ settings: JSONObject) throws(LoadError) -> PluginVM {
+    try PluginVM(source: source, settings: settings, worker: lua, covering: coverage)
   }
 
   /// Makes a VM of this thread the plugin's.
@@ -81,6 +84,9 @@ final class WorkerPlugins {
     if let costMask { vm.recordCosts(mask: costMask) }
     plugin.vm = vm
   }
+
+  /// The time zones of the thread.
+  var zones: ZoneDatabase { lua.zones }
 
   /// Runs `body` on the thread of `other`, which may run the rules of this worker in there while this worker's own thread sleeps.
   func runOnThread(of other: WorkerPlugins, _ body: () -> Void) { lua.runOnThread(of: other.lua, body) }
@@ -94,12 +100,15 @@ final class Listeners {
   let plugins: [(plugin: Int, rules: [Int])]
   /// What the data of such events must be; nil when nothing is to be checked.
   let schemas: EventSchemas?
+  /// Whether only rules make such events.
+  let isInternal: Bool
 
-  init(type: [UInt8], hash: UInt64, plugins: [(plugin: Int, rules: [Int])], schemas: EventSchemas?) {
-    self.type = type
+  init(to type: String, hash: UInt64, in catalog: Catalog) {
+    self.type = Array(type.utf8)
     self.hash = hash
-    self.plugins = plugins
-    self.schemas = schemas
+    plugins = catalog.listeners(to: type)
+    schemas = catalog.schemas(of: type)
+    isInternal = catalog.internalTypes.contains(type)
   }
 }
 

@@ -183,10 +183,13 @@ extension EventInput {
   }
 
   /// Appends an event of another type and data, for the same subject and with the same id, source and time.
-  func write(type: ByteView, data: ByteView, redacted: RedactedValues?, to buffer: ByteBuffer) {
+  func write(
+    type: ByteView, data: ByteView, isRaised: Bool = false, redacted: RedactedValues?, to buffer: ByteBuffer
+  ) {
     var json = JSONWriter(buffer)
     json.beginObject()
     writeMembers(type: type, data: data, redacted: redacted, to: &json)
+    if isRaised { json.member("origin", "raise") }
     json.endObject()
   }
 

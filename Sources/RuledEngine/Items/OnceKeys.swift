@@ -29,6 +29,13 @@ final class OnceKeys {
     put(expiry: seconds.map { now + Int64($0 * 1e6) } ?? 0)
   }
 
+  /// Claims a key that a test gives.
+  func give(_ given: GivenSubject.Once, subject: Subject) {
+    writeKey(given.key, of: given.plugin, subject)
+    put(expiry: given.expires?.microseconds ?? 0)
+    subject.lastCommit = batches.current.number
+  }
+
   /// Whether an effect of that id is recorded.
   func isRecorded(effect id: ByteView, of plugin: String, subject: Subject) throws(RequestError) -> Bool {
     writeKey(effect: id, of: plugin, subject)

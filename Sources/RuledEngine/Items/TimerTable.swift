@@ -22,8 +22,10 @@ final class TimerTable {
 
   private let context: EngineContext
   private let batches: BatchQueue
+  private let plugins: WorkerPlugins
   private let key = ByteBuffer(capacity: 320)
   private let value = ByteBuffer(capacity: 1024)
+  private let identity = ByteBuffer(capacity: 256)
   /// The timer that is firing; holds its event while that is evaluated.
   private let firing = TapeDocument()
   /// How many timers in a row led to it, each as early as may be.
@@ -31,9 +33,10 @@ final class TimerTable {
   /// A stored timer of which only the due time is read.
   private let stored = TapeDocument()
 
-  init(_ context: EngineContext, batches: BatchQueue) {
+  init(_ context: EngineContext, batches: BatchQueue, plugins: WorkerPlugins) {
     self.context = context
     self.batches = batches
+    self.plugins = plugins
   }
 
   /// When a plugin's timer is due, in microseconds; nil when there is none of that name.
@@ -55,16 +58,16 @@ final class TimerTable {
     }
   }
 
-  /// Sets a timer, in place of one of the same name.
+  /// Sets a timer, in place of one of the same name; with a `schedule`, JSON that is not empty, it is set again whenever it fires.
   ///
   /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `maySend` messages may follow from it.
   func set(
-    _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, of plugin: Catalog.Plugin, rule: Int,
-    _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds, redacted: RedactedValues?
+    _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, schedule: ByteView,
+    of plugin: Catalog.Plugin, rule: Int, _ event: EventInput, subject: Subject, maySend: Int, _ bounds: Bounds,
+    redacted: RedactedValues?
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
-    let identity = ByteBuffer(capacity: 256)
     let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
     value.removeAll()
     var json = JSONWriter(value)
@@ -76,6 +79,7 @@ final class TimerTable {
     json.string(plain: id.write(to:))
     json.member("source", string: event.source)
     json.member("data", raw: data)
+    if !schedule.isEmpty { json.member("every", raw: schedule) }
     if let run = bounds.run {
       if bounds.earliest == due { json.member("run", run + 1) }
       if bounds.earliest == due, run + 1 >= TimerLoops.least || bounds.isCrowded {
@@ -87,15 +91,76 @@ final class TimerTable {
     }
     redacted?.note(with: data, to: &json)
     json.endObject()
+    write(name, due: due, of: plugin.name, subject)
+    subject.mostTimers? += 1
+  }
+
+  /// Adds the timer in `value` to the batch.
+  private func write(_ name: some KeyPart, due: Int64, of plugin: some KeyPart, _ subject: Subject) {
     let batch = batches.current
-    writeKey(name, of: plugin.name, subject)
+    writeKey(name, of: plugin, subject)
     batch.writes.put(key.bytes, value.bytes)
-    writeIndexKey(due, name, of: plugin.name, subject)
+    writeIndexKey(due, name, of: plugin, subject)
     batch.writes.put(key.bytes, ByteView.empty)
     batch.earliestTimer = min(batch.earliestTimer ?? due, due)
     batch.waitingTimers += 1
-    subject.mostTimers? += 1
     subject.lastCommit = batch.number
+  }
+
+  /// Sets a timer that a test gives.
+  func give(_ given: GivenSubject.Timer, subject: Subject) throws(RequestError) {
+    let (plugin, name) = (given.plugin, given.name)
+    if try read(name, of: plugin, subject) {
+      batches.current.waitingTimers -= 1
+      removeIndex(of: value.bytes, name, of: plugin, subject: subject)
+    }
+    value.removeAll()
+    let id = given.id.map(JSONValue.string) ?? .string("timer \(given.name) of \(given.plugin)")
+    var stored: JSONObject = [
+      "due": .integer(given.due.microseconds), "type": .string(given.type),
+      "subject": .string(String(decoding: subject.name, as: UTF8.self)), "id": id,
+      "source": .string(given.source ?? "/"), "data": given.data,
+    ]
+    stored["every"] = given.every
+    JSONValue.object(stored).write(to: value)
+    writeKey(name, of: plugin, subject)
+    batches.current.writes.put(key.bytes, value.bytes)
+    writeIndexKey(given.due.microseconds, name, of: plugin, subject)
+    batches.current.writes.put(key.bytes, ByteView.empty)
+    batches.current.waitingTimers += 1
+    subject.mostTimers = nil
+    subject.lastCommit = batches.current.number
+  }
+
+  /// The next time of a repeating timer that fires, in microseconds; what was missed is left out.
+  ///
+  /// It depends on nothing but the schedule, when the timer was due, and `now()` of its event.
+  private func next(_ schedule: JSONValue, due: Int64, now: Int64) throws(RequestError) -> Int64 {
+    do throws(CalendarError) {
+      let after = max(now, due + context.timerStep - 1)
+      return try Schedule(schedule).next(after: after, from: due, in: plugins.zones)
+    } catch { throw RequestError(.unavailable, "the timer's next time is not known: \(error.message)") }
+  }
+
+  /// Sets a repeating timer again that fires.
+  private func setAgain(_ timer: DueTimer, _ event: EventInput, due next: Int64, _ subject: Subject) {
+    let id = timer.plugin.withView { plugin in
+      timer.name.withView { ConsequenceID.timer($0, due: next, of: plugin, event, using: identity) }
+    }
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("due", next)
+    json.member("type", string: event.type)
+    json.member("subject", string: event.subject)
+    json.member("id")
+    json.string(plain: id.write(to:))
+    json.member("source", string: event.source)
+    json.member("data", raw: event.storedData)
+    json.member("every", raw: event.text.rawMember("every"))
+    RedactedValues.copy(of: event.text, to: &json)
+    json.endObject()
+    write(timer.name, due: next, of: timer.plugin, subject)
   }
 
   /// The names of a plugin's pending timers for the subject; nil if the subject has fewer than `least`, of all plugins.
@@ -158,6 +223,7 @@ final class TimerTable {
   /// - Returns: the timer's event, valid until the next call; nil when the timer was cancelled or set anew since it was found due.
   func take(_ timer: DueTimer, of subject: Subject) throws(RequestError) -> EventInput? {
     var event: EventInput?
+    var next: Int64?
     if try read(timer.name, of: timer.plugin, subject) {
       guard let stored = try? firing.parse(copyOf: value.bytes), let due = stored.member("due")?.integer else {
         throw batches.unreadable(
@@ -165,14 +231,17 @@ final class TimerTable {
       }
       context.clearDamage(key.bytes, malformed: true)
       if due == timer.due {
+        let fired = firingEvent(stored, due: due)
+        if let schedule = stored.member("every") { next = try self.next(JSONValue(schedule), due: due, now: fired.now) }
         batches.current.writes.delete(key.bytes)
         batches.current.waitingTimers -= 1
-        event = firingEvent(stored, due: due)
+        event = fired
       }
     }
     writeIndexKey(timer.due, timer.name, of: timer.plugin, subject)
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number
+    if let event, let next { setAgain(timer, event, due: next, subject) }
     return event
   }
 

@@ -9,12 +9,13 @@ extension LocalEngine {
     fileprivate let contents: [(key: [UInt8], value: [UInt8])]
     fileprivate let time: Timestamp
     fileprivate let changes: [Change]
+    fileprivate let times: [Timestamp]
     fileprivate let sent: [[UInt8]]
     fileprivate let eventsMade: Int
   }
 
   package func moment() throws(RequestError) -> Moment {
-    Moment(contents: try contents(), time: now, changes: changes, sent: sent, eventsMade: eventsMade)
+    Moment(contents: try contents(), time: now, changes: changes, times: times, sent: sent, eventsMade: eventsMade)
   }
 
   /// Returns to a moment, with these rules in force.
@@ -25,8 +26,11 @@ extension LocalEngine {
       entry.key.withView { key in entry.value.withView { writes.put(key, $0) } }
     }
     do throws(StoreError) { try store.commit(writes, durable: true) } catch { throw error.requestError }
+    let hasRunRules = hasRunRules
     try renew(catalog: catalog, store: store, start: moment.time)
+    self.hasRunRules = hasRunRules
     changes = moment.changes
+    times = moment.times
     sent = moment.sent
     eventsMade = moment.eventsMade
   }

@@ -37,6 +37,7 @@ extension LocalEngine {
         failures.append(
           ConsequentFailure(failure: (try? JSONValue(parsing: text.bytes)) ?? .null, type: type, subject: subject))
       }
+      _ = takeRecorded()
       try runUntilIdle()
     }
     return parked.count

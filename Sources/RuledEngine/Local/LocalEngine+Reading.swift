@@ -1,5 +1,6 @@
 package import RuledCore
 import RuledJSON
+import RuledLua
 import RuledStore
 
 /// What tests and tools read of an engine: queries, states, effects and decisions, the store.
@@ -30,7 +31,9 @@ extension LocalEngine {
     let found = try evaluator.subjects.load(bytes.bytes)
     withExtendedLifetime(bytes) {}
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
-    return try? JSONValue(parsing: state)
+    let text = ByteBuffer(capacity: 256)
+    plugin.withView { evaluator.administration.show(state, of: $0, found, to: text) }
+    return try? JSONValue(parsing: text.bytes)
   }
 
   /// How many events were committed for a subject.
@@ -42,18 +45,46 @@ extension LocalEngine {
     return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 
-  /// The effects of a subject so far, in order, those for the client included.
+  /// The effects of a subject so far, in order, those for the client included: each as a sink gets it.
   package func effects(of subject: String) -> [JSONValue] {
-    changes.filter { $0.subject.elementsEqual(subject.utf8) }.flatMap { change -> [JSONValue] in
+    zip(changes, times).filter { $0.0.subject.elementsEqual(subject.utf8) }.flatMap { change, time -> [JSONValue] in
       let text = "{" + String(decoding: change.members, as: UTF8.self) + "}"
-      return (try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? []
+      return Self.delivered((try? JSONValue(parsing: text))?["effects"]?.arrayValue ?? [], of: subject, at: time)
     }
+  }
+
+  /// The effects of an outcome as sinks get them.
+  package static func delivered(_ effects: [JSONValue], of subject: String, at time: Timestamp) -> [JSONValue] {
+    effects.map { effect in
+      var effect = effect.objectValue ?? [:]
+      effect["subject"] = .string(subject)
+      effect["at"] = .string(time.rfc3339)
+      return .object(effect)
+    }
+  }
+
+  /// All counters, as a query's `counters("")` gives them.
+  package var listedCounters: JSONValue {
+    .array(
+      evaluator.counters(prefix: "").map { counter in
+        let labels = (try? JSONValue(parsing: counter.key.labels)) ?? [:]
+        return .object(["name": .string(counter.key.name), "labels": labels, "value": counter.value.json])
+      })
   }
 
   /// What all plugins decided on the last event of a subject, by plugin; nil when it had none.
   package func decided(of subject: String) -> JSONValue? {
     guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
     return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]
+  }
+
+  /// All places of a plugin's board, as `board.top` gives them.
+  package func board(_ name: String, of plugin: String) -> JSONValue {
+    let text = ByteBuffer(capacity: 1024)
+    name.withView {
+      context.boards.write(.top(.max, from: 1), of: $0, of: plugin, at: now.microseconds, into: text)
+    }
+    return (try? JSONValue(parsing: text.bytes)) ?? .array([])
   }
 
   /// The content of the store, for comparisons.

@@ -19,6 +19,8 @@ package final class LocalEngine {
   package private(set) var evaluator: Evaluator
   /// The changes since the engine was made or renewed, as watchers get them.
   package internal(set) var changes: [Change] = []
+  /// When each of them was made.
+  var times: [Timestamp] = []
   /// The messages that were sent since then, each as its stored JSON.
   package internal(set) var sent: [[UInt8]] = []
 
@@ -31,6 +33,8 @@ package final class LocalEngine {
   var eventsMade = 0
   private let document = TapeDocument()
   private let recorder: EventRecorder?
+  /// Whether a rule has run since the engine was made or renewed; known if it keeps failures.
+  package internal(set) var hasRunRules = false
   var failures: [ConsequentFailure] = []
   /// The plugins that fail on the next event of a subject, by subject.
   var failing: [[UInt8]: [Failure]] = [:]
@@ -67,7 +71,8 @@ package final class LocalEngine {
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
-    evaluator.recorder = recorder
+    record()
+    context.steps.note(catalog)
     try recover()
   }
 
@@ -81,31 +86,41 @@ package final class LocalEngine {
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
     evaluator.plugins.coverage = coverage
-    evaluator.recorder = recorder
+    record()
+    hasRunRules = false
     for plugin in catalog.plugins { plugin.runtime.resume() }
     changes.removeAll()
+    times.removeAll()
     sent.removeAll()
     waiting.removeAll()
     failures.removeAll()
     failing.removeAll()
     vms.install(in: evaluator)
+    context.steps.note(catalog)
     try recover()
   }
 
+  private func record() {
+    evaluator.recorder = recorder
+    if recorder != nil { evaluator.recordCosts(mask: .max) }
+  }
+
   /// Puts other rules in force.
-  package func adopt(_ catalog: Catalog) { vms.adopt(catalog, in: evaluator) }
+  package func adopt(_ catalog: Catalog) {
+    context.steps.note(catalog)
+    vms.adopt(catalog, in: evaluator)
+  }
 
   package var now: Timestamp { context.clock.now }
 
   // MARK: Events
 
   /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
-  package func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
+  func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
     guard let object = try? document.parse(copyOf: params) else {
       throw RequestError(.parseError, "the event is not JSON")
     }
-    var event = EventInput(stored: object, text: document.text, now: now.microseconds)
-    event.origin = .client
+    var event = EventInput(stored: object, text: document.text, now: now.microseconds, origin: .client)
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
     }
@@ -115,11 +130,12 @@ package final class LocalEngine {
     id.append(decimal: Int64(eventsMade))
     if event.id.isEmpty { event.id = id.bytes }
     event.isDryRun = object.member("dryrun")?.bool == true
+    event.isInternal = object.member("internal")?.bool == true
     event.explainsValues = object.member("explain")?.isString("without_values") != true
     event.isExplained = object.member("explain")?.bool == true || !event.explainsValues
     let outcome = ByteBuffer(capacity: 1024)
     try imposing(on: Array(event.subject)) { () throws(RequestError) in try evaluator.evaluate(event, into: outcome) }
-    _ = recorder?.take()
+    _ = takeRecorded()
     withExtendedLifetime(id) {}
     try runUntilIdle()
     return outcome
@@ -134,9 +150,11 @@ package final class LocalEngine {
     return (try? JSONValue(parsing: outcome.bytes)) ?? .null
   }
 
-  /// Gives a subject a version and the plugins' states by name, as if events had made them.
-  package func give(_ subject: String, version: UInt64, states: JSONObject) throws(RequestError) {
-    try evaluator.give(Array(subject.utf8), version: version, states: states)
+  /// Gives a subject a version and the plugins' states by name, and `items` as `GivenSubject` has them, as if events had made them.
+  package func give(
+    _ subject: String, version: UInt64, states: JSONObject, items: JSONObject = JSONObject()
+  ) throws(RequestError) {
+    try evaluator.give(Array(subject.utf8), try GivenSubject(version: version, states: states, items: items))
     try runUntilIdle()
   }
 
@@ -207,9 +225,16 @@ package final class LocalEngine {
     return failures
   }
 
+  /// What was evaluated last.
+  func takeRecorded() -> JournalEntry? {
+    guard let recorder, let entry = recorder.take() else { return nil }
+    if !recorder.costs.isEmpty { hasRunRules = true }
+    return entry
+  }
+
   /// Keeps the failures of what was evaluated last.
   private func noteFailures() {
-    guard let entry = recorder?.take(), !entry.failures.isEmpty else { return }
+    guard let entry = takeRecorded(), !entry.failures.isEmpty else { return }
     let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""
     let list = try? JSONValue(parsing: "[\(String(decoding: entry.failures, as: UTF8.self))]")
     failures += (list?.arrayValue ?? []).map { ConsequentFailure(failure: $0, type: type, subject: entry.subject) }
@@ -220,40 +245,22 @@ package final class LocalEngine {
   private func commit() throws(RequestError) {
     guard !evaluator.batch.isEmpty || !evaluator.batch.changes.isEmpty else { return }
     let batch = evaluator.takeBatch()
-    writeCounters(of: batch)
+    let replaced = counters.count(batch)
+    context.boards.number(batch)
     do throws(StoreError) { try context.store.commit(batch.writes, durable: true) } catch {
+      counters.restore(replaced)
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
-    for delta in batch.counters {
-      counters.values[delta.key] = (counters.values[delta.key] ?? .integer(0)) + delta.amount
-    }
     context.counters.commit(batch)
+    context.boards.commit(batch)
     evaluator.complete(batch)
     changes += batch.changes.all
+    times += Array(repeating: now, count: changes.count - times.count)
     for message in batch.messages { noteSent(message, in: batch) }
     waiting += batch.messages
     for message in batch.delivered { message.cascade?.leave() }
     for cascade in batch.awaited { cascade.leave() }
-  }
-
-  /// Adds the sums of the counters: the store holds sums, the batch amounts.
-  private func writeCounters(of batch: CommitBatch) {
-    guard !batch.counters.isEmpty else { return }
-    var sums: [CounterKey: CounterValue] = [:]
-    for delta in batch.counters {
-      sums[delta.key] = (sums[delta.key] ?? counters.values[delta.key] ?? .integer(0)) + delta.amount
-    }
-    let key = ByteBuffer(capacity: 128)
-    let value = ByteBuffer(capacity: 32)
-    for (counter, sum) in sums {
-      key.removeAll()
-      value.removeAll()
-      StoreKey.counter(counter.name, labels: counter.labels, into: key)
-      sum.json.write(to: value)
-      batch.writes.put(key.bytes, value.bytes)
-      _ = counters.removeRenamed(counter, in: batch.writes)
-    }
   }
 
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
@@ -263,10 +270,11 @@ package final class LocalEngine {
     }
   }
 
-  /// Loads the counters from the store and applies the messages that wait there.
+  /// Loads counters and boards from the store, and applies the messages that wait there.
   private func recover() throws(RequestError) {
     do throws(StoreError) {
       counters = try context.counters.load(from: context)
+      try context.boards.load(from: context)
       eventsMade = 0
       try context.store.scan(prefix: StoreKey.prefix(.outcome)) { _, _ in
         eventsMade += 1

@@ -11,6 +11,9 @@ extension Evaluator {
     set { transaction.recorder = newValue }
   }
 
+  /// Gives rules more processor time, as the host may be slower, or busier, than that of the record.
+  package func allowSlowness() { transaction.slowness = Limits.replaySlowness }
+
   /// Leaves out of batches what `watch` shows.
   package func omitChanges() { transaction.isWatchable = false }
 
@@ -43,8 +46,15 @@ extension Evaluator {
     guard let object = try? document.parse(copyOf: text.bytes) else {
       throw RequestError(.unavailable, "the recorded event \(entry.sequence) is not JSON")
     }
-    var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds)
-    switch entry.origin {
+    let origin: EventInput.Origin =
+      switch entry.origin {
+      case .message: .message
+      case .timer: .timer
+      case .retry: .retry
+      case .client, .forget, .rules: replaying == .asSent ? .client : .recorded
+      }
+    var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds, origin: origin)
+    switch origin {
     case .message:
       event.attributes = nil
       event.hops = Int(object.member("hops")?.integer ?? 0)
@@ -57,8 +67,8 @@ extension Evaluator {
       transaction.timer = DueTimer(
         due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
         name: Array(entry.timer.utf8))
-    default:
-      event.origin = replaying == .asSent ? .client : .recorded
+    case .client, .recorded, .retry:
+      event.isInternal = object.member("internal")?.bool == true
       event.isExplained = object.member("explain")?.bool == true
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
@@ -141,15 +151,25 @@ extension Evaluator {
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
-  /// Gives a subject a version and the plugins' states by name in the place of its own; it remembers no events then.
-  package func give(_ name: [UInt8], version: UInt64, states: JSONObject) throws(RequestError) {
+  /// All that is stored of a subject now, as the method `export` shows it.
+  package func export(of subject: String) throws(RequestError) -> JSONValue {
+    let name = ByteBuffer(capacity: subject.utf8.count)
+    name.append(contentsOf: subject)
+    defer { withExtendedLifetime(name) {} }
+    return try administration.export(name.bytes)
+  }
+
+  /// Gives a subject a version and the plugins' states in the place of its own, and timers and `once` keys; it remembers no events then.
+  package func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
-    SubjectRecord.writeHeader(version: version, until: RememberedUntil(), recent: [], into: record)
-    for (plugin, state) in states.sorted(by: { $0.name < $1.name }) {
+    SubjectRecord.writeHeader(version: given.version, until: RememberedUntil(), recent: [], into: record)
+    for given in given.states {
       let text = ByteBuffer(capacity: 256)
-      state.write(to: text)
-      SubjectRecord.writePlugin(Array(plugin.utf8), state: text.bytes, into: record)
+      given.state.write(to: text)
+      let declared = catalog.plugins.first { $0.name == given.plugin }?.stateVersion ?? 1
+      SubjectRecord.writePlugin(
+        Array(given.plugin.utf8), state: text.bytes, version: given.version.map { Int($0) } ?? declared, into: record)
       withExtendedLifetime(text) {}
     }
     subjects.setRecord(record.bytes, of: subject)
@@ -158,6 +178,8 @@ extension Evaluator {
     StoreKey.record(subject.name, into: key)
     batches.current.writes.put(key.bytes, record.bytes)
     withExtendedLifetime((record, key)) {}
+    for timer in given.timers { try items.timers.give(timer, subject: subject) }
+    for once in given.once { items.onceKeys.give(once, subject: subject) }
   }
 
   package func forget(_ subject: String) throws(RequestError) {

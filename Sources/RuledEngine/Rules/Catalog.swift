@@ -20,6 +20,8 @@ package final class Catalog: Sendable {
     package let readyVMs: ReadyVMs
     /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
+    /// The version of its states.
+    package let stateVersion: Int
 
     package var name: String { source.name }
     /// Its name as bytes, valid as long as the plugin.
@@ -40,6 +42,7 @@ package final class Catalog: Sendable {
       self.readyVMs = readyVMs
       self.generation = generation
       order = manifest.order
+      stateVersion = manifest.stateVersion
       let name = source.name
       text = ByteBuffer(capacity: name.utf8.count * 8 + 2)
       text.append(contentsOf: name)
@@ -61,6 +64,10 @@ package final class Catalog: Sendable {
   package let configuration: [String: Configuration.Plugin]
   /// Whether a plugin declares events whose data is checked.
   let checksEvents: Bool
+  /// The types of events that only rules make.
+  package let internalTypes: Set<String>
+  /// Whether a plugin's states have another version than 1.
+  let hasStateVersions: Bool
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
@@ -71,7 +78,9 @@ package final class Catalog: Sendable {
     self.source = source
     self.loadedAt = loadedAt
     self.configuration = configuration
+    internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
     checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
+    hasStateVersions = plugins.contains { $0.stateVersion != 1 }
     revision = Self.revision(of: source, configuration)
     revisionText = ByteBuffer(capacity: 16)
     revisionText.append(contentsOf: revision)
@@ -133,12 +142,12 @@ package final class Catalog: Sendable {
   }
 
   /// What the plugins declare about the data of an event type; nil when nothing is to be checked.
-  package func schemas(of type: String) -> EventSchemas? {
+  func schemas(of type: String) -> EventSchemas? {
     checksEvents ? EventSchemas(of: type, in: plugins.map(\.manifest)) : nil
   }
 
   /// The plugins that listen to an event type, each with its rules in the order in which they run.
-  package func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
+  func listeners(to type: String) -> [(plugin: Int, rules: [Int])] {
     plugins.indices.compactMap { index in
       let rules = plugins[index].order.filter { rule in
         plugins[index].manifest.rules[rule].on.contains { $0.matches(type) }

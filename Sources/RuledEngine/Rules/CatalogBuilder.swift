@@ -28,7 +28,7 @@ package enum CatalogBuilder {
     }
 
     /// The calling thread alone, which builds VMs when it needs them.
-    package static let one = Threads(1)
+    static let one = Threads(1)
 
     /// Builds a VM for each slow plugin and thread, within a limited time.
     fileprivate func buildAhead(_ plugins: [Catalog.Plugin], _ worker: LuaWorker) {
@@ -79,6 +79,7 @@ package enum CatalogBuilder {
       }
     }
     errors += claimedTwice(plugins)
+    errors += EventDeclaration.disagreements(in: plugins.map(\.manifest))
     guard errors.isEmpty else { throw ReloadError(errors) }
     threads.buildAhead(changed, worker)
     return Catalog(plugins: plugins, source: source, loadedAt: now, configuration: configuration)

@@ -29,7 +29,7 @@ package final class PluginRuntime: Sendable {
   package static let precision = 2
 
   /// A plugin that has not run yet.
-  package init() {}
+  init() {}
 
   /// How many events it saw.
   package var runs: Int { runCount.load(ordering: .relaxed) }
@@ -129,7 +129,7 @@ package final class PluginRuntime: Sendable {
   package var causes: [Cause: Int] { failuresByCause.withLock { $0 } }
 
   /// Notes how long an event took, in nanoseconds.
-  package func took(_ nanoseconds: UInt64) {
+  func took(_ nanoseconds: UInt64) {
     times.withLock { times in
       times.quantiles.record(nanoseconds)
       times.buckets.record(nanoseconds)

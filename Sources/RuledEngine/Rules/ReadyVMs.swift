@@ -1,4 +1,4 @@
-package import RuledLua
+import RuledLua
 import Synchronization
 
 /// VMs of a plugin that were built ahead, so that the threads that run its rules are not held up by building them.
@@ -14,7 +14,7 @@ package final class ReadyVMs: Sendable {
   private let onTake: @Sendable () -> Void
 
   /// An empty list; `onTake` is called whenever a VM of a slow plugin was taken.
-  package init(isSlow: Bool, onTake: @escaping @Sendable () -> Void) {
+  init(isSlow: Bool, onTake: @escaping @Sendable () -> Void) {
     self.isSlow = isSlow
     self.onTake = onTake
   }
@@ -23,14 +23,14 @@ package final class ReadyVMs: Sendable {
   package var count: Int { vms.withLock { $0.count } }
 
   /// Adds a VM, which the calling thread must not use any more.
-  package func add(_ vm: PluginVM) {
+  func add(_ vm: PluginVM) {
     vm.detach()
     let detached = DetachedVM(vm: vm)
     vms.withLock { $0.append(detached) }
   }
 
   /// Takes a VM for the calling thread, whose worker this is; nil when there is none.
-  package func take(for worker: LuaWorker) -> PluginVM? {
+  func take(for worker: LuaWorker) -> PluginVM? {
     guard let detached = vms.withLock({ $0.popLast() }) else { return nil }
     detached.vm.attach(to: worker)
     if isSlow { onTake() }

@@ -32,7 +32,7 @@ package final class RevisionArchive: Sendable {
     /// The order in which revisions were loaded: the higher, the later.
     let number: Int64
     /// When it was in force last; nil while it is.
-    package internal(set) var usedUntil: Timestamp?
+    var usedUntil: Timestamp?
   }
 
   /// A revision with its content.
@@ -61,7 +61,7 @@ package final class RevisionArchive: Sendable {
   package static let folder = "revisions"
 
   /// How many of the latest revisions are kept, whether somebody needs them or not.
-  package static let keptCount = 100
+  static let keptCount = 100
 
   private struct State {
     /// The revisions in the order in which they were loaded.

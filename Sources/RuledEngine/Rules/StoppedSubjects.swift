@@ -104,7 +104,7 @@ struct StoppedSubjects {
     let number = now / Limits.second
     let recent = seconds.filter { $0.number > number - Int64(seconds.count) && $0.number <= number }
     let taken = recent.reduce(0) { $0 + $1.taken }
-    guard taken > Int64(workers) * Limits.stopWindow / Limits.stoppedShare else { return false }
+    guard taken > Int64(workers) * Limits.stopWindow / Limits.stoppedFraction else { return false }
     return recent.reduce(into: Set<UInt64>()) { $0.formUnion($1.subjects) }.count > Limits.subjectsBeforeSuspension
   }
 }

@@ -187,9 +187,9 @@ final class SubjectCache {
   /// The subject of that name if it is hot; it counts as used.
   private func find(_ name: ByteView, hash: UInt64) -> Subject? {
     var slot = home(hash)
-    while let held = slots[slot].subject {
+    while let found = slots[slot].subject {
       if slots[slot].hash == hash {
-        let subject = held.takeUnretainedValue()
+        let subject = found.takeUnretainedValue()
         if ByteOrder.equal(subject.name, name) {
           subject.isUsed = true
           return subject

@@ -42,12 +42,13 @@ extension Connection {
 
   /// Whether so much is under way that nothing more is read.
   private var isAboveLimit: Bool {
-    isHeld || unsent + waitingBytes > table.limits.unsentBytes || requestsInFlight >= table.limits.requestsInFlight
+    isPausedByHandler || unsent + waitingBytes > table.limits.unsentBytes
+      || requestsInFlight >= table.limits.requestsInFlight
   }
 
   /// Whether so little is under way that a paused connection reads again.
   var isBelowHalf: Bool {
-    !isHeld && unsent + waitingBytes <= table.limits.unsentBytes / 2
+    !isPausedByHandler && unsent + waitingBytes <= table.limits.unsentBytes / 2
       && requestsInFlight <= table.limits.requestsInFlight / 2
   }
 

@@ -23,9 +23,9 @@ package final class Connection {
   /// The client if another node has carried its connection here, so that the process at the other end is not the client.
   package private(set) var carried: CarriedClient?
   /// The number of requests whose replies are still to come.
-  package private(set) var requestsInFlight = 0
+  private(set) var requestsInFlight = 0
   /// How many bytes of replies wait for others of their request batches; the connection is read from as if they were unsent.
-  package private(set) var waitingBytes = 0
+  private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
   /// Its place among all connections; nil if nobody counts them.
@@ -52,7 +52,7 @@ package final class Connection {
   /// How many bytes may still be read during the daemon's shutdown; nil before.
   var drainAllowance: Int?
   /// Whether the handler wants no further line for now.
-  private(set) var isHeld = false
+  private(set) var isPausedByHandler = false
   /// Whether part of a line is buffered that takes more than the room of one read.
   var hasLongLine = false
   /// When bytes of a long line last came, and when the line began, in the loop's milliseconds.
@@ -118,17 +118,17 @@ package final class Connection {
   }
 
   /// Delivers no further line until `resumeLines`.
-  package func holdLines() { isHeld = true }
+  package func pauseLines() { isPausedByHandler = true }
 
-  /// Delivers lines again after `holdLines`.
+  /// Delivers lines again after `pauseLines`.
   package func resumeLines() {
-    guard isHeld else { return }
-    isHeld = false
+    guard isPausedByHandler else { return }
+    isPausedByHandler = false
     if isOpen { queueForTickEnd() }
   }
 
   /// Whether something of it is under way: a request, or output that the client has not taken.
-  private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isHeld }
+  private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isPausedByHandler }
 
   /// Tells its place that it was used.
   func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
@@ -148,7 +148,7 @@ package final class Connection {
   }
 
   /// Reads what the client has sent so far, answers it, then closes; for the daemon's shutdown.
-  package func drain() {
+  func drain() {
     guard isOpen, drainAllowance == nil else { return }
     drainAllowance = table.limits.lineBytes
     if phase == .detecting { detectProtocol() }

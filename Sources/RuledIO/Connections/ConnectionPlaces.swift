@@ -32,16 +32,16 @@ package final class ConnectionPlaces: Sendable {
 
   package let total: Int
   /// How many of them are for everybody.
-  package let shared: Int
+  let unreserved: Int
   /// How long a connection may be idle, and how long over TCP before its first byte, in milliseconds.
   private let idle: UInt64
   private let silent: UInt64
   private let state = Mutex(State())
 
   /// `total` places, none of them taken.
-  package init(_ total: Int, shared: Int, idleMilliseconds: UInt64, silentMilliseconds: UInt64) {
+  package init(_ total: Int, unreserved: Int, idleMilliseconds: UInt64, silentMilliseconds: UInt64) {
     self.total = total
-    self.shared = shared
+    self.unreserved = unreserved
     idle = idleMilliseconds
     silent = min(silentMilliseconds, idleMilliseconds)
   }
@@ -61,7 +61,7 @@ package final class ConnectionPlaces: Sendable {
     let place = ConnectionPlace(of: owner, in: self, now: now)
     let (isTaken, victim) = state.withLock { state -> (Bool, ConnectionPlace?) in
       var victim: ConnectionPlace?
-      if state.places.count >= (isAdmin ? total : shared) {
+      if state.places.count >= (isAdmin ? total : unreserved) {
         victim = self.victim(for: owner, state, now)
         guard let victim else { return (false, nil) }
         Self.remove(victim, from: &state)
@@ -122,7 +122,7 @@ package final class ConnectionPlaces: Sendable {
 
 /// The place of one connection, until it is released.
 package final class ConnectionPlace: Sendable {
-  package let owner: ConnectionPlaces.Owner
+  let owner: ConnectionPlaces.Owner
   private let places: ConnectionPlaces
   /// Since when the connection has been idle, in milliseconds of the loops' clock; the largest number while it is not.
   private let since: Atomic<UInt64>

@@ -3,7 +3,7 @@ internal import RuledCore
 /// The connections of one loop: finds them by token, writes their output at the end of each tick, closes those that stall.
 package final class ConnectionTable {
   /// The loop of all its connections.
-  package let loop: EventLoop
+  let loop: EventLoop
   /// The limits of each connection.
   package let limits: ConnectionLimits
   /// The number of open connections.
@@ -57,7 +57,7 @@ package final class ConnectionTable {
   }
 
   /// Calls `body` with every open connection; it may close them.
-  package func forEach(_ body: (Connection) -> Void) {
+  func forEach(_ body: (Connection) -> Void) {
     for index in slots.indices {
       if let connection = slots[index].connection { body(connection) }
     }
@@ -151,13 +151,13 @@ package struct ConnectionLimits: Sendable {
   /// Unsent output in bytes above which the connection pauses.
   package var unsentBytes = 1 << 20
   /// The number of requests in flight at which the connection pauses.
-  package var requestsInFlight = 4096
+  var requestsInFlight = 4096
   /// The memory that all connections share for long lines.
   package var lineMemory = LineMemory(64 << 20)
   /// How many milliseconds unsent output, or a long line, may make no progress before the connection is closed.
-  package var stallMilliseconds: UInt64 = 60_000
+  var stallMilliseconds: UInt64 = 60_000
   /// How many milliseconds a long line may take to arrive.
-  package var lineMilliseconds: UInt64 = 300_000
+  var lineMilliseconds: UInt64 = 300_000
 
   package init() {}
 }

@@ -1,5 +1,5 @@
 internal import Glibc
-package import RuledCore
+import RuledCore
 internal import Synchronization
 
 /// Cuts a stream of bytes into lines without copying: `fill` reads bytes into the buffer, and lines are views of it.
@@ -10,10 +10,10 @@ package final class LineFramer {
   /// How many bytes after a line can be read.
   package static let padding = 64
   /// The size of a new buffer in bytes, and the room for one read beyond the longest line.
-  package static let readBytes = 64 << 10
+  static let readBytes = 64 << 10
 
   /// What the input holds next.
-  package enum Item {
+  enum Item {
     /// A line without its newline; valid until the next call of `fill`.
     case line(ByteView)
     /// A line whose bytes are dropped.
@@ -31,7 +31,7 @@ package final class LineFramer {
   private let limit: Int
   private var base: UnsafeMutableRawPointer
   /// The size of the buffer in bytes.
-  package private(set) var capacity: Int
+  private(set) var capacity: Int
   private var start = 0
   private var scanned = 0
   private var end = 0
@@ -43,7 +43,7 @@ package final class LineFramer {
   /// A framer for lines of at most `limit` bytes.
   ///
   /// Memory beyond `readBytes` is counted in `memory`.
-  package init(limit: Int, memory: LineMemory) {
+  init(limit: Int, memory: LineMemory) {
     self.limit = limit
     self.memory = memory
     capacity = Self.readBytes
@@ -63,15 +63,15 @@ package final class LineFramer {
   }
 
   /// Whether the buffer is larger than a new one.
-  package var isGrown: Bool { capacity > Self.readBytes }
+  var isGrown: Bool { capacity > Self.readBytes }
 
   /// Whether no byte of an incomplete line is buffered.
-  package var isEmpty: Bool { start == end && !isSkipping }
+  var isEmpty: Bool { start == end && !isSkipping }
 
   /// Buffers what `body` writes into a span with room for at least 16 KiB.
   ///
   /// May move the buffered bytes.
-  package func fill<Result>(_ body: (inout OutputRawSpan) -> Result) -> Result {
+  func fill<Result>(_ body: (inout OutputRawSpan) -> Result) -> Result {
     changes.endViews()
     if start == end {
       start = 0
@@ -89,7 +89,7 @@ package final class LineFramer {
   /// The next complete line, or nil when more bytes are needed.
   ///
   /// Blank lines are skipped silently.
-  package func next() -> Item? {
+  func next() -> Item? {
     if isOutOfMemory {
       isOutOfMemory = false
       return .skipped(.outOfMemory)
@@ -124,7 +124,7 @@ package final class LineFramer {
   /// The last line of the input, if it has no newline.
   ///
   /// To be called after `next` returned nil.
-  package func last() -> Item? {
+  func last() -> Item? {
     let line = ByteView(start: base + start, count: end - start, until: changes)
     start = end
     scanned = end
@@ -137,8 +137,9 @@ package final class LineFramer {
   }
 
   private func makeRoom() {
-    let held = end - start
-    let wanted = held + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, held) + Self.readBytes) : capacity
+    let unread = end - start
+    let wanted =
+      unread + Self.readBytes / 4 > capacity ? min(capacity * 2, max(limit, unread) + Self.readBytes) : capacity
     if wanted > capacity, !memory.reserve(wanted - capacity) {
       start = 0
       scanned = 0
@@ -149,15 +150,15 @@ package final class LineFramer {
     }
     if wanted > capacity {
       let grown = Self.allocate(wanted)
-      grown.copyMemory(from: base + start, byteCount: held)
+      grown.copyMemory(from: base + start, byteCount: unread)
       base.deallocate()
       base = grown
       capacity = wanted
     } else if start > 0 {
-      base.copyMemory(from: base + start, byteCount: held)
+      base.copyMemory(from: base + start, byteCount: unread)
     }
     scanned -= start
-    end = held
+    end = unread
     start = 0
   }
 }
@@ -172,7 +173,7 @@ package final class LineMemory: Sendable {
   package init(_ limit: Int) { self.limit = limit }
 
   /// How many bytes are reserved.
-  package var reservedBytes: Int { reserved.load(ordering: .relaxed) }
+  var reservedBytes: Int { reserved.load(ordering: .relaxed) }
 
   /// Reserves `count` bytes; false when fewer are left.
   func reserve(_ count: Int) -> Bool {

@@ -70,7 +70,7 @@ internal import RuledCore
 
   /// Traps in debug builds when the caller is not on the loop's thread.
   @inline(__always)
-  package func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
+  func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
 
   /// The time in nanoseconds from an arbitrary start; it advances within a tick.
   package static var nanoseconds: UInt64 { uv_hrtime() }
@@ -126,7 +126,7 @@ internal import RuledCore
   // MARK: Ticks
 
   /// Makes the loop hold `lock` during each tick from now on, and not while it waits for input.
-  package func holdDuringTicks(_ lock: TickLock) {
+  package func lockDuringTicks(_ lock: TickLock) {
     assertOnLoop()
     self.lock = lock
   }

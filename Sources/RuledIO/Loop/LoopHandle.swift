@@ -6,8 +6,8 @@ internal import Glibc
 /// An open handle keeps its owner alive. After `close`, libuv calls back once it is done with the memory, and the owner is released.
 package class LoopHandle {
   /// The loop that runs the handle.
-  package let loop: EventLoop
-  package private(set) var isClosed = false
+  let loop: EventLoop
+  private(set) var isClosed = false
   private let memory: UnsafeMutableRawPointer
 
   /// Allocates a handle and lets `start` initialise it on the loop.

@@ -134,7 +134,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
   /// Ends the wake: its closure is not called again.
   ///
   /// To be called on the loop's thread.
-  package func close() {
+  func close() {
     poll?.close()
     poll = nil
   }

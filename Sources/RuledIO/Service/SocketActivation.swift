@@ -3,13 +3,13 @@ internal import Glibc
 /// The listening sockets that systemd hands to a service, by the protocol of sd_listen_fds(3).
 package enum SocketActivation {
   /// The first inherited descriptor.
-  package static let firstDescriptor: Int32 = 3
+  static let firstDescriptor: Int32 = 3
 
   /// A descriptor that systemd passed to this process.
   package struct Inherited: Sendable, Equatable, CustomStringConvertible {
     package let descriptor: Int32
     /// The name that its unit gives it, by default the unit's.
-    package let name: String
+    let name: String
 
     /// The descriptor as errors name it.
     package var description: String {

@@ -8,7 +8,7 @@ package struct StartError: Error, CustomStringConvertible {
   /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
   package let isFinding: Bool
   /// Whether the next start meets the same until somebody changes the configuration or the rules.
-  package let isLasting: Bool
+  let isLasting: Bool
   /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
   package var errors: JSONValue = []
 

@@ -5,7 +5,7 @@ internal import RuledCore
 package struct SystemdNotifier: Sendable {
   private let address: UnixAddress?
   /// The period in milliseconds within which systemd expects `watchdog`, or nil without a watchdog.
-  package let watchdogMilliseconds: UInt64?
+  let watchdogMilliseconds: UInt64?
 
   /// Whether systemd has started the process and waits to hear of it; to be asked before `fromEnvironment`.
   package static var isService: Bool { getenv("NOTIFY_SOCKET") != nil }

@@ -6,7 +6,7 @@ internal import Glibc
 /// When descriptors or memory run out, accepting pauses for 100 milliseconds; connections wait in the kernel's queue meanwhile.
 package final class Listener {
   /// How many milliseconds accepting pauses when descriptors have run out.
-  package static let pause: UInt64 = 100
+  static let pause: UInt64 = 100
 
   private let loop: EventLoop
   private var socket: ListeningSocket?
@@ -14,7 +14,7 @@ package final class Listener {
   private var retry: LoopTimer?
   private let accepted: (Int32) -> Void
 
-  package private(set) var isPaused = false
+  private(set) var isPaused = false
 
   /// Starts accepting.
   ///

@@ -37,7 +37,7 @@ package struct ListeningSocket: ~Copyable {
   }
 
   /// The same socket once more.
-  package func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
+  func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
 
   /// Makes a socket at `path` with its missing parent folders.
   ///

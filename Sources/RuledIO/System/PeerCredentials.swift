@@ -3,13 +3,13 @@ internal import Glibc
 
 /// The process at the other end of a Unix socket, as the kernel recorded it at connect(2).
 package struct PeerCredentials: Sendable, Equatable {
-  package let pid: Int32
+  let pid: Int32
   /// Its effective user.
   package let uid: UInt32
   /// Its effective group.
   package let gid: UInt32
 
-  package init(pid: Int32, uid: UInt32, gid: UInt32) {
+  init(pid: Int32, uid: UInt32, gid: UInt32) {
     self.pid = pid
     self.uid = uid
     self.gid = gid

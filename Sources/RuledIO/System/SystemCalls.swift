@@ -64,7 +64,7 @@ package enum SystemCalls {
   }
 
   /// Copies the first byte that is there and leaves it unread, without blocking: recv(2).
-  package static func peek(_ descriptor: Int32, _ first: inout UInt8) -> Transfer {
+  static func peek(_ descriptor: Int32, _ first: inout UInt8) -> Transfer {
     withUnsafeMutableBytes(of: &first) { receive(descriptor, into: $0, flags: Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) }
   }
 
@@ -106,7 +106,7 @@ package enum SystemCalls {
   // MARK: Options
 
   /// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor that was made elsewhere: fcntl(2).
-  package static func adopt(_ descriptor: Int32, _ context: String) throws(SystemError) {
+  static func adopt(_ descriptor: Int32, _ context: String) throws(SystemError) {
     let status = try check("fcntl", context) { fcntl(descriptor, F_GETFL) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFL, status | O_NONBLOCK) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -121,7 +121,7 @@ package enum SystemCalls {
   }
 
   /// The socket option that reads and clears a pending error.
-  package static var pendingErrorOption: Int32 { SO_ERROR }
+  static var pendingErrorOption: Int32 { SO_ERROR }
 
   /// Whether a socket is a Unix one.
   package static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
@@ -129,7 +129,7 @@ package enum SystemCalls {
   /// A socket option that is one integer: getsockopt(2).
   ///
   /// Nil where the descriptor has none.
-  package static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
+  static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
     let (_, number) = retrying { getsockopt(descriptor, SOL_SOCKET, option, &value, &length) }

@@ -8,7 +8,7 @@ package import RuledThreads
   /// The call's name, as in its manual page.
   package let call: String
   /// What the call was for: a path, or a few words.
-  package let context: String
+  let context: String
 
   /// The failure of `call` with `number`.
   package init(_ number: Int32, call: String, context: String) {
@@ -18,7 +18,7 @@ package import RuledThreads
   }
 
   /// The failure that libuv reports as a negative error number.
-  package init(uv status: Int32, call: String, context: String) {
+  init(uv status: Int32, call: String, context: String) {
     self.init(-status, call: call, context: context)
   }
 

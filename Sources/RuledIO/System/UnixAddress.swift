@@ -3,10 +3,10 @@ package import Glibc
 /// The address of a Unix socket: a path, or an abstract name written with a leading `@`.
 package struct UnixAddress: Sendable {
   /// The longest path in bytes that the kernel takes.
-  package static let maximumLength = 107
+  static let maximumLength = 107
 
   /// The path or `@name`.
-  package let path: String
+  let path: String
 
   /// An address, or nil when the path is empty, too long or holds a zero byte.
   package init?(_ path: String) {

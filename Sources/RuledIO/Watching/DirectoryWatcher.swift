@@ -4,9 +4,9 @@
 /// its watches before each report, so that the listener never reads a tree that is older than the watched one.
 package final class DirectoryWatcher {
   /// How many milliseconds without a change end a burst.
-  package static let quietTime: UInt64 = 50
+  static let quietTime: UInt64 = 50
   /// After how many milliseconds a burst is reported even if it continues.
-  package static let longestBurst: UInt64 = 500
+  static let longestBurst: UInt64 = 500
 
   private let root: String
   private let loop: EventLoop
@@ -37,7 +37,7 @@ package final class DirectoryWatcher {
     updateWatches()
   }
 
-  package func close() {
+  func close() {
     poll?.close()
     timer?.close()
     poll = nil

@@ -27,7 +27,7 @@ struct SubjectFilter {
   init(bits: [UInt8]) { self.bits = bits }
 
   /// Whether the block may have entries of the subject with that hash.
-  func mayHold(_ hash: UInt64) -> Bool {
+  func mayContain(_ hash: UInt64) -> Bool {
     bits.isEmpty || Self.forEachBit(of: hash, among: bits.count * 8) { bits[$0 >> 3] & 1 << UInt8($0 & 7) != 0 }
   }
 

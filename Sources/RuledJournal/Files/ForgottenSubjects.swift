@@ -56,7 +56,7 @@ struct ForgottenSubjects: Sendable, Equatable {
 
   /// Whether a file or a block may have entries to be erased.
   func concerns(_ first: UInt64, _ filter: SubjectFilter) -> Bool {
-    bounds.contains { key, bound in first <= bound && filter.mayHold(key.filter) }
+    bounds.contains { key, bound in first <= bound && filter.mayContain(key.filter) }
   }
 
   /// Whether a subject was forgotten after a sequence.

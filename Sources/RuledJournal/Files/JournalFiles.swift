@@ -75,7 +75,7 @@ struct JournalFiles: Sendable {
         throw error
       }
       for block in file.blocks where block.header.kind.hasEntries && range.mayMatch(block.header) {
-        if let hash, !block.filter.mayHold(hash) { continue }
+        if let hash, !block.filter.mayContain(hash) { continue }
         let isWhole = try file.forEach(in: block) { (view) throws(StoreError) in
           !range.matches(view) || hides(view) || body(view)
         }

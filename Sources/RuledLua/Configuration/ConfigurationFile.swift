@@ -46,7 +46,7 @@ package enum ConfigurationFile {
   /// Evaluates and checks a configuration's text; messages name it `path`.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     do throws(LoadError) {
-      try SourceFile(path: path, text: text).checkLevels()
+      try SourceFile(path: path, text: text).check()
       if let root = (try? SyntaxTree(parsing: text))?.root { try checkRunsToEnd(root, of: root, path) }
     } catch { throw ConfigurationFileError([error]) }
     let worker = LuaWorker()
@@ -85,7 +85,7 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package let errors: [LoadError]
 
   /// The errors of a file.
-  package init(_ errors: [LoadError]) { self.errors = errors }
+  init(_ errors: [LoadError]) { self.errors = errors }
 
   /// The errors, one a line.
   package var description: String { errors.map(\.description).joined(separator: "\n") }

@@ -31,7 +31,7 @@ func findModule(
 ) -> Int32 {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
   vm.notes?.required.insert(file.path)
-  do throws(LoadError) { try file.checkLevels() } catch {
+  do throws(LoadError) { try file.check() } catch {
     vm.declarationError.removeAll()
     vm.declarationError.append(contentsOf: error.description)
     text?.pointee = rb_slice(vm.declarationError.bytes)
@@ -92,6 +92,8 @@ extension PluginVM {
     case RB_DECLARE_RULE: try builder.rule(name, value, file: file, line: line)
     case RB_DECLARE_QUERY: try builder.query(name, value, file: file, line: line)
     case RB_DECLARE_EVENT: try builder.event(name, value, file: file, line: line)
+    case RB_DECLARE_STATE: try builder.state(value, file: file, line: line)
+    case RB_DECLARE_MIGRATE: try builder.migrate(value, file: file, line: line)
     case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
     case RB_DECLARE_SINK: try builder.handler(\.sinkHandlers, "sink handler", name, file: file, line: line)
     default: try builder.test(name, file: file, line: line)

@@ -8,18 +8,26 @@ extension PluginVM {
     switch call {
     case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK:
       try answerFromEngine(call, arguments, &answers)
+    case RB_CALL_BOARD_KEEP, RB_CALL_BOARD_TOP, RB_CALL_BOARD_AROUND, RB_CALL_BOARD_RANK, RB_CALL_BOARD_COUNT:
+      try answerBoard(call, arguments, &answers)
     case RB_CALL_UUID:
       drawIdentity(into: answers.buffer, label: "uuid")
       addUUID(&answers)
     case RB_CALL_EFFECT_ID: try answerEffectID(arguments, &answers)
     case RB_CALL_DATA: throw noData(try arguments.bytes(0, "data's file"))
-    case RB_CALL_TEXT_LOWER:
-      UnicodeText.lower(try arguments.bytes(0, "the text"), to: answers.buffer)
-      answers.addBuffer(RB_STRING)
     case RB_CALL_TEXT_REPAIR: answers.add(try arguments.text(0, "the text"))
-    case RB_CALL_SHA256: answers.add(digest(of: try arguments.bytes(0, "hash.sha256's argument")))
+    case RB_CALL_SHA256: answers.add(digest(of: try arguments.bytes(0, "hash.sha256's argument")).hex)
+    case RB_CALL_HMAC_SHA256:
+      let key = try arguments.bytes(0, "hash.hmac_sha256's key")
+      answers.add(authenticator(of: try arguments.bytes(1, "hash.hmac_sha256's text"), key: key).hex)
+    case RB_CALL_BUCKET: answers.add(try bucket(arguments))
     case RB_CALL_GEO_DISTANCE: try answerDistance(arguments, &answers)
+    case RB_CALL_ARGUMENT: try answerArgument(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
+    case RB_CALL_DURATION:
+      guard let time = DurationText.parse(try arguments.text(0, "the duration")) else { return answers.addNil() }
+      answers.add(Double(time) / 1e6)
+    case RB_CALL_TIMER_EVERY: try answerSchedule(arguments, &answers)
     case RB_CALL_CHECK_DATA: try checkData(arguments)
     case RB_CALL_COVERED: coverage?.note(Int(try arguments.number(0, "the part")))
     default: try answerCalendar(call, arguments, &answers)
@@ -58,6 +66,21 @@ extension PluginVM {
       let function = try arguments.text(0, "the function")
       throw HostRefusal(
         "\(function) of '\(String(decoding: type, as: UTF8.self))': \(error.path) \(error.detail)", kind: .value)
+    }
+  }
+
+  /// When a repeating timer is due first, and its schedule as it is kept.
+  private func answerSchedule(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
+    let text = try arguments.bytes(0, "the schedule")
+    let now = try arguments.number(1, "the time"), earliest = try arguments.number(2, "the earliest time")
+    do throws(CalendarError) {
+      let schedule = try Schedule((try? JSONValue(parsing: text)) ?? .null)
+      let start = Int64((now * 1e6).rounded()), least = Int64((earliest * 1e6).rounded())
+      answers.add(Double(try schedule.next(after: max(start, least - 1), from: start, in: zones)) / 1e6)
+      answers.add(schedule.json.text)
+    } catch {
+      if error.isOfHost { lacksZones = true }
+      throw HostRefusal(error.message, kind: .value)
     }
   }
 
@@ -107,6 +130,15 @@ extension PluginVM {
   /// The longest name of a file, a time zone or a time that is looked at.
   fileprivate static let nameBytes = 256
 
+  /// What stands in a file as the argument of a call, for messages.
+  private func answerArgument(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
+    let path = try arguments.text(0, "the path"), line = Int(try arguments.number(1, "the line"))
+    let function = try arguments.text(2, "the function")
+    let file = (source.modules + source.tests + source.library).first { $0.path == path }
+    guard let argument = file?.argument(of: function, line: line) else { return answers.addNil() }
+    answers.add(argument)
+  }
+
   /// Why `data` has nothing under that name.
   private func noData(_ name: ByteView) -> HostRefusal {
     guard name.count <= Self.nameBytes else {
@@ -117,16 +149,47 @@ extension PluginVM {
     return HostRefusal("there is no '\(name)' in the plugin's folder\(hint)")
   }
 
-  /// The digest in hexadecimal digits; of a part of the text if the rule's time is over meanwhile.
-  private func digest(of text: ByteView) -> String {
+  /// The digest; of a part of the text if the rule's time is over meanwhile.
+  private func digest(of text: ByteView, after begun: SHA256 = SHA256()) -> SHA256.Digest {
     let part = 64 << 10
-    var hash = SHA256()
+    var hash = begun
     var start = 0
     while start < text.count, !rb_vm_expired(handle) {
       hash.update(text.extracting(start..<min(start + part, text.count)))
       start += part
     }
-    return hash.finish().hex
+    return hash.finish()
+  }
+
+  /// The message authentication code of RFC 2104; of a part of the text if the rule's time is over meanwhile.
+  private func authenticator(of text: ByteView, key: ByteView) -> SHA256.Digest {
+    let block = 64
+    var padded = key.count > block ? digest(of: key).bytes : Array(key)
+    padded += [UInt8](repeating: 0, count: block - padded.count)
+    var inner = SHA256(), outer = SHA256()
+    padded.map { $0 ^ 0x36 }.withView { inner.update($0) }
+    padded.map { $0 ^ 0x5C }.withView { outer.update($0) }
+    digest(of: text, after: inner).bytes.withView { outer.update($0) }
+    return outer.finish()
+  }
+
+  /// Where a key falls between 0 and 1: the first 53 bits of the digest of the plugin, the name and the key, a zero byte between two.
+  private func bucket(_ arguments: HostArguments) throws(HostRefusal) -> Double {
+    let name = try arguments.bytes(0, "bucket's name"), key = try arguments.optionalBytes(1, "bucket's key")
+    let buffer = ByteBuffer()
+    buffer.append(contentsOf: source.name)
+    buffer.append(0)
+    buffer.append(name)
+    buffer.append(0)
+    if let key {
+      buffer.append(key)
+    } else {
+      let start = buffer.count
+      host?.subject(into: buffer)
+      guard buffer.count > start else { throw HostRefusal("bucket needs a key here, as there is no subject") }
+    }
+    let bits = digest(of: buffer.bytes).bytes.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    return Double(bits >> 11) / 0x1p53
   }
 
   private func answerDistance(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
@@ -149,6 +212,9 @@ extension PluginVM {
           let time = ZoneDatabase.parse(try arguments.calendarText(0))
         else { return answers.addNil() }
         answers.add(time)
+      case RB_CALL_CALENDAR_KNOWN:
+        guard !arguments.isLonger(0, than: Self.nameBytes) else { return answers.add(false) }
+        answers.add(try zones.knows(try arguments.calendarText(0, "the time zone")))
       case RB_CALL_CALENDAR_FORMAT: answers.add(try ZoneDatabase.format(try arguments.calendarNumber(0)))
       case RB_CALL_CALENDAR_START:
         let day = try arguments.calendarDay(0)
@@ -218,7 +284,7 @@ extension HostArguments {
 
   fileprivate func calendarDay(_ index: Int) throws(CalendarError) -> Int {
     let day = try calendarNumber(index)
-    guard abs(day) < 4_000_000 else {
+    guard abs(day) < 4_000_000, day == day.rounded() else {
       throw CalendarError("there is no calendar for day \(day); calendar.day(t, zone) is the day of a time")
     }
     return Int(day)

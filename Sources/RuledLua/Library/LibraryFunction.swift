@@ -17,10 +17,10 @@ package struct LibraryFunction: Sendable {
   /// A call that works in a rule, or in a query, a file or a test, as `scope` says.
   package let example: String
   /// Where it may be called.
-  package let scope: Scope
+  let scope: Scope
 
   /// Where a function may be called.
-  package enum Scope: Sendable {
+  enum Scope: Sendable {
     /// In rules, and those that change nothing in queries and handlers too.
     case rule
     /// In queries only.

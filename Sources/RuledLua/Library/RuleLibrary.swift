@@ -3,7 +3,7 @@
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
-  package static let functions: [LibraryFunction] = answers + events + memory + time + values
+  package static let functions: [LibraryFunction] = answers + events + memory + boards + time + values + texts
 
   /// Members of the tables that are no functions, by their name with the table: type and what they are.
   package static let constants: [(name: String, type: String, about: String)] = [
@@ -13,7 +13,9 @@ package enum RuleLibrary {
   ]
 
   /// The functions that declare something while a file loads.
-  package static let declarations = ["plugin", "event", "rule", "query", "web", "sink", "test", "require"]
+  static let declarations = [
+    "plugin", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
+  ]
 
   /// The functions of one table, such as `calendar`.
   package static func members(of table: String) -> [String] {
@@ -36,8 +38,10 @@ package enum RuleLibrary {
       "Records an effect with the commit, which its sink delivers; gives its id.",
       example: #"emit("client", "greeting", { to = "x" }, { key = "k" })"#),
     LibraryFunction(
-      "count", "name: string; labels: table<string, string|number|boolean>?; n: number?", "",
-      "Adds to a counter that all subjects share.", example: #"count("t.sent", { platform = "ios" }, 2)"#),
+      "count",
+      "name: string; labels: table<string, string|number|boolean>?; n: number?; options: { keep: string? }?", "",
+      "Adds to a counter that all subjects share; it is removed when it is not counted for so long.",
+      example: #"count("t.sent", { platform = "ios" }, 2, { keep = "400d" })"#),
     LibraryFunction(
       "log.debug", "message: string; fields: table?", "", "Writes a line to the log, for those who look for a fault.",
       example: #"log.debug("greeted", { n = 1 })"#),
@@ -61,6 +65,12 @@ package enum RuleLibrary {
       "timer.set", "name: string; when: number; type: string; data: table?", "",
       "Lets an event reach this subject at a time in epoch seconds; the same name replaces the timer.",
       example: #"timer.set("remind", now() + 3600, "reminder.due", { n = 1 })"#),
+    LibraryFunction(
+      "timer.every",
+      "name: string; spec: { seconds: number?, daily: true?, weekly: integer?, monthly: integer?, at: string?, "
+        + "zone: string? }; type: string; data: table?", "",
+      "Lets an event reach this subject again and again, by a schedule; the same name replaces the timer.",
+      example: #"timer.every("digest", { weekly = 1, at = "09:00", zone = "Europe/Berlin" }, "digest.due")"#),
     LibraryFunction("timer.cancel", "name: string", "", "Removes a timer.", example: #"timer.cancel("remind")"#),
     LibraryFunction(
       "timer.due", "name: string", "number?", "When a timer is due in epoch seconds, or nil.",
@@ -75,10 +85,38 @@ package enum RuleLibrary {
       "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
       example: #"peek("gamification")"#),
     LibraryFunction(
-      "forget", "", "", "Erases this plugin's state, timers and once keys of this subject.", example: "forget()"),
+      "forget", "", "", "Erases this plugin's state, timers, once keys and places of this subject.", example: "forget()"
+    ),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
       "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, scope: .query),
+  ]
+
+  private static let boards = [
+    LibraryFunction(
+      "board.set", "name: string; score: number; options: { keep: string?, low: boolean? }?", "",
+      "Gives this subject a score on a board of the plugin; keep removes the board so long after its last change, low has the least first.",
+      example: #"board.set("week", 12, { keep = "30d" })"#),
+    LibraryFunction(
+      "board.add", "name: string; n: number; options: { keep: string?, low: boolean? }?", "",
+      "Adds to this subject's score on a board, which is 0 before.", example: #"board.add("week", 2)"#),
+    LibraryFunction(
+      "board.leave", "name: string", "", "Takes this subject off a board.", example: #"board.leave("week")"#),
+    LibraryFunction(
+      "board.top", "name: string; n: integer; from: integer?", "{ subject: string, score: number, rank: integer }[]",
+      "The first n places of a board, or those from a rank on; in queries only.", example: #"board.top("week", 10)"#,
+      scope: .query),
+    LibraryFunction(
+      "board.rank", "name: string; subject: string", "integer?", "The rank of a subject, or nil; in queries only.",
+      example: #"board.rank("week", "user:7")"#, scope: .query),
+    LibraryFunction(
+      "board.around", "name: string; subject: string; n: integer",
+      "{ subject: string, score: number, rank: integer }[]",
+      "A subject's place with n on each side; in queries only.", example: #"board.around("week", "user:7", 2)"#,
+      scope: .query),
+    LibraryFunction(
+      "board.count", "name: string", "integer", "How many subjects are on a board; in queries only.",
+      example: #"board.count("week")"#, scope: .query),
   ]
 
   private static let time = [
@@ -115,6 +153,13 @@ package enum RuleLibrary {
       "calendar.weekday", "t: number; zone: string", "integer", "The weekday, 1 for Monday to 7 for Sunday.",
       example: #"calendar.weekday(0, "UTC")"#, scope: .anywhere),
     LibraryFunction(
+      "calendar.workday", "day: integer; holidays: string[]?", "boolean",
+      "Whether the day is one from Monday to Friday, and its date none of the holidays.",
+      example: #"calendar.workday(0, { "1970-01-01" })"#, scope: .anywhere),
+    LibraryFunction(
+      "calendar.known", "zone: any", "boolean", "Whether there is a time zone of that name.",
+      example: #"calendar.known("Europe/Berlin")"#, scope: .anywhere),
+    LibraryFunction(
       "calendar.parse", "text: string", "number?", "The epoch seconds of a time in RFC 3339, or nil.",
       example: #"calendar.parse("2025-11-10T08:00:00Z")"#, scope: .anywhere),
     LibraryFunction(
@@ -131,6 +176,9 @@ package enum RuleLibrary {
     LibraryFunction(
       "text.lower", "text: string", "string", "The text in lower case, by Unicode.", example: #"text.lower("ÀÉ")"#,
       scope: .anywhere),
+    LibraryFunction(
+      "url.encode", "text: string", "string", "The text with escapes for all but letters, digits and -._~.",
+      example: #"url.encode("a b")"#, scope: .anywhere),
     LibraryFunction(
       "text.trim", "text: string", "string", "The text without white space around it.", example: #"text.trim(" a ")"#,
       scope: .anywhere),
@@ -152,5 +200,51 @@ package enum RuleLibrary {
     LibraryFunction(
       "data", "file: string", "any", "A JSON file of the plugin's folder, frozen.", example: #"data("stamps.json")"#,
       scope: .anywhere),
+  ]
+
+  private static let texts = [
+    LibraryFunction(
+      "text.upper", "text: string", "string", "The text in upper case, by Unicode.", example: #"text.upper("àé")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "text.fold", "text: string", "string",
+      "The form in which texts are compared: without case, wide or narrow forms, and what can't be seen.",
+      example: #"text.fold("ＡＢ１２")"#, scope: .anywhere),
+    LibraryFunction(
+      "text.find_re", "text: string; pattern: string", "integer?; integer?; string? ...",
+      "The first match of a regular expression of RE2: where it begins and ends, and its groups; or nil.",
+      example: #"text.find_re("a12", "([0-9]+)")"#, scope: .anywhere),
+    LibraryFunction(
+      "hash.hmac_sha256", "key: string; text: string", "string",
+      "The message authentication code in lower-case hex.", example: #"hash.hmac_sha256("key", "a")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "base64.encode", "bytes: string", "string", "The bytes in base 64.", example: #"base64.encode("a")"#,
+      scope: .anywhere),
+    LibraryFunction(
+      "base64.decode", "text: string", "string?; string?", "The bytes of a text in base 64, or nil and why.",
+      example: #"base64.decode("YQ==")"#, scope: .anywhere),
+    LibraryFunction(
+      "hex.encode", "bytes: string", "string", "The bytes in lower-case hexadecimal digits.",
+      example: #"hex.encode("a")"#, scope: .anywhere),
+    LibraryFunction(
+      "hex.decode", "text: string", "string?; string?", "The bytes of hexadecimal digits, or nil and why.",
+      example: #"hex.decode("61")"#, scope: .anywhere),
+    LibraryFunction(
+      "semver.compare", "a: string|nil; b: string|nil", "integer?",
+      "Which of two versions comes first: -1, 0 or 1; nil where one is no version of semver 2.0.0.",
+      example: #"semver.compare("1.2.0", "v1.10.0-beta.1")"#, scope: .anywhere),
+    LibraryFunction(
+      "ip.within", "address: string|nil; block: string|nil", "boolean?",
+      "Whether an address is in a block such as 10.0.0.0/8; nil where one is no address.",
+      example: #"ip.within("10.1.2.3", "10.0.0.0/8")"#, scope: .anywhere),
+    LibraryFunction(
+      "bucket", "name: string; key: string?", "number",
+      "A number from 0 to less than 1 that the plugin, the name and the key decide, and that stays; the key is the subject by default.",
+      example: #"bucket("colours", "user:7")"#, scope: .anywhere),
+    LibraryFunction(
+      "pick", "weights: table<string, number>; bucket: number", "string",
+      "The key that a bucket falls on, each as often as its weight says.",
+      example: #"pick({ red = 1, blue = 3 }, bucket("colours", "user:7"))"#, scope: .anywhere),
   ]
 }

@@ -20,7 +20,7 @@ package struct Budget: Sendable, Equatable {
   }
 
   /// What loading a plugin may cost.
-  package static let loading = Budget(
+  static let loading = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
 
   /// What one test may cost.

@@ -111,11 +111,59 @@ struct ManifestBuilder {
     let what = "event '\(type)'"
     let options = json[1]?.objectValue ?? JSONObject()
     try check(options.names, known: Self.eventKeys, of: what, called: "option")
+    let (members, isInternal) = try Self.origin(json[0], of: what)
     manifest.events.append(
       EventDeclaration(
-        type: type, about: try text(options, "about", of: what) ?? "", data: try schema(json[0], of: what),
+        type: type, about: try text(options, "about", of: what) ?? "", data: try schema(members, of: what),
         isChecked: try flag(options, "checked", of: what) ?? true,
-        isClosed: try flag(options, "closed", of: what) ?? false, file: file, line: line))
+        isClosed: try flag(options, "closed", of: what) ?? false, isInternal: isInternal, file: file, line: line))
+  }
+
+  /// An event's members without `from = "rules"`, and whether that is among them; another type of that name is a member like the others.
+  private static func origin(
+    _ table: JSONValue?, of what: String
+  ) throws(Refusal) -> (members: JSONValue?, isInternal: Bool) {
+    guard var members = table?.objectValue, let from = members["from"]?.stringValue else { return (table, false) }
+    guard from == "rules" else {
+      let type = from.prefix { $0 != ":" && $0 != "?" }
+      guard DataType(named: Substring(UnicodeText.trim(String(type)))) == nil else { return (table, false) }
+      throw Refusal(
+        "\(what).from is neither \"rules\", which keeps the event for rules, nor the type of a member of its data: '\(from)'"
+      )
+    }
+    members["from"] = nil
+    return (.object(members), true)
+  }
+
+  /// Takes `state {…}`: the version of the shape, its members, and whether it has these alone.
+  mutating func state(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("state", "state")
+    if let earlier = manifest.state {
+      throw Refusal("state is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    guard var members = json.objectValue else {
+      throw Refusal("state takes a table of named members and their types, with version = 1")
+    }
+    guard let version = members["version"]?.intValue, (1...StateShape.mostVersions).contains(Int(version)) else {
+      throw Refusal("state: 'version' must be a whole number from 1 on: that of this shape")
+    }
+    members["version"] = nil
+    let isClosed = members["closed"]?.boolValue
+    if isClosed != nil { members["closed"] = nil }
+    let schema = members.isEmpty ? try schema([], of: "state") : try schema(.object(members), of: "state")
+    manifest.state = StateShape(
+      version: Int(version), members: schema, isClosed: isClosed ?? false, file: file, line: line)
+  }
+
+  /// Takes `migrate {…}`, as a list of versions, each with whether its step has an `up` and a `down`.
+  mutating func migrate(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
+    try declared("migrate", "migrate")
+    guard manifest.stepsDeclared == nil else { throw Refusal("migrate is declared twice") }
+    manifest.stepsDeclared = (file, line)
+    for step in json.arrayValue ?? [] {
+      guard let version = step[0]?.intValue else { continue }
+      manifest.steps[Int(version)] = .init(hasUp: step[1]?.boolValue ?? false, hasDown: step[2]?.boolValue ?? false)
+    }
   }
 
   private func schema(_ table: JSONValue?, of what: String) throws(Refusal) -> DataSchema {

@@ -9,7 +9,7 @@ package struct PluginManifest: Sendable {
     /// The event types that it listens to.
     package let on: [EventPattern]
     /// Rules with a higher priority run first.
-    package let priority: Int
+    let priority: Int
     /// The file that declares it.
     package let file: String
     /// The line at which it is declared.
@@ -37,9 +37,9 @@ package struct PluginManifest: Sendable {
   /// Its settings, overridden by the configuration's.
   package internal(set) var settings = JSONObject()
   /// Settings of the configuration that the plugin does not declare.
-  package internal(set) var unknownSettings: [String] = []
+  var unknownSettings: [String] = []
   /// Settings of the configuration that are of another kind than the plugin's own, and that kind.
-  package internal(set) var settingsOfOtherKind: [(name: String, kind: String)] = []
+  var settingsOfOtherKind: [(name: String, kind: String)] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.
@@ -49,6 +49,12 @@ package struct PluginManifest: Sendable {
   package internal(set) var rules: [Rule] = []
   /// The events whose data it describes, in order of declaration.
   package internal(set) var events: [EventDeclaration] = []
+  /// The shape of its state; nil for any.
+  package internal(set) var state: StateShape?
+  /// The steps between versions of the state, by the version that they lead up to.
+  package internal(set) var steps: [Int: StateShape.Step] = [:]
+  /// Where they are declared.
+  var stepsDeclared: (file: String, line: Int)?
   package internal(set) var queries: [Handler] = []
   /// The hosts that it answers for.
   package internal(set) var hosts: [Handler] = []

@@ -26,7 +26,7 @@ package struct PluginSource: Sendable, Equatable {
 
   /// The module that `require` finds under that name: one beside the entry, or else one of the library; of the library alone for `lib/…`, as
   /// the library's own modules require each other.
-  package func module(_ name: String) -> SourceFile? {
+  func module(_ name: String) -> SourceFile? {
     let isOfLibrary = name.hasPrefix("lib/")
     let file = (isOfLibrary ? String(name.dropFirst(4)) : name) + ".lua"
     return (isOfLibrary ? nil : modules.first { $0.name == file }) ?? library.first { $0.name == file }

@@ -17,16 +17,29 @@ package struct SourceFile: Sendable, Equatable {
 
   package static func == (left: Self, right: Self) -> Bool { left.path == right.path && left.text == right.text }
 
-  /// Refuses a Lua text that is nested too deep, with the line.
-  package func checkLevels() throws(LoadError) {
-    guard case .failure(let error) = functions.read(text), error.isTooDeep else { return }
-    throw LoadError(file: path, line: error.line, error.message)
+  /// Refuses, with the line, what Lua itself does not refuse or not explain: a text that is nested too deep, operators of other languages, and
+  /// a pattern that is none.
+  func check() throws(LoadError) {
+    switch functions.read(text) {
+    case .failure(let error):
+      guard error.isTooDeep || error.hint != nil else { return }
+      throw LoadError(file: path, line: error.line, error.message + (error.hint.map { "; \($0)" } ?? ""))
+    case .success(let found):
+      guard let wrong = found.calls.wrongPattern else { return }
+      throw LoadError(file: path, line: wrong.line, wrong.message)
+    }
+  }
+
+  /// The text of the value that a call on that line goes over, which is the only one there of `ipairs` or of `pairs`.
+  func argument(of function: String, line: Int) -> String? {
+    guard case .success(let found) = functions.read(text) else { return nil }
+    return found.calls.arguments[.init(function: function, line: line)] ?? nil
   }
 
   /// The function that begins and ends on those lines, to be explained as a `when`; nil if there is not exactly one.
   func when(from first: Int, to last: Int) -> WhenText? {
     guard case .success(let found) = functions.read(text) else { return nil }
-    return found[SourceFunctions.Lines(first: first, last: last)]
+    return found.whens[SourceFunctions.Lines(first: first, last: last)]
   }
 
   /// The last part of the path.

@@ -35,7 +35,7 @@ package final class SourceInspector {
   ///
   /// - Throws: a syntax error with its line, or that the text is nested too deep.
   package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
-    try file.checkLevels()
+    try file.check()
     uses.removeAll()
     let context = Unmanaged.passUnretained(self).toOpaque()
     let status = file.text.withView { text in
@@ -83,12 +83,18 @@ package final class SourceInspector {
 
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
-    "array", "assert", "calendar", "coroutine", "count", "counters", "data", "decide", "emit", "error", "event",
+    "array", "assert", "base64", "board", "bucket", "calendar", "coroutine", "count", "counters", "data", "decide",
+    "emit",
+    "error", "event",
     "forget", "geo",
-    "hash", "ipairs", "json", "log", "math", "next", "now", "once", "pairs", "pcall", "peek", "plugin", "query",
+    "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek",
+    "pick",
+    "plugin", "query",
     "raise",
-    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "send", "setmetatable", "settings", "sink",
-    "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid", "web", "xpcall",
+    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "settings",
+    "sink",
+    "state", "string", "table", "test", "text", "timer", "tonumber", "tostring", "type", "url", "utf8", "uuid",
+    "web", "xpcall",
   ]
 
   fileprivate func take(_ finding: rb_finding) {

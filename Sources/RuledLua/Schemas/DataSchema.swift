@@ -22,7 +22,7 @@ package struct DataSchema: Sendable {
   /// The schema that a plugin wrote as a table; `what` names it in messages.
   ///
   /// - Throws: A sentence on what is wrong, which names the member.
-  package init(_ table: JSONValue?, of what: String) throws(SchemaError) {
+  init(_ table: JSONValue?, of what: String) throws(SchemaError) {
     guard let table else { throw SchemaError("\(what) takes a table of members and their types") }
     if table.arrayValue?.isEmpty == true {
       members = []
@@ -41,8 +41,8 @@ package struct DataSchema: Sendable {
 }
 
 /// Why a schema is refused, in a sentence for the author of the plugin.
-package struct SchemaError: Error, Sendable {
-  package let message: String
+struct SchemaError: Error, Sendable {
+  let message: String
 
   init(_ message: String) { self.message = message }
 }

@@ -51,6 +51,9 @@ struct LuaLexer {
     position + ahead < text.count ? text[position + ahead] : nil
   }
 
+  /// The byte at a place of the text; nil beyond its ends.
+  func byte(at place: Int) -> UInt8? { text.indices.contains(place) ? text[place] : nil }
+
   private func error(_ message: String) -> SyntaxError { SyntaxError(line: line, message: message) }
 
   // MARK: Space

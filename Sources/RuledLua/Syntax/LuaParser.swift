@@ -68,8 +68,25 @@ struct LuaParser {
     return name
   }
 
-  func unexpected(_ message: String) -> SyntaxError {
-    SyntaxError(line: token.line, message: "\(message) near '\(token.text)'")
+  func unexpected(_ message: String, hint: String? = nil) -> SyntaxError {
+    SyntaxError(line: token.line, message: "\(message) near '\(token.text)'", hint: hint ?? operatorHint)
+  }
+
+  /// How Lua writes the operator of another language that is at hand.
+  private var operatorHint: String? {
+    guard token.kind == .symbol else { return nil }
+    let before = lexer.byte(at: token.range.lowerBound - 1), after = lexer.byte(at: token.range.upperBound)
+    switch token.text {
+    case "!" where after == UInt8(ascii: "="): return "'!=' is written ~="
+    case "!": return "'!' is written not"
+    case "&" where before == UInt8(ascii: "&"): return "'&&' is written and"
+    case "|" where before == UInt8(ascii: "|"): return "'||' is written or"
+    case "?": return "'a ? b : c' is written a and b or c"
+    case "+" where after == UInt8(ascii: "+"): return "'a++' is written a = a + 1"
+    case "+", "-", "*", "/", "%", "^", "..", "&", "|":
+      return after == UInt8(ascii: "=") ? "'a \(token.text)= b' is written a = a \(token.text) b" : nil
+    default: return nil
+    }
   }
 
   /// Reads what is one level deeper.
@@ -273,7 +290,12 @@ struct LuaParser {
     let start = token
     let first = try suffixedExpression()
     guard isAt("=") || isAt(",") else {
-      guard first.kind == .call || first.kind == .methodCall else { throw unexpected("syntax error") }
+      guard first.kind == .call || first.kind == .methodCall else {
+        let isContinue = first.globalName == "continue"
+        throw unexpected(
+          "syntax error",
+          hint: isContinue ? "'continue' is written goto continue, with ::continue:: before the end of the loop" : nil)
+      }
       return node(.callStatement, start, [first])
     }
     var targets = [first]

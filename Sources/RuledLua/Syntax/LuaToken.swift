@@ -1,6 +1,6 @@
 /// A word of a Lua text.
-package struct LuaToken: Sendable, Equatable {
-  package enum Kind: Sendable, Equatable {
+struct LuaToken: Sendable, Equatable {
+  enum Kind: Sendable, Equatable {
     /// A name that is no keyword.
     case name
     case keyword
@@ -13,11 +13,11 @@ package struct LuaToken: Sendable, Equatable {
     case end
   }
 
-  package let kind: Kind
+  let kind: Kind
   /// The word as written; of a string, its value.
-  package let text: String
+  let text: String
   /// Its bytes in the text.
-  package let range: Range<Int>
+  let range: Range<Int>
   /// The line on which it ends, from 1, as Lua counts.
-  package let line: Int
+  let line: Int
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The functions of a Lua file that may be a rule's `when`, for explanations.
+/// What is read in a Lua file beside Lua's own parser: the functions that may be a rule's `when`, for explanations, and calls.
 ///
 /// The text is parsed once, when the file is first loaded, for all VMs that load it.
 final class SourceFunctions: Sendable {
@@ -10,18 +10,26 @@ final class SourceFunctions: Sendable {
     let last: Int
   }
 
-  private let known = Mutex<Result<[Lines: WhenText], SyntaxError>?>(nil)
+  /// What a file has.
+  struct Found: Sendable {
+    /// The functions by their lines; of several with the same lines, the one that is the value of a field `when`.
+    let whens: [Lines: WhenText]
+    let calls: SourceCalls
+  }
 
-  /// The functions of the file's text, by their lines; of several with the same lines, the one that is the value of a field `when`.
+  private let known = Mutex<Result<Found, SyntaxError>?>(nil)
+
+  /// What the file's text has.
   ///
   /// - Complexity: O(*n*) in the text, times the levels of functions that use each other's variables.
-  func read(_ text: [UInt8]) -> Result<[Lines: WhenText], SyntaxError> {
+  func read(_ text: [UInt8]) -> Result<Found, SyntaxError> {
     known.withLock { known in
       if let known { return known }
-      let found: Result<[Lines: WhenText], SyntaxError>
+      let found: Result<Found, SyntaxError>
       do throws(SyntaxError) {
-        var search = FunctionSearch(text, try SyntaxTree(parsing: text))
-        found = .success(search.functions())
+        let tree = try SyntaxTree(parsing: text)
+        var search = FunctionSearch(text, tree)
+        found = .success(Found(whens: search.functions(), calls: SourceCalls(tree, text)))
       } catch { found = .failure(error) }
       known = found
       return found

@@ -5,10 +5,13 @@ package struct SyntaxError: Error, Sendable, Equatable {
   package let message: String
   /// Whether the only fault so far is too deep nesting, which Lua itself does not refuse.
   let isTooDeep: Bool
+  /// How Lua writes what was meant, where another language writes it so; nil where that is not known.
+  let hint: String?
 
-  init(line: Int, message: String, isTooDeep: Bool = false) {
+  init(line: Int, message: String, isTooDeep: Bool = false, hint: String? = nil) {
     self.line = line
     self.message = message
     self.isTooDeep = isTooDeep
+    self.hint = hint
   }
 }

@@ -3,11 +3,11 @@ package struct SyntaxTree: Sendable {
   package struct Local: Sendable {
     package let name: String
     /// The line of its declaration.
-    package let line: Int
+    let line: Int
     /// Whether it is a parameter of a function.
     package let isParameter: Bool
     /// Whether it can't be assigned.
-    package let isConstant: Bool
+    let isConstant: Bool
   }
 
   /// The block of the file.

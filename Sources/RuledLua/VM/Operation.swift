@@ -38,6 +38,25 @@ public enum Operation {
     case number(Double)
   }
 
+  /// What becomes of the subject's place on a board.
+  public enum Placing {
+    case set(Double)
+    case add(Double)
+    case leave
+  }
+
+  /// What a rule says of a board: how many microseconds after its last change it is removed, if ever, and whether the least score is first.
+  public struct BoardOptions {
+    public let keep: Int64?
+    public let isLow: Bool
+
+    @inlinable
+    package init(keep: Int64?, isLow: Bool) {
+      self.keep = keep
+      self.isLow = isLow
+    }
+  }
+
   /// A decision; the value is JSON.
   case decide(name: Bytes, value: Bytes)
   /// A decision that another rule of the plugin had made already.
@@ -46,17 +65,19 @@ public enum Operation {
   /// An event for the rules of all plugins; `chain` are the types that led to it, `depth` is how many raises deep it is.
   case raise(type: Bytes, data: Bytes, chain: Bytes, depth: Int)
   case send(subject: Bytes, type: Bytes, data: Bytes)
-  /// `labels` is a JSON object whose members are in order.
-  case count(name: Bytes, labels: Bytes, amount: Amount)
-  /// A timer that is due at `due` in seconds since 1970.
-  case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double)
+  /// `labels` is a JSON object whose members are in order; the counter is then kept for `keep` seconds, or 0 if nothing is said of that.
+  case count(name: Bytes, labels: Bytes, amount: Amount, keep: UInt32)
+  /// A timer that is due at `due` in seconds since 1970; `schedule` is JSON if it repeats, else empty.
+  case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double, schedule: Bytes)
   case cancelTimer(name: Bytes)
-  /// Erases the plugin's state, timers and `once` keys for the subject.
+  /// Erases the plugin's state, timers, `once` keys and places for the subject.
   case forget
   /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
   case log(level: Int, message: Bytes, fields: Bytes)
   /// A claimed `once` key, for so many seconds or for ever.
   case once(key: Bytes, lifetime: Double?)
+  /// A place on a board; `options` are nil if the board keeps those that it has.
+  case place(board: Bytes, Placing, options: BoardOptions?)
   /// A path of the state that a rule read; recorded only for explanations.
   case read(path: Bytes)
   /// The value that a part of a `when` had, as text; recorded only for explanations.
@@ -84,6 +105,7 @@ public enum Operation {
     @inlinable package static var forget: Self { Self(RB_OP_FORGET) }
     @inlinable package static var log: Self { Self(RB_OP_LOG) }
     @inlinable package static var read: Self { Self(RB_OP_READ) }
+    @inlinable package static var place: Self { Self(RB_OP_PLACE) }
     @inlinable package static var setTimer: Self { Self(RB_OP_TIMER_SET) }
     @inlinable package static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
     /// Those of which a later one may undo an earlier one.
@@ -99,7 +121,8 @@ public enum Operation {
     /// Those that are written beside the plugin's state and the outcome.
     @inlinable package static var written: Self {
       Self(
-        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue)
+        rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue
+          | Self.place.rawValue)
     }
   }
 }

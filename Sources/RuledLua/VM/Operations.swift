@@ -55,17 +55,18 @@ public struct Operations: RandomAccessCollection {
     case RB_OP_COUNT:
       return .count(
         name: a, labels: slice(operation.b, operation.b_length),
-        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer))
+        amount: operation.flags & 1 != 0 ? .number(operation.number) : .integer(operation.integer), keep: operation.c)
     case RB_OP_TIMER_SET:
       return .setTimer(
         name: a, type: slice(operation.b, operation.b_length), data: slice(operation.c, operation.c_length),
-        due: operation.number)
+        due: operation.number, schedule: slice(operation.d, operation.d_length))
     case RB_OP_TIMER_CANCEL: return .cancelTimer(name: a)
     case RB_OP_FORGET: return .forget
     case RB_OP_LOG:
       return .log(
         level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
     case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
+    case RB_OP_PLACE: return .place(board: a, placing(operation), options: options(operation))
     case RB_OP_PART:
       return .part(number: Int(operation.integer), value: a, isString: operation.flags & 1 != 0)
     default: return .read(path: a)
@@ -73,8 +74,25 @@ public struct Operations: RandomAccessCollection {
   }
 
   @inlinable
+  package func placing(_ operation: rb_op) -> Operation.Placing {
+    switch Int(operation.flags) & 3 {
+    case RB_OP_ADD: .add(operation.number)
+    case RB_OP_LEAVE: .leave
+    default: .set(operation.number)
+    }
+  }
+
+  /// The options of a board; nil for a call without any.
+  @inlinable
+  package func options(_ operation: rb_op) -> Operation.BoardOptions? {
+    guard Int(operation.flags) & RB_OP_OPTIONS != 0 else { return nil }
+    return Operation.BoardOptions(
+      keep: operation.integer > 0 ? operation.integer : nil, isLow: Int(operation.flags) & RB_OP_LOW != 0)
+  }
+
+  @inlinable
   @inline(__always)
-  package func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
+  func slice(_ offset: UInt32, _ length: UInt32) -> Operation.Bytes {
     guard length > 0, let bytes else { return Operation.Bytes(start: nil, count: 0) }
     return Operation.Bytes(start: bytes + Int(offset), count: Int(length))
   }

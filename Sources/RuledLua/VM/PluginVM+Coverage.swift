@@ -14,7 +14,7 @@ extension PluginVM {
   /// The lines of a file with code that can run, in order; empty when the file does not compile.
   package func linesOfCode(in file: SourceFile) -> [Int] {
     let list = LineList()
-    guard (try? file.checkLevels()) != nil else { return [] }
+    guard (try? file.check()) != nil else { return [] }
     let context = Unmanaged.passUnretained(list).toOpaque()
     _ = file.text.withView { text in
       file.path.withSlice { path in rb_coverage_lines(handle, rb_slice(text), path, context, takeLine) }

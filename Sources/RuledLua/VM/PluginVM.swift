@@ -86,7 +86,7 @@ package final class PluginVM {
   package var spentMilliseconds: Int { Int(rb_vm_spent(handle)) }
 
   /// How many bytes the plugin uses.
-  package var memory: Int { rb_vm_memory(handle) }
+  var memory: Int { rb_vm_memory(handle) }
 
   /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
   package func detach() {
@@ -107,16 +107,17 @@ package final class PluginVM {
     guard let file = source.entry else {
       throw LoadError(file: entry, line: 0, "a folder under rules/ is a plugin and needs a plugin.lua")
     }
-    try file.checkLevels()
+    try file.check()
     try decodeData()
     try run(covered(file), budget: source.data.isEmpty ? .loading : nil)
     guard !manifest.name.isEmpty else {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
     }
+    try setShape()
     if tests {
       for file in source.tests {
-        try file.checkLevels()
+        try file.check()
         try run(file, budget: .loading)
       }
     } else {
@@ -284,7 +285,8 @@ extension PluginVM {
 
   /// Encodes the state into `output`.
   ///
-  /// Fails if it can't be stored or is larger than `limit` bytes.
+  /// Fails if it can't be stored, does not have the declared shape, or is larger than `limit` bytes; with a limit of 0 it may have any size and
+  /// shape.
   package func encodeState(limit: Int) -> CallResult { result(rb_encode_state(handle, limit)) }
 
   /// Answers the query of that index into `output`.
@@ -312,6 +314,12 @@ extension PluginVM {
     return result(rb_test(handle, Int32(index), &native))
   }
 
+  /// Where the test that runs is now; to be asked while it calls the host.
+  package var testPlace: [TestPlace] { TestPlace.list(rb_test_place(handle).text) }
+
+  /// Where the last test failed; empty if it did not, or if it was stopped.
+  package var failedPlace: [TestPlace] { TestPlace.list(rb_failed_place(handle).text) }
+
   /// The result of the last call, as JSON: the state or what a function returned; valid until the next call.
   package var output: ByteView { rb_result(handle).raw }
 
@@ -337,7 +345,7 @@ extension PluginVM {
   /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
   package func collapseOperations() { rb_collapse_ops(handle) }
 
-  private func result(_ status: rb_status) -> CallResult {
+  func result(_ status: rb_status) -> CallResult {
     if lacksZones { return .failed }
     return switch status {
     case RB_OK: .done

@@ -13,6 +13,8 @@ package struct RuleEvent {
   ///   - source: who observed it; may be empty.
   ///   - type: what happened.
   ///   - subject: the subject to whom it happened.
+  ///   - origin: where it comes from, as rules see it.
+  ///   - sender: the subject that sent a message; empty for none.
   ///   - time: when it happened, in microseconds since 1970.
   ///   - now: when it is evaluated, likewise.
   ///   - earliestTimer: the time before which no timer is due that the plugin sets, likewise; nil for any.
@@ -25,7 +27,8 @@ package struct RuleEvent {
   ///   - chain: the types that led to it, its own last.
   package init(
     id: ByteView, source: ByteView, type: ByteView,
-    subject: ByteView, time: Int64, now: Int64, earliestTimer: Int64? = nil, data: TapeValue?,
+    subject: ByteView, origin: ByteView = ByteView("client"), sender: ByteView = .empty, time: Int64, now: Int64,
+    earliestTimer: Int64? = nil, data: TapeValue?,
     attributes: TapeValue?, seed: UInt64, state: ByteView?, isExplained: Bool, depth: Int, chain: ByteView
   ) {
     native = rb_event()
@@ -33,6 +36,8 @@ package struct RuleEvent {
     native.source = rb_slice(source)
     native.type = rb_slice(type)
     native.subject = rb_slice(subject)
+    native.origin = rb_slice(origin)
+    native.sender = rb_slice(sender)
     native.time = Double(time) / 1e6
     native.now = Double(now) / 1e6
     native.earliest_timer = earliestTimer.map { Double($0) / 1e6 } ?? -.infinity

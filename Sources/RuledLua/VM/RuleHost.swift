@@ -10,6 +10,14 @@ package protocol RuleHost: AnyObject {
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
   /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
+  /// Appends places of a board of the plugin as a JSON array; returns early, with some of them, once `isOver` is true.
+  func write(
+    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+    until isOver: () -> Bool)
+  /// The rank of a subject on a board of the plugin, from 1 on; nil when it is not on it.
+  func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int?
+  /// How many subjects are on a board of the plugin.
+  func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int
   /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
   /// Appends another plugin's state before the event as JSON; false when there is none.

@@ -8,8 +8,31 @@ package protocol TestHost: AnyObject {
 
 /// Why a test's call was refused.
 package struct TestFailure: Error, Sendable {
-  package var message: String
+  var message: String
 
   /// A refusal with its reason.
   package init(_ message: String) { self.message = message }
+}
+
+/// A line of a test, or of a function that it calls.
+package struct TestPlace: Sendable, Equatable {
+  package let file: String
+  package let line: Int
+  /// The function's name; nil for the test itself, and for what has no name.
+  package let function: String?
+
+  /// The places of a text of the bridge, which has the last call first; the test itself comes first here.
+  static func list(_ text: String) -> [TestPlace] {
+    text.split(separator: "\n").reversed().compactMap { line in
+      let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
+      guard parts.count == 2, let colon = parts[0].lastIndex(of: ":"),
+        let number = Int(parts[0][parts[0].index(after: colon)...])
+      else { return nil }
+      return TestPlace(
+        file: String(parts[0][..<colon]), line: number, function: parts[1].isEmpty ? nil : String(parts[1]))
+    }
+  }
+
+  /// The file, the line, and which function that is.
+  package var text: String { "\(file):\(line), in \(function.map { "'\($0)'" } ?? "the test")" }
 }

@@ -8,11 +8,11 @@ package final class JournalBacktest {
   /// Which part of a journal is played.
   package struct Selection: Sendable {
     /// Events before are played, and not compared; nil to begin with the journal.
-    package var since: Timestamp?
+    var since: Timestamp?
     /// Events after are not played.
-    package var until: Timestamp?
+    var until: Timestamp?
     /// Whether a subject's events are played.
-    package var contains: @Sendable (_ subject: String) -> Bool
+    var contains: @Sendable (_ subject: String) -> Bool
 
     /// A part of a journal.
     package init(

@@ -31,7 +31,7 @@ package final class Replay {
     }
   }
 
-  package enum Ending {
+  enum Ending {
     /// All entries were played, and this was found.
     case compared(Comparison)
     /// A subject's message went to a subject of another thread: the entries must be played in order on one thread.
@@ -44,6 +44,7 @@ package final class Replay {
 
   private let lanes: SubjectLanes
   private let counterLimit: Int
+  private let stores: (baseline: any StateStore, candidate: any StateStore)
   /// The sides, if all is played on the calling thread.
   private var sides: Sides?
   private var threads: [ReplayThread] = []
@@ -64,6 +65,7 @@ package final class Replay {
     setup.configuration.limits.cacheMiB = min(setup.configuration.limits.cacheMiB, Self.cacheMiB / (2 * threads))
     lanes = setup.recorded?.lanes ?? SubjectLanes()
     counterLimit = setup.configuration.limits.counters
+    stores = (setup.baseline, setup.candidate)
     owners = lanes.threads(threads)
     guard threads > 1 else {
       sides = try setup.sides(LuaWorker())
@@ -115,7 +117,7 @@ package final class Replay {
   func finish(at end: Timestamp?) throws(RequestError) -> Ending {
     if let sides {
       if let end { try sides.finish(at: end) }
-      return .compared(merged { _ in sides })
+      return .compared(try merged(isWhole: end != nil) { _ in sides })
     }
     if let end { for number in portions.indices { portions[number].steps.append(.finish(end)) } }
     send()
@@ -129,12 +131,17 @@ package final class Replay {
     }
     if let failure { throw failure }
     guard ended.count == threads.count, hasRoomForCounters(ended) else { return .joined }
-    return .compared(merged { ended[owners[$0]] })
+    return .compared(try merged(isWhole: end != nil) { ended[owners[$0]] })
   }
 
-  private func merged(_ sides: (_ lane: Int) -> Sides) -> Comparison {
+  /// What was compared on all sides; boards only if all was played, as what is not may not be in the stores.
+  private func merged(isWhole: Bool, _ sides: (_ lane: Int) -> Sides) throws(RequestError) -> Comparison {
     let merged = Comparison()
     for lane in 0..<SubjectLanes.count { merged.merge(sides(lane).comparisons[lane]) }
+    guard isWhole else { return merged }
+    do throws(StoreError) { merged.boards = try BoardDifferences(stores.baseline, stores.candidate) } catch {
+      throw error.requestError
+    }
     return merged
   }
 

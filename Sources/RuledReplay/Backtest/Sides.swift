@@ -13,7 +13,7 @@ package final class Sides {
     /// The rules of the one side.
     package var baseline: Catalog
     /// The baseline's rules once more, for the other side until the range begins; nil if nothing is played before.
-    package var warmUp: Catalog?
+    var warmUp: Catalog?
     /// The rules of the other side.
     package var candidate: Catalog
 
@@ -58,6 +58,7 @@ package final class Sides {
     candidate = try World(
       rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
       recorded: recorded)
+    candidate.note(rules.baseline)
     let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     for world in [baseline, candidate] {
       world.evaluator.recordCosts(mask: mask)

@@ -6,9 +6,9 @@ import RuledJournal
 /// Subjects that send each other messages, directly or through others, are in one lane. Which one depends on the record alone, not on how
 /// many threads replay it: reports are kept by lane, and so are the same for any number of threads. It takes 40 bytes for each subject
 /// that is joined to another while the record is read, 16 afterwards.
-package struct SubjectLanes: Sendable {
+struct SubjectLanes: Sendable {
   /// How many lanes there are, and so how many threads there may be at most.
-  package static let count = 8
+  static let count = 8
   /// With more joined subjects than this all subjects are in one lane.
   private static let mostJoined = 1 << 24
 
@@ -20,7 +20,7 @@ package struct SubjectLanes: Sendable {
   private(set) var weights = Array(repeating: 0, count: count)
 
   /// Lanes of subjects that nothing joins.
-  package init() {}
+  init() {}
 
   /// The lane of a subject.
   func lane(of subject: String) -> Int {

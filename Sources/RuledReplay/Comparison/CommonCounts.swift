@@ -9,7 +9,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     /// How often, at least.
     package var count: Int
     /// What was noted when it came first.
-    package var note: Note
+    var note: Note
     /// When it came first: of things that are equally common the earlier ones go first.
     fileprivate var arrival: Arrival
   }
@@ -36,7 +36,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   /// Counts a thing, `times` times; `note` is kept if it is new.
   ///
   /// `position` says where in the whole of what is counted it came, so that counts of its parts can be merged.
-  package mutating func add(
+  mutating func add(
     _ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note
   ) {
     if let index = entries.index(forKey: thing) {
@@ -49,7 +49,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   }
 
   /// Adds all counts of others.
-  package mutating func merge(_ other: CommonCounts) {
+  mutating func merge(_ other: CommonCounts) {
     for entry in other.top(.max) {
       if let index = entries.index(forKey: entry.thing), entry.arrival.position < entries.values[index].arrival.position
       {
@@ -74,7 +74,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 
 /// For counts without notes.
 package struct NoNote: Sendable {
-  package init() {}
+  init() {}
 }
 
 extension CommonCounts where Note == NoNote {

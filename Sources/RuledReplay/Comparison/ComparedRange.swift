@@ -1,16 +1,16 @@
-package import RuledCore
+import RuledCore
 import RuledJournal
 
 /// From when to when events were compared.
-package struct ComparedRange: Sendable {
+struct ComparedRange: Sendable {
   /// The time of the first event.
-  package private(set) var since: Timestamp?
+  private(set) var since: Timestamp?
   /// The time of the last event.
-  package private(set) var until: Timestamp?
+  private(set) var until: Timestamp?
   /// The sequence of the first event.
-  package private(set) var first: UInt64 = 0
+  private(set) var first: UInt64 = 0
   /// The sequence of the last event.
-  package private(set) var last: UInt64 = 0
+  private(set) var last: UInt64 = 0
 
   mutating func add(_ entry: JournalEntry) {
     if since.map({ entry.at < $0 }) ?? true { since = entry.at }

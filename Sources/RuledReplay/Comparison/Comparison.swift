@@ -16,9 +16,12 @@ package final class Comparison {
   private var fidelity = Fidelity()
   private var messages = CountOfSides()
   private var timers = CountOfSides()
+  private var counters = CounterTally()
   /// The changed events of each subject, with the id of the first of them.
   private var changed = CommonCounts<String, String>(capacity: 4096)
   private var stateDifferences = StateDifferences()
+  /// What is compared of boards once all is played.
+  var boards = BoardDifferences()
   private var equalOutcomes = 0
   private var changedOutcomes = 0
   private var events = 0
@@ -28,7 +31,7 @@ package final class Comparison {
   package init() {}
 
   /// Notes that part of the history is missing, after what was added so far.
-  package func noteGap() { fidelity.noteGap() }
+  func noteGap() { fidelity.noteGap() }
 
   /// Adds an event as it came out on both sides.
   ///
@@ -59,10 +62,10 @@ package final class Comparison {
   }
 
   /// Notes a recorded event that the baseline does not have.
-  package func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
+  func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
 
   /// Notes that a subject was erased on both sides.
-  package func forget(_ subject: String) {
+  func forget(_ subject: String) {
     subjects.note(subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
   }
 
@@ -81,6 +84,7 @@ package final class Comparison {
 
   private func count(_ played: Played, _ side: WritableKeyPath<CountOfSides, Int>) {
     rules.add(played.rules, side)
+    if !played.counts.isEmpty { counters.add(played.counts, isBaseline: side == \.before) }
     switch played.entry.origin {
     case .message: messages[keyPath: side] += 1
     case .timer: timers[keyPath: side] += 1
@@ -98,6 +102,7 @@ package final class Comparison {
     fidelity.merge(other.fidelity)
     messages = messages + other.messages
     timers = timers + other.timers
+    counters.merge(other.counters)
     changed.merge(other.changed)
     stateDifferences.merge(other.stateDifferences)
     equalOutcomes += other.equalOutcomes
@@ -115,11 +120,13 @@ package final class Comparison {
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
       outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
-      effectTotals: effects.total, messages: messages, timers: timers, failures: failures.json,
+      effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json,
+      failures: failures.json,
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
       otherStates: stateDifferences.all,
+      boards: boards.json,
       changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
       details: decisions.details)
   }

@@ -75,12 +75,12 @@ package struct DecisionTally {
   private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
   private let reader = DecisionReader()
 
-  package init() {}
+  init() {}
 
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
   ///
   /// `event` names the event's subject and id, if its decisions changed; `sequence` is that of the entry with which it happened.
-  package mutating func add(
+  mutating func add(
     before: [UInt8]?, after: [UInt8]?, at sequence: UInt64 = 0,
     event: @autoclosure () -> (subject: String, id: String) = ("", "")
   ) {
@@ -137,7 +137,7 @@ package struct DecisionTally {
   }
 
   /// Adds all that another tally has counted.
-  package mutating func merge(_ other: DecisionTally) {
+  mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
       let position = position(of: DecisionName(plugin: theirs.plugin, key: theirs.key))
       figures[position].equal += theirs.equal

@@ -17,7 +17,7 @@ package struct NumberSummary: Sendable {
   /// The counts by bucket: 0 for zero, positive and negative indices for numbers of either sign.
   private var buckets: [Int: Int] = [:]
   /// How many numbers were added.
-  package private(set) var count = 0
+  private(set) var count = 0
   /// All numbers, added up and scaled, so that the sum of large ones is finite.
   private var scaledSum = 0.0
   /// A power of two, by which scaling loses nothing.

@@ -23,12 +23,12 @@ package final class SubjectPast {
 
   /// What a past is read from.
   package struct Sources {
-    package let journal: any JournalSource
+    let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.
-    package let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
-    package let configuration: Configuration
+    let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
+    let configuration: Configuration
     /// Copies what a snapshot holds of a subject.
-    package let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
+    let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
 
     package init(
       journal: any JournalSource, configuration: Configuration,
@@ -42,7 +42,7 @@ package final class SubjectPast {
     }
   }
 
-  package let subject: String
+  let subject: String
   private let sources: Sources
   private let lua: LuaWorker
   private let reader = EntryReader()
@@ -57,7 +57,8 @@ package final class SubjectPast {
 
   // MARK: States and explanations
 
-  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before.
+  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before, and with
+  /// what else `export` shows that rules depend on: timers and `once` keys.
   ///
   /// - Throws: `not_found` if the subject did not exist then, or the journal does not reach back so far; `unavailable` if the replay does not
   ///   result in the recorded state.
@@ -69,13 +70,17 @@ package final class SubjectPast {
       "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
       "at": .string(last.at.exactRFC3339), "revision": .string(last.revision),
     ]
-    if let known = try? world.state(of: subject) { state["plugins"] = known["plugins"] ?? [:] }
+    let known = (try? world.export(of: subject))?.objectValue ?? ["timers": .array([]), "once": .array([])]
+    for (name, value) in known where !Self.outOfPast.contains(name) { state[name] = value }
     return .object(state)
   }
 
+  /// What an export has that a state of the past has not: it is known otherwise, or the journal has it.
+  private static let outOfPast: Set<String> = ["subject", "version", "effects", "parked", "events"]
+
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
-  /// - Returns: `{sequence, at, subject, origin, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
+  /// - Returns: `{sequence, at, subject, origin, first_origin?, sender?, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
   ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome
   ///   again, `recorded` has that one, and `differs` says why; where `redacted` lists paths, values of the event were replaced. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
@@ -84,12 +89,19 @@ package final class SubjectPast {
     var entries = try entries(until: .event(id: id))
     guard let target = entries.popLast() else { throw notFound(.event(id: id)) }
     let world = try replay(entries, before: target)
+    let event = (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null
     var past: JSONObject = [
       "sequence": .integer(Int64(clamping: target.sequence)), "at": .string(target.at.exactRFC3339),
       "now": .string(target.now.exactRFC3339), "subject": .string(subject), "origin": .string(target.origin.rawValue),
-      "event": (try? JSONValue(parsing: String(decoding: target.event, as: UTF8.self))) ?? .null,
-      "revision": .string(target.revision),
+      "event": event, "revision": .string(target.revision),
     ]
+    switch target.origin {
+    case .message: past["sender"] = event["from"]
+    case .retry:
+      past["first_origin"] = event["origin"] ?? "client"
+      past["sender"] = event["sender"]
+    case .client, .timer, .forget, .rules: break
+    }
     if !target.redacted.isEmpty { past["redacted"] = .array(target.redacted.map { .string($0) }) }
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
     world.adopt(try catalog(target.revision))
@@ -115,7 +127,7 @@ package final class SubjectPast {
   }
 
   /// The subject's recorded events up to a moment, the earliest first.
-  package func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
+  func entries(until moment: Moment) throws(RequestError) -> [JournalEntry] {
     var entries: [JournalEntry] = []
     var end = 0
     var range = JournalRange()

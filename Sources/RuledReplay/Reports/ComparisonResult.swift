@@ -3,7 +3,7 @@ package import RuledJournal
 
 /// What a comparison found, ready to be reported.
 package struct ComparisonResult {
-  package var range: ComparedRange
+  var range: ComparedRange
   /// How many events the baseline played that rules could see.
   package var events: Int
   /// How many subjects they belong to.
@@ -16,6 +16,7 @@ package struct ComparisonResult {
   var effectTotals: CountOfSides
   var messages: CountOfSides
   var timers: CountOfSides
+  var counters: JSONValue
   var failures: JSONValue
   var failureTotals: CountOfSides
   var states: (equal: Int, changed: Int)
@@ -24,7 +25,9 @@ package struct ComparisonResult {
   /// The subjects with most changed events, each with the id of its first one.
   package var mostChanged: [(subject: String, events: Int, event: String)]
   /// For each plugin the first event after which its state of a subject differs.
-  package var otherStates: [(plugin: String, subject: String, event: String)]
+  var otherStates: [(plugin: String, subject: String, event: String)]
+  /// For each board how many subjects have the same score on both sides, and how many have not.
+  var boards: JSONValue
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
   /// What a report for people shows of the decisions besides.
@@ -32,14 +35,14 @@ package struct ComparisonResult {
 
   /// What a report says besides what was compared.
   package struct Frame {
-    package var baseline: String
-    package var candidate: String
+    var baseline: String
+    var candidate: String
     /// The parts of the history that are missing.
-    package var gaps: [JournalGap]
+    var gaps: [JournalGap]
     /// The folder of the candidate's rules, as it was named.
-    package var folder: String
+    var folder: String
     /// The conditions of `--fail-on`.
-    package var conditions: [FailCondition]
+    var conditions: [FailCondition]
 
     /// What a report says besides what was compared.
     package init(
@@ -80,9 +83,9 @@ package struct ComparisonResult {
       "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(frame.gaps.map(\.json)),
       "baseline": .string(frame.baseline), "candidate": .string(frame.candidate), "fidelity": fidelity,
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
-      "messages": messages.json, "timers": timers.json, "failures": failures,
+      "messages": messages.json, "timers": timers.json, "counters": counters, "failures": failures,
       "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),
-      "other_states": .array(others), "exceeded": .array(exceeded),
+      "other_states": .array(others), "boards": boards, "exceeded": .array(exceeded),
     ]
   }
 
@@ -95,7 +98,7 @@ package struct ComparisonResult {
 
 extension String {
   /// The text as one word of a shell's command line.
-  package var quotedForShell: String {
+  var quotedForShell: String {
     let isPlain =
       !isEmpty
       && utf8.allSatisfy { byte in

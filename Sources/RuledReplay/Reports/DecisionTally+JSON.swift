@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 
 extension DecisionTally {
@@ -6,7 +6,7 @@ extension DecisionTally {
   ///
   /// - Parameter mostChanges: how many changes of each key are listed.
   /// - Returns: a list of objects, one for each plugin and key.
-  package func json(mostChanges: Int = 10) -> JSONValue {
+  func json(mostChanges: Int = 10) -> JSONValue {
     .array(sorted.map { Self.json(of: $0, mostChanges) })
   }
 
@@ -33,7 +33,7 @@ extension DecisionTally {
   }
 
   /// What a report for people shows besides: changes within values, and whom they are for.
-  package var details: [DecisionDetails] {
+  var details: [DecisionDetails] {
     sorted.map { figures in
       DecisionDetails(
         plugin: figures.plugin, key: figures.key,

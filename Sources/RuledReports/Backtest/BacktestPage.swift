@@ -35,6 +35,9 @@ package struct BacktestPage {
     writePairs("Effects", report.elements("effects"), to: &page, counts: { $0 }) { effect in
       "\(effect["plugin"]?.brief ?? "?") → \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?")"
     }
+    writePairs("Counters", report.elements("counters"), to: &page, counts: { $0 }) { counter in
+      "\(counter["plugin"]?.brief ?? "?") → \(counter["name"]?.brief ?? "?") \(counter["labels"]?.text ?? "")"
+    }
     writeFailures(to: &page)
     writePairs(
       "Instructions of a rule, each time", report.elements("rules"), to: &page,
@@ -249,7 +252,8 @@ package struct BacktestPage {
   ) {
     let rows = items.map { item in
       (
-        name: name(item), before: Double(counts(item).count("before")), after: Double(counts(item).count("after"))
+        name: name(item), before: counts(item)["before"]?.doubleValue ?? 0,
+        after: counts(item)["after"]?.doubleValue ?? 0
       )
     }.sorted { abs($0.after - $0.before) > abs($1.after - $1.before) }
     guard !rows.isEmpty else { return }

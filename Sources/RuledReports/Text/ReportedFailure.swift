@@ -2,13 +2,13 @@ package import RuledCore
 
 /// A plugin's failure on an event.
 package struct ReportedFailure: Sendable {
-  package var plugin: String
+  var plugin: String
   /// The rule, query or handler that failed; empty when none is named.
   package var rule: String
   /// The kind, such as `instructions`.
-  package var kind: String
+  var kind: String
   /// What happened, with file and line.
-  package var message: String
+  var message: String
 
   /// Reads `{plugin, rule, kind, message, file, line}`.
   package init(_ json: JSONValue) {

@@ -12,8 +12,8 @@ package struct Table {
 
   package var headings: [String]
   /// How each column is aligned.
-  package var alignments: [Alignment]
-  package var rows: [[String]] = []
+  var alignments: [Alignment]
+  var rows: [[String]] = []
 
   package init(_ columns: KeyValuePairs<String, Alignment>) {
     headings = columns.map(\.key)

@@ -1,6 +1,6 @@
 /// A line of text with lines below it.
 package struct TreeNode {
-  package var text: String
+  var text: String
   package var children: [TreeNode]
 
   package init(_ text: String, _ children: [TreeNode] = []) {

@@ -18,7 +18,7 @@ package final class BackupFolder {
     package let sharedBytes: Int
   }
 
-  package let path: String
+  let path: String
   private let use: FolderUse
 
   /// The list of a backup's files.
@@ -120,14 +120,14 @@ package final class BackupFolder {
   // MARK: Finding
 
   /// The names of the backups in a folder, the earliest first.
-  package static func backups(in path: String) throws(StoreError) -> [String] {
+  static func backups(in path: String) throws(StoreError) -> [String] {
     try Folder.names(path).filter { name in
       name.first?.isNumber == true && !name.hasSuffix(unfinished) && access("\(path)/\(name)/\(list)", F_OK) == 0
     }.sorted()
   }
 
   /// The backup that a path means: the folder of one, or the latest in a folder of backups.
-  package static func find(_ path: String) throws(StoreError) -> String {
+  static func find(_ path: String) throws(StoreError) -> String {
     if access("\(path)/\(list)", F_OK) == 0 { return path }
     if access("\(path)/\(latest)/\(list)", F_OK) == 0 { return "\(path)/\(latest)" }
     guard let last = try backups(in: path).last else {

@@ -3,7 +3,7 @@ import Glibc
 /// Copies of a store's files with their checksums.
 package enum FileSums {
   /// The files below `folder` and their bytes together.
-  package static func size(of folder: String) throws(StoreError) -> Int {
+  static func size(of folder: String) throws(StoreError) -> Int {
     try BackupFiles.list(folder).reduce(0) { $0 + $1.bytes }
   }
 

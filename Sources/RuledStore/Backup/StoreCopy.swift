@@ -53,7 +53,8 @@ package final class StoreCopy: Sendable {
     for name in try Folder.names(parent) where name.hasPrefix(prefix) { try BackupFiles.remove("\(parent)/\(name)") }
   }
 
-  /// What the copy holds of one subject: its record, `once` keys, timers, messages that wait, and parked events.
+  /// What the copy holds of one subject: its record, `once` keys, timers, messages that wait, and parked events; and what leads states back to
+  /// earlier versions.
   package func content(of subject: String) throws(StoreError) -> MemoryStore {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }
@@ -64,6 +65,11 @@ package final class StoreCopy: Sendable {
         found.put(key, value)
         return true
       }
+    }
+    let steps = StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }
+    try store.scan(prefix: steps) { key, value in
+      found.put(key, value)
+      return true
     }
     let content = MemoryStore()
     try content.commit(found, durable: false)

@@ -22,17 +22,20 @@ package enum ParsedKey {
   case effect(subject: ByteView, sequence: UInt64)
   case parked(subject: ByteView, sequence: UInt64)
   case counter(name: ByteView, labels: ByteView)
+  /// A subject's place on a board, in a generation of the board.
+  case place(subject: ByteView, plugin: ByteView, board: ByteView, generation: UInt64)
+  case board(plugin: ByteView, board: ByteView)
   /// Something of the daemon's own.
   case daemon(name: ByteView)
 
-  /// The subject that the key belongs to; nil for a counter and the daemon's own.
+  /// The subject that the key belongs to; nil for a counter, a board and the daemon's own.
   package var subject: ByteView? {
     switch self {
     case .record(let subject), .outcome(_, let subject, _), .earlierEvents(let subject), .outcomeIndex(let subject, _),
       .once(let subject, _, _), .timer(let subject, _, _), .timerIndex(_, let subject, _, _),
-      .message(let subject, _), .effect(let subject, _), .parked(let subject, _):
+      .message(let subject, _), .effect(let subject, _), .parked(let subject, _), .place(let subject, _, _, _):
       subject
-    case .counter, .daemon: nil
+    case .counter, .board, .daemon: nil
     }
   }
 
@@ -59,6 +62,9 @@ package enum ParsedKey {
     case .counter:
       let name = try Self.part(&remaining, of: key)
       self = .counter(name: name, labels: remaining)
+    case .board:
+      let plugin = try Self.part(&remaining, of: key)
+      self = .board(plugin: plugin, board: remaining)
     case .timerIndex:
       guard remaining.count >= 8 else { throw Self.malformed(key) }
       let due = Int64(bitPattern: UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)) ^ (1 << 63))
@@ -72,7 +78,7 @@ package enum ParsedKey {
       remaining = remaining.extracting(StoreKey.outcomeTimeBytes...)
       let subject = try Self.part(&remaining, of: key)
       self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
-    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked:
+    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked, .place:
       let subject = try Self.part(&remaining, of: key)
       self = try Self.ofSubject(kind, subject, &remaining, of: key)
     }
@@ -99,7 +105,11 @@ package enum ParsedKey {
     case .message: return .message(subject: subject, sequence: try number(remaining, of: key))
     case .effect: return .effect(subject: subject, sequence: try number(remaining, of: key))
     case .parked: return .parked(subject: subject, sequence: try number(remaining, of: key))
-    case .outcome, .timerIndex, .counter, .daemon: preconditionFailure("\(kind) does not begin with a subject")
+    case .place:
+      let plugin = try part(&remaining, of: key)
+      let board = try part(&remaining, of: key)
+      return .place(subject: subject, plugin: plugin, board: board, generation: try number(remaining, of: key))
+    case .outcome, .timerIndex, .counter, .board, .daemon: preconditionFailure("\(kind) does not begin with a subject")
     }
   }
 

@@ -20,6 +20,8 @@ package import RuledCore
 /// | `e` subject `0` sequence | an effect that has not been delivered |
 /// | `p` subject `0` sequence | an event parked for a plugin |
 /// | `c` name `0` labels | a counter |
+/// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
+/// | `B` plugin `0` board | a board that has options |
 /// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
 /// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
@@ -48,6 +50,10 @@ package enum StoreKey {
     case parked = 0x70
     /// `c`: a counter.
     case counter = 0x63
+    /// `b`: a place on a board.
+    case place = 0x62
+    /// `B`: a board.
+    case board = 0x42
     /// `_`: the daemon's own.
     case daemon = 0x5F
 
@@ -64,7 +70,7 @@ package enum StoreKey {
   }
 
   /// How many bytes the time has that follows the kind in the key of a remembered outcome.
-  package static let outcomeTimeBytes = 4
+  static let outcomeTimeBytes = 4
 
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
   ///
@@ -98,7 +104,7 @@ package enum StoreKey {
   }
 
   /// The key below which all outcomes are that expired in a second before `cutoff`, in microseconds since 1970.
-  package static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
+  static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
     bytes { buffer in
       buffer.append(Kind.outcome.rawValue)
       buffer.append(bigEndian: UInt32(clamping: cutoff / 1_000_000))
@@ -166,6 +172,23 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
+  /// The key of a subject's place on a board; a board that was removed and came back has another generation.
+  package static func place(
+    _ subject: some KeyPart, plugin: some KeyPart, board: some KeyPart, generation: UInt64, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.place, subject, plugin, board, into: buffer)
+    buffer.append(0)
+    buffer.append(bigEndian: generation)
+  }
+
+  /// The key of a board.
+  package static func board(_ board: some KeyPart, of plugin: some KeyPart, into buffer: ByteBuffer) {
+    buffer.append(Kind.board.rawValue)
+    plugin.appendPart(to: buffer)
+    buffer.append(0)
+    board.appendPart(to: buffer)
+  }
+
   /// The key of something of the daemon's own.
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(Kind.daemon.rawValue)
@@ -174,6 +197,9 @@ package enum StoreKey {
 
   /// The name under which the daemon keeps the sequence of its last change.
   package static let sequenceName = "sequence"
+
+  /// What the names begin with under which the daemon keeps plugins' steps back to earlier versions of their states; the plugin's name follows.
+  package static let stepsName = "steps\0"
 
   /// What the keys of the plugins that counters belong to begin with: a counter belongs to the first plugin that counted it.
   package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
@@ -186,14 +212,14 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
-  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter` and `daemon`.
+  /// What all keys of that kind and subject begin with; not for `outcome`, `timerIndex`, `counter`, `board` and `daemon`.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
     buffer.append(kind.rawValue)
     subject.appendPart(to: buffer)
     buffer.append(0)
   }
 
-  /// What all keys of that kind, subject and plugin begin with; for `once` and `timer`.
+  /// What all keys of that kind, subject and plugin begin with; for `once`, `timer` and `place`.
   package static func pluginPrefix(
     _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -246,7 +272,7 @@ extension StoreKey {
   /// Appends the least key above all that begin with `prefix`, which may be in `buffer` itself.
   ///
   /// `prefix` is what the functions of `StoreKey` write, so its first byte is below 255.
-  package static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
+  static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
     guard let last = prefix.lastIndex(where: { $0 < 255 }) else {
       preconditionFailure("a prefix of a key begins with the letter of its kind")
     }

@@ -50,9 +50,9 @@ struct KeyScope {
     guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { return nil }
     let start: Int
     switch kind {
-    case .record, .once, .timer, .message, .effect, .parked, .earlierEvents, .outcomeIndex: start = 1
+    case .record, .once, .timer, .message, .effect, .parked, .earlierEvents, .outcomeIndex, .place: start = 1
     case .outcome: start = 1 + StoreKey.outcomeTimeBytes
-    case .timerIndex, .counter, .daemon: return nil
+    case .timerIndex, .counter, .board, .daemon: return nil
     }
     guard key.count > start, let base = key.baseAddress, let end = memchr(base + start, 0, key.count - start) else {
       return nil

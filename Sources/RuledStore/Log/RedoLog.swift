@@ -100,7 +100,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     assert(active.hasRoom(for: records.count), "a frame ends behind its segment's memory")
     do throws(StoreError) { try file.write(frame, at: active.end) } catch {
       var error = error
-      error.isOutcomeUnknown = file.mayHold(frame, at: active.end)
+      error.isOutcomeUnknown = file.mayContain(frame, at: active.end)
       tail.state = .failed(error)
       throw error
     }

@@ -43,7 +43,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
   }
 
   /// Whether `bytes` may be at `offset` after a write of them failed: the bytes before it can equal the part that was not written.
-  func mayHold(_ bytes: ByteView, at offset: Int) -> Bool {
+  func mayContain(_ bytes: ByteView, at offset: Int) -> Bool {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     defer { room.deallocate() }
     do throws(StoreError) { try file.read(into: room, at: offset) } catch { return true }

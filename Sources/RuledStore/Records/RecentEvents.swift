@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 
 /// Events that a subject has seen, the oldest first, read without copying: for each 8 bytes of its hash and 4 of when its outcome expires in seconds since
 /// 1970, big-endian.
@@ -8,7 +8,7 @@ package struct RecentEvents {
   private let bytes: ByteView
 
   /// The events in `bytes`; an incomplete one at the end is ignored.
-  package init(_ bytes: ByteView) { self.bytes = bytes }
+  init(_ bytes: ByteView) { self.bytes = bytes }
 
   /// How many events there are.
   package var count: Int { bytes.count / RecentEvent.byteCount }
@@ -36,7 +36,7 @@ package struct RecentEvents {
     return nil
   }
 
-  package static func append(_ event: RecentEvent, to buffer: ByteBuffer) {
+  static func append(_ event: RecentEvent, to buffer: ByteBuffer) {
     buffer.append(bigEndian: event.hash)
     buffer.append(bigEndian: event.seconds)
   }
@@ -45,7 +45,7 @@ package struct RecentEvents {
 /// An event that a subject has seen, in few bytes.
 package struct RecentEvent: Sendable, Equatable {
   /// How many bytes one takes in a record.
-  package static let byteCount = 12
+  static let byteCount = 12
 
   /// A hash of the event's source and id.
   package var hash: UInt64

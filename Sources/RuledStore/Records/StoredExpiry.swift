@@ -3,7 +3,7 @@ package import RuledCore
 /// The time at the beginning of a remembered outcome: microseconds since 1970 as a big-endian `Int64`.
 package enum StoredExpiry {
   /// How many bytes it takes.
-  package static let byteCount = 8
+  static let byteCount = 8
 
   /// The time at the beginning of `value`; nil when that is too short to hold one.
   package static func read(_ value: ByteView) -> Int64? {

@@ -9,15 +9,17 @@ package import RuledCore
 /// | varint | until when its earlier events are remembered, in seconds since 1970; 0 is never |
 /// | varint | until when events are remembered that have a key each, likewise |
 /// | 1 | number of recent events, then for each 8 bytes of hash and 4 of when its outcome expires in seconds since 1970, big-endian, oldest first |
-/// | … | for each plugin its name and its state as JSON, both with their length as varint before them |
+/// | … | for each plugin its name and its state, both with their length as varint before them |
+///
+/// A state is JSON. Before that of a version other than 1 are a zero byte and the version as varint.
 ///
 /// `SubjectRecordView` reads it.
 package enum SubjectRecord {
   /// The layout that is written and read.
-  package static let layout: UInt8 = 3
+  static let layout: UInt8 = 3
 
   /// How many recent events fit into a record.
-  package static let mostRecent = 255
+  static let mostRecent = 255
 
   /// Appends all that comes before the plugins; at most `mostRecent` events.
   package static func writeHeader(
@@ -34,13 +36,20 @@ package enum SubjectRecord {
     for event in recent { RecentEvents.append(event, to: buffer) }
   }
 
-  /// Appends one plugin's state, JSON text, behind the header and the plugins before it.
+  /// Appends one plugin's state, JSON text of a version from 1 on, behind the header and the plugins before it.
   package static func writePlugin(
-    _ name: some KeyPart, state: ByteView, into buffer: ByteBuffer
+    _ name: some KeyPart, state: ByteView, version: Int = 1, into buffer: ByteBuffer
   ) {
     buffer.append(varint: UInt64(name.partCount))
     name.appendPart(to: buffer)
-    buffer.append(varint: UInt64(state.count))
+    if version == 1 {
+      buffer.append(varint: UInt64(state.count))
+    } else {
+      let versionBytes = (UInt64.bitWidth - UInt64(version).leadingZeroBitCount + 6) / 7
+      buffer.append(varint: UInt64(1 + versionBytes + state.count))
+      buffer.append(0)
+      buffer.append(varint: UInt64(version))
+    }
     buffer.append(state)
   }
 }

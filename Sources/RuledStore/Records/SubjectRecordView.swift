@@ -17,7 +17,7 @@ package struct SubjectRecordView {
     var reader = ByteReader(plugins)
     while !reader.isAtEnd {
       _ = try reader.string("a plugin's name")
-      _ = try reader.string("a plugin's state")
+      _ = try PluginState(try reader.string("a plugin's state"))
     }
   }
 
@@ -39,10 +39,10 @@ package struct SubjectRecordView {
   /// Whether any plugin has a state.
   package var hasPlugins: Bool { !plugins.isEmpty }
 
-  /// The state of the plugin called `name`, JSON text; nil when it has none.
+  /// The state of the plugin called `name`; nil when it has none.
   ///
   /// - Complexity: O(plugins)
-  package func state(of name: ByteView) -> ByteView? {
+  package func state(of name: ByteView) -> PluginState? {
     var reader = ByteReader(plugins)
     while let (plugin, state) = Self.plugin(&reader) {
       if ByteOrder.equal(plugin, name) { return state }
@@ -50,13 +50,13 @@ package struct SubjectRecordView {
     return nil
   }
 
-  /// The state of the plugin called `name`, JSON text, valid as long as the record; nil when it has none.
-  package func state(of name: String) -> ByteView? {
+  /// The state of the plugin called `name`, valid as long as the record; nil when it has none.
+  package func state(of name: String) -> PluginState? {
     return name.withView { state(of: $0) }
   }
 
   /// Calls `body` with each plugin's name and state, in the order written.
-  package func forEachPlugin(_ body: (_ name: ByteView, _ state: ByteView) -> Void) {
+  package func forEachPlugin(_ body: (_ name: ByteView, _ state: PluginState) -> Void) {
     var reader = ByteReader(plugins)
     while let (plugin, state) = Self.plugin(&reader) { body(plugin, state) }
   }
@@ -64,10 +64,35 @@ package struct SubjectRecordView {
   /// The plugin at the reader's offset; nil at the end, and no error since `init` has checked all of them.
   private static func plugin(
     _ reader: inout ByteReader
-  ) -> (name: ByteView, state: ByteView)? {
+  ) -> (name: ByteView, state: PluginState)? {
     guard !reader.isAtEnd, let name = try? reader.string("a plugin's name"),
-      let state = try? reader.string("a plugin's state")
+      let state = try? PluginState(try reader.string("a plugin's state"))
     else { return nil }
     return (name, state)
+  }
+}
+
+/// A plugin's state for a subject, valid as long as the record.
+package struct PluginState {
+  /// The version of its shape; 1 for a state that was stored before any was declared.
+  package let version: Int
+  /// The state as JSON text.
+  package let json: ByteView
+  /// Both, as the record has them; see `SubjectRecord`.
+  package let bytes: ByteView
+
+  fileprivate init(_ bytes: ByteView) throws(StoreError) {
+    self.bytes = bytes
+    guard bytes.first == 0 else {
+      (version, json) = (1, bytes)
+      return
+    }
+    var reader = ByteReader(bytes)
+    _ = try reader.byte("a state's mark")
+    guard let version = Int(exactly: try reader.varint("a state's version")), version > 0 else {
+      throw StoreError(.corrupt, "a state's version is out of range")
+    }
+    self.version = version
+    json = bytes.extracting(reader.offset...)
   }
 }

@@ -71,7 +71,7 @@ final class RocksCursor: StoreCursor {
       guard error.isDamage, let skipping else { throw error }
       let after = Array(last.bytes)
       let known = database.knownDamage.withLock { ranges in
-        ranges.first { $0.mayHold(last.bytes) || $0.after == after }
+        ranges.first { $0.mayContain(last.bytes) || $0.after == after }
       }
       if let known, let before = known.before, isReadable(from: before) {
         skipping(UnreadableKeys(error: error, after: after, before: before))

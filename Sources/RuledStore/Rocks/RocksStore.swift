@@ -10,7 +10,7 @@ import Synchronization
 /// begins another file of the log: so no start finds a commit that was reported as failed. Reads continue meanwhile.
 package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
-  package static let format = 5
+  package static let format = 6
 
   /// The folder of the store.
   package let path: String

@@ -83,6 +83,13 @@ struct WriteRecords {
     return Self.record(in: base, at: &offset)
   }
 
+  /// Sets the last eight bytes of the record at `offset`, which are part of its second string.
+  func setEnd(ofRecordAt offset: Int, to number: UInt64) {
+    var end = offset
+    guard case .put(_, let value)? = record(at: &end), value.count >= 8 else { return }
+    base.storeBytes(of: number.bigEndian, toByteOffset: end - 8, as: UInt64.self)
+  }
+
   /// Reads the record at `base + offset`, which is whole, and moves `offset` behind it.
   static func record(in base: UnsafeRawPointer, at offset: inout Int) -> WriteOperation {
     let tag = base.load(fromByteOffset: offset, as: UInt8.self)

@@ -10,7 +10,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
     fileprivate let count: UInt32
 
     /// The position before the first write of any set.
-    package static let start = Mark(used: 0, count: 0)
+    static let start = Mark(used: 0, count: 0)
   }
 
   private var content: WriteRecords
@@ -49,6 +49,15 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
 
   /// Removes `key`, if it is there.
   package func delete(_ key: ByteView) { content.append(.delete, key) }
+
+  /// The write that begins at an offset: `byteCount` before it was added.
+  package func write(at offset: Int) -> WriteOperation? {
+    var offset = offset
+    return content.record(at: &offset)
+  }
+
+  /// Sets the last eight bytes of the value that a write puts, which begins at an offset.
+  package func setEnd(ofWriteAt offset: Int, to number: UInt64) { content.setEnd(ofRecordAt: offset, to: number) }
 
   /// Adds a record for the journal about the writes before it: `head` is laid out by the journal, `text` is an event.
   ///

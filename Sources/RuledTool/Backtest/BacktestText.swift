@@ -25,7 +25,7 @@ struct BacktestText {
 
   var text: String {
     var text = header + "\n" + verdict
-    text += decisions + effects + failures + rules + mostChanged
+    text += decisions + effects + counters + failures + rules + mostChanged
     for exceeded in report.elements("exceeded") {
       text += "\n" + style.red("exceeded: \(exceeded.brief)") + "\n"
     }
@@ -91,6 +91,10 @@ struct BacktestText {
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
       let count = report[name] ?? .null
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }
+    }
+    for board in report.elements("boards") where board.count("changed") > 0 {
+      let name = "\(board["plugin"]?.brief ?? "?")/\(board["name"]?.brief ?? "?")".printable
+      text += "board \(style.cyan(name)): \(Figures.count(board.count("changed"), "other score"))\n"
     }
     return text
   }
@@ -171,6 +175,19 @@ struct BacktestText {
           + [Figures.count(before), Figures.count(after), Self.growth(before, after)])
     }
     return "\n" + style.bold("effects") + "\n" + table.text(style, indent: "  ") + further(changed.count)
+  }
+
+  private var counters: String {
+    let changed = report.elements("counters").filter { $0["before"] != $0["after"] }
+    guard !changed.isEmpty else { return "" }
+    var table = Table(["COUNTER": .left, "LABELS": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right])
+    for counter in changed.prefix(Self.mostRows) {
+      let labels = counter["labels"]?.objectValue?.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " ") ?? ""
+      table.add(
+        [counter["name"]?.brief ?? "?", labels, counter["plugin"]?.brief ?? "?"]
+          + ["before", "after"].map { counter[$0]?.text ?? "?" })
+    }
+    return "\n" + style.bold("counters") + "\n" + table.text(style, indent: "  ") + further(changed.count)
   }
 
   private var failures: String {

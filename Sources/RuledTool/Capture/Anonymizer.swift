@@ -39,9 +39,10 @@ struct Anonymizer {
     times = (moments.min() ?? 0)...(moments.max() ?? 0)
     for step in test.steps {
       switch step {
-      case .given(let subject, _, let states):
+      case .given(let subject, _, let states, let items):
         note(.string(subject))
         note(.object(states))
+        note(.object(items))
       case .event(let event, _): note(.object(event))
       default: break
       }
@@ -110,6 +111,21 @@ struct Anonymizer {
   /// The states of a subject.
   mutating func states(_ states: JSONObject) -> JSONObject {
     JSONObject(states.map { (name: $0.name, value: value($0.value, at: ["state", $0.name])) })
+  }
+
+  /// The timers and the `once` keys of a subject; when they are due, and when they expire, stays.
+  mutating func items(_ items: JSONObject) -> JSONObject {
+    JSONObject(
+      items.map { name, list in
+        let others = (list.arrayValue ?? []).map { item -> JSONValue in
+          var other = item.objectValue ?? [:]
+          for name in ["name", "key"] { other[name] = other[name]?.stringValue.map { .string(text($0)) } }
+          other["data"] = other["data"].map { value($0, at: ["data"]) }
+          other["id"] = other["id"]?.stringValue.map { .string(replacement($0, "event-")) }
+          return .object(other)
+        }
+        return (name: name, value: .array(others))
+      })
   }
 
   // MARK: Values

@@ -27,9 +27,11 @@ struct Capture {
     // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
     var decided: [Int64: JSONValue] = [:]
     var failing: [Int64: [CapturedTest.Step]] = [:]
-    if let given = try given(subject, before: first) { test.steps.append(given) }
+    var effects: [Int64: [JSONValue]] = [:]
+    test.steps += try given(subject, before: first, firing: entries, setsClock: true)
     for entry in entries {
       let sequence = Self.sequence(of: entry)
+      var cause = sequence
       switch entry.member("origin")?.stringValue {
       case "client":
         steps.append((sequence, Self.steps(entry, expecting: true)))
@@ -37,7 +39,8 @@ struct Capture {
       case "message":
         let sent = try sending(entry, to: subject, depth: 0)
         if let sent { steps.append(sent) }
-        guard let cause = try sent?.sequence ?? cause(of: entry).map(Self.sequence) else { break }
+        guard let known = try sent?.sequence ?? self.cause(of: entry).map(Self.sequence) else { break }
+        cause = known
         failing[cause, default: []] += failures(on: entry, of: subject)
         if cause != sequence { decided[cause] = Self.decisions(of: entry) }
       case "timer":
@@ -52,11 +55,13 @@ struct Capture {
         decided[sequence] = Self.decisions(of: entry)
       default: break
       }
+      effects[cause, default: []] += entry.elements("effects")
     }
     var played: Set<Int64> = []
     for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
       test.steps += (failing[step.sequence] ?? []) + step.steps
       if let decisions = decided[step.sequence] { test.steps.append(.decided(subject, decisions)) }
+      test.steps.append(.effects(subject, from: 0, (effects[step.sequence] ?? []).map(CapturedTest.withoutIdentity)))
     }
     return test
   }
@@ -146,7 +151,7 @@ struct Capture {
     if from == subject { return nil }  // it sends it again by itself
     let sequence = Self.sequence(of: message)
     guard let cause = try cause(of: message) else { return (sequence, Self.plain(message)) }
-    let before = try given(from, before: cause).map { [$0] } ?? []
+    let before = try given(from, before: cause)
     switch cause.member("origin")?.stringValue {
     case "client":
       return (Self.sequence(of: cause), before + Self.steps(cause, expecting: false))
@@ -170,18 +175,46 @@ struct Capture {
     return steps + [.event(plain, decisions: decisions(of: message))]
   }
 
-  /// The step that gives a subject the state that it had before an entry; nil if that is its first event.
-  private func given(_ subject: String, before entry: JSONValue) throws -> CapturedTest.Step? {
+  /// The steps that give a subject the state, the timers and the `once` keys that it had before an entry; none if that is its first event.
+  ///
+  /// A timer among `firing` gets the id that its event had.
+  private func given(
+    _ subject: String, before entry: JSONValue, firing: [JSONValue] = [], setsClock: Bool = false
+  ) throws -> [CapturedTest.Step] {
     let isRetry = entry.member("origin")?.stringValue == "retry"
     let version = (entry.member("version")?.intValue ?? 1) - (isRetry ? 0 : 1)
-    guard version > 0 else { return nil }
+    guard version > 0 else { return [] }
     let state: JSONValue
     do { state = try client.call("state", ["subject": .string(subject), "version": .integer(version)]) } catch let error
       as DaemonError
     {
-      return .note("the state of \(subject) at version \(version) is not known: \(error.message)")
+      return [.note("the state of \(subject) at version \(version) is not known: \(error.message)")]
     }
-    return .given(subject, version: version, states: state.member("plugins")?.objectValue ?? [:])
+    let fired = firing.filter { $0.member("origin")?.stringValue == "timer" }
+    var items = JSONObject()
+    items["timers"] = .array(state.elements("timers").map { Self.withIdentity($0, among: fired) })
+    items["once"] = .array(state.elements("once"))
+    items = JSONObject(items.filter { $0.value.arrayValue?.isEmpty == false })
+    let given = CapturedTest.Step.given(
+      subject, version: version, states: state.member("plugins")?.objectValue ?? [:], items: items)
+    guard setsClock, let time = Self.time(of: state) else { return [given] }
+    return [.at(time), given]
+  }
+
+  /// A timer with the exact time, the id and the source of its event, from which other ids are made, if it is among those that fired.
+  private static func withIdentity(_ timer: JSONValue, among fired: [JSONValue]) -> JSONValue {
+    let entry = fired.first { entry in
+      entry.member("plugin") == timer.member("plugin") && entry.member("timer") == timer.member("name")
+        && due(of: entry).map { JSONValue.string($0.rfc3339) } == timer.member("due")
+    }
+    guard let entry, let event = entry.member("event"), var named = timer.objectValue else { return timer }
+    for name in ["id", "source"] { named[name] = event.member(name) }
+    named["due"] = due(of: entry).map { .string($0.exactRFC3339) }
+    return .object(named)
+  }
+
+  private static func due(of entry: JSONValue) -> Timestamp? {
+    entry.member("event")?.member("due")?.intValue.map { Timestamp(microseconds: $0) }
   }
 
   private mutating func events(of subject: String) throws -> [JSONValue] {

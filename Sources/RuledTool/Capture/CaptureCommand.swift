@@ -12,9 +12,10 @@ enum CaptureCommand: Command {
     ],
     details: """
       The events come from the journal, with those of other subjects that sent it messages. The test begins with the states
-      of then, has the settings of then, and runs in any plugin's tests/. It is played once before it is printed: a decision
-      that does not come out again is a note in the test. An anonymized test expects what the recorded rules say of what was
-      replaced. Numbers of one digit and times about when the events happened stay.
+      of then, the timers and the once keys, has the settings of then, expects decisions and effects, and runs in any plugin's
+      tests/. It is played once before it is printed: what does not come out again is a note in the test, and if no rule runs, the
+      exit code is 1. An anonymized test expects what the recorded rules say of what was replaced. Numbers of one digit and times
+      about when the events happened stay.
       """,
     examples: [
       .init("rulectl capture user:7 --since 2h > rules/onboarding/tests/incident.lua", "an incident becomes a test"),
@@ -29,8 +30,11 @@ enum CaptureCommand: Command {
     var capture = Capture(client: try environment.connect())
     var test = try capture.test(of: subject, since: arguments.value("since"))
     var about = ["captured from \(subject), revision \(capture.revision)"]
-    if let (catalog, settings) = try capture.rules() {
+    let known = try capture.rules()
+    let knowsRules = known != nil
+    if let (catalog, settings) = known {
       test.steps = settings + test.steps
+      test.sendInternally(catalog.internalTypes)
       try test.keepOnlyWhatHolds(under: catalog)
       if arguments.has("anonymize") {
         var anonymizer = Anonymizer(test, rules: catalog.source, keeping: kept)
@@ -45,11 +49,25 @@ enum CaptureCommand: Command {
         "the rules of revision \(capture.revision) are not kept, so what they decide on other ids can't be told")
     }
     environment.output.write(test.text(about: about))
-    return .done
+    guard knowsRules, !test.runsRules else { return .done }
+    environment.errors.write(
+      "no rule runs when this is played: the rules of revision \(capture.revision) hear none of these events\n")
+    return .no
   }
 }
 
 extension CapturedTest {
+  /// Sends the events of types that only rules make as an administrator would: messages whose sender is not known.
+  fileprivate mutating func sendInternally(_ types: Set<String>) {
+    for index in steps.indices {
+      guard case .event(var event, let decisions) = steps[index],
+        let type = event["type"]?.stringValue, types.contains(type)
+      else { continue }
+      event["internal"] = true
+      steps[index] = .event(event, decisions: decisions)
+    }
+  }
+
   /// The test with everything personal replaced, and without notes.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
     var other = CapturedTest(name: "captured")
@@ -65,9 +83,13 @@ extension CapturedTest {
         other.steps.append(
           .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) }))
       case .note: break
-      case .given(let subject, let version, let states):
+      case .given(let subject, let version, let states, let items):
         other.steps.append(
-          .given(anonymizer.subject(subject), version: version, states: anonymizer.states(states)))
+          .given(
+            anonymizer.subject(subject), version: version, states: anonymizer.states(states),
+            items: anonymizer.items(items)))
+      case .effects(let subject, let first, _):
+        other.steps.append(.effects(anonymizer.subject(subject), from: first, []))
       case .event(let event, let decisions):
         other.steps.append(.event(anonymizer.event(event), decisions: decisions))
       }

@@ -7,14 +7,16 @@ struct CapturedTest {
   enum Step {
     /// Sets the clock.
     case at(Timestamp)
-    /// Gives a subject a version and states.
-    case given(String, version: Int64, states: JSONObject)
+    /// Gives a subject a version and states, and timers and `once` keys as `export` shows them.
+    case given(String, version: Int64, states: JSONObject, items: JSONObject)
     /// Configures settings of a plugin.
     case settings(String, JSONObject)
     /// Sends an event; its decisions must be these, where they are known.
     case event(JSONObject, decisions: JSONValue?)
     /// The last event of a subject, such as a message or a timer, must have made these decisions.
     case decided(String, JSONValue)
+    /// A subject's effects from one on must be these, without ids.
+    case effects(String, from: Int, [JSONValue])
     /// A plugin fails on the next event of a subject, whatever its rules say.
     case failing(String, plugin: String)
     /// So many failures of rules have come since the last ones, besides those that were asked for.
@@ -27,6 +29,13 @@ struct CapturedTest {
 
   var name: String
   var steps: [Step] = []
+  /// Whether a rule ran when the test was played last.
+  private(set) var runsRules = false
+
+  /// An effect without what differs from one run of other rules to the next: its id.
+  static func withoutIdentity(_ effect: JSONValue) -> JSONValue {
+    .members(["plugin": effect["plugin"], "sink": effect["sink"], "type": effect["type"], "data": effect["data"]])
+  }
 
   /// Plays the steps, and replaces decisions that do not come out again with a note.
   mutating func keepOnlyWhatHolds(under catalog: Catalog) throws(RequestError) {
@@ -37,6 +46,10 @@ struct CapturedTest {
       case .event(let event, let wanted?) where result.decided != wanted:
         kept += [.event(event, decisions: nil), Self.differs(wanted)]
       case .decided(_, let wanted) where result.decided != wanted: kept.append(Self.differs(wanted))
+      case .effects(let subject, _, let wanted) where result.effects == wanted:
+        if !wanted.isEmpty { kept.append(.effects(subject, from: result.firstEffect, wanted)) }
+      case .effects(_, _, let wanted):
+        kept.append(.note("recorded: the effects \(JSONValue.array(wanted).text); played as a test, there are others"))
       case .retry(_, let plugin, _) where result.decided == nil:
         kept.append(.note("recorded: a retry for \(plugin), for which nothing is parked when this is played as a test"))
       default: kept.append(step)
@@ -59,6 +72,8 @@ struct CapturedTest {
         switch step {
         case .event(let event, .some): [.event(event, decisions: got)]
         case .decided(let subject, _): got == [:] ? [] : [.decided(subject, got)]
+        case .effects(let subject, _, _):
+          result.effects.isEmpty ? [] : [.effects(subject, from: result.firstEffect, result.effects)]
         case .failures: []
         default: [step]
         }
@@ -72,22 +87,30 @@ struct CapturedTest {
     var decided: JSONValue?
     /// How many failures came that no step asks for.
     var failures = 0
+    /// The effects since the last step that looks at them, without ids, and the number of the first one.
+    var effects: [JSONValue] = []
+    var firstEffect = 1
   }
 
-  private func play(under catalog: Catalog) throws(RequestError) -> [Result] {
+  private mutating func play(under catalog: Catalog) throws(RequestError) -> [Result] {
     let engine = try LocalEngine(catalog: catalog, lua: LuaWorker(), keepsFailures: true)
     var results: [Result] = []
+    var seen: [String: Int] = [:]
     for step in steps {
       var result = Result()
       switch step {
       case .at(let time): try engine.set(time)
-      case .given(let subject, let version, let states):
-        try engine.give(subject, version: UInt64(version), states: states)
+      case .given(let subject, let version, let states, let items):
+        try engine.give(subject, version: UInt64(version), states: states, items: items)
       case .event(let event, _):
         let outcome = try engine.event(.object(event))
         result.decided = outcome["decisions"] ?? [:]
         if outcome["duplicate"] != true { result.failures = Self.count(outcome["failures"]?.arrayValue ?? []) }
       case .decided(let subject, _): result.decided = engine.decided(of: subject) ?? [:]
+      case .effects(let subject, _, _):
+        let all = engine.effects(of: subject), known = seen[subject] ?? 0
+        (result.effects, result.firstEffect) = (all.dropFirst(known).map(Self.withoutIdentity), known + 1)
+        seen[subject] = all.count
       case .failing(let subject, let plugin): engine.fail(plugin, onNextEventOf: subject)
       case .retry(let subject, let plugin, let event):
         if try engine.retry(plugin, of: subject, event: event) > 0 { result.decided = [:] }
@@ -96,6 +119,7 @@ struct CapturedTest {
       result.failures += Self.count(engine.takeFailures().map(\.failure))
       results.append(result)
     }
+    runsRules = engine.hasRunRules
     return results
   }
 
@@ -104,9 +128,25 @@ struct CapturedTest {
     failures.count { $0["message"]?.stringValue != LocalEngine.wantedFailure }
   }
 
+  /// What a captured test compares effects by.
+  private static let effects = """
+    -- The effects on a subject from one on, without what differs from run to run.
+    local function effects(t, subject, from)
+      local all, found = t:effects(subject), array {}
+      for i = from, #all do
+        found[#found + 1] = { plugin = all[i].plugin, sink = all[i].sink, type = all[i].type, data = all[i].data }
+      end
+      return found
+    end
+
+
+    """
+
   func text(about lines: [String]) -> String {
     var text = lines.map { "-- \($0)\n" }.joined()
-    text += "test \(LuaText.string(name)) (function(t)\n  local outcome\n"
+    let isEffect = { (step: Step) in if case .effects = step { true } else { false } }
+    if steps.contains(where: isEffect) { text += Self.effects }
+    text += "test \(LuaText.string(name)) (function(t)\n  t:captured()\n  local outcome\n"
     for step in steps {
       switch step {
       case .at(let time): text += "  t:at(\(LuaText.string(time.exactRFC3339)))\n"
@@ -114,8 +154,11 @@ struct CapturedTest {
         text += "  t:settings(\(LuaText.value(.object(values))), \(LuaText.string(plugin)))\n"
       case .decided(let subject, let decisions):
         text += "  t:equal(t:decided(\(LuaText.string(subject))), \(LuaText.value(decisions)))\n"
-      case .given(let subject, let version, let states):
-        text += "  t:given(\(LuaText.string(subject)), \(version), \(LuaText.value(.object(states))))\n"
+      case .given(let subject, let version, let states, let items):
+        let items = items.isEmpty ? "" : ", \(LuaText.value(.object(items)))"
+        text += "  t:given(\(LuaText.string(subject)), \(version), \(LuaText.value(.object(states)))\(items))\n"
+      case .effects(let subject, let first, let effects):
+        text += "  t:equal(effects(t, \(LuaText.string(subject)), \(first)), \(LuaText.value(.array(effects))))\n"
       case .failing(let subject, let plugin):
         text += "  t:failing(\(LuaText.string(subject)), \(LuaText.string(plugin)))\n"
       case .failures(let count): text += "  t:equal(#t:failures(), \(count))\n"

@@ -23,8 +23,12 @@ enum CheckCommand: Command {
       line: syntax errors, undeclared globals in any branch, members of the host that do not exist, wrong manifest keys,
       unknown sinks, files, modules and settings, settings that nothing reads, assignments that lose the state, decisions
       without a value, events that no rule listens to or that look like another, members of events' data that are not
-      described, conditions that return nothing, rules that share a name, and rules that no event can reach. Decisions
-      that no test reads are notes. With --config also: secrets, tokens and folders that can't be used, settings of
+      described, members of states that are not declared, conditions that return nothing, rules that share a name, and
+      rules that no event can reach; calls with too many or too few arguments, members that the plugin's modules do not
+      have, plugins that peek names and timers that are cancelled and do not exist, and calls in queries and handlers that
+      change something. Decisions that no test reads and locals that nothing reads are notes. A daemon at the socket is
+      asked for its rules: a state's shape that differs from the one in force needs a new version. With --config also:
+      secrets, tokens and folders that can't be used, settings of
       another kind than their default, users and groups that do not exist; run it as the daemon's user. The exit code is
       1 when there is a finding; notes do not count.
       """,
@@ -48,6 +52,7 @@ enum CheckCommand: Command {
         last = try FindingFixes.apply(check.findings, root: selection.root)
       }
     }
+    check.checkShapes(environment)
     if let path = arguments.value("config") { check.check(configuration: path) }
     let findings = check.findings.filter { !$0.isNote }
     if let path = arguments.value("sarif") {

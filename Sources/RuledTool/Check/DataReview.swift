@@ -49,7 +49,9 @@ struct DataReview {
     case "send": note(arguments, type: 1)
     default: break
     }
-    if function.kind == .index, function.children[0].globalName == "timer", function.children[1].stringValue == "set" {
+    if function.kind == .index, function.children[0].globalName == "timer",
+      ["set", "every"].contains(function.children[1].stringValue)
+    {
       note(arguments, type: 2)
     }
   }

@@ -25,6 +25,10 @@ struct Finding: Equatable {
     case emptyDecision = "empty-decision"
     case unusedSetting = "unused-setting"
     case unreadDecision = "unread-decision"
+    case openType = "open-type"
+    case unusedLocal = "unused-local"
+    case wrongArguments = "wrong-arguments"
+    case forbiddenCall = "forbidden-call"
     case data = "data"
     case configuration = "configuration"
   }

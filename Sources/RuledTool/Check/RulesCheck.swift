@@ -30,11 +30,15 @@ struct RulesCheck {
     for plugin in plugins {
       load(plugin)
       let manifest = manifests.first { $0.name == plugin.name }
-      for file in plugin.modules { inspect(file, inspector, host.surroundings(manifest)) }
+      for file in plugin.modules {
+        inspect(file, inspector, host.surroundings(manifest))
+        if let shape = manifest?.state { for finding in StateReview(file, shape)?.findings ?? [] { add(finding) } }
+      }
       for file in plugin.tests { inspect(file, inspector, host.surroundings(nil, isTest: true)) }
       checkNames(plugin, inspector)
     }
     checkHosts()
+    for error in EventDeclaration.disagreements(in: manifests) { add(error) }
     let others = all.filter { !selection.contains($0.name) }
     let facts = RulesFacts(plugins, others: others, manifests: manifests, allLoad: allLoad, worker: worker, host: host)
     for finding in facts.findings { add(finding) }

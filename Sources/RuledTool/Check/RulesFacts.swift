@@ -13,6 +13,8 @@ struct RulesFacts {
   private var words: Set<String> = []
   /// The types that plugins describe.
   private var described: [String] = []
+  /// Those of them that are kept for rules.
+  private var kept: Set<String> = []
 
   /// Compares the plugins with each other and with those that are not checked themselves.
   ///
@@ -25,9 +27,13 @@ struct RulesFacts {
     let all = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
     rules = all.flatMap(\.rules)
     described = all.flatMap(\.events).map(\.type)
+    kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
     let data = DescribedData(all)
+    let names = (plugins + others).map(\.name)
+    var testFiles: [String: [(SourceFile, SourceReview?)]] = [:]
     for plugin in plugins + others {
-      for file in plugin.tests { note(SourceReview(file, tests)) }
+      testFiles[plugin.name] = plugin.tests.map { ($0, SourceReview($0, tests)) }
+      for (_, review) in testFiles[plugin.name] ?? [] { note(review) }
     }
     for plugin in others { for file in plugin.modules { note(SourceReview(file, surroundings)) } }
     let reviewed = plugins.map { plugin in
@@ -36,15 +42,21 @@ struct RulesFacts {
     for (_, files) in reviewed { for (_, review) in files { note(review) } }
     for (plugin, files) in reviewed {
       let library = CatalogBuilder.required(by: plugin).map { ($0, SourceReview($0, surroundings)) }
+      checkCalls(library + files, tests: testFiles[plugin.name] ?? [], plugins: names)
       guard let manifest = manifests.first(where: { $0.name == plugin.name }) else { continue }
       checkSettings(manifest, plugin, (files + library).compactMap(\.1))
       if !plugin.tests.isEmpty { checkDecisions(files) }
       for (file, review) in files {
-        if let review { findings += data.findings(review.data, file: file.path) }
+        guard let review else { continue }
+        findings += data.findings(review.data, file: file.path)
+        findings += SettingReview(file, review.tree, manifest).findings
       }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
-      for (_, review) in files { checkMade(review?.made ?? []) }
+      for (_, review) in files {
+        checkMade(review?.made ?? [])
+        checkKept(review?.made ?? [])
+      }
       checkTested(plugin)
       checkRules(manifest)
     }
@@ -55,6 +67,25 @@ struct RulesFacts {
     made += review.made
     tested += review.tested
     if !review.tested.isEmpty || review.made.isEmpty && review.decisions.isEmpty { words.formUnion(review.words) }
+  }
+
+  // MARK: Calls
+
+  /// Checks what the plugin's files and the modules of the library that it uses call, each by itself and as one program.
+  private mutating func checkCalls(
+    _ files: [(SourceFile, SourceReview?)], tests: [(SourceFile, SourceReview?)], plugins: [String]
+  ) {
+    let own = files.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
+    let all = own + tests.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
+    var modules: [String: ModuleExports] = [:]
+    // A plugin's own module is found before one of the library.
+    for (file, tree) in own { modules[String(file.name.dropLast(".lua".count))] = ModuleExports(file, tree) }
+    for (file, tree) in all {
+      findings += CallReview(file, tree, modules: modules, plugins: plugins).findings
+      findings += HandlerReview(file, tree).findings
+      findings += LocalReview.findings(file, tree)
+    }
+    findings += TimerReview.findings(own)
   }
 
   // MARK: Settings and decisions
@@ -95,10 +126,17 @@ struct RulesFacts {
     rules.contains { rule in rule.on.contains { $0 != .any && $0.matches(type) } }
   }
 
+  /// Whether a type is known by more than the one rule, or the one place, that names it.
+  private func isSupported(_ type: String, by evidence: [SourceReview.NamedType]) -> Bool {
+    described.contains(type) || evidence.contains { $0.type == type } || heard.count(where: { $0 == type }) > 1
+  }
+
   private mutating func checkMade(_ types: [SourceReview.NamedType]) {
     let hearsAll = rules.contains { $0.on.contains(.any) }
     for made in types where !isHeard(made.type) {
       let near = heard.first { isOneEdit($0, made.type) }
+      // Where more than this call knows the type, the rule is wrong.
+      if let near, isSupported(made.type, by: tested), !isSupported(near, by: self.made + tested) { continue }
       guard near != nil || !hearsAll else { continue }
       let meant = near ?? NearestName.find(type: made.type, in: heard + described)
       let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
@@ -106,19 +144,34 @@ struct RulesFacts {
     }
   }
 
+  /// Notes the types that rules make and hear, and that no description keeps for rules.
+  private mutating func checkKept(_ types: [SourceReview.NamedType]) {
+    for made in types where isHeard(made.type) && kept.insert(made.type).inserted {
+      findings.append(
+        Finding(
+          file: made.file, line: made.line,
+          message:
+            "a client can send '\(made.type)' as well, \(made.verb) and which rules hear; if only rules are to make "
+            + "it, describe it: event \"\(made.type)\" { from = \"rules\" }",
+          code: .openType, isNote: true))
+    }
+  }
+
   private mutating func checkTested(_ plugin: PluginSource) {
     let own = tested.filter { $0.file.hasPrefix("\(plugin.name)/") && !isHeard($0.type) }
     for test in own {
       guard let near = heard.first(where: { isOneEdit($0, test.type) }) else { continue }
+      // Where nothing but one rule knows the other type, the rule is wrong.
+      guard isSupported(near, by: made + tested), !isSupported(test.type, by: made) else { continue }
       add(test, .similarType, "no rule listens to '\(test.type)'; did you mean '\(near)'?", near)
     }
   }
 
-  /// Finds rules on a type that nothing makes and no test sends, but that looks like one that something does.
+  /// Finds rules on a type that nothing else knows, and that looks like one that something makes, describes or listens to.
   private mutating func checkRules(_ manifest: PluginManifest) {
-    let evidence = Set((made + tested).map(\.type))
+    let evidence = Set((made + tested).map(\.type) + described)
     for rule in manifest.rules {
-      for case .exact(let type) in rule.on where !evidence.contains(type) {
+      for case .exact(let type) in rule.on where !evidence.contains(type) && heard.count(where: { $0 == type }) == 1 {
         let known = evidence.sorted() + heard.filter { $0 != type }
         let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
         // A mistyped call is reported where it stands.

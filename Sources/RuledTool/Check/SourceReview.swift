@@ -28,7 +28,7 @@ struct SourceReview {
 
   /// The methods of a test's `t`.
   private static let methods = TestMethod.all.map(\.name)
-  private static let eventFields = ["id", "source", "type", "subject", "time", "data"]
+  private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
   private(set) var findings: [Finding] = []
   /// The types of events that are raised, sent and set timers for.
@@ -48,7 +48,7 @@ struct SourceReview {
 
   private let file: SourceFile
   private let around: Surroundings
-  private let tree: SyntaxTree
+  let tree: SyntaxTree
   /// The parameters of rules that hold the state, and those of tests that hold the driver.
   private var states: Set<Int> = []
   private var drivers: Set<Int> = []
@@ -108,6 +108,9 @@ struct SourceReview {
     }
     guard let table = object.globalName, !judged.contains(object.range.lowerBound) else { return }
     if table == "settings" { return review(setting: member, key, of: object) }
+    if table == "state" {
+      return add(object, .unknownGlobal, "there is no state here; give the function the parameter 'state'")
+    }
     let isKnown = around.isGlobal(table)
     guard let members = around.members[table] ?? (isKnown ? nil : []), !members.contains(member) else { return }
     if let advice = HostAdvice.hint("\(table).\(member)") {
@@ -161,6 +164,7 @@ struct SourceReview {
     if function.kind == .index, let table = function.children[0].globalName {
       let member = function.children[1].stringValue
       if table == "timer", member == "set" { review(timer: arguments) }
+      if table == "timer", member == "every" { note(arguments.dropFirst(2).first, "for which a timer is set here") }
       if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
     }
     if function.kind == .index, let local = function.children[0].local, drivers.contains(local) {
@@ -292,6 +296,7 @@ enum HostAdvice {
     "debug": "rulectl event --dry-run --explain shows what rules read and do",
     "collectgarbage": "the daemon limits and frees the memory of rules",
     "unpack": "table.unpack(list)", "setfenv": "globals can't be replaced", "getfenv": "globals can't be replaced",
+    "continue": "goto continue, with ::continue:: before the end of the loop", "null": "nil, or json.null in JSON",
     "_G": "globals can't be reached by a computed name", "math.randomseed": "math.random is seeded by the event",
     "math.pow": "x ^ y", "table.getn": "#list", "table.maxn": "#list", "string.gfind": "string.gmatch",
     "string.dump": "functions can't be stored",

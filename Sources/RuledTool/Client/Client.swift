@@ -44,7 +44,7 @@ package final class Client {
 
   /// Queues a request whose parameters are JSON text in UTF-8 without a line break.
   @discardableResult
-  package func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
+  func submit(_ method: String, utf8 params: [UInt8]) -> Int64 {
     submit(method) { writer in params.withView { writer.raw($0) } }
   }
 

@@ -6,14 +6,14 @@ internal import RuledReports
 /// The error object that a daemon answered with.
 package struct DaemonError: Error, Sendable {
   /// JSON-RPC's number.
-  package var number: Int64
+  var number: Int64
   /// The stable name, such as `not_found`.
-  package var code: String
-  package var message: String
+  var code: String
+  var message: String
   /// The whole error object.
-  package var json: JSONValue
+  var json: JSONValue
   /// The method that was called; nil if that is not known.
-  package var method: String?
+  var method: String?
 
   package init(_ json: JSONValue) {
     number = json.member("code")?.intValue ?? 0
@@ -23,7 +23,7 @@ package struct DaemonError: Error, Sendable {
   }
 
   /// An error that was found before the daemon was asked.
-  package init(code: RequestError.Code, _ message: String) {
+  init(code: RequestError.Code, _ message: String) {
     self.init([
       "code": .integer(Int64(code.number)), "message": .string(message), "data": ["code": .string(code.rawValue)],
     ])
@@ -37,7 +37,7 @@ package struct DaemonError: Error, Sendable {
   }
 
   /// The exit code of a program that ends with this error.
-  package var exit: ExitCode {
+  var exit: ExitCode {
     switch code {
     case "not_found", "reload_failed": .no
     default: .failed

@@ -12,7 +12,7 @@ extension JSONValue {
   }
 
   /// An object of these members, in order, without those that are nil.
-  package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+  static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
     var object = JSONObject()
     for (name, value) in members {
       if let value { object[name] = value }

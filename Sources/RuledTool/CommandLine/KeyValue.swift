@@ -1,16 +1,16 @@
-package import RuledCore
+import RuledCore
 internal import RuledJSON
 
 /// A word of the form `key=value`.
 ///
 /// The value is JSON if it parses, and a string otherwise.
-package struct KeyValue: Sendable, Equatable {
+struct KeyValue: Sendable, Equatable {
   /// The text before the first `=`.
-  package var key: String
-  package var value: JSONValue
+  var key: String
+  var value: JSONValue
 
   /// Parses a word; nil when it has no `=` or begins with one.
-  package init?(_ word: String) {
+  init?(_ word: String) {
     guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { return nil }
     key = String(word[..<equals])
     let text = String(word[word.index(after: equals)...])
@@ -20,7 +20,7 @@ package struct KeyValue: Sendable, Equatable {
   /// The words as an object; nil when there are none.
   ///
   /// - Throws: For a word of another form, and for a key that is given twice.
-  package static func object(_ words: ArraySlice<String>) throws(UsageError) -> JSONValue? {
+  static func object(_ words: ArraySlice<String>) throws(UsageError) -> JSONValue? {
     guard !words.isEmpty else { return nil }
     return .object(try merge(words, into: JSONObject()))
   }
@@ -33,7 +33,7 @@ package struct KeyValue: Sendable, Equatable {
   ///   - words: Words of the form `key=value`.
   /// - Returns: The value.
   /// - Throws: When the option is not JSON, when there are words and it is no object, and as for `object`.
-  package static func value(
+  static func value(
     of option: String, in arguments: Arguments, with words: ArraySlice<String> = []
   ) throws(UsageError) -> JSONValue? {
     guard let text = arguments.value(option) else { return try object(words) }

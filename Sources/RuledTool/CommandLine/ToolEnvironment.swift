@@ -1,24 +1,24 @@
 internal import Glibc
 package import RuledCore
-package import RuledReports
+import RuledReports
 
 /// What a command reads and writes besides its arguments.
 package struct ToolEnvironment {
   /// The daemon's socket unless an option or a variable names another one.
-  package static let defaultSocket = "/run/ruled/ruled.sock"
+  static let defaultSocket = "/run/ruled/ruled.sock"
 
   /// Standard input.
-  package var input: Input
+  var input: Input
   /// Standard output.
-  package var output: Output
+  var output: Output
   /// Standard error.
-  package var errors: Output
-  package var variables: [String: String]
-  package var socket: String
+  var errors: Output
+  var variables: [String: String]
+  var socket: String
   /// The name of the program that runs.
-  package var program = "rulectl"
+  var program = "rulectl"
   /// The commands of the program that runs.
-  package var commands: [CommandSpec] = []
+  var commands: [CommandSpec] = []
 
   /// An environment; the socket is the one that the variable `RULED_SOCKET` names, or the default.
   package init(input: Input, output: Output, errors: Output, variables: [String: String]) {
@@ -41,17 +41,17 @@ package struct ToolEnvironment {
   }
 
   /// The style of standard output: coloured on a terminal, unless `NO_COLOR` is set or the terminal is dumb.
-  package var style: Style { Style(isColoured: output.isTerminal && allowsEscapes) }
+  var style: Style { Style(isColoured: output.isTerminal && allowsEscapes) }
 
   /// Whether progress is shown on standard error: as for `style`.
-  package var showsProgress: Bool { errors.isTerminal && allowsEscapes }
+  var showsProgress: Bool { errors.isTerminal && allowsEscapes }
 
   private var allowsEscapes: Bool { (variables["NO_COLOR"] ?? "").isEmpty && variables["TERM"] != "dumb" }
 
-  package func connect() throws -> Client { try Client(path: socket) }
+  func connect() throws -> Client { try Client(path: socket) }
 
   /// Opens a file that an argument names; `-` is standard input.
-  package func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
+  func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
 
   /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
   func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {

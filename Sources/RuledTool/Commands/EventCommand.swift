@@ -18,6 +18,7 @@ enum EventCommand: Command {
       OptionSpec("window", value: "N", "With --file, how many events may be in flight; 256 by default."),
       OptionSpec("show", "With --file, prints the outcome of each event."),
       OptionSpec("follow-time", "With --file, moves a manual clock to the time of each event before it is sent."),
+      OptionSpec("internal", "Sends an event of a type that only rules make; for administrators."),
       OptionSpec("dry-run", short: "n", "Evaluates the event and stores nothing."),
       OptionSpec("explain", "Shows which rules fired, and why the others did not."),
       OptionSpec("follow", "Shows all that followed as one tree, with times: messages and timers, and theirs in turn."),
@@ -110,6 +111,7 @@ enum EventCommand: Command {
   static func instructions(_ arguments: Arguments) -> [JSONObject.Member] {
     var members: [JSONObject.Member] = []
     if arguments.has("dry-run") { members.append(("dryrun", true)) }
+    if arguments.has("internal") { members.append(("internal", true)) }
     let follows = arguments.has("follow")
     if arguments.has("explain") || follows && arguments.has("dry-run") {
       members.append(("explain", arguments.has("no-values") ? "without_values" : true))

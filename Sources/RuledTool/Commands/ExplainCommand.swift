@@ -70,10 +70,12 @@ enum ExplainCommand: Command {
     _ subject: String, _ id: String, _ arguments: Arguments, _ environment: ToolEnvironment
   ) throws -> ExitCode {
     let rules = try arguments.value("rules").map { try RulesSelection($0).read().encoded }
-    let past = try environment.connect().call(
+    let client = try environment.connect()
+    let past = try client.call(
       "explain_past",
       .members([
-        "subject": .string(subject), "id": .string(id), "rules": rules,
+        "subject": .string(subject), "id": .string(id),
+        "rules": try rules.map { try SentRules.send($0, over: client) },
         "no_values": arguments.has("no-values") ? true : nil,
       ]))
     if arguments.has("json") {
@@ -87,7 +89,10 @@ enum ExplainCommand: Command {
   private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {
     func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
     let type = past.member("event")?.member("type")?.brief ?? "event"
-    var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(member("origin"))\n\n"
+    var origin = member("origin")
+    if past.member("first_origin") != nil { origin += " of a \(member("first_origin"))" }
+    if past.member("sender") != nil { origin += " of \(member("sender"))" }
+    var text = "\(style.bold(type.printable))  \(member("subject"))  at \(member("at"))  from a \(origin)\n\n"
     if let states = past.member("state")?.objectValue {
       text += style.bold("state before") + "\n"
       for (plugin, state) in states { text += "  \(style.cyan(plugin.printable))  \(state.text.printable)\n" }

@@ -19,8 +19,7 @@ enum RolloutCommand: Command {
       DIR holds whole rules, as the rules folder does; they are sent to the daemon. The subjects are chosen by a hash of
       their names, so that a higher share only adds some. It survives restarts, and changes of the rules folder wait
       while it runs. 'promote' puts the rules in force for all, 'abort' gives all subjects back at once.
-      A share of failures counts once \(Limits.rolloutEvents) events were decided. Rules and request may have 1 MiB together,
-      unless limits.request_bytes is set higher.
+      A share of failures counts once \(Limits.rolloutEvents) events were decided.
       """,
     examples: [
       .init("rulectl rollout start next --percent 5 --abort-on 'failures > 0.1%'", "on one subject in twenty"),
@@ -58,10 +57,11 @@ enum RolloutCommand: Command {
     guard let percent = try arguments.number("percent", in: 0...100) else {
       throw UsageError("say on how many subjects: --percent P")
     }
-    return try environment.connect().call(
+    let client = try environment.connect()
+    return try client.call(
       "rollout_start",
       .members([
-        "rules": try SentRules.read(path), "percent": .number(percent),
+        "rules": try SentRules.send(SentRules.read(path), over: client), "percent": .number(percent),
         "abort_on": arguments.value("abort-on").map(JSONValue.string),
       ]))
   }

@@ -109,6 +109,7 @@ private struct EventDescriptions {
       let type = event.member("type")?.brief.printable ?? "?"
       var lines =
         "\(style.bold(type))  \(style.dim(plugin.printable))  \((event.member("about")?.brief ?? "").printable)\n"
+      if event.member("from") != nil { lines += "  \(style.dim("made by rules only"))\n" }
       for (name, value) in event.member("data")?.objectValue ?? [:] {
         lines += "  \(name.printable)  \((value.stringValue ?? value.text).printable)\n"
       }

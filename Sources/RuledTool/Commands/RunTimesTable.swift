@@ -1,10 +1,10 @@
-package import RuledCore
-package import RuledReports
+import RuledCore
+import RuledReports
 
 /// Writes how long the plugins of live rules and of a candidate take for an event, side by side.
-package enum RunTimesTable {
+enum RunTimesTable {
   /// The table of `run_times`, the member of a status; empty where nothing was measured.
-  package static func text(_ status: JSONValue, _ style: Style) -> String {
+  static func text(_ status: JSONValue, _ style: Style) -> String {
     let plugins = status.elements("run_times")
     guard !plugins.isEmpty else { return "" }
     var table = Table([

@@ -25,10 +25,12 @@ enum ShadowCommand: Command {
     case ("start", 2):
       let plugins = arguments.has("plugins") ? arguments.list("plugins").map(JSONValue.string) : nil
       let percent = try arguments.number("percent", in: 0...100)
-      result = try environment.connect().call(
+      let client = try environment.connect()
+      result = try client.call(
         "shadow_start",
         .members([
-          "rules": try SentRules.read(arguments.operands[1]), "plugins": plugins.map(JSONValue.array),
+          "rules": try SentRules.send(SentRules.read(arguments.operands[1]), over: client),
+          "plugins": plugins.map(JSONValue.array),
           "percent": percent.map(JSONValue.number),
         ]))
     case ("status", 1), ("stop", 1): result = try environment.connect().call("shadow_\(action)", [:])

@@ -58,6 +58,8 @@ enum Definitions {
     ---@field subject string
     ---@field time number epoch seconds
     ---@field data table empty if the event has no data
+    ---@field origin "client"|"message"|"timer"|"raise"|"web" a retry has that of the first time
+    ---@field sender? string the subject that sent a message
     ---@field [string] any an extension
 
     ---@class ruled.PluginDeclaration
@@ -79,6 +81,15 @@ enum Definitions {
     ---@field about? string
     ---@field args? table<string, any> members and their types
     ---@field run fun(state: table?, args: table): any
+
+    ---@class ruled.StateDeclaration
+    ---@field version integer of the shape, from 1 on
+    ---@field closed? boolean whether members that are not declared are refused
+    ---@field [string] any members and their types
+
+    ---@class ruled.Step
+    ---@field up fun(old: table): table brings a state from the version before to this one
+    ---@field down? fun(new: table): table brings a state back
 
     ---@class ruled.Request
     ---@field method string
@@ -119,12 +130,20 @@ enum Definitions {
     ---@type table<string, any>
     settings = {}
 
-    ---Describes the data of an event type, which is then checked.
+    ---Describes the data of an event type, which is then checked; from = "rules" among the members keeps it for rules.
     ---@param type string
     ---@param members? table<string, any>
     ---@param options? { about: string?, closed: boolean?, checked: boolean? }
     ---@return fun(members: table<string, any>)
     function event(type, members, options) end
+
+    ---Declares the shape of the plugin's state, which is checked with each event.
+    ---@param shape ruled.StateDeclaration
+    function state(shape) end
+
+    ---The steps between versions of the state, by the version that they lead up to.
+    ---@param steps table<integer, ruled.Step>
+    function migrate(steps) end
 
     ---@param name string
     ---@return fun(rule: ruled.Rule)

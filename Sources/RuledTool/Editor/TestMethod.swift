@@ -22,10 +22,17 @@ struct TestMethod {
   static let all = [
     TestMethod(
       "advance", [("duration", "string")],
-      "Moves the clock forward, by \"90s\", \"5m\", \"48h\" or \"14d\"; timers that fall due fire."),
+      "Moves the clock forward, by \"90s\", \"1h30m\", \"14d\" or \"1w\"; timers that fall due fire."),
     TestMethod(
       "at", [("time", "string|number")],
       "Sets the clock, in RFC 3339 or epoch seconds; timers that fall due on the way forward fire."),
+    TestMethod(
+      "board", [("name", "string")], "table[]",
+      "All places of this plugin's board in order, each with subject, score and rank."),
+    TestMethod(
+      "captured", [],
+      "Says that the test was captured from what happened: it fails if no rule runs."),
+    TestMethod("counters", [], "table[]", "All counters, each with name, labels and value."),
     TestMethod(
       "decided", [("subject", "string")], "table", "What all plugins decided on the last event of the subject."),
     TestMethod(
@@ -46,8 +53,12 @@ struct TestMethod {
       "fails", [("run", "function"), ("pattern?", "string")],
       "Expects the function to raise an error whose message matches the pattern."),
     TestMethod(
-      "given", [("subject", "string"), ("version", "integer"), ("states", "table<string, any>")],
-      "Gives the subject a version and the plugins' states by name."),
+      "given",
+      [
+        ("subject", "string"), ("version", "integer"), ("states", "table<string, any>"),
+        ("items?", "{ timers: table[]?, once: table[]? }"),
+      ],
+      "Gives the subject a version, the plugins' states by name, and timers and once keys as export shows them."),
     TestMethod("now", [], "number", "The clock, in epoch seconds."),
     TestMethod(
       "property", [("n", "integer"), ("generator", "fun(random: table): any"), ("run", "fun(value: any)")],

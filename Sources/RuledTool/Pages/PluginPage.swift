@@ -13,9 +13,10 @@ struct PluginPage {
   }
 
   var text: String {
-    let head = "# \(manifest.name)\n\n\(manifest.about) Version \(manifest.version).\n\n"
+    let head =
+      "# \(Self.plain(manifest.name))\n\n\(Self.plain(manifest.about)) Version \(Self.plain(manifest.version)).\n\n"
     let note = "This page is made by `rulectl docs` from what the plugin declares and from examples that were run.\n"
-    return head + note + events + decisions + effects + queries + sites + settings
+    return head + note + events + decisions + effects + queries + state + sites + settings
   }
 
   // MARK: Events
@@ -29,25 +30,28 @@ struct PluginPage {
 
   private func event(_ type: String) -> String {
     let declaration = manifest.events.first { $0.type == type }
-    var text = "\n### `\(type)`\n\n"
-    if let about = declaration?.about, !about.isEmpty { text += about + " " }
+    var text = "\n### \(Self.code(type))\n\n"
+    if let about = declaration?.about, !about.isEmpty { text += Self.plain(about) + " " }
     let rules = manifest.order.map { manifest.rules[$0] }.filter { rule in
       rule.on.contains { $0.text == type || $0.matches(type) }
     }
-    text += rules.isEmpty ? "No rule listens to it.\n" : "Rules: \(rules.map(\.name).joined(separator: ", ")).\n"
+    text +=
+      rules.isEmpty
+      ? "No rule listens to it.\n" : "Rules: \(rules.map { Self.plain($0.name) }.joined(separator: ", ")).\n"
     if let declaration, !declaration.data.members.isEmpty { text += "\n" + table(of: declaration.data) }
+    if declaration?.isInternal == true { text += "\nOnly rules make it: a client's is refused.\n" }
     if declaration?.isChecked == true { text += "\nIts data is checked.\n" }
     guard let example = examples.events[type] else { return text }
-    let data = example.event["data"].map { ", data `\(Self.brief($0))`" } ?? ""
-    text += "\nExample: subject `\(example.event["subject"]?.stringValue ?? "")`\(data)"
+    let data = example.event["data"].map { ", data \(Self.code(Self.brief($0)))" } ?? ""
+    text += "\nExample: subject \(Self.code(example.event["subject"]?.stringValue ?? ""))\(data)"
     let isSilent = example.decisions.objectValue?.isEmpty ?? true
-    return text + (isSilent ? "; it decides nothing.\n" : "; it decides `\(Self.brief(example.decisions))`.\n")
+    return text + (isSilent ? "; it decides nothing.\n" : "; it decides \(Self.code(Self.brief(example.decisions))).\n")
   }
 
   private func table(of schema: DataSchema) -> String {
     var text = "| member | type | |\n| --- | --- | --- |\n"
     for (name, member) in Self.rows(schema, under: "") {
-      text += "| `\(name)` | \(member.typeText) | \(Self.cell(member.about)) |\n"
+      text += "| \(Self.cell(Self.code(name))) | \(member.typeText) | \(Self.cell(Self.plain(member.about))) |\n"
     }
     return text
   }
@@ -65,18 +69,19 @@ struct PluginPage {
   private var decisions: String {
     guard !examples.decisions.isEmpty else { return "" }
     let rows = examples.decisions.sorted { $0.key < $1.key }.map { key, value in
-      "| `\(key)` | `\(Self.cell(Self.brief(value)))` |\n"
+      "| \(Self.cell(Self.code(key))) | \(Self.cell(Self.code(Self.brief(value)))) |\n"
     }
     return "\n## Decisions\n\n| key | example |\n| --- | --- |\n" + rows.joined()
   }
 
   private var effects: String {
     guard !manifest.sinks.isEmpty else { return "" }
-    var text = "\n## Effects\n\nSinks: \(manifest.sinks.map { "`\($0)`" }.joined(separator: ", ")).\n"
+    var text = "\n## Effects\n\nSinks: \(manifest.sinks.map(Self.code).joined(separator: ", ")).\n"
     guard !examples.effects.isEmpty else { return text }
     text += "\n| sink | type | example |\n| --- | --- | --- |\n"
     for effect in examples.effects {
-      text += "| `\(effect.sink)` | `\(effect.type)` | `\(Self.cell(Self.brief(effect.data)))` |\n"
+      text +=
+        [effect.sink, effect.type, Self.brief(effect.data)].map { "| \(Self.cell(Self.code($0))) " }.joined() + "|\n"
     }
     return text
   }
@@ -85,24 +90,30 @@ struct PluginPage {
     guard !manifest.queries.isEmpty else { return "" }
     var text = "\n## Queries\n"
     for query in manifest.queries {
-      text += "\n### `\(manifest.name).\(query.name)`\n"
-      if !query.about.isEmpty { text += "\n\(query.about)\n" }
+      text += "\n### \(Self.code("\(manifest.name).\(query.name)"))\n"
+      if !query.about.isEmpty { text += "\n\(Self.plain(query.about))\n" }
       if let arguments = query.arguments, !arguments.members.isEmpty { text += "\n" + table(of: arguments) }
-      if let answer = examples.answers[query.name] { text += "\nExample: `\(Self.brief(answer))`\n" }
+      if let answer = examples.answers[query.name] { text += "\nExample: \(Self.code(Self.brief(answer)))\n" }
     }
     return text
   }
 
+  private var state: String {
+    guard let shape = manifest.state else { return "" }
+    return "\n## State\n\nVersion \(shape.version)" + (shape.isClosed ? ", with these members alone" : "") + ".\n\n"
+      + table(of: shape.members)
+  }
+
   private var sites: String {
     guard !manifest.hosts.isEmpty else { return "" }
-    return "\n## Sites\n\nIt answers for \(manifest.hosts.map { "`\($0.name)`" }.joined(separator: ", ")).\n"
+    return "\n## Sites\n\nIt answers for \(manifest.hosts.map { Self.code($0.name) }.joined(separator: ", ")).\n"
   }
 
   private var settings: String {
     guard !manifest.settings.isEmpty else { return "" }
     var text = "\n## Settings\n\n| setting | default |\n| --- | --- |\n"
     for (name, value) in manifest.settings.sorted(by: { $0.name < $1.name }) {
-      text += "| `\(name)` | `\(Self.cell(Self.brief(value)))` |\n"
+      text += "| \(Self.cell(Self.code(name))) | \(Self.cell(Self.code(Self.brief(value)))) |\n"
     }
     return text
   }
@@ -126,8 +137,20 @@ struct PluginPage {
     }
   }
 
+  /// Text that a browser shows as it is written, whatever looks like HTML in it.
+  private static func plain(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+  }
+
+  /// Text as code, between more backticks than it has in a row.
+  private static func code(_ text: String) -> String {
+    let longest = text.split(whereSeparator: { $0 != "`" }).map(\.count).max() ?? 0
+    let marks = String(repeating: "`", count: longest + 1), space = longest > 0 ? " " : ""
+    return marks + space + text.replacing("\n", with: " ") + space + marks
+  }
+
   /// Text for a cell of a table.
   private static func cell(_ text: String) -> String {
-    text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|")
+    text.replacing("\n", with: " ").replacing("|", with: "\\|")
   }
 }

@@ -17,7 +17,8 @@ enum ReplCommand: Command {
       'state' is a table of the plugins' states by name, 'subject' the subject, '_' the last value.
       With SUBJECT, the daemon is asked once for its state; all else happens in memory, and the daemon notices nothing.
       '.event TYPE key=value …' reads the rules again and shows them an event; the states of this session follow it.
-      '.help' lists the commands. On a terminal, Tab completes, and the arrow keys bring back earlier lines, which are
+      '.clock' prints the session's time, '.clock 1d' moves it: it begins as that of the daemon, if the daemon's clock is set
+      by hand, and else is the host's. '.help' lists the commands. On a terminal, Tab completes, and the arrow keys bring back earlier lines, which are
       kept in $XDG_STATE_HOME/rulectl/history or ~/.local/state/rulectl/history. Lines from a pipe are evaluated too.
       Changes to 'state' by a line are lost with the line. The exit code is 1 when a line from a pipe failed.
       """,
@@ -37,17 +38,26 @@ enum ReplCommand: Command {
     let folder = arguments.value("rules")
     let selection = try folder.map { path throws(ToolError) in try RulesSelection(path) } ?? (try? RulesSelection([]))
     guard let subject = arguments.operand(0) else {
-      return try ReplSession(selection, subject: "repl:1", version: 0, states: [:])
+      return try ReplSession(
+        selection, subject: "repl:1", version: 0, states: [:],
+        standing: (try? environment.connect()).flatMap { try? clock(of: $0) })
     }
+    let client = try environment.connect()
+    let standing = try clock(of: client)
     var found: JSONValue = [:]
     do {
-      found = try environment.connect().call("state", ["subject": .string(subject)])
+      found = try client.call("state", ["subject": .string(subject)])
     } catch let error as DaemonError {
       guard error.code == RequestError.Code.notFound.rawValue else { throw error }
     }
     return try ReplSession(
       selection, subject: subject, version: UInt64(found.count("version")),
-      states: found.member("plugins")?.objectValue ?? [:])
+      states: found.member("plugins")?.objectValue ?? [:], standing: standing)
+  }
+
+  /// The time of a daemon whose clock is set by hand; nil if it is the host's.
+  private static func clock(of client: Client) throws -> Timestamp? {
+    try client.call("health", [:]).member("manual_clock")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
   }
 }
 
@@ -134,6 +144,14 @@ private struct Repl {
     case ".query":
       guard words.count > 1 else { throw UsageError("write .query PLUGIN.QUERY [key=value …]") }
       environment.output.write(try session.query(words[1], try data(words, rest)).prettyText() + "\n")
+    case ".clock":
+      if words.count > 1 {
+        guard words.count == 2, let duration = DurationText.parse(words[1], allowsZero: true) else {
+          throw UsageError("write .clock, or how far to move it, as in .clock 1h30m or .clock 1d")
+        }
+        try session.advance(microseconds: duration)
+      }
+      environment.output.write(session.now.rfc3339 + "\n")
     case ".state":
       let states = try session.states()
       let shown = words.count > 1 ? states[words[1]] : .object(states)

@@ -8,7 +8,8 @@ struct ReplCompletion {
   static let commands: [(name: String, arguments: String, about: String)] = [
     (".event", "TYPE [key=value …]", "shows an event to the rules as they are on disk"),
     (".query", "PLUGIN.QUERY [key=value …]", "asks a query"), (".state", "[PLUGIN]", "shows the state in this session"),
-    (".help", "", "shows this"), (".quit", "", "ends; so does Ctrl-D"),
+    (".clock", "[1d]", "prints the time, or moves it forward first"), (".help", "", "shows this"),
+    (".quit", "", "ends; so does Ctrl-D"),
   ]
 
   private static let names = ["_", "event", "state", "subject", "true", "false", "nil", "function", "local", "return"]

@@ -20,14 +20,22 @@ final class ReplSession {
   private let log = TestLog()
   private var version: UInt64
   private var last: JSONValue = .null
+  /// The time of a daemon whose clock is set by hand; nil where the host's clock counts.
+  private let standing: Timestamp?
+  /// How far the clock was moved, in microseconds.
+  private var moved: Int64 = 0
 
   /// A session on a subject with these states by plugin; without a selection there are no rules.
-  init(_ selection: RulesSelection?, subject: String, version: UInt64, states: JSONObject) throws {
+  init(
+    _ selection: RulesSelection?, subject: String, version: UInt64, states: JSONObject, standing: Timestamp? = nil
+  ) throws {
     self.selection = selection
     self.subject = subject
     self.version = version
+    self.standing = standing
     catalog = try Self.load(selection, worker)
-    engine = try LocalEngine(catalog: catalog, lua: worker, start: EngineClock.wall, log: log, keepsFailures: true)
+    engine = try LocalEngine(
+      catalog: catalog, lua: worker, start: standing ?? EngineClock.wall, log: log, keepsFailures: true)
     try engine.give(subject, version: version, states: states)
   }
 
@@ -44,6 +52,21 @@ final class ReplSession {
     return states
   }
 
+  // MARK: Time
+
+  /// The session's time.
+  var now: Timestamp {
+    let (time, overflow) = (standing ?? EngineClock.wall).microseconds.addingReportingOverflow(moved)
+    return max(engine.now, overflow ? .maximum : min(Timestamp(microseconds: time), .maximum))
+  }
+
+  /// Moves the clock forward; timers that fall due fire.
+  func advance(microseconds: Int64) throws {
+    let (sum, overflow) = moved.addingReportingOverflow(microseconds)
+    moved = overflow ? .max : sum
+    try engine.set(now)
+  }
+
   // MARK: Events and queries
 
   /// Reads the rules again and shows them an event; its changes stay in this session.
@@ -52,7 +75,7 @@ final class ReplSession {
   func send(_ type: String, _ data: JSONValue?) throws -> JSONValue {
     catalog = try Self.load(selection, worker)
     engine.adopt(catalog)
-    try engine.set(max(engine.now, EngineClock.wall))
+    try engine.set(now)
     version += 1
     return try engine.event(
       .members(["type": .string(type), "subject": .string(subject), "data": data, "explain": true]))
@@ -121,7 +144,7 @@ final class ReplSession {
     var all = states
     all[name] = .object(states)
     try engine.give(subject, version: version, states: all)
-    try engine.set(max(engine.now, EngineClock.wall))
+    try engine.set(now)
     let outcome = try engine.event([
       "type": .string(Self.event), "subject": .string(subject), "data": ["last": last], "explain": true,
     ])

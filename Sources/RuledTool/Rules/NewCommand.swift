@@ -1,18 +1,26 @@
 internal import Glibc
 internal import RuledCore
+internal import RuledEngine
+internal import RuledLua
 
 /// `rulectl new`: makes a plugin that works.
 enum NewCommand: Command {
   static let spec = CommandSpec(
-    "new", "Makes a plugin that works, with a test that passes.",
-    synopsis: ["PLUGIN [--rules DIR]"], required: ["PLUGIN"],
+    "new", "Makes a plugin that works, with a test that passes, or copies one.",
+    synopsis: ["PLUGIN [--rules DIR] [--from PLUGIN]"], required: ["PLUGIN"],
     options: [
-      OptionSpec("rules", short: "r", value: "DIR", "The rules folder; 'rules' by default.", completes: .folders)
+      OptionSpec("from", value: "PLUGIN", "Copies this plugin of the rules folder with its tests."),
+      OptionSpec("rules", short: "r", value: "DIR", "The rules folder; 'rules' by default.", completes: .folders),
     ],
     details:
       "PLUGIN is a lower-case name of letters, digits and underscores. An existing folder is never changed.\n"
+      + "A copy has figures of its own: what bears the plugin's name bears the new one's, such as counters, topics, boards,\n"
+      + "queries and the events that it makes. It hears the same events of clients; 'sources' can keep these apart.\n"
       + "It also writes DIR/.luarc.json, unless there is one, and definitions for editors with lua-language-server.",
-    examples: [.init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test")])
+    examples: [
+      .init("rulectl new greeter", "writes rules/greeter with a rule, a query and a test"),
+      .init("rulectl new --from gamification shop", "copies rules/gamification to rules/shop, with figures of its own"),
+    ])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let name = arguments.operands[0]
@@ -24,6 +32,7 @@ enum NewCommand: Command {
       throw ToolError("'lib' is the folder of modules that plugins share; choose another name")
     }
     let rules = arguments.value("rules") ?? "rules"
+    let files = try arguments.value("from").map { model throws(ToolError) in try copy(of: model, in: rules, as: name) }
     if mkdir(rules, 0o777) != 0, errno != EEXIST { throw failed("make the folder '\(rules)'") }
     let folder = "\(rules)/\(name)"
     guard mkdir(folder, 0o777) == 0 else {
@@ -32,13 +41,54 @@ enum NewCommand: Command {
     }
     guard mkdir("\(folder)/tests", 0o777) == 0 else { throw failed("make the folder '\(folder)/tests'") }
     try writeDefinitions(rules)
-    try WholeFile.create("\(folder)/plugin.lua", with: Array(PluginTemplate.plugin(name).utf8))
-    try WholeFile.create("\(folder)/tests/\(name)_test.lua", with: Array(PluginTemplate.test(name).utf8))
-    environment.output.write("made \(folder)/plugin.lua and \(folder)/tests/\(name)_test.lua\n")
+    let made =
+      files ?? [
+        ("plugin.lua", Array(PluginTemplate.plugin(name).utf8)),
+        ("tests/\(name)_test.lua", Array(PluginTemplate.test(name).utf8)),
+      ]
+    for (path, text) in made { try WholeFile.create("\(folder)/\(path)", with: text) }
+    let paths = made.map { "\(folder)/\($0.path)" }
+    let what = files == nil ? paths.joined(separator: " and ") : "\(folder), \(paths.count) files"
+    environment.output.write("made \(what)\n")
     environment.output.write(
       "editors with lua-language-server read \(rules)/.luarc.json and \(rules)/\(Definitions.path)\n")
     environment.output.write("try 'rulectl test \(folder)', then change it\n")
     return .done
+  }
+
+  /// The files of a copy of a plugin, with their paths in its folder.
+  private static func copy(
+    of model: String, in rules: String, as name: String
+  ) throws(ToolError) -> [(path: String, text: [UInt8])] {
+    let folder = "\(rules)/\(model)"
+    let source: PluginSource?, manifest: PluginManifest?
+    do {
+      source = try RulesFolder.read(rules) { $0 == model }.plugins.first
+      manifest = try source.map { try PluginVM(source: $0, worker: LuaWorker()).manifest }
+    } catch { throw ToolError("'\(folder)' does not load, so it can't be copied: \(error)") }
+    guard let source, let manifest else { throw ToolError("there is no plugin '\(folder)' to copy") }
+    let copy = PluginCopy(source, manifest, as: name)
+    let files = (source.modules + source.data + source.tests).map { file in
+      (path: String(file.path.dropFirst(model.utf8.count + 1)), text: copy.text(of: file))
+    }
+    return try files
+      + recordings(in: "\(folder)/tests").map { file throws(ToolError) in
+        (path: "tests/\(file)", text: try Input(path: "\(folder)/tests/\(file)").readAll())
+      }
+  }
+
+  /// The files of recorded events beside tests.
+  ///
+  /// Snapshots, which name the plugin, are for `rulectl test --update-snapshots`.
+  private static func recordings(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
+      if name.hasSuffix(".ndjson") { names.append(name) }
+    }
+    return names.sorted()
   }
 
   /// Writes what editors read: the definitions anew, their settings unless there are some.

@@ -6,7 +6,7 @@ package final class Input {
   /// The size in bytes, when it is known.
   package let size: Int?
   /// Whether a person types the input.
-  package let isTerminal: Bool
+  let isTerminal: Bool
   /// How many bytes were read as lines so far.
   package private(set) var consumed = 0
   private let descriptor: Int32?
@@ -44,7 +44,7 @@ package final class Input {
   deinit { if let descriptor, closes { close(descriptor) } }
 
   /// Whether `nextLine` returns without waiting for more input.
-  package var isReady: Bool {
+  var isReady: Bool {
     guard let descriptor, !isAtEnd, nextNewline() == nil else { return true }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) != 0

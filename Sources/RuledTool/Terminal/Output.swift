@@ -8,12 +8,12 @@ internal import RuledCore
 /// A terminal gets each text at once, anything else blocks of 32 KiB.
 package final class Output {
   /// Whether it is a terminal.
-  package let isTerminal: Bool
+  let isTerminal: Bool
   private let descriptor: Int32?
   private let buffer = ByteBuffer(capacity: 4096)
 
   /// Writes to an open descriptor.
-  package init(descriptor: Int32) {
+  init(descriptor: Int32) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
   }
@@ -28,7 +28,7 @@ package final class Output {
   package var text: String { buffer.text }
 
   /// Writes `text`, with what steers a terminal escaped as in JSON, but for C0.
-  package func write(_ text: String) { writeExactly(text.withoutSteering) }
+  func write(_ text: String) { writeExactly(text.withoutSteering) }
 
   /// Writes `text` as it is, which must be meant for a file.
   func writeExactly(_ text: String) {
@@ -39,7 +39,7 @@ package final class Output {
   /// Writes the buffered text to the descriptor.
   ///
   /// When that fails, as at the end of a closed pipe, the text is dropped.
-  package func flush() {
+  func flush() {
     guard let descriptor else { return }
     while buffer.count > 0 {
       let written = Glibc.write(descriptor, buffer.bytes.baseAddress, buffer.count)

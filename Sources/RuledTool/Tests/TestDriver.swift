@@ -20,6 +20,10 @@ final class TestDriver: TestHost {
   private(set) var failures = TestFailures()
   /// The plugin that is tested.
   private(set) var plugin = ""
+  /// Whether the test says that it was captured, so that it has to run a rule.
+  private(set) var isCaptured = false
+  /// Where the test is now.
+  var place: () -> [TestPlace] = { [] }
 
   private var base: Catalog
   private let worker: LuaWorker
@@ -54,6 +58,7 @@ final class TestDriver: TestHost {
     self.plugin = plugin
     settings.removeAll()
     failures = TestFailures()
+    isCaptured = false
     marks.removeAll()
     events.removeAll()
     subjects.removeAll()
@@ -78,11 +83,16 @@ final class TestDriver: TestHost {
       case "decided": return [engine.decided(of: try arguments.text(0, "a subject")) ?? .object(JSONObject())]
       case "state":
         return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
+      case "board": return [engine.board(try arguments.text(0, "a board's name"), of: plugin)]
       case "effects": return [.array(engine.effects(of: try arguments.text(0, "a subject")))]
       case "sent": return [.array(engine.sent.map(Self.message))]
       case "web": return try web(arguments)
       case "sink": return try sink(arguments)
       case "now": return [.number(Double(engine.now.microseconds) / 1e6)]
+      case "captured":
+        isCaptured = true
+        return []
+      case "counters": return [engine.listedCounters]
       case "failing": return try letFail(arguments)
       case "retry": return try retry(arguments)
       case "failures": return [.array(failures.take().map(\.json))]
@@ -109,7 +119,9 @@ final class TestDriver: TestHost {
   }
 
   private func noteFailures() {
-    for failed in engine.takeFailures() { failures.add(failed.failure, type: failed.type, subject: failed.subject) }
+    for failed in engine.takeFailures() {
+      failures.add(failed.failure, type: failed.type, subject: failed.subject, at: place)
+    }
   }
 
   // MARK: Time
@@ -129,8 +141,8 @@ final class TestDriver: TestHost {
 
   private func advance(_ arguments: TestArguments) throws -> [JSONValue] {
     let text = try arguments.text(0, "a duration such as \"90s\"")
-    guard let duration = DurationText.parse(text) else {
-      throw TestFailure("t:advance takes a duration such as \"90s\", \"5m\", \"48h\" or \"14d\", not '\(text)'")
+    guard let duration = DurationText.parse(text, allowsZero: true) else {
+      throw TestFailure("t:advance takes a duration such as \"90s\", \"1h30m\", \"14d\" or \"1w\", not '\(text)'")
     }
     try engine.advance(microseconds: duration)
     return []
@@ -168,7 +180,13 @@ final class TestDriver: TestHost {
     events.append(.object(seen))
     subjects.append(subject)
     if outcome["duplicate"]?.boolValue != true {
-      failures.add(outcome["failures"]?.arrayValue ?? [], type: type, subject: subject)
+      failures.add(outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, at: place)
+    }
+    let effects = outcome["effects"]?.arrayValue ?? []
+    if !effects.isEmpty {
+      let known = outcome["duplicate"]?.boolValue == true ? engine.effects(of: subject) : []
+      let delivered = LocalEngine.delivered(effects, of: subject, at: engine.now)
+      outcome["effects"] = .array(delivered.map { effect in known.first { $0["id"] == effect["id"] } ?? effect })
     }
     outcome["all"] = all
     outcome["decisions"] = all[plugin] ?? .object(JSONObject())

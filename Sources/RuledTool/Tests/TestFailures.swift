@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledEngine
+internal import RuledLua
 
 /// The failures of rules in a test, and which of them the test expected.
 struct TestFailures {
@@ -11,6 +12,8 @@ struct TestFailures {
     let subject: String
     /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
     let outcome: Int?
+    /// Where the test was: the line of the test, then those of its helpers.
+    let place: [TestPlace]
 
     /// The file, the line, the rule, and what failed, in a line.
     var text: String {
@@ -38,18 +41,18 @@ struct TestFailures {
   private(set) var outcomes = 0
 
   /// Adds the failures of an outcome of `t:event`.
-  mutating func add(_ failures: [JSONValue], type: String, subject: String) {
+  mutating func add(_ failures: [JSONValue], type: String, subject: String, at place: () -> [TestPlace]) {
     guard !failures.isEmpty else { return }
     outcomes += 1
     unexpected += failures.filter { !Self.isWanted($0) }.map {
-      Entry(failure: $0, type: type, subject: subject, outcome: outcomes)
+      Entry(failure: $0, type: type, subject: subject, outcome: outcomes, place: place())
     }
   }
 
   /// Adds a failure on a timer or a message.
-  mutating func add(_ failure: JSONValue, type: String, subject: String) {
+  mutating func add(_ failure: JSONValue, type: String, subject: String, at place: () -> [TestPlace]) {
     guard !Self.isWanted(failure) else { return }
-    unexpected.append(Entry(failure: failure, type: type, subject: subject, outcome: nil))
+    unexpected.append(Entry(failure: failure, type: type, subject: subject, outcome: nil, place: place()))
   }
 
   /// Whether the test lets the plugin fail, by `t:failing`.
@@ -66,11 +69,11 @@ struct TestFailures {
     return Array(unexpected.dropFirst(first))
   }
 
-  /// Failures as the text of an error, the first one's place at its beginning.
+  /// Failures as the text of an error: the first one's place at its beginning, and below it where the test was.
   static func text(_ entries: [Entry]) -> String? {
     guard let first = entries.first else { return nil }
     let most = 10
-    var lines = [first.text + ", which the test did not expect"]
+    var lines = [first.text + ", which the test did not expect"] + first.place.map { "  at \($0.text)" }
     lines += entries.dropFirst().prefix(most - 1).map(\.text)
     if entries.count > most { lines.append("and \(entries.count - most) more failures") }
     return lines.joined(separator: "\n")

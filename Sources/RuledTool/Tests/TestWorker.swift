@@ -33,9 +33,17 @@ final class TestWorker {
   }
 
   /// Puts other rules in force.
+  ///
+  /// The tests of a plugin are loaded again only if they may tell its files from those before: to load its data takes most of the time.
   func adopt(_ catalog: Catalog) {
     self.catalog = catalog
-    vms.removeAll()
+    vms = vms.filter { name, vm in
+      guard let plugin = catalog.plugins.first(where: { $0.name == name }) else { return false }
+      if plugin.source == vm.source { return true }
+      return vm.source.tests == plugin.source.tests && !vm.source.tests.contains(where: \.requiresModules)
+        && vm.source.data == plugin.source.data && vm.manifest.version == plugin.manifest.version
+        && JSONValue.object(vm.manifest.settings) == .object(plugin.manifest.settings)
+    }
     driver?.adopt(catalog)
   }
 
@@ -52,28 +60,40 @@ final class TestWorker {
     guard let driver else { throw TestFailure("the worker has ended") }
     let vm = try vm(of: test.plugin)
     vm.testHost = driver
+    driver.place = { [unowned vm] in vm.testPlace }
     let started = EngineClock.monotonic
     try driver.begin(test.plugin)
     let result = vm.test(test.index, budget: budget)
     let microseconds = Int((EngineClock.monotonic - started) / 1000)
     return TestResult(
       plugin: test.plugin, name: test.declaration.name, file: test.declaration.file, line: test.declaration.line,
-      microseconds: microseconds,
-      failure: Self.failure(of: test, result == .failed ? vm.failure(rule: nil) : nil, driver.failures.unexpected),
+      microseconds: microseconds, failure: failure(of: test, result == .failed ? failure(of: vm) : nil, driver),
       log: driver.takeLog())
   }
 
-  /// Why a test failed: by itself, or because rules failed that it did not expect to.
-  private static func failure(
-    of test: TestCase, _ failure: Failure?, _ unexpected: [TestFailures.Entry]
-  ) -> Failure? {
-    guard let first = unexpected.first, let text = TestFailures.text(unexpected) else { return failure }
-    guard var failure else {
+  /// Why a test failed: because rules failed that it did not expect to, or by itself, or because it was captured and no rule ran.
+  private func failure(of test: TestCase, _ own: Failure?, _ driver: TestDriver) -> Failure? {
+    let unexpected = driver.failures.unexpected
+    guard let first = unexpected.first, let text = TestFailures.text(unexpected) else {
+      guard own == nil, driver.isCaptured, !driver.engine.hasRunRules else { return own }
       return Failure(
-        plugin: test.plugin, kind: .error, message: text, file: first.failure["file"]?.stringValue,
-        line: first.failure["line"]?.intValue.map { Int($0) })
+        plugin: test.plugin, kind: .error,
+        message: "no rule ran: nothing of what was captured reaches a rule that is loaded here",
+        file: test.declaration.file, line: test.declaration.line)
     }
-    failure.message += "\n\(text)"
+    let after = own.map { own in
+      "\nthen at \(own.file ?? test.declaration.file):\(own.line ?? test.declaration.line): \(own.message)"
+    }
+    return Failure(
+      plugin: test.plugin, kind: .error, message: text + (after ?? ""), file: first.failure["file"]?.stringValue,
+      line: first.failure["line"]?.intValue.map { Int($0) })
+  }
+
+  /// Why the test of a VM failed, with the lines of the test and of the helpers that it calls.
+  private func failure(of vm: PluginVM) -> Failure {
+    var failure = vm.failure(rule: nil)
+    let place = vm.failedPlace
+    if place.count > 1 { failure.message += place.map { "\n  at \($0.text)" }.joined() }
     return failure
   }
 
@@ -114,4 +134,7 @@ final class TestWorker {
 extension SourceFile {
   /// Whether it is a module that plugins share.
   fileprivate var isShared: Bool { path.hasPrefix("lib/") }
+
+  /// Whether it may load modules; other files see of a plugin its settings, its name and its version.
+  fileprivate var requiresModules: Bool { String(decoding: text, as: UTF8.self).contains("require") }
 }

@@ -5,7 +5,7 @@ import RuledJSON
 enum EventAttribute: Int, CaseIterable {
   case type, subject, id, source, specversion, time, data
   case dataBase64, dataContentType, dataSchema
-  case dryRun, explain, wait
+  case dryRun, explain, wait, `internal`
   case other
 
   init(_ name: ByteView) {
@@ -25,6 +25,7 @@ enum EventAttribute: Int, CaseIterable {
       }
     case 6: return name[0] == UInt8(ascii: "s") ? .source : .dryRun
     case 7: return name[0] == UInt8(ascii: "s") ? .subject : .explain
+    case 8: return .internal
     case 10: return .dataSchema
     case 11: return name[0] == UInt8(ascii: "s") ? .specversion : .dataBase64
     case 15: return .dataContentType
@@ -58,6 +59,7 @@ enum EventAttribute: Int, CaseIterable {
     case .dryRun: "dryrun"
     case .explain: "explain"
     case .wait: "wait"
+    case .internal: "internal"
     case .other: ""
     }
   }

@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 
 /// Checks the attributes of an event; each check throws `invalid_params` with the attribute's path.
@@ -90,7 +90,7 @@ enum EventChecks {
 
 extension ByteView {
   /// Whether the UTF-8 has a control character: of C0, DEL or of C1.
-  package var hasControlCharacters: Bool {
+  var hasControlCharacters: Bool {
     if EightBytes.all(self, where: \.isPlainASCII, and: { 0x20..<0x7F ~= $0 }) { return false }
     var previous: UInt8 = 0
     for byte in self {
@@ -101,7 +101,7 @@ extension ByteView {
   }
 
   /// Whether the bytes are base64 (RFC 4648 section 4), padded and without line breaks.
-  package var isBase64: Bool {
+  var isBase64: Bool {
     guard count.isMultiple(of: 4) else { return false }
     var length = count
     while length > 0, length > count - 2, self[length - 1] == UInt8(ascii: "=") { length -= 1 }

@@ -23,6 +23,8 @@ package struct EventView {
   package private(set) var explainsValues = true
   /// Whether the reply waits for the messages that the event causes.
   package private(set) var waitsForCascade = false
+  /// Whether an administrator sends it in the place of rules, as it says.
+  package private(set) var isInternal = false
   /// Whether there are attributes in `extensions`.
   package private(set) var hasExtensions = false
   /// The text of the whole event as sent.
@@ -63,7 +65,7 @@ package struct EventView {
   }
 
   /// The attributes that the daemon stores and does not interpret: extensions, `data_base64`, `datacontenttype` and `dataschema`.
-  package var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
+  var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
 
   private mutating func read(_ attributes: EventAttributes, _ path: String) throws(RequestError) {
     type = try EventChecks.name(attributes[.type], path, "type", limit: Limits.typeBytes)
@@ -79,6 +81,7 @@ package struct EventView {
     try EventChecks.string(attributes[.dataSchema], path, "dataschema")
     isDryRun = try EventChecks.bool(attributes[.dryRun], path, "dryrun")
     (isExplained, explainsValues) = try EventChecks.explain(attributes[.explain], path)
+    isInternal = try EventChecks.bool(attributes[.internal], path, "internal")
     if let wait = attributes[.wait] {
       guard wait.isString("cascade") else { throw .invalidParams(path: "\(path).wait", "must be \"cascade\"") }
       waitsForCascade = true
@@ -88,14 +91,14 @@ package struct EventView {
 }
 
 /// Walks the attributes of an event that the daemon stores and does not interpret, each a scalar that is not null.
-package struct EventExtensions {
+struct EventExtensions {
   private var cursor: MemberCursor
 
   /// The extensions among the members that `cursor` has before it.
   init(_ cursor: MemberCursor) { self.cursor = cursor }
 
   /// The next attribute, or nil at the end.
-  package mutating func next() -> MemberCursor.Member? {
+  mutating func next() -> MemberCursor.Member? {
     while let member = cursor.next() {
       if !member.value.isKind(.null), EventAttribute(member.name).isStored { return member }
     }

@@ -5,8 +5,8 @@ import RuledJSON
 package enum BinaryEvent {
   /// Appends the event in structured JSON.
   ///
-  /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun` and `explain`
-  /// become booleans when they are `true` or `false`; all other values are strings.
+  /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun`, `explain` and
+  /// `internal` become booleans when they are `true` or `false`; all other values are strings.
   ///
   /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
   /// `parse_error` for a body that is not the JSON that it claims to be.
@@ -54,8 +54,8 @@ package enum BinaryEvent {
       throw .invalidParams(path: "params.\(field.name)", "has percent escapes that are no UTF-8")
     }
     switch (field.name, text) {
-    case ("dryrun", "true"), ("explain", "true"): return .bool(true)
-    case ("dryrun", "false"), ("explain", "false"): return .bool(false)
+    case ("dryrun", "true"), ("explain", "true"), ("internal", "true"): return .bool(true)
+    case ("dryrun", "false"), ("explain", "false"), ("internal", "false"): return .bool(false)
     default: return .string(text)
     }
   }

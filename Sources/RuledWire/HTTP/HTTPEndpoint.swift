@@ -8,7 +8,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case subjects, subject, export, subjectLog, log, explainPast
   case watch
   case rules, reload
-  case revisions, revision, rollback, unpin
+  case revisions, revision, rollback, unpin, upload
   case backtest
   case shadow, shadowStop
   case rollout, rolloutSet, rolloutPromote, rolloutAbort
@@ -20,7 +20,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   case dashboard, dashboardFile, session
 
   /// The path; a segment in braces stands for a name.
-  package var path: String {
+  var path: String {
     switch self {
     case .events: "/v1/events"
     case .query: "/v1/query/{query}"
@@ -37,6 +37,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: "/v1/revisions/{revision}"
     case .rollback: "/v1/rollback"
     case .unpin: "/v1/unpin"
+    case .upload: "/v1/upload"
     case .backtest: "/v1/backtest"
     case .shadow: "/v1/shadow"
     case .shadowStop: "/v1/shadow/stop"
@@ -74,7 +75,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .events, .query, .explainPast, .backtest, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease,
       .confirm,
-      .rollback, .unpin, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
+      .rollback, .unpin, .upload, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
       ["POST"]
     case .rollout, .shadow: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
@@ -87,7 +88,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
   }
 
   /// The method of the protocol that an HTTP method stands for; nil where there is none.
-  package func method(_ httpMethod: String) -> Method? {
+  func method(_ httpMethod: String) -> Method? {
     switch self {
     case .events: .event
     case .query: .query
@@ -104,6 +105,7 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     case .revision: .revision
     case .rollback: .rollback
     case .unpin: .unpin
+    case .upload: .upload
     case .rollout: httpMethod == "POST" ? .rolloutStart : .rolloutStatus
     case .rolloutSet: .rolloutSet
     case .shadow: httpMethod == "POST" ? .shadowStart : .shadowStatus
@@ -145,7 +147,8 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     switch self {
     case .health, .alive, .ready: nil
     case .events, .watch: .writer
-    case .export, .subjectLog, .log, .explainPast, .backtest, .reload, .retry, .parkedEvent, .rollback, .unpin: .admin
+    case .export, .subjectLog, .log, .explainPast, .backtest, .reload, .retry, .parkedEvent, .rollback, .unpin, .upload:
+      .admin
     case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadow, .shadowStop: .admin
     case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
     case .subject: httpMethod == "DELETE" ? .admin : .reader

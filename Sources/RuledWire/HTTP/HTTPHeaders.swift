@@ -15,9 +15,9 @@ package struct HTTPHeaders: Sendable {
 
   package private(set) var fields: [Field] = []
 
-  package init() {}
+  init() {}
 
-  package mutating func append(_ name: String, _ value: String) {
+  mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name.lowercased(), value: value))
   }
 
@@ -25,7 +25,7 @@ package struct HTTPHeaders: Sendable {
   package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
   /// How many fields have that name.
-  package func count(of name: String) -> Int { fields.count { $0.name == name } }
+  func count(of name: String) -> Int { fields.count { $0.name == name } }
 
   /// Whether the body is sent as it is: neither compressed nor encoded in another way.
   package var isPlainBody: Bool {

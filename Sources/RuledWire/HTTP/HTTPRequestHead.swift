@@ -4,7 +4,7 @@
 /// than this server.
 package struct HTTPRequestHead: Sendable {
   /// How the end of the body is found.
-  package enum BodyFraming: Sendable, Equatable {
+  enum BodyFraming: Sendable, Equatable {
     case none
     /// The body has so many bytes; `Int.max` for a number that does not fit.
     case length(Int)
@@ -13,7 +13,7 @@ package struct HTTPRequestHead: Sendable {
   }
 
   /// How many fields a head or a trailer may have.
-  package static let maximumFields = 100
+  static let maximumFields = 100
 
   /// The method as sent.
   package private(set) var method = ""
@@ -24,12 +24,12 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var headers = HTTPHeaders()
 
   /// A head before its first line.
-  package init() {}
+  init() {}
 
   // MARK: The request line
 
   /// Reads the request line, given without its end.
-  package mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
+  mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
     let space = UInt8(ascii: " ")
     guard let first = line.firstIndex(of: space), let last = line.lastIndex(of: space), first < last else {
       throw HTTPError(400, "a request line is a method, a target and HTTP/1.1, with one space between")
@@ -66,7 +66,7 @@ package struct HTTPRequestHead: Sendable {
   // MARK: Fields
 
   /// Adds the field of a line, given without its end.
-  package mutating func appendField(_ line: [UInt8]) throws(HTTPError) {
+  mutating func appendField(_ line: [UInt8]) throws(HTTPError) {
     let (name, value) = try Self.field(line)
     guard headers.fields.count < Self.maximumFields else {
       throw HTTPError(431, "a request may have \(Self.maximumFields) fields at most", .tooLarge)
@@ -96,7 +96,7 @@ package struct HTTPRequestHead: Sendable {
   // MARK: The whole head
 
   /// Checks the host and finds the framing of the body, once all fields are added.
-  package func bodyFraming() throws(HTTPError) -> BodyFraming {
+  func bodyFraming() throws(HTTPError) -> BodyFraming {
     let hosts = headers.count(of: "host")
     guard hosts == 1 || hosts == 0 && minorVersion == 0, HTTPHost.isValid(headers["host"] ?? "") else {
       throw HTTPError(400, "a request has one Host")

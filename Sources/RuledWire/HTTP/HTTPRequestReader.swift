@@ -19,13 +19,13 @@ package final class HTTPRequestReader {
   }
 
   /// The longest request line, in bytes.
-  package static let maximumRequestLine = 16 << 10
+  static let maximumRequestLine = 16 << 10
   /// The longest head, and the longest trailer, in bytes.
-  package static let maximumHead = 64 << 10
+  static let maximumHead = 64 << 10
   /// The longest line with a chunk's size and extensions, in bytes.
-  package static let maximumChunkLine = 256
+  static let maximumChunkLine = 256
   /// How many times the limit a body may have to be read and dropped, so that the connection stays usable; a longer one is an error.
-  package static let skippedBodies = 16
+  static let skippedBodies = 16
 
   /// The request's head; complete from `.head` on.
   package private(set) var head = HTTPRequestHead()
@@ -53,7 +53,7 @@ package final class HTTPRequestReader {
   package var isWithinRequest: Bool { state != .requestLine || !line.isEmpty || hasReturn || skippedEmptyLine }
 
   /// How many bytes of memory the request takes.
-  package var heldBytes: Int { headCount + line.capacity + body.capacity }
+  package var usedBytes: Int { headCount + line.capacity + body.capacity }
 
   /// Prepares for the next request; `body` becomes another buffer.
   package func reset() {

@@ -16,7 +16,7 @@ package struct HTTPRoute: Sendable, Equatable {
     return nil
   }
 
-  package init(_ endpoint: HTTPEndpoint, _ item: String = "") {
+  init(_ endpoint: HTTPEndpoint, _ item: String = "") {
     self.endpoint = endpoint
     self.item = item
   }

@@ -2,7 +2,7 @@ package import RuledCore
 
 extension RequestError {
   /// The HTTP status that says the same.
-  package var httpStatus: Int { code.httpStatus }
+  var httpStatus: Int { code.httpStatus }
 
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
   package var retryAfter: Int? {
@@ -28,7 +28,7 @@ extension RequestError.Code {
   }
 
   /// The code with a JSON-RPC number; nil for a number that no code has.
-  package init?(number: Int) {
+  init?(number: Int) {
     guard let code = Self.allCases.first(where: { $0.number == number }) else { return nil }
     self = code
   }

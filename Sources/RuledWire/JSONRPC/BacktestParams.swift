@@ -2,8 +2,8 @@ package import RuledCore
 import RuledJSON
 
 package struct BacktestParams: Sendable {
-  /// The candidate's rules: `{library, plugins: [{name, modules, data}]}`.
-  package let rules: JSONValue
+  /// The candidate's rules.
+  package let rules: RequestRules
   /// The plugins that are taken from these, or nil for all.
   package let plugins: [String]?
   /// When the range begins, or nil with the journal.
@@ -22,10 +22,7 @@ package struct BacktestParams: Sendable {
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    guard let rules = reader.value("rules"), rules.isKind(.object) else {
-      throw reader.error("rules", "must be an object: {library, plugins: [{name, modules, data}]}")
-    }
-    self.rules = JSONValue(rules)
+    rules = try reader.rules()
     plugins = try Self.texts("plugins", reader)
     since = try Self.moment("since", reader)
     until = try Self.moment("until", reader)

@@ -14,7 +14,7 @@ package struct CountersParams: Sendable, Equatable {
     package let value: String
 
     /// A label with its value.
-    package init(name: String, value: String) {
+    init(name: String, value: String) {
       self.name = name
       self.value = value
     }

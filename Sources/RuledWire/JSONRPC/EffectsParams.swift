@@ -29,7 +29,7 @@ package struct EffectsParams: Sendable, Equatable {
   /// The longest list wanted.
   package var limit = Limits.listDefault
 
-  package init() {}
+  init() {}
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {

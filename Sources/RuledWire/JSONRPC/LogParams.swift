@@ -22,7 +22,7 @@ package struct LogParams: Sendable, Equatable {
   package let limit: Int
 
   /// The longest list that one request gets.
-  package static let mostEntries = 10_000
+  static let mostEntries = 10_000
 
   /// A time as a client states it.
   package enum Moment: Sendable, Equatable {
@@ -31,7 +31,7 @@ package struct LogParams: Sendable, Equatable {
     case ago(Int64)
 
     /// The moment that `text` states: a duration or a time in RFC 3339; nil if it is neither.
-    package init?(_ text: String) {
+    init?(_ text: String) {
       if let time = Timestamp(rfc3339: text) {
         self = .at(time)
       } else if let duration = DurationText.parse(text, allowsZero: true) {
@@ -56,7 +56,7 @@ package struct LogParams: Sendable, Equatable {
     package let value: String?
 
     /// The decision that `KEY` or `KEY=VALUE` states.
-    package init(_ text: String) {
+    init(_ text: String) {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       key = String(parts[0])
       value = parts.count == 2 ? String(parts[1]) : nil

@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 
 /// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
@@ -6,14 +6,14 @@ package enum Method: Sendable, Hashable, CaseIterable {
   case rules, reload, parked, retry, drop, counters, clock, health, samples, dashboard, backup, release
   case log, journal, backtest, explainPast
   case effects, effect, resend, dropEffects, lease, confirm
-  case revisions, revision, rollback, unpin
+  case revisions, revision, rollback, unpin, upload
   case shadowStart, shadowStatus, shadowStop
   case cluster, clusterDrain, clusterUndrain
   case rolloutStart, rolloutSet, rolloutStatus, rolloutPromote, rolloutAbort
   /// None of ours; the request holds its name.
   case unknown
 
-  package init(_ name: ByteView) {
+  init(_ name: ByteView) {
     if name.equals("event") {
       self = .event
       return
@@ -54,6 +54,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .revision: "revision"
     case .rollback: "rollback"
     case .unpin: "unpin"
+    case .upload: "upload"
     case .log: "log"
     case .backtest: "backtest"
     case .journal: "journal"
@@ -104,6 +105,7 @@ package enum Method: Sendable, Hashable, CaseIterable {
     case .lease: ["sink", "sinks", "limit", "seconds", "wait"]
     case .confirm: ["leases"]
     case .revision, .rollback: ["revision"]
+    case .upload: ["upload", "text"]
     case .rolloutStart: ["rules", "percent", "abort_on"]
     case .rolloutSet: ["percent"]
     case .shadowStart: ["rules", "plugins", "percent"]

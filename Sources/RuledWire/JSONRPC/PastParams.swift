@@ -1,19 +1,18 @@
 package import RuledCore
 
 /// What `explain_past` takes, and `state` with `at` or `version`: a subject and a moment of its past.
-package struct PastParams: Sendable, Equatable {
+package struct PastParams: Sendable {
   package let subject: String
   package let wanted: Wanted
 
   /// What is wanted of a subject's past.
-  package enum Wanted: Sendable, Equatable {
+  package enum Wanted: Sendable {
     /// The state of one plugin or of all at a time.
     case stateAt(LogParams.Moment, plugin: String?)
     /// The state of one plugin or of all after the event that made this version.
     case stateOf(version: UInt64, plugin: String?)
-    /// An event by its id, and beside it what other rules would have said, as `RulesSource.encoded` has them; with states and the values that rules read
-    /// unless it `omitsValues`.
-    case event(id: String, rules: JSONValue?, omitsValues: Bool)
+    /// An event by its id, and beside it what other rules would have said; with states and the values that rules read unless it `omitsValues`.
+    case event(id: String, rules: RequestRules?, omitsValues: Bool)
   }
 
   /// Whether a request asks for a state of the past.
@@ -27,7 +26,7 @@ package struct PastParams: Sendable, Equatable {
     subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
     guard request.method == .state else {
       wanted = .event(
-        id: try reader.required("id"), rules: try Self.rules(reader),
+        id: try reader.required("id"), rules: reader.has("rules") ? try reader.rules() : nil,
         omitsValues: try reader.boolean("no_values") ?? false)
       return
     }
@@ -43,11 +42,5 @@ package struct PastParams: Sendable, Equatable {
       throw reader.error("at", "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
     }
     wanted = .stateAt(moment, plugin: plugin)
-  }
-
-  private static func rules(_ reader: ParamsReader) throws(RequestError) -> JSONValue? {
-    guard let value = reader.value("rules") else { return nil }
-    guard value.isKind(.object) else { throw reader.error("rules", "must be the content of a rules folder") }
-    return JSONValue(value)
   }
 }

@@ -13,7 +13,7 @@ package enum ReplyWriter {
   package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
   /// Writes an answer whose result is `json`.
-  package static func result(_ json: ByteView, id: ByteView?, to buffer: ByteBuffer) {
+  static func result(_ json: ByteView, id: ByteView?, to buffer: ByteBuffer) {
     var writer = beginAnswer(id: id, to: buffer)
     writer.member("result", raw: json)
     writer.endObject()
@@ -32,6 +32,13 @@ package enum ReplyWriter {
     writer.member("error")
     error.write(to: &writer)
     writer.endObject()
+  }
+
+  /// Replaces the contents of `buffer` by an error reply; one that stands alone, outside of a request batch, ends with a newline.
+  package static func error(_ error: RequestError, id: ByteView?, isAlone: Bool, replacing buffer: ByteBuffer) {
+    buffer.removeAll()
+    self.error(error, id: id, to: buffer)
+    if isAlone { endLine(to: buffer) }
   }
 
   /// Begins a notification: the params have to follow, then `endNotification`.

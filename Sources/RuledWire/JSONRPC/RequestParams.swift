@@ -14,7 +14,7 @@ package struct QueryParams {
   /// The arguments, or nil if absent or null.
   package let args: TapeValue?
   /// The text of the arguments as sent; empty if there are none.
-  package let argsText: ByteView
+  let argsText: ByteView
 
   /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {

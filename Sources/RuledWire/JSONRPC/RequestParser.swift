@@ -6,7 +6,7 @@ package import RuledJSON
 /// The requests point into the line and into `document`, and are valid until the next line is parsed.
 package final class RequestParser {
   /// The document of the last line, for code that walks its tape.
-  package let document = TapeDocument()
+  let document = TapeDocument()
 
   /// A parser that has parsed nothing.
   package init() {}

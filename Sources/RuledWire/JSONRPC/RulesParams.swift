@@ -25,9 +25,31 @@ package struct ReloadParams: Sendable, Equatable {
   }
 }
 
+/// The rules of a request.
+package enum RequestRules: Sendable {
+  /// They are in it, as `RulesSource.encoded` gives them.
+  case inline(JSONValue)
+  /// They were sent before: the text of the same, under an id that `upload` gave.
+  case upload(String)
+}
+
+/// A part of rules that a later request names.
+package struct UploadParams: Sendable {
+  /// The upload that it belongs to; nil for the first part of a new one.
+  package let upload: String?
+  /// The part, which ends anywhere in the text.
+  package let text: [UInt8]
+
+  /// Reads the params of a request.
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    upload = reader.has("upload") ? try reader.required("upload") : nil
+    text = Array(try reader.required("text").utf8)
+  }
+}
+
 package struct RolloutStartParams: Sendable {
-  /// The rules to try, as `RulesSource.encoded` gives them.
-  package let rules: JSONValue
+  package let rules: RequestRules
   /// The share of the subjects, 0 to 100.
   package let percent: Double
   /// When the rollout is aborted by itself, as in `failures > 0.1%`; nil for never.
@@ -43,8 +65,7 @@ package struct RolloutStartParams: Sendable {
 }
 
 package struct ShadowStartParams: Sendable {
-  /// The rules to try, as `RulesSource.encoded` gives them.
-  package let rules: JSONValue
+  package let rules: RequestRules
   /// The plugins that are taken from them, nil for all.
   package let plugins: [String]?
   /// The share of the subjects, 0 to 100.
@@ -69,10 +90,16 @@ package struct PercentParams: Sendable, Equatable {
 
 extension ParamsReader {
   /// The rules of a request, whose form is checked later.
-  fileprivate func rules() throws(RequestError) -> JSONValue {
+  func rules() throws(RequestError) -> RequestRules {
     guard let value = value("rules") else { throw error("rules", "is required") }
-    guard value.kind == .object else { throw error("rules", "must be an object") }
-    return JSONValue(value)
+    guard value.kind == .object else {
+      throw error("rules", "must be an object: {library, plugins: [{name, modules, data}]}, or {upload}")
+    }
+    if let upload = value.member("upload") {
+      guard let id = upload.text else { throw error("rules", "must have a string as 'upload'") }
+      return .upload(id)
+    }
+    return .inline(JSONValue(value))
   }
 
   /// A required share in percent.

@@ -236,6 +236,57 @@ extension EndToEnd {
       #expect(tool(daemon, "capture", "user:anna", "--keep", "data.points").code == 2)
     }
 
+    @Test func `an incident of a timer is captured with the timers and once keys of then, and expects effects`() throws
+    {
+      let rules = """
+        plugin { name = "nag", sinks = { "push" } }
+        rule "join" { on = "joined", run = function(event)
+          if once("nag") then timer.set("nag:" .. event.data.who, now() + 3600.25, "nagged", { who = event.data.who }) end
+        end }
+        rule "nag" { on = "nagged", run = function(event, state)
+          state.n = (state.n or 0) + 1
+          emit("push", "nag", { who = event.data.who, id = uuid(), currency = "EUR" })
+          if once("again") then timer.set("nag:" .. event.data.who, now() + 3600, "nagged", { who = event.data.who }) end
+        end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["nag/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00.123456Z"])
+      _ = try client.event("joined", "user:anna", ["who": "Rosalind"])
+      _ = try client.call("clock", ["advance": "3h"])
+      let past = try client.call("state", ["subject": "user:anna", "version": 1])
+      let timer = past["timers"]?.arrayValue?.first
+      #expect(timer?["name"] == "nag:Rosalind" && timer?["due"] == "2040-01-01T01:00:00.373Z")
+      #expect(past["once"]?.arrayValue?.count == 1 && past["effects"] == nil)
+      #expect(try client.call("state", ["subject": "user:anna", "version": 3])["timers"] == [])
+      for options in [[], ["--anonymize"]] {
+        let words = ["--socket", daemon.socket, "capture", "user:anna", "--since", "150m"] + options
+        let captured = Program.run("\(RuledDaemon.programs)/rulectl", words)
+        #expect(captured.code == 0 && !captured.output.contains("recorded:"), "\(captured.output)")
+        for expected in [
+          "  t:captured()\n", "timers = array {", "once = array {", ", 1), array { {", ", 2), array { {", "EUR",
+        ] {
+          #expect(captured.output.contains(expected), "\(expected) in \(captured.output)")
+        }
+        #expect(captured.output.contains("Rosalind") == options.isEmpty)
+        daemon.folder.write("rules/nag/tests/\(options.isEmpty ? "plain" : "other").lua", captured.output)
+      }
+      let passed = tool(daemon, "test", daemon.folder("rules"))
+      #expect(passed.code == 0 && passed.output.contains("2 tests passed"), "\(passed.output)")
+      daemon.folder.replace("rules/nag/plugin.lua", with: rules.replacing("EUR", with: "USD"))
+      let failed = tool(daemon, "test", daemon.folder("rules"))
+      #expect(failed.code == 1, "\(failed.output)")
+      #expect(failed.output.contains("first [1].data.currency: expected \"EUR\", got \"USD\""), "\(failed.output)")
+    }
+
+    @Test func `a captured test without a rule that runs is no success`() throws {
+      let daemon = try Self.daemon()
+      _ = try daemon.client().event("nobody.hears", "user:carl", [:])
+      let captured = tool(daemon, "capture", "user:carl")
+      #expect(captured.code == 1 && captured.output.contains("no rule runs"), "\(captured.output)")
+    }
+
     @Test(arguments: [[], ["--anonymize"]])
     func `a captured test plays what was parked and retried, on events and on messages`(options: [String]) throws {
       let broken = Self.mate.replacing(

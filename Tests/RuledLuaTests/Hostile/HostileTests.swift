@@ -57,7 +57,7 @@ extension HostileScript.Ends: CustomStringConvertible {
     case .time: .time
     case .state: .state
     case .value: .value
-    case .cycle: []
+    case .cycle, .migration: []
     }
   }
 

@@ -22,13 +22,16 @@ struct Outcome: Equatable {
       case .emit(let effect): ["emit", text(effect.sink), text(effect.type), text(effect.data), text(effect.id)]
       case .raise(let type, let data, let chain, _): ["raise", text(type), text(data), text(chain)]
       case .send(let subject, let type, let data): ["send", text(subject), text(type), text(data)]
-      case .count(let name, let labels, let amount): ["count", text(name), text(labels), "\(amount)"]
-      case .setTimer(let name, let type, let data, let due):
-        ["timer.set", text(name), text(type), text(data), "\(due)"]
+      case .count(let name, let labels, let amount, let keep):
+        ["count", text(name), text(labels), "\(amount)", keep > 0 ? "\(keep)" : ""]
+      case .setTimer(let name, let type, let data, let due, let schedule):
+        ["timer.set", text(name), text(type), text(data), "\(due)", text(schedule)]
       case .cancelTimer(let name): ["timer.cancel", text(name)]
       case .forget: ["forget"]
       case .log(_, let message, let fields): ["log", text(message), text(fields)]
       case .once(let key, _): ["once", text(key)]
+      case .place(let board, let placing, let options):
+        ["place", text(board), "\(placing)", options.map { "\($0.keep ?? 0) \($0.isLow)" } ?? ""]
       case .read(let path): ["read", text(path)]
       case .part(let number, let value, _): ["part", "\(number)", text(value)]
       }

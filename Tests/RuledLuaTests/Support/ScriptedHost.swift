@@ -25,6 +25,17 @@ final class ScriptedHost: RuleHost {
     buffer.append(contentsOf: counters)
   }
 
+  func write(
+    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+    until isOver: () -> Bool
+  ) {
+    buffer.append("[]" as StaticString)
+  }
+
+  func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int? { nil }
+
+  func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int { 0 }
+
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {}
 
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {

@@ -41,6 +41,12 @@ import Testing
       Nesting(testDescription: "functions", text: around("function() return", " end")),
       Nesting(testDescription: "a sum", text: chain("1 + 1", "+ 1")),
       Nesting(testDescription: "keys", text: chain("t[1]", "[1]")),
+      Nesting(
+        testDescription: "keys within keys",
+        text: { count in
+          "local t, u = {}, function() return " + String(repeating: "t[\n", count: count) + "1"
+            + String(repeating: "]", count: count) + " end"
+        }),
       Nesting(testDescription: "members", text: chain("t.a", ".a")),
       Nesting(testDescription: "calls of results", text: chain("t()", "()")),
       Nesting(testDescription: "methods", text: chain("t:a()", ":a()")),

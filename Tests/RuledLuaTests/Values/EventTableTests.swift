@@ -38,10 +38,10 @@ import Testing
       Bench.rule(
         "local n = 0 if event.data.all then for _ in pairs(event) do n = n + 1 end end decide('v', { n, event.trace or '-' })"
       ))
-    #expect(try bench.runUncounted(#"{"data":{"all":true},"trace":"t"}"#).outcome.decisions["v"] == #"[7,"t"]"#)
-    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true},"trace":"t"}"#).outcome.decisions["v"] == #"[8,"t"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[7,"-"]"#)
     #expect(try bench.runUncounted("{}").outcome.decisions["v"] == #"[0,"-"]"#)
     #expect(try bench.runUncounted(#"{"data":[]}"#).outcome.decisions["v"] == #"[0,"-"]"#)
-    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[6,"-"]"#)
+    #expect(try bench.runUncounted(#"{"data":{"all":true}}"#).outcome.decisions["v"] == #"[7,"-"]"#)
   }
 }

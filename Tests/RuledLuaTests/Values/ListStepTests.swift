@@ -33,10 +33,22 @@ import Testing
 
   /// What raises, and the message without its position.
   static let errors: [(code: String, message: String)] = [
-    ("ipairs()", "bad argument #1 to 'ipairs' (value expected)"),
-    ("error((select(2, pcall(ipairs))), 0)", "bad argument #1 to 'ipairs' (value expected)"),
-    ("for _ in ipairs(nil) do end", "attempt to index a nil value"),
-    ("for _ in ipairs(5) do end", "attempt to index a number value"),
+    ("ipairs()", "bad argument #1 to 'ipairs' (table expected, got no value)"),
+    ("error((select(2, pcall(ipairs))), 0)", "bad argument #1 to 'ipairs' (table expected, got no value)"),
+    ("for _ in ipairs(nil) do end", "bad argument #1 to 'ipairs' (table expected, got nil)"),
+    ("for _ in ipairs(5) do end", "bad argument #1 to 'ipairs' (table expected, got number)"),
+    ("for _ in ipairs(plain.a.b or plain[3]) do end", "attempt to index a nil value (field 'a')"),
+    (
+      "for _ in ipairs(plain[3]) do end", "bad argument #1 to 'ipairs' (table expected, got nil: plain[3])"
+    ),
+    (
+      "for _ in pairs(event.data.list) do end",
+      "bad argument #1 to 'pairs' (table expected, got nil: event.data.list)"
+    ),
+    (
+      "for _ in ipairs(list) do end for _ in ipairs(plain.a) do end",
+      "bad argument #1 to 'ipairs' (table expected, got nil)"
+    ),
     ("local step = ipairs(list) step(list, 'x')", "bad argument #2 to 'step' (number expected, got string)"),
     ("local step = ipairs(list) step(list, 1.5)", "bad argument #2 to 'step' (number has no integer representation)"),
     ("local step = ipairs(list) step(list)", "bad argument #2 to 'step' (number expected, got no value)"),
@@ -69,7 +81,9 @@ import Testing
     #expect(outcome.decisions["v"] == "true", "\(truth): \(String(describing: outcome.failure))")
   }
 
-  @Test(arguments: errors.indices) func `an error is Lua's own`(_ index: Int) throws {
+  @Test(arguments: errors.indices) func `an error is Lua's own, or names what a loop should go over`(_ index: Int)
+    throws
+  {
     let (code, message) = Self.errors[index]
     #expect(try bench(code).handle().failure?.message == message, "\(code)")
   }

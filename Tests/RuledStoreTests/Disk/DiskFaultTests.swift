@@ -57,7 +57,7 @@ import Testing
   }
 
   /// The system may mark as synced what a failed sync did not write: the next start finds it in the cache, and a later sync does not write it.
-  @Test(arguments: UInt64(1)...40)
+  @Test(arguments: UInt64(1)...16)
   func `commits that a start finds are on the disk even when a sync of them failed before`(seed: UInt64) throws {
     let world = try opened(seed: seed)
     world.commit(durable: true)

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `after a power cut, a kill or failing calls, the log opens and holds all that it said`() {
-    run("log", states: Self.environment("RULED_DISK_STATES") ?? 1_000) { seed in
+    run("log", states: Self.environment("RULED_DISK_STATES") ?? 500) { seed in
       let run = LogRun(seed: seed)
       run.run()
       return Outcome(states: run.states, failures: run.failures, problem: run.problem)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `after faults in the log and RocksDB's files together, the store opens and holds all that it said`() {
-    run("store", states: Self.environment("RULED_DISK_STATES").map { $0 / 100 } ?? 300) { seed in
+    run("store", states: Self.environment("RULED_DISK_STATES").map { $0 / 100 } ?? 150) { seed in
       let run = RocksRun(seed: seed)
       run.run()
       return Outcome(states: run.states, failures: run.failures, problem: run.problem)

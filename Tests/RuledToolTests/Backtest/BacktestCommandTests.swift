@@ -49,6 +49,18 @@ import Testing
 
   private func report(_ run: Run) -> JSONValue { JSONValue(text: run.output) ?? .null }
 
+  @Test func `what is counted is compared by name and labels`() {
+    let first = "    state.count = (state.count or 0) + 1\n"
+    before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "count('greeter.n', { p = 'a' })\n"))
+    change(first, first + "count('greeter.n', { p = 'a' }, 2) count('greeter.m', nil, 0.5)\n")
+    #expect(
+      report(run("--json"))["counters"] == [
+        ["plugin": "greeter", "name": "greeter.m", "labels": [:], "before": 0, "after": 10.0],
+        ["plugin": "greeter", "name": "greeter.n", "labels": ["p": "a"], "before": 20, "after": 40],
+      ])
+    #expect(run().output.contains("  greeter.n  p=a     greeter"))
+  }
+
   @Test func `equal rules give no difference`() {
     let run = run("--json", "--fail-on", "changed > 0", "--fail-on", "effects > 0", "--fail-on", "instructions > 0")
     #expect(run.exit == .done)

@@ -261,6 +261,25 @@ struct ExplainCommandTests {
         """))
   }
 
+  @Test func `Many elements of a list that was read are one item with their number`() throws {
+    let elements = (1...36).flatMap { ["state.list[\($0)]", "state.list[\($0)].day"] }
+    let paths = ["state.n", "state.list"] + elements + ["state.list[37]", "state.few", "state.few[1]"]
+    let values = (elements + ["state.n", "state.list", "state.few[1]"]).map { (name: $0, value: JSONValue.integer(1)) }
+    let daemon = try FakeDaemon(result: [
+      "subject": "s", "id": "e", "version": 0, "decisions": [:], "effects": [], "failures": [],
+      "trace": [
+        [
+          "event": "x", "plugin": "a", "rule": "r", "fired": true, "micros": 2,
+          "reads": .array(paths.map(JSONValue.string)), "values": .object(JSONObject(values)),
+        ]
+      ],
+    ])
+    defer { daemon.stop() }
+    let run = Run("explain", "-", on: daemon, input: #"{"type":"x","subject":"s"}"#)
+    let line = "reads state.n = 1, state.list: 36 elements, state.few, state.few[1] = 1\n"
+    #expect(run.output.contains(line), "\(run.output)")
+  }
+
   @Test(arguments: [("app.lauched", "; did you mean 'app.launched'?"), ("app.zzz", ""), ("sesion.begun", "")])
   func `a type that no rule listens to is named, with the nearest that one does`(type: String, hint: String) throws {
     let skipped: [JSONValue] = [["app.launched", "app.closed"], ["session.*"]].map { patterns in

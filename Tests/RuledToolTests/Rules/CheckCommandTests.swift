@@ -173,11 +173,32 @@ import Testing
       run.output.split(separator: "\n").map(String.init) == [
         "p/plugin.lua:3: nothing reads the setting 'unused'",
         "p/plugin.lua:5: note: no test reads the decision 'other'",
-        "p/tests/t.lua:1: no rule listens to 'app.launched'; did you mean 'app.lauched'?",
+        "p/plugin.lua:5: rule 'r' listens to 'app.lauched', which nothing sends; did you mean 'app.launched'?",
+        "p/plugin.lua:6: rule 's' listens to 'session.begun', which nothing sends; did you mean 'session.begum'?",
         "p/tests/t.lua:2: a test's t has no method 'evnt'; did you mean 'event'?",
-        "p/tests/t.lua:2: no rule listens to 'session.begum'; did you mean 'session.begun'?",
         "1 plugin, 2 rules, 4 findings, 1 note",
       ], "\(run.output)")
+  }
+
+  @Test func `types that rules make and hear are noted until a description keeps them for rules`() {
+    let rules =
+      "rule 'r' { on = 'x', run = function() send('u', 'told', { n = 1 }) timer.every('t', {}, 'due', {}) end }\n"
+    let heard = "rule 's' { on = { 'told', 'due' }, run = function() end }"
+    let run = check(["rules/p/plugin.lua": "plugin { name = 'p' }\n\(rules)\(heard)"])
+    #expect(run.exit == .done)
+    #expect(run.output.contains("p/plugin.lua:2: note: a client can send 'told' as well, which is sent here"))
+    #expect(run.output.contains("event \"due\" { from = \"rules\" }") && run.output.contains("2 notes"))
+    let kept = "event 'told' { from = 'rules', n = 'integer' } event 'due' { from = 'rules' }"
+    #expect(
+      check(["rules/p/plugin.lua": "plugin { name = 'p' }\n\(rules)\(heard)\n\(kept)"]).output.contains("no findings\n")
+    )
+    let other = check([
+      "rules/p/plugin.lua": "plugin { name = 'p' }\n\(kept)",
+      "rules/q/plugin.lua": "plugin { name = 'q' }\n\nevent 'told' {}",
+    ])
+    #expect(
+      other.exit == .no && other.output.contains("q/plugin.lua:3: event 'told' is described without from = \"rules\""))
+    #expect(other.output.contains("p/plugin.lua:2 has"))
   }
 
   @Test func `notes alone are no failure`() {

@@ -29,7 +29,7 @@ import Testing
     ("raise('closed')", "the data of 'closed' needs 'name', which is not given here"),
     ("send('user:2', 'closed', {})", "the data of 'closed' needs 'name', which is not given here"),
     ("timer.set('t', now() + 1, 'closed', { name = nil })", ""),
-    ("log.info(event.data.name, event.data.size.width, event.data.unheard_of)", ""),
+    ("log.info(event.data.name, { event.data.size.width, event.data.unheard_of })", ""),
     ("raise('closed', { [event.data.name] = 1 })", ""), ("raise('closed', event.data)", ""),
     ("raise('x', { name = 'a', more = 1 })", ""),
   ])

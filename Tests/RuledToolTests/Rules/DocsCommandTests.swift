@@ -32,17 +32,33 @@ struct DocsCommandTests {
 
   @Test func `A page shows what a plugin declares and what came of examples`() throws {
     let folder = TemporaryFolder()
-    Self.plugin(folder, "")
+    Self.plugin(folder, "event('shop.html', {}, { about = 'Takes <b>all</b> & more.' })")
     let run = Run("docs", folder("rules"), "--examples", folder("examples"))
     #expect(run.exit == .done && run.errors.isEmpty)
     for line in [
       "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
       "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "Its data is checked.", "### `shop.due`",
+      "Takes &lt;b>all&lt;/b> &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
       #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
       "Example: `[12]`", #"| `word` | `"a\|b"` |"#,
     ] { #expect(run.output.split(separator: "\n").contains { $0 == line }, "there is no line '\(line)'") }
     #expect(Run("docs", folder("rules/shop")).output.contains("Example") == false)
+  }
+
+  @Test func `What looks like HTML is shown as it is written`() {
+    let folder = TemporaryFolder()
+    Self.plugin(
+      folder,
+      """
+      event("a`b<i>", { n = "integer: <script>alert(1)</script>" }, { about = "R&D <b>bold</b>" })
+      rule "<u>" { on = "a`b<i>", run = function() end }
+      """)
+    let page = Run("docs", folder("rules")).output
+    for line in [
+      "### `` a`b<i> ``", "R&amp;D &lt;b&gt;bold&lt;/b&gt; Rules: &lt;u&gt;.",
+      "| `n` | integer | &lt;script&gt;alert(1)&lt;/script&gt; |",
+    ] { #expect(page.split(separator: "\n").contains { $0 == line }, "\(page)") }
   }
 
   @Test func `Pages are written to a folder, and what does not load is told with its place`() throws {

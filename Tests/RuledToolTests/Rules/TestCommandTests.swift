@@ -65,6 +65,31 @@ import Testing
     #expect(!Run(words: ["mutate", folder.path, "--json"]).output.contains("bins.lua"))
   }
 
+  @Test func `a test reads a board of its plugin, for each case anew`() {
+    let folder = RulesFolderOnDisk([
+      "ranks/plugin.lua": """
+      plugin { name = "ranks", version = "1.0.0" }
+      rule "score" { on = "score", run = function(event) board.add("week", event.data.n, { keep = "7d" }) end }
+      """,
+      "ranks/tests/t.lua": """
+      test "board" (function(t)
+        t:event("user:1", "score", { n = 2 })
+        t:event("user:2", "score", { n = 2.5 })
+        t:each({ one = 1, two = 2 }, function(n)
+          t:event("user:1", "score", { n = n })
+          t:equal(t:board("week"), { { subject = "user:1", score = 2 + n, rank = 1 }, { subject = "user:2", score = 2.5, rank = 2 } })
+        end)
+        t:equal(#t:board("week"), 2)
+        t:equal(t:board("other"), {})
+        t:advance("7d")
+        t:equal(t:board("week"), {})
+      end)
+      """,
+    ])
+    let run = run(folder)
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
   @Test func `every method of the driver does as it says`() {
     let run = run(
       folder(
@@ -114,6 +139,91 @@ import Testing
         """))
     #expect(run.exit == .done, "\(run.output)\(run.errors)")
     #expect(run.output.contains("2 tests passed, 0 failed"))
+  }
+
+  @Test func `effects say when and on whom, counters can be read, and time moves by any duration`() {
+    let counting = """
+      plugin { name = "meter", sinks = { "client" } }
+      rule "use" { on = "used", run = function(event)
+        count("meter.used", { kind = event.data.kind })
+        emit("client", "used", {})
+      end }
+      """
+    let tests = """
+      test "figures" (function(t)
+        t:at("2025-11-10T08:00:00.5Z")
+        local first = t:event("user:1", "used", { kind = "a" }, { id = "1" }).effects
+        t:equal(first, t:effects("user:1"))
+        t:advance("1h30m")
+        t:equal(t:event("user:1", "used", { kind = "a" }, { id = "1" }).effects, first)
+        t:advance("1w")
+        t:advance("0s")
+        t:event("user:1", "used", { kind = "a" })
+        t:event("user:2", "used", { kind = "b" })
+        local effects = t:effects("user:1")
+        t:equal(effects[1].at, "2025-11-10T08:00:00.500Z")
+        t:equal(effects[2].at, "2025-11-17T09:30:00.500Z")
+        t:equal(effects[2].subject, "user:1")
+        t:equal(t:counters(), {
+          { name = "meter.used", labels = { kind = "a" }, value = 2 }, { name = "meter.used", labels = { kind = "b" }, value = 1 },
+        })
+        t:fails(function() t:advance("1x") end, "1h30m")
+      end)
+      """
+    let run = run(folder("local nothing = 1", ["meter/plugin.lua": counting, "meter/tests/t.lua": tests]))
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
+  @Test func `a subject is given timers and once keys as export shows them`() {
+    let tests = """
+      test "given" (function(t)
+        t:at("2025-11-10T08:00:00Z")
+        t:given("user:1", 4, { greeter = { version = 1, state = { greetings = 3 } } }, {
+          timers = { { plugin = "greeter", name = "bye", due = "2025-11-10T09:00:00.000Z", type = "bye", data = { to = "user:2" } } },
+          once = { { plugin = "greeter", key = "greeted:2025-11-10" }, { plugin = "greeter", key = "x", expires = "2025-11-11T00:00:00Z" } },
+        })
+        t:equal(t:state("user:1"), { greetings = 3 })
+        t:equal(t:event("user:1", "app.launched").decisions, {})
+        t:advance("59m")
+        t:equal(t:state("user:1").bye, nil)
+        t:advance("1m")
+        t:equal(t:state("user:1").bye, calendar.parse("2025-11-10T09:00:00Z"))
+        t:equal(t:sent()[1].subject, "user:2")
+        t:fails(function() t:given("user:1", 1, {}, { timer = {} }) end, "'timer' is not known; known are timers, once")
+        t:fails(function() t:given("user:1", 1, {}, { timers = { { plugin = "greeter", name = "bye", type = "bye" } } }) end, "needs 'due'")
+        t:fails(function() t:given("user:1", 1, {}, { once = { { plugin = "greeter" } } }) end, "needs 'key'")
+      end)
+      """
+    let run = run(folder(tests))
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
+  @Test func `a captured test fails if no rule runs`() {
+    let run = run(
+      folder(
+        """
+        test "runs" (function(t) t:captured() t:event("user:1", "app.launched") end)
+        test "runs none" (function(t)
+          t:captured()
+          t:event("user:1", "nobody.hears")
+        end)
+        """))
+    #expect(run.exit == .no)
+    #expect(run.output.contains("FAIL runs none  greeter/tests/t.lua:2\n    no rule ran"), "\(run.output)")
+    #expect(run.output.contains("1 test passed, 1 failed"))
+  }
+
+  @Test func `a comparison says where the first difference is`() {
+    let run = run(
+      folder(
+        """
+        test "list" (function(t)
+          t:equal({ b = { { x = 1 }, { ["a b"] = { 1, 2 } } }, z = 1 }, { b = { { x = 1 }, { ["a b"] = { 1, 3 } } }, z = 2 })
+        end)
+        test "missing" (function(t) t:equal({ 1 }, { 1, 2 }) end)
+        """))
+    #expect(run.output.contains("first b[2][\"a b\"][2]: expected 3, got 2\n"), "\(run.output)")
+    #expect(run.output.contains("first [2]: expected 2, got nil\n"), "\(run.output)")
   }
 
   @Test func `a failure shows both values and the line and exits with one`() {

@@ -81,6 +81,41 @@ import Testing
     #expect(!run.output.contains("did not expect"))
   }
 
+  @Test func `the rule's error comes first, then the lines of the test and of its helper`() throws {
+    let failed = run(
+      """
+      local function play(t)
+        t:event('user:1', 'raise')
+      end
+      test 'a' (function(t)
+        play(t)
+        t:equal(1, 2)
+      end)
+      """)
+    let lines = failed.output.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let first = try #require(lines.firstIndex { $0.hasPrefix("FAIL a") })
+    #expect(lines[first] == "FAIL a  p/plugin.lua:2")
+    #expect(lines[first + 1].contains("rule 'raises' of plugin 'p' failed"))
+    #expect(lines[first + 2] == "at p/tests/t.lua:5, in the test")
+    #expect(lines[first + 3] == "at p/tests/t.lua:2, in 'play'")
+    #expect(lines[first + 4] == "then at p/tests/t.lua:6: expected 2")
+  }
+
+  @Test func `a comparison in a helper names the line of the test, too, within cases as well`() {
+    let helper = """
+      local function check(t, n)
+        t:equal(n, 2)
+      end
+
+      """
+    let failed = run(helper + "test 'a' (function(t)\ncheck(t, 1)\nend)")
+    #expect(failed.output.contains("FAIL a  p/tests/t.lua:2\n"), "\(failed.output)")
+    #expect(failed.output.contains("at p/tests/t.lua:5, in the test\n      at p/tests/t.lua:2, in 'check'\n"))
+    let each = run(helper + "test 'a' (function(t)\nt:each({ 2, 1 }, function(case)\ncheck(t, case)\nend)\nend)")
+    #expect(each.output.contains("at p/tests/t.lua:2, in 'check'\n"), "\(each.output)")
+    #expect(each.output.contains("at p/tests/t.lua:6"), "\(each.output)")
+  }
+
   @Test func `log lines of rules stand beside a test that failed, and only there`() {
     let failed = run("test 'a' (function(t) t:event('user:1', 'raise') end)")
     #expect(failed.output.contains("log warn p/raises: about to {\"n\":1}"), "\(failed.output)")

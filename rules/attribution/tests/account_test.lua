@@ -41,7 +41,7 @@ end)
 test "deleting an unknown account leaves nothing" (function(t)
   t:equal(t:event("user:nobody", "account.deleted", {}).failures, {})
   t:equal(t:state("user:nobody"), {})
-  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }).failures, {})
+  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }, { internal = true }).failures, {})
 end)
 
 test "an answer that names a user links the device to that user" (function(t)
@@ -49,4 +49,10 @@ test "an answer that names a user links the device to that user" (function(t)
   t:event("device:d", "att.answered", { status = "denied", user = "7" })
   t:event("user:7", "account.deleted", {})
   t:equal(t:state("device:d"), {})
+end)
+
+test "a client can't link, erase or wait in the place of the rules" (function(t)
+  for _, type in ipairs { "attribution.linked", "attribution.owner_deleted", "attribution.deletion_waits" } do
+    t:fails(function() t:event("user:1", type, {}) end, "only rules make events")
+  end
 end)

@@ -130,3 +130,13 @@ test "an area has a place for each member, which is free again when the member l
   t:equal(t:state("area:paris").annex, true)
   t:equal(t:state("area:paris+"), { members = { dan = true }, count = 1 })
 end)
+
+test "a client can't say what only the rules tell" (function(t)
+  for type, data in pairs {
+    ["social.told"] = { kind = "follow", actor = "2" }, ["area.told"] = { stamp = "welcome" },
+    ["area.joined"] = { user = "2" }, ["area.parted"] = { user = "2" }, ["welcome.claim_due"] = {},
+  } do
+    t:fails(function() t:event("user:1", type, data) end, "only rules make events")
+  end
+  t:equal(t:state("user:1"), {})
+end)

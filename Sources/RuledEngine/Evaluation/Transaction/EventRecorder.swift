@@ -11,6 +11,18 @@ package final class EventRecorder {
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
+  /// What that event counted, in order.
+  package private(set) var counts: [Count] = []
+  /// What the event counts that is being committed.
+  private var counting: [Count] = []
+
+  /// What an event adds to a counter of a plugin.
+  package struct Count: Sendable {
+    package let plugin: String
+    package let key: CounterKey
+    package let amount: CounterValue
+  }
+
   /// How events are explained, even if they do not ask for it.
   package enum Explanation: Sendable {
     /// Not at all.
@@ -32,7 +44,7 @@ package final class EventRecorder {
     /// How many of Lua's instructions it took; nil where they were not counted.
     package let instructions: Int?
 
-    package init(plugin: String, rule: String, instructions: Int?) {
+    init(plugin: String, rule: String, instructions: Int?) {
       self.plugin = plugin
       self.rule = rule
       self.instructions = instructions
@@ -48,6 +60,14 @@ package final class EventRecorder {
     return last
   }
 
+  /// Begins the commit of an event.
+  func beginCommit() { counting.removeAll(keepingCapacity: true) }
+
+  /// Notes what a plugin counts for the event.
+  func note(_ counts: CounterReservation, of plugin: String) {
+    counts.forEach { counting.append(Count(plugin: plugin, key: $0.key, amount: $0.amount)) }
+  }
+
   /// Notes an event whose commit has joined the batch.
   func note(_ outcome: RememberedOutcome, of transaction: EventTransaction) {
     let event = transaction.event
@@ -55,10 +75,11 @@ package final class EventRecorder {
     var digests: [JournalEntry.Digest] = []
     if let record = try? SubjectRecordView(transaction.nextRecord.bytes) {
       record.forEachPlugin { name, state in
-        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state, seed: 0)))
+        digests.append(.init(plugin: String(decoding: name, as: UTF8.self), state: hash64(state.bytes, seed: 0)))
       }
     }
     noteCosts(of: transaction)
+    swap(&counts, &counting)
     trace = explanation == .none ? [] : Array(transaction.trace.bytes)
     last = JournalEntry(
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),

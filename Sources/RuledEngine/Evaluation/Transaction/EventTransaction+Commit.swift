@@ -16,6 +16,7 @@ extension EventTransaction {
     guard let subject else { return }
     let mark = batches.current.mark
     consequences = 0
+    recorder?.beginCommit()
     do throws(RequestError) {
       if event.origin == .client {
         try memory.remember(
@@ -43,7 +44,10 @@ extension EventTransaction {
       vm.operations, of: run.plugin, event, subject: subject,
       maySend: run.sends + run.immediateTimers > 0 ? messageShare : 0, timers: timerBounds(of: run.plugin.entry),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
-    if run.operations.contains(.count) { run.counts.move(to: batches.current, of: run.plugin.entry) }
+    if run.operations.contains(.count) {
+      recorder?.note(run.counts, of: run.plugin.entry.name)
+      run.counts.move(to: batches.current, of: run.plugin.entry)
+    }
   }
 
   /// Parks a failed plugin's part: all events that it has seen, and why it failed.
@@ -57,7 +61,8 @@ extension EventTransaction {
             event.writeAsSent(to: buffer)
           } else {
             event.write(
-              type: queue.type(of: seen), data: queue.data(of: seen), redacted: redactedValues, to: buffer)
+              type: queue.type(of: seen), data: queue.data(of: seen), isRaised: true, redacted: redactedValues,
+              to: buffer)
           }
         }
       }
@@ -76,8 +81,9 @@ extension EventTransaction {
       switch operations[index] {
       case .send(let target, let type, let data):
         hash = hash64(data, seed: hash64(type, seed: hash64(target, seed: hash)))
-      case .setTimer(let name, let type, let data, let due):
+      case .setTimer(let name, let type, let data, let due, let schedule):
         hash = hash64(data, seed: hash64(type, seed: hash64(name, seed: hash ^ due.bitPattern)))
+        if !schedule.isEmpty { hash = hash64(schedule, seed: hash) }
       case .cancelTimer(let name): hash = hash64(name, seed: hash &+ 1)
       case .forget: hash = hash64(plugin.nameBytes, seed: hash &+ 2)
       default: break
@@ -120,7 +126,7 @@ extension EventTransaction {
         if order == 0 { return }
         if order > 0 { break }
       }
-      SubjectRecord.writePlugin(name, state: state, into: nextRecord)
+      SubjectRecord.writePlugin(name, state: state.bytes, into: nextRecord)
     }
     while let index = firstDone(from: next) {
       writeState(of: touched[index])
@@ -147,7 +153,9 @@ extension EventTransaction {
     withRun(of: plugin) { run in
       let state = run.state(in: self)
       // An empty table is no state.
-      if state.count > 2 { SubjectRecord.writePlugin(run.plugin.entry.nameBytes, state: state, into: nextRecord) }
+      guard state.count > 2 else { return }
+      let plugin = run.plugin.entry
+      SubjectRecord.writePlugin(plugin.nameBytes, state: state, version: plugin.stateVersion, into: nextRecord)
     }
   }
 
@@ -202,8 +210,12 @@ extension EventInput {
     object["id"] = .string(String(decoding: id, as: UTF8.self))
     if object["time"]?.stringValue == nil { object["time"] = .string(Timestamp(microseconds: time).rfc3339) }
     let instructions =
-      origin.isFromClient ? ["explain", "wait", "dryrun"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
+      origin.isFromClient
+      ? ["explain", "wait", "dryrun", "internal"] : ["hops", "from", "due", "may_send", "sent_by", "run"]
     for name in instructions { object[name] = nil }
+    // A retry has the origin of the first time.
+    object["origin"] = origin.isFromClient ? nil : .string(String(decoding: originText, as: UTF8.self))
+    object["sender"] = sender.isEmpty ? nil : .string(String(decoding: sender, as: UTF8.self))
     JSONValue.object(object).write(to: buffer)
   }
 }

@@ -25,7 +25,7 @@ extension EventTransaction: RuleHost {
 
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = record?.state(of: plugin) else { return false }
-    buffer.append(state)
+    migration.show(state, of: plugin, subject: event.subject, now: event.now, to: buffer)
     return true
   }
 
@@ -41,7 +41,8 @@ extension EventTransaction: RuleHost {
 
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
     let counters = context.counters.select(
-      prefix: String(decoding: prefix, as: UTF8.self), with: answerWaits ? batches.uncommitted : [], until: isOver)
+      prefix: String(decoding: prefix, as: UTF8.self), now: event.now, with: answerWaits ? batches.uncommitted : [],
+      until: isOver)
     var json = JSONWriter(buffer)
     json.beginArray()
     for counter in counters {
@@ -55,6 +56,21 @@ extension EventTransaction: RuleHost {
       json.endObject()
     }
     json.endArray()
+  }
+
+  func write(
+    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+    until isOver: () -> Bool
+  ) {
+    context.boards.write(selection, of: name, of: vm.source.name, at: event.now, into: buffer, until: isOver)
+  }
+
+  func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int? {
+    context.boards.rank(of: subject, on: name, of: vm.source.name, at: event.now)
+  }
+
+  func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int {
+    context.boards.count(name, of: vm.source.name, at: event.now)
   }
 }
 
@@ -70,12 +86,19 @@ extension EventTransaction {
     try schemas.check(value, source: event.source)
   }
 
-  /// Checks the data of the event if a client sent it.
+  /// Checks the type and the data of the event if a client sent it.
   ///
-  /// - Throws: `invalid_params`, which names the member.
-  func checkArrived(_ schemas: EventSchemas) throws(RequestError) {
-    guard event.origin == .client else { return }
-    do throws(SchemaMismatch) { try schemas.check(event.data, source: event.source) } catch {
+  /// - Throws: `forbidden` if only rules make such events, `invalid_params`, which names the member.
+  func checkArrived(_ listeners: Listeners) throws(RequestError) {
+    guard listeners.isInternal || listeners.schemas != nil, event.origin == .client else { return }
+    guard event.isInternal || !listeners.isInternal else {
+      throw RequestError(
+        .forbidden,
+        "only rules make events of the type '\(String(decoding: event.type, as: UTF8.self))'; "
+          + "an administrator may send one with internal: true",
+        details: [.init("detail", "made by rules only")])
+    }
+    do throws(SchemaMismatch) { try listeners.schemas?.check(event.data, source: event.source) } catch {
       throw error.requestError
     }
   }

@@ -15,6 +15,7 @@ final class EventTransaction {
   let memory: OutcomeMemory
   let items: SubjectItems
   let parked: ParkedEvents
+  let migration: StateMigration
 
   private(set) var event = EventInput.none
   /// The subject; nil for a query or a handler without one.
@@ -40,6 +41,9 @@ final class EventTransaction {
   var isWatchable = true
   /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
   var imposedFailures: [Failure] = []
+  /// How many times the processor time of a plugin's budget its rules may take: more in a replay, or one on a slower host than the
+  /// record's would stop rules that ended there, or that ran out of instructions.
+  var slowness: Int64 = 1
   /// The timer whose event it is, nil for another event.
   var timer: DueTimer?
   /// How many timers its plugin has for the subject, once somebody asked; see `firingCrowd`.
@@ -69,7 +73,7 @@ final class EventTransaction {
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
     memory: OutcomeMemory,
-    items: SubjectItems, parked: ParkedEvents
+    items: SubjectItems, parked: ParkedEvents, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
@@ -78,6 +82,7 @@ final class EventTransaction {
     self.memory = memory
     self.items = items
     self.parked = parked
+    self.migration = migration
     runs = plugins.all.map { PluginRun($0) }
   }
 
@@ -145,7 +150,7 @@ final class EventTransaction {
   private func runPlugins(onEventAt index: Int) throws(RequestError) {
     let queued = queue[index]
     let listeners = plugins.listeners(to: queue.type(of: queued))
-    if let schemas = listeners.schemas, queued.origin == .sent { try checkArrived(schemas) }
+    if queued.origin == .sent { try checkArrived(listeners) }
     guard !event.isExplained else { return explainPlugins(onEventAt: index) }
     for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
       if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
@@ -169,6 +174,14 @@ final class EventTransaction {
         trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
       }
     }
+  }
+
+  /// Calls `body`, in which the event is run as one that is not explained.
+  func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
+    let isExplained = event.isExplained
+    event.isExplained = false
+    defer { event.isExplained = isExplained }
+    try body()
   }
 
   /// The rule that raised an event; nil for one that was sent or parked.
@@ -265,17 +278,25 @@ final class EventTransaction {
     return runCount & 15 == 0
   }
 
+  /// What a plugin may spend on the event.
+  func budget(of plugin: Catalog.Plugin) -> Budget {
+    var budget = plugin.manifest.budget
+    budget.processorTime *= slowness
+    return budget
+  }
+
   // MARK: Events for rules
 
-  /// An event of the queue as a plugin that has not yet seen any takes it.
-  func ruleEvent(_ queued: QueuedEvent, for plugin: Catalog.Plugin) -> RuleEvent {
+  /// An event of the queue as a plugin that has not yet seen any takes it, with its state as JSON.
+  func ruleEvent(_ queued: QueuedEvent, _ state: ByteView?, for plugin: Catalog.Plugin) -> RuleEvent {
     let isSent = queued.origin == .sent
     return RuleEvent(
-      id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject, time: event.time,
+      id: event.id, source: event.source, type: queue.type(of: queued), subject: event.subject,
+      origin: isSent ? event.originText : ByteView("raise"), sender: isSent ? event.sender : .empty, time: event.time,
       now: event.now, earliestTimer: earliestTimer(of: plugin),
       data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
       attributes: isSent ? event.attributes : nil,
-      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: record?.state(of: plugin.nameBytes),
+      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: state,
       isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
   }
 
@@ -317,8 +338,13 @@ final class EventTransaction {
   }
 
   /// What a function of a plugin sees that changes nothing.
-  func readingEvent(for plugin: Catalog.Plugin) -> RuleEvent {
-    RuleEvent(reading: subject?.name, state: record?.state(of: plugin.nameBytes), now: event.now)
+  func readingEvent(for plugin: Catalog.Plugin) throws(Failure) -> RuleEvent {
+    let stored = record?.state(of: plugin.nameBytes)
+    var state = stored?.json
+    if let stored, stored.version != plugin.stateVersion {
+      state = try migration.migrate(stored, of: plugin, subject: event.subject, now: event.now)
+    }
+    return RuleEvent(reading: subject?.name, state: state, now: event.now)
   }
 
   /// The type of an event of the queue, as text.

@@ -18,9 +18,9 @@ extension PluginRun {
     searched = operations.count
   }
 
-  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, and room for counters.
+  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, room for counters, and large scores.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var (newSends, setsTimer) = (0, false)
+    var (newSends, setsTimer, addsMuch) = (0, false, false)
     let counted = counts.count
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
@@ -28,11 +28,13 @@ extension PluginRun {
       case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
       case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
       case .send: newSends += 1
-      case .setTimer(_, _, _, let due):
+      case .setTimer(_, _, _, let due, _):
         setsTimer = true
         if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
-      case .count(let name, let labels, let amount):
-        counts.append(counterKeys.key(name: name, labels: labels), CounterValue(amount))
+      case .count(let name, let labels, let amount, let keep):
+        let key = counterKeys.key(name: name, labels: labels)
+        counts.append(CounterDelta(key, CounterValue(amount), now: transaction.event.now, keep: keep))
+      case .place(_, .add(let number), _): addsMuch = addsMuch || abs(number) >= Self.leastToOverflow
       default: break
       }
     }
@@ -46,6 +48,7 @@ extension PluginRun {
     }
     if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
     if setsTimer { try checkTimers(operations, in: transaction) }
+    if addsMuch { try checkScores(operations, in: transaction) }
     guard outcomeBytes <= Limits.outcomeBytes else {
       throw Failure(
         plugin: plugin.entry.name, kind: .value,
@@ -75,7 +78,7 @@ extension PluginRun {
     var rule: String?
     for index in operations.indices {
       switch operations[index] {
-      case .setTimer(let name, _, _, _):
+      case .setTimer(let name, _, _, _, _):
         if names.insert(Array(name)).inserted { rule = self.rule(at: index, in: operations) }
       case .cancelTimer(let name): names.remove(Array(name))
       case .forget: names.removeAll()
@@ -87,6 +90,42 @@ extension PluginRun {
       plugin: plugin.entry.name, rule: rule, kind: .value,
       message: "\(names.count) timers would be pending for one subject; a plugin may have \(Limits.timers): "
         + "set one for what comes next, or send messages to subjects that set their own")
+  }
+
+  /// What must be added at least for a score to become infinite: less than half of the last digit of the greatest score is rounded away.
+  private static let leastToOverflow = 0x1p970
+
+  /// Refuses a score that would not be finite.
+  private func checkScores(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
+    guard let subject = transaction.subject else { return }
+    var scores: [[UInt8]: Double] = [:]
+    var hasForgotten = false
+    for index in operations.indices {
+      if operations.kind(at: index) == .forget {
+        scores.removeAll()
+        hasForgotten = true
+      }
+      guard case .place(let board, let placing, _) = operations[index] else { continue }
+      switch placing {
+      case .set(let score): scores[Array(board)] = score
+      case .leave: scores[Array(board)] = 0
+      case .add(let number):
+        var score = scores[Array(board)]
+        if score == nil, !hasForgotten {
+          do throws(RequestError) {
+            score = try transaction.items.places.score(
+              on: board, of: plugin.entry.name, subject: subject, now: transaction.event.now)
+          } catch { return transaction.storeFailure = error }
+        }
+        let sum = (score ?? 0) + number
+        guard sum.isFinite else {
+          throw Failure(
+            plugin: plugin.entry.name, rule: rule(at: index, in: operations), kind: .value,
+            message: "board.add: the score on '\(String(decoding: board, as: UTF8.self))' would not be finite")
+        }
+        scores[Array(board)] = sum
+      }
+    }
   }
 
   private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {

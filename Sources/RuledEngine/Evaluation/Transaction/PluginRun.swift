@@ -188,7 +188,7 @@ final class PluginRun {
     } catch { failure = error }
     if vm.endUncounted() {
       if uncounted { plugin.uncounted.noteSuccess() }
-      if let failure { throw withCause(failure, rules, on: queued, vm, in: transaction) }
+      if let failure { throw withCause(failure, vm, in: transaction) }
       return vm
     }
     plugin.uncounted.noteFailure()
@@ -198,22 +198,29 @@ final class PluginRun {
     plugin.dropDeadVM()
     let fresh = try transaction.plugins.vm(of: plugin)
     do throws(Failure) { try runFirst(rules, on: queued, fresh, uncounted: false, in: transaction) } catch {
-      throw withCause(error, rules, on: queued, fresh, in: transaction)
+      throw withCause(error, fresh, in: transaction)
     }
     return fresh
   }
 
-  /// A failure with the line that put a value into the state that can't be stored: the event is run once more to find it.
-  private func withCause(
-    _ failure: Failure, _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, in transaction: EventTransaction
-  ) -> Failure {
-    guard failure.kind == .state, failure.line == nil, !transaction.event.isExplained, !vm.isDead else {
-      return failure
-    }
+  /// A failure with the line that put a value into the state that can't be stored or does not fit: the events are run once more to find it.
+  private func withCause(_ failure: Failure, _ vm: PluginVM, in transaction: EventTransaction) -> Failure {
+    guard failure.kind == .state, failure.line == nil, !vm.isDead, !vm.findsCause else { return failure }
     vm.findsCause = true
     defer { vm.findsCause = false }
     do throws(Failure) {
-      try runFirst(rules, on: queued, vm, uncounted: false, in: transaction)
+      try transaction.withoutExplaining { () throws(Failure) in
+        for (count, index) in seen.enumerated() {
+          let queued = transaction.queue[index]
+          let listeners = transaction.plugins.listeners(to: transaction.queue.type(of: queued)).plugins
+          let rules = listeners.first { $0.plugin == plugin.index }?.rules ?? []
+          if count == 0 {
+            try runFirst(rules, on: queued, vm, uncounted: false, in: transaction)
+          } else {
+            _ = try runFurther(rules, on: queued, in: transaction)
+          }
+        }
+      }
       return failure
     } catch { return vm.withCause(failure) }
   }
@@ -223,16 +230,20 @@ final class PluginRun {
   ) throws(Failure) {
     let entry = plugin.entry
     let stateLimit = transaction.context.stateBytes
-    var event = transaction.ruleEvent(queued, for: entry)
+    let stored = transaction.record?.state(of: entry.nameBytes)
+    var state = stored?.json
+    var budget = transaction.budget(of: entry)
+    if let stored, stored.version != entry.stateVersion {
+      state = try migrate(stored, listeners: rules, &budget, in: transaction)
+    }
+    var event = transaction.ruleEvent(queued, state, for: entry)
     if transaction.event.isExplained {
-      guard vm.begin(&event, budget: entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+      guard vm.begin(&event, budget: budget) != .failed else { throw vm.failure(rule: nil) }
       began = true
       try runAll(rules, on: queued, vm, in: transaction)
     } else {
       began = true
-      switch vm.run(
-        &event, budget: entry.manifest.budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted)
-      {
+      switch vm.run(&event, budget: budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted) {
       case .ended: return
       case .failed(let rule): throw vm.failure(rule: rule.map { entry.manifest.rules[$0].name })
       case .raised(let done):
@@ -243,13 +254,33 @@ final class PluginRun {
     guard vm.encodeState(limit: stateLimit) != .failed else { throw vm.failure(rule: nil) }
   }
 
+  /// The state in the version that the plugin declares, valid until the next migration; what that takes is taken from the budget.
+  private func migrate(
+    _ stored: PluginState, listeners rules: [Int], _ budget: inout Budget, in transaction: EventTransaction
+  ) throws(Failure) -> ByteView {
+    let entry = plugin.entry, event = transaction.event
+    do throws(Failure) {
+      let state = try transaction.migration.migrate(stored, of: entry, subject: event.subject, now: event.now)
+      let spent = transaction.migration.spent
+      budget.spend(instructions: spent.instructions, microseconds: spent.microseconds)
+      if event.isExplained { transaction.trace.note(stored, migratedTo: state, of: entry) }
+      return state
+    } catch {
+      if event.isExplained {
+        transaction.trace.skip(
+          entry.order[...], of: entry, listeners: rules, type: transaction.trace.type, reason: error.message)
+      }
+      throw error
+    }
+  }
+
   // MARK: Further events
 
   /// Runs rules on a further event, which another plugin raised or which was parked with the first.
   private func runFurther(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
-    guard raisedTime < Limits.raisedTime else {
+    guard raisedTime < Limits.raisedTime * transaction.slowness else {
       throw Failure(
         plugin: plugin.entry.name, kind: .time,
         message: "stopped: the events raised within one event took more than 1 s of processor time")
@@ -259,12 +290,15 @@ final class PluginRun {
     let vm = try transaction.plugins.vm(of: plugin)
     guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
-      type: transaction.queue.type(of: queued), data: data, budget: plugin.entry.manifest.budget, depth: queued.depth,
+      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.entry),
+      depth: queued.depth,
       chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, on: queued, vm, in: transaction)
     vm.endRaised()
-    guard vm.encodeState(limit: transaction.context.stateBytes) != .failed else { throw vm.failure(rule: nil) }
+    guard vm.encodeState(limit: transaction.context.stateBytes) != .failed else {
+      throw withCause(vm.failure(rule: nil), vm, in: transaction)
+    }
     return vm
   }
 

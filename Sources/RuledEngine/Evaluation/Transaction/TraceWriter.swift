@@ -1,6 +1,7 @@
 import RuledCore
 import RuledJSON
 import RuledLua
+import RuledStore
 
 /// Explains an event: writes for each rule that was considered whether it fired, and why.
 final class TraceWriter {
@@ -60,6 +61,23 @@ final class TraceWriter {
     endEmptyEntry(&json, microseconds: 0)
   }
 
+  /// Writes an entry for a state that was brought to the version that its plugin declares; it names no rule.
+  func note(_ state: PluginState, migratedTo migrated: ByteView, of plugin: Catalog.Plugin) {
+    let version = plugin.stateVersion
+    var json = beginEntry(
+      plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
+    json.member("migration")
+    json.beginObject()
+    json.member("from", Int64(state.version))
+    json.member("to", Int64(version))
+    json.endObject()
+    let before = (try? JSONValue(parsing: state.json)) ?? .object([:])
+    let after = (try? JSONValue(parsing: migrated)) ?? .object([:])
+    writeList("writes", Self.changes(from: before, to: after, at: "state"), to: &json)
+    for name in ["decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
+    endEntry(&json, microseconds: 0)
+  }
+
   /// Runs a rule and writes an entry for what it did.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
@@ -82,7 +100,7 @@ final class TraceWriter {
     // What a rule read before is not recorded again.
     writeReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &json)
     if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
-    guard result == .done, vm.encodeState(limit: .max) != .failed else {
+    guard result == .done, vm.encodeState(limit: 0) != .failed else {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
@@ -109,7 +127,7 @@ final class TraceWriter {
   }
 
   private func state(of vm: PluginVM) -> JSONValue {
-    _ = vm.encodeState(limit: .max)
+    _ = vm.encodeState(limit: 0)
     return encodedState(of: vm)
   }
 
@@ -220,7 +238,9 @@ final class TraceWriter {
     var effects: [String] = []
     var raised: [String] = []
     var shadowed: [(name: String, rule: Int)] = []
-    var others: [(name: StaticString, items: [String])] = [("sends", []), ("timers", []), ("counts", []), ("once", [])]
+    var others: [(name: StaticString, items: [String])] = [
+      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []),
+    ]
     for operation in operations {
       switch operation {
       case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
@@ -228,11 +248,15 @@ final class TraceWriter {
       case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
       case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
       case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(Self.text(subject))")
-      case .setTimer(let name, let type, _, let due):
-        others[1].items.append("\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)")
+      case .setTimer(let name, let type, _, let due, let schedule):
+        let repeats = schedule.isEmpty ? "" : ", and then each time of \(Self.text(schedule))"
+        others[1].items.append(
+          "\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)\(repeats)")
       case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
-      case .count(let name, let labels, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
+      case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
       case .once(let key, _): others[3].items.append(Self.text(key))
+      case .place(let board, let placing, _):
+        others[4].items.append("\(Self.text(board)): \(Self.text(placing))")
       default: break
       }
     }
@@ -269,7 +293,7 @@ final class TraceWriter {
           "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
           "subject": .string(Self.text(subject)),
         ])
-      case .setTimer(let name, let type, _, let seconds):
+      case .setTimer(let name, let type, _, let seconds, _):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([
@@ -285,6 +309,14 @@ final class TraceWriter {
   }
 
   private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  private static func text(_ placing: Operation.Placing) -> String {
+    switch placing {
+    case .set(let score): Place.json(score).text
+    case .add(let number): (number < 0 ? "" : "+") + Place.json(number).text
+    case .leave: "left"
+    }
+  }
 
   // MARK: Differences
 

@@ -1,0 +1,102 @@
+import Glibc
+import RuledCluster
+import RuledCore
+import RuledIO
+import RuledLua
+import RuledNodes
+import RuledServing
+
+/// Finds what a start could not do with the network: addresses that it could not listen on, sockets of systemd that it would not use, certificates
+/// that a node could not show, a database that it could not speak to.
+struct AddressReview {
+  /// What was found, in the order of the configuration's keys.
+  private(set) var problems: [ConfigurationProblem] = []
+
+  /// Tries to listen at each address and lets it go again; `inherited` are the sockets that systemd has handed over.
+  ///
+  /// The running daemon may hold an address. Under `delivery = "courier"` somebody has to: the daemon takes it over from systemd.
+  init(_ configuration: Configuration, inherited: SocketActivation.Sockets) {
+    if let problem = DaemonSockets.unused(of: inherited, configuration) {
+      problems.append(ConfigurationProblem(path: ["http"], message: problem))
+    }
+    if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
+      problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
+    }
+    if let tunnel = configuration.cluster.tunnel {
+      problems += NodeLinks.problems(configuration.cluster.node, tunnel) {
+        Self.isDaemons(port: $0, socket: configuration.socket)
+      }
+    }
+    for (key, address) in [("listen", configuration.http.listen), ("sites", configuration.http.sites)] {
+      guard let address, !inherited.tcp.contains(where: { LoopbackSocket.isBound($0.descriptor, to: address) }) else {
+        continue
+      }
+      guard configuration.delivery == .daemon else {
+        if Self.users(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
+        continue
+      }
+      do throws(SystemError) {
+        SystemCalls.close(try LoopbackSocket.listen(address))
+      } catch {
+        guard error.number == EADDRINUSE else {
+          add(key, "\(address.text) can't be listened on: \(SystemError.text(of: error.number))")
+          continue
+        }
+        if Self.isDaemons(port: address.port, socket: configuration.socket) { continue }
+        add(key, "\(address.text) is in use by another process; end it, or name another port")
+      }
+    }
+    if let listen = configuration.http.listen, listen == configuration.http.sites, listen.port != 0 {
+      add("sites", "\(listen.text) is the address of http.listen, too; name another port")
+    }
+  }
+
+  private mutating func add(_ key: String, _ message: String) {
+    problems.append(ConfigurationProblem(path: ["http", key], message: "http.\(key): \(message)"))
+  }
+
+  // MARK: Who holds an address
+
+  /// Whether a daemon serves the configured Unix socket, and its user, or the one who handed that socket over, holds the port.
+  private static func isDaemons(port: UInt16, socket: String) -> Bool {
+    var status = stat()
+    guard stat(socket, &status) == 0, isServed(socket) else { return false }
+    let users = users(of: port)
+    return !users.isEmpty && users.isSubset(of: [status.st_uid, geteuid()])
+  }
+
+  /// Whether a process listens on a Unix socket; does not connect to it, because that would start a service of systemd.
+  private static func isServed(_ socket: String) -> Bool {
+    let path = realpath(socket, nil).map { real in
+      defer { free(real) }
+      return String(cString: real)
+    }
+    let listens = "00010000"  // __SO_ACCEPTCON in the column Flags
+    return lines(of: "/proc/net/unix").contains { line in
+      let columns = line.split(separator: " ", maxSplits: 7)
+      return columns.count == 8 && columns[3] == listens && (columns[7] == socket || columns[7] == path ?? socket)
+    }
+  }
+
+  /// The users whose sockets listen at a TCP port.
+  private static func users(of port: UInt16) -> Set<UInt32> {
+    let end = ":" + port.digits(4, radix: 16, uppercase: true)
+    let listens = "0A"  // TCP_LISTEN in the column st
+    var users: Set<UInt32> = []
+    for line in lines(of: "/proc/net/tcp") + lines(of: "/proc/net/tcp6") {
+      let columns = line.split(separator: " ")
+      guard columns.count > 7, columns[1].hasSuffix(end), columns[3] == listens else { continue }
+      if let user = UInt32(columns[7]) { users.insert(user) }
+    }
+    return users
+  }
+
+  private static func lines(of path: String) -> [Substring] {
+    guard let file = fopen(path, "r") else { return [] }
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = fread(&part, 1, part.count, file), count > 0 { text += part[..<count] }
+    return String(decoding: text, as: UTF8.self).split(separator: "\n")
+  }
+}

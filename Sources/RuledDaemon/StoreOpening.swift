@@ -1,0 +1,99 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJournal
+import RuledNodes
+import RuledServing
+import RuledStore
+
+/// Opens the store that the daemon serves; a node of a cluster follows the log, and serves clients as a follower, until it owns it.
+struct StoreOpening {
+  /// A store that is open, with what belongs to it.
+  struct Opened {
+    let store: any StateStore
+    /// The store's journal; nil if it has none.
+    var journal: JournalService?
+    /// The node's part in its cluster; nil for a store of this host alone.
+    var member: (any ClusterMember)?
+    /// The configuration, which may have been read again while the node followed.
+    let configuration: Configuration
+  }
+
+  private let configuration: Configuration
+  private let sockets: DaemonSockets
+  private let connections: Int
+  private let isManual: Bool
+  private let notifier: SystemdNotifier
+  private let signals: ProcessSignals
+  private let log: any EventLog
+  private let readConfiguration: ConfigurationReader
+
+  /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
+  init(
+    _ configuration: Configuration, sockets: DaemonSockets, connections: Int, isManual: Bool,
+    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog,
+    readConfiguration: @escaping ConfigurationReader
+  ) {
+    self.readConfiguration = readConfiguration
+    self.configuration = configuration
+    self.sockets = sockets
+    self.connections = connections
+    self.isManual = isManual
+    self.notifier = notifier
+    self.signals = signals
+    self.log = log
+  }
+
+  /// Opens the store; nil after a signal.
+  func run() throws(StartError) -> Opened? {
+    guard let path = configuration.storeFolder else {
+      return Opened(store: MemoryStore(), configuration: configuration)
+    }
+    let (store, journal) = try openFolder(path)
+    guard case .postgresql(let url) = configuration.store else {
+      try ClusterStart.leave(store, log)
+      return Opened(store: store, journal: journal, configuration: configuration)
+    }
+    let start = ClusterStart(url, configuration, log: log)
+    switch try start.replace(store, notifier: notifier, signals: signals) {
+    case .kept: return try follow(start, store, journal)
+    case .ended: return nil
+    case .closed:
+      let (store, journal) = try openFolder(path)
+      return try follow(start, store, journal)
+    }
+  }
+
+  /// Opens the store on this host, with its journal.
+  private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
+    do throws(StoreError) {
+      let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      kept?.takeTail(of: path)
+      let store = try RocksStore(path: path, journal: kept)
+      if kept == nil, SystemFiles().exists("\(path)/\(Journal.folderName)") {
+        // What the log holds for the journal goes too: a later journal does not begin with it.
+        try store.flushAll()
+        try Journal.remove(of: path)
+      }
+      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+      _ = try StoreCheckpoints(of: path).removeAbandoned()
+      kept?.start()
+      // A copy that can't be removed only takes room.
+      if let kept { try? StoreCopy.removeAll(in: kept.folder) }
+      return (store, kept.map { JournalService($0, of: store) })
+    } catch { throw StartError(error.description) }
+  }
+
+  /// Follows the log of a cluster until this node owns it; nil after a signal.
+  private func follow(
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?
+  ) throws(StartError) -> Opened? {
+    try? StoreCopy.removeAll(in: store.path)
+    let owner = try start.follow(
+      store, journal, configuration, sockets, connections: connections, isManual: isManual, notifier: notifier,
+      signals: signals, readConfiguration: readConfiguration)
+    return owner.map {
+      Opened(store: $0.store, journal: journal, member: $0.member, configuration: $0.configuration)
+    }
+  }
+}

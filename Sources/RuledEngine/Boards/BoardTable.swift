@@ -1,0 +1,330 @@
+package import RuledCore
+import RuledJSON
+package import RuledLua
+package import RuledStore
+import Synchronization
+
+/// The boards of all plugins, with their durable places in order, which all workers share.
+///
+/// A worker that changes a place looks a board up here, and puts the change into its batch. Once that is durable, the places here change.
+package final class BoardTable: Sendable {
+  struct Contents {
+    fileprivate var boards: [String: [String: Board]] = [:]
+    /// The places of earlier generations, whose keys are still in the store.
+    fileprivate var discarded: [Discarded] = []
+    /// Whether places are in memory; a replay reads them from its store.
+    fileprivate(set) var holdsPlaces = false
+    /// Keys of places that could not be read.
+    fileprivate var unreadable: [UnreadableKeys] = []
+
+    /// Whether the plugin may have boards.
+    func mayHaveBoards(_ plugin: String) -> Bool { !holdsPlaces || boards[plugin] != nil }
+
+    func find(_ name: String, of plugin: String) -> Board? { boards[plugin]?[name] }
+
+    /// The board of that name, which is made if there is none.
+    mutating func board(_ name: String, of plugin: String) -> Board {
+      if let board = find(name, of: plugin) { return board }
+      let board = Board(name, of: plugin)
+      boards[plugin, default: [:]][name] = board
+      return board
+    }
+
+    /// Whether the store may have a place under the key that memory does not have.
+    func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayHold(key) } }
+
+    /// Takes the places of a board off, whose keys are then to be deleted.
+    fileprivate mutating func discardPlaces(of board: Board) {
+      guard !board.places.isEmpty else { return }
+      discarded.append(Discarded(board, board.durable.generation, board.places))
+      board.places = RankedPlaces()
+    }
+  }
+
+  /// Places of an earlier generation of a board.
+  fileprivate struct Discarded {
+    let board: Board
+    let generation: UInt64
+    var places: RankedPlaces
+    /// The id from which on keys are still in the store.
+    var next = 0
+
+    init(_ board: Board, _ generation: UInt64, _ places: RankedPlaces) {
+      self.board = board
+      self.generation = generation
+      self.places = places
+    }
+  }
+
+  private let contents = Mutex(Contents())
+  /// The last number that a place got.
+  private let lastNumber = Atomic<UInt64>(0)
+  private let sawEnd = Atomic<Bool>(false)
+
+  package init() {}
+
+  // MARK: Changes
+
+  /// Calls `body` under the table's lock; it must not call the table.
+  func withContents<Result, Thrown>(
+    _ body: (inout Contents) throws(Thrown) -> Result
+  ) throws(Thrown) -> Result {
+    try contents.withLock { (contents) throws(Thrown) in try body(&contents) }
+  }
+
+  /// Whether a change came after a board's time.
+  package var hasSeenEnd: Bool { sawEnd.load(ordering: .relaxed) }
+
+  func noteEnd() { sawEnd.store(true, ordering: .relaxed) }
+
+  /// Gives the places in a batch their numbers; to be called in the order of commits.
+  package func number(_ batch: CommitBatch) {
+    for change in batch.boards {
+      guard let write = change.write else { continue }
+      batch.writes.setEnd(ofWriteAt: write, to: lastNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+  }
+
+  /// Applies the changes of a batch that is durable.
+  package func commit(_ batch: CommitBatch) {
+    guard !batch.boards.isEmpty else { return }
+    contents.withLock { contents in
+      for change in batch.boards { Self.apply(change, in: batch.writes, to: &contents) }
+    }
+  }
+
+  private static func apply(_ change: BoardChange, in writes: WriteSet, to contents: inout Contents) {
+    let board = change.board
+    if change.terms.generation > board.durable.generation { contents.discardPlaces(of: board) }
+    if change.terms.generation >= board.durable.generation {
+      board.durable = change.terms
+      if contents.holdsPlaces, let write = change.write { apply(writes.write(at: write), to: board) }
+    }
+    end(change)
+  }
+
+  private static func apply(_ write: WriteOperation?, to board: Board) {
+    switch write {
+    case .put(let key, let value):
+      guard let subject = subject(of: key), let place = Place(value) else { return }
+      board.places.set(subject, to: place)
+    case .delete(let key): if let subject = subject(of: key) { board.places.remove(subject) }
+    case .journal, nil: break
+    }
+  }
+
+  private static func subject(of key: ByteView) -> ByteView? {
+    key.firstIndex(of: 0).map { key.extracting(1..<$0) }
+  }
+
+  private static func end(_ change: BoardChange) {
+    change.board.pending -= 1
+    if change.board.pending == 0 { change.board.newest = change.board.durable }
+  }
+
+  /// Forgets changes that are not committed.
+  package func release(_ changes: some Collection<BoardChange>) {
+    guard !changes.isEmpty else { return }
+    contents.withLock { _ in
+      for change in changes { Self.end(change) }
+    }
+  }
+
+  /// Whether the place with that key in the store is on its board, whose time is not over.
+  package func isOn(_ key: ByteView, at now: Int64) -> Bool {
+    guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return false }
+    return contents.withLock { contents in
+      let board = contents.find(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      let terms = board?.newest ?? Board.Terms()
+      return generation == terms.generation && !terms.isOver(at: now)
+    }
+  }
+
+  // MARK: Queries
+
+  /// Calls `body` with the durable places of a board; nil if there is none of that name, or its time is over.
+  private func read<Result: Sendable>(
+    _ name: ByteView, of plugin: String, at now: Int64, _ body: (RankedPlaces, _ leastFirst: Bool) -> Result?
+  ) -> Result? {
+    contents.withLock { contents in
+      guard let board = contents.find(String(decoding: name, as: UTF8.self), of: plugin), !board.durable.isOver(at: now)
+      else { return nil }
+      return body(board.places, board.durable.options.leastFirst)
+    }
+  }
+
+  /// How many subjects are on a board.
+  package func count(_ name: ByteView, of plugin: String, at now: Int64) -> Int {
+    read(name, of: plugin, at: now) { places, _ in places.count } ?? 0
+  }
+
+  /// The rank of a subject, from 1 on; nil when it is not on the board.
+  package func rank(of subject: ByteView, on name: ByteView, of plugin: String, at now: Int64) -> Int? {
+    read(name, of: plugin, at: now) { places, leastFirst in places.rank(of: subject, leastFirst: leastFirst) }
+  }
+
+  /// Appends places as an array of `{subject, score, rank}`; returns early, with some of them, once `isOver` is true.
+  package func write(
+    _ selection: BoardSelection, of name: ByteView, of plugin: String, at now: Int64, into buffer: ByteBuffer,
+    until isOver: () -> Bool = { false }
+  ) {
+    var json = JSONWriter(buffer)
+    json.beginArray()
+    let _: Void? = read(name, of: plugin, at: now) { places, leastFirst in
+      let first: Int, last: Int
+      switch selection {
+      case .top(let count, let from):
+        first = min(from, places.count + 1)
+        last = first + min(count, places.count) - 1
+      case .around(let subject, let count):
+        guard let rank = places.rank(of: subject, leastFirst: leastFirst) else { return nil }
+        first = max(1, rank - min(count, places.count))
+        last = rank + min(count, places.count)
+      }
+      places.forEach(from: first, leastFirst: leastFirst) { subject, score, rank in
+        guard rank <= last, !isOver() else { return false }
+        json.beginObject()
+        json.member("subject", string: subject)
+        json.member("score")
+        json.raw(Place.json(score).write(to:))
+        json.member("rank", rank)
+        json.endObject()
+        return true
+      }
+      return ()
+    }
+    json.endArray()
+  }
+
+  // MARK: Removing
+
+  /// Removes boards whose time is over and those that nobody is on, if `looksForBoards`, and so many places of removed boards from the store.
+  package func sweep(
+    _ store: any StateStore, at now: Int64, looksForBoards: Bool, most: Int = 1000
+  ) throws(StoreError) {
+    try withContents { (contents) throws(StoreError) in
+      if looksForBoards { try Self.removeBoards(in: &contents, store, at: now) }
+      guard var places = contents.discarded.first else { return }
+      let writes = WriteSet(capacity: 64 << 10)
+      let key = ByteBuffer(capacity: 320)
+      places.next = places.places.forEachSubject(from: places.next, most: most) { subject in
+        key.removeAll()
+        StoreKey.place(
+          subject, plugin: places.board.plugin, board: places.board.name, generation: places.generation, into: key)
+        writes.delete(key.bytes)
+      }
+      if !writes.isEmpty { try store.commit(writes, durable: false) }
+      if places.next == places.places.idCount {
+        contents.discarded.removeFirst()
+      } else {
+        contents.discarded[0] = places
+      }
+    }
+  }
+
+  /// Under the lock, so that no change of such a board joins a batch before the board's key is written.
+  private static func removeBoards(
+    in contents: inout Contents, _ store: any StateStore, at now: Int64
+  ) throws(StoreError) {
+    let key = ByteBuffer(capacity: 320), value = ByteBuffer(capacity: 32)
+    let writes = WriteSet(capacity: 512)
+    for board in contents.boards.values.flatMap(\.values) where board.pending == 0 {
+      writes.removeAll()
+      key.removeAll()
+      StoreKey.board(board.name, of: board.plugin, into: key)
+      if !board.places.isEmpty, board.durable.isOver(at: now) {
+        var terms = Board.Terms(generation: board.durable.generation)
+        terms.renew(at: now)
+        value.removeAll()
+        terms.write(to: value)
+        writes.put(key.bytes, value.bytes)
+        try store.commit(writes, durable: false)
+        contents.discardPlaces(of: board)
+        (board.newest, board.durable) = (terms, terms)
+      } else if board.places.isEmpty, !contents.discarded.contains(where: { $0.board === board }) {
+        if !board.durable.isStored(as: Board.Terms()) {
+          writes.delete(key.bytes)
+          try store.commit(writes, durable: false)
+        }
+        contents.boards[board.plugin]?[board.name] = nil
+        if contents.boards[board.plugin]?.isEmpty == true { contents.boards[board.plugin] = nil }
+      }
+    }
+  }
+
+  // MARK: Loading
+
+  /// Reads the boards from the store; their places too, unless it is that of a replay.
+  ///
+  /// Damaged keys are noted in the damage report. A subject's place that can't be read is read again with its next change, which then fails.
+  package func load(from context: EngineContext, holdingPlaces: Bool = true) throws(StoreError) {
+    var contents = Contents()
+    contents.holdsPlaces = holdingPlaces
+    try context.scan(prefix: StoreKey.prefix(.board), of: .board) { key, value in
+      guard case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) else {
+        context.noteDamage(key, StoreError(.corrupt, "a board has another form"), malformed: true)
+        return true
+      }
+      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      (board.newest, board.durable) = (terms, terms)
+      return true
+    }
+    if holdingPlaces { try loadPlaces(into: &contents, context) }
+    self.contents.withLock { [contents] in $0 = contents }
+  }
+
+  /// The generations of a store's boards that have one of their own.
+  package static func generations(
+    in store: any StateStore
+  ) throws(StoreError) -> [(plugin: String, name: String, generation: UInt64)] {
+    var found: [(plugin: String, name: String, generation: UInt64)] = []
+    try store.scan(prefix: StoreKey.prefix(.board)) { key, value in
+      if case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) {
+        found.append(
+          (String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
+      }
+      return true
+    }
+    return found
+  }
+
+  private func loadPlaces(into contents: inout Contents, _ context: EngineContext) throws(StoreError) {
+    var last: UInt64 = 0
+    var unreadable: [UnreadableKeys] = []
+    try context.scan(prefix: StoreKey.prefix(.place), of: .place, passing: { unreadable.append($0) }) { key, value in
+      guard case .place(let subject, let plugin, let name, let generation)? = try? ParsedKey(key),
+        let place = Place(value)
+      else {
+        context.noteDamage(key, StoreError(.corrupt, "a place on a board has another form"), malformed: true)
+        return true
+      }
+      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      last = max(last, place.number)
+      if generation > board.durable.generation {
+        contents.discardPlaces(of: board)
+        board.durable.generation = generation
+        board.newest = board.durable
+      }
+      if generation == board.durable.generation {
+        board.places.append(subject, place)
+      } else {
+        contents.discard(subject, place, generation, of: board)
+      }
+      return true
+    }
+    for boards in contents.boards.values { for board in boards.values { board.places.sort() } }
+    contents.unreadable = unreadable
+    lastNumber.store(last, ordering: .relaxed)
+  }
+}
+
+extension BoardTable.Contents {
+  /// Adds a place of an earlier generation, which is to be deleted from the store.
+  fileprivate mutating func discard(_ subject: ByteView, _ place: Place, _ generation: UInt64, of board: Board) {
+    let known = discarded.firstIndex { $0.board === board && $0.generation == generation }
+    if let known { return discarded[known].places.append(subject, place) }
+    var places = RankedPlaces()
+    places.append(subject, place)
+    discarded.append(BoardTable.Discarded(board, generation, places))
+  }
+}

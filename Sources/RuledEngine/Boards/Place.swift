@@ -1,0 +1,33 @@
+package import RuledCore
+
+/// A score of a subject on a board, and a number that is lower than those of subjects that had their scores later.
+package struct Place: Equatable, Sendable {
+  package let score: Double
+  package let number: UInt64
+
+  package init(score: Double, number: UInt64) {
+    self.score = score
+    self.number = number
+  }
+
+  // MARK: As it is stored
+
+  /// The place with that value in the store; nil if it has another form.
+  package init?(_ value: ByteView) {
+    guard value.count == 16 else { return nil }
+    score = Double(bitPattern: UInt64(bigEndian: value.load(at: 0, as: UInt64.self)))
+    number = UInt64(bigEndian: value.load(at: 8, as: UInt64.self))
+    guard score.isFinite else { return nil }
+  }
+
+  /// Appends the value in the store, which ends with the number.
+  func write(to buffer: ByteBuffer) {
+    buffer.append(bigEndian: score.bitPattern)
+    buffer.append(bigEndian: number)
+  }
+
+  /// A score as rules and clients get it: whole numbers as integers.
+  package static func json(_ score: Double) -> JSONValue {
+    abs(score) <= 0x1p53 ? Int64(exactly: score).map { .integer($0) } ?? .number(score) : .number(score)
+  }
+}

@@ -1,0 +1,143 @@
+import RuledCore
+import RuledJSON
+import RuledLua
+import RuledStore
+
+/// Brings states that rules of another version have stored to the version of the rules in force.
+///
+/// Steps run in VMs of their own, so that a rule that runs is not disturbed when it peeks at such a state. It belongs to one worker.
+final class StateMigration {
+  /// How many VMs are kept.
+  private static let most = 64
+
+  /// What the last migration took of the plugin's budget.
+  private(set) var spent = (instructions: 0, microseconds: Int64(0))
+
+  private let context: EngineContext
+  private let plugins: WorkerPlugins
+  /// The VMs of plugins as they are, by generation.
+  private var own: [UInt64: PluginVM] = [:]
+  /// The VMs of later versions, which lead down.
+  private var later: [String: (version: Int, vm: PluginVM)] = [:]
+  private let migrated = ByteBuffer(capacity: 1024)
+
+  init(_ context: EngineContext, plugins: WorkerPlugins) {
+    self.context = context
+    self.plugins = plugins
+  }
+
+  /// Lets the VMs go, as other rules come into force.
+  func removeAll() {
+    own.removeAll()
+    later.removeAll()
+  }
+
+  /// Brings a state to the version that a plugin declares.
+  ///
+  /// - Parameters:
+  ///   - state: the stored state.
+  ///   - plugin: the plugin, as it is in force.
+  ///   - subject: whose state it is.
+  ///   - now: the time of the event or of the call.
+  /// - Returns: the state as JSON, valid until the next call.
+  /// - Throws: why a step failed, or what does not fit afterwards.
+  func migrate(
+    _ state: PluginState, of plugin: Catalog.Plugin, subject: ByteView, now: Int64
+  ) throws(Failure) -> ByteView {
+    let version = plugin.stateVersion
+    var budget = plugin.manifest.budget
+    spent = (0, 0)
+    var (from, text) = (state.version, state.json)
+    if from > version {
+      text = try run(try later(plugin, from), plugin, text, from, version, budget: &budget, subject, now)
+      from = version
+    }
+    return try run(try own(plugin), plugin, text, from, version, budget: &budget, subject, now)
+  }
+
+  /// Appends a state as others see it: in the version that its plugin declares, or if a step fails as it is stored, with its version.
+  func show(_ state: PluginState, of name: ByteView, subject: ByteView, now: Int64, to buffer: ByteBuffer) {
+    let catalog = plugins.catalog
+    guard state.version > 1 || catalog.hasStateVersions,
+      let plugin = catalog.plugins.first(where: { ByteOrder.equal($0.nameBytes, name) }),
+      plugin.stateVersion != state.version
+    else { return buffer.append(state.json) }
+    do throws(Failure) { buffer.append(try migrate(state, of: plugin, subject: subject, now: now)) } catch {
+      var json = JSONWriter(buffer)
+      json.beginObject()
+      json.member("version", Int64(state.version))
+      json.member("state")
+      json.raw(state.json)
+      json.endObject()
+    }
+  }
+
+  /// Runs the steps between two versions in a VM, and appends what comes out to `migrated`.
+  private func run(
+    _ vm: PluginVM, _ plugin: Catalog.Plugin, _ text: ByteView, _ from: Int, _ to: Int, budget: inout Budget,
+    _ subject: ByteView, _ now: Int64
+  ) throws(Failure) -> ByteView {
+    var event = RuleEvent(reading: subject, state: text, now: now)
+    let result = vm.migrate(
+      &event, from: from, to: to, budget: budget, stateLimit: context.stateBytes,
+      checksFit: to == vm.manifest.stateVersion)
+    let used = (budget.instructions - vm.instructionsLeft, Int64(vm.spentMilliseconds) * 1_000)
+    spent = (spent.instructions + used.0, spent.microseconds + used.1)
+    budget.spend(instructions: used.0, microseconds: used.1)
+    guard result != .failed else {
+      var failure = vm.failure(rule: nil)
+      failure.plugin = plugin.name
+      if !failure.kind.isStop {
+        failure.kind = .migration
+        failure.message = "the state can't go from version \(from) to \(to): \(failure.message)"
+      }
+      throw failure
+    }
+    migrated.removeAll()
+    migrated.append(vm.output)
+    return migrated.bytes
+  }
+
+  // MARK: VMs
+
+  private func own(_ plugin: Catalog.Plugin) throws(Failure) -> PluginVM {
+    if let vm = own[plugin.generation], !vm.isDead { return vm }
+    if own.count >= Self.most { own.removeAll() }
+    let vm = try load(plugin.source, plugin.overrides)
+    own[plugin.generation] = vm
+    return vm
+  }
+
+  private func later(_ plugin: Catalog.Plugin, _ version: Int) throws(Failure) -> PluginVM {
+    guard let steps = context.steps[plugin.name], steps.version >= version else {
+      throw Failure(
+        plugin: plugin.name, kind: .migration,
+        message: "the state has version \(version), the plugin declares \(plugin.stateVersion), and no rules are known "
+          + "whose steps lead back")
+    }
+    if let known = later[plugin.name], known.version == steps.version, known.vm.source == steps.source,
+      !known.vm.isDead
+    {
+      return known.vm
+    }
+    let vm = try load(steps.source, steps.settings)
+    later[plugin.name] = (steps.version, vm)
+    return vm
+  }
+
+  private func load(_ source: PluginSource, _ settings: JSONObject) throws(Failure) -> PluginVM {
+    do throws(LoadError) { return try plugins.makeVM(source, settings) } catch {
+      throw Failure(
+        plugin: source.name, kind: .migration, message: error.message, file: error.file,
+        line: error.line > 0 ? error.line : nil)
+    }
+  }
+}
+
+extension Budget {
+  /// Takes from the budget what was used of it; a little is always left, which stops what needs more.
+  mutating func spend(instructions: Int, microseconds: Int64) {
+    self.instructions = max(1, self.instructions - instructions)
+    processorTime = max(1_000, processorTime - microseconds)
+  }
+}

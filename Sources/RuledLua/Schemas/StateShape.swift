@@ -1,0 +1,42 @@
+import RuledCore
+
+/// What a plugin declares about its state: `state { version =, … }`.
+package struct StateShape: Sendable {
+  /// The highest version that can be declared.
+  static let mostVersions = 1_000_000
+
+  /// A step from one version to the next.
+  package struct Step: Sendable {
+    package let hasUp: Bool
+    package let hasDown: Bool
+  }
+
+  package let version: Int
+  package let members: DataSchema
+  /// Whether members that are not declared are refused.
+  package let isClosed: Bool
+  /// The file that declares it.
+  package let file: String
+  /// The line at which it is declared.
+  package let line: Int
+
+  /// The shape as a plugin writes it, without what the members mean: two shapes with the same text accept the same states.
+  package var text: String { members.typesJSON.text + (isClosed ? " closed" : "") }
+}
+
+extension DataSchema {
+  /// The members with their types, without what they mean.
+  fileprivate var typesJSON: JSONValue {
+    .object(JSONObject(members.map { (name: $0.name + ($0.isOptional ? "?" : ""), value: $0.type.typesJSON) }))
+  }
+}
+
+extension DataType {
+  fileprivate var typesJSON: JSONValue {
+    switch self {
+    case .array(let element?): .array([element.typesJSON])
+    case .members(let schema): schema.typesJSON
+    default: .string(text)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import CLuaBridge
+import RuledCore
+
+/// The calls of a Lua file that are looked at before they run, or named when they fail.
+struct SourceCalls: Sendable {
+  /// A function of Lua that goes over a table, and the line of a call.
+  struct Place: Hashable, Sendable {
+    let function: String
+    let line: Int
+  }
+
+  /// The texts of the arguments of `ipairs` and `pairs`; nil where a line has several calls.
+  private(set) var arguments: [Place: String?] = [:]
+  /// The first pattern of `text.find_re` that is none, of those that stand in the text.
+  private(set) var wrongPattern: SyntaxError?
+
+  private static let longestArgument = 60
+  private static let constants: [SyntaxNode.Kind] = [.nil, .true, .false, .number, .string, .table]
+
+  init(_ tree: SyntaxTree, _ text: [UInt8]) {
+    let texts = Self.texts(in: tree)
+    var found = SourceCalls()
+    tree.root.forEach { node in
+      guard node.kind == .call else { return }
+      found.note(function: node.children[0], node.children[1].children, line: node.line, texts, text)
+    }
+    self = found
+  }
+
+  private init() {}
+
+  private mutating func note(
+    function: SyntaxNode, _ given: [SyntaxNode], line: Int, _ texts: [Int: String], _ text: [UInt8]
+  ) {
+    if let name = function.globalName, name == "ipairs" || name == "pairs", let argument = given.first {
+      let place = Place(function: name, line: line)
+      let isTelling = argument.range.count <= Self.longestArgument && !Self.constants.contains(argument.kind)
+      let written = isTelling ? String(decoding: text[argument.range], as: UTF8.self) : nil
+      arguments.updateValue(arguments.keys.contains(place) ? nil : written, forKey: place)
+    }
+    guard wrongPattern == nil, function.kind == .index, function.children[0].globalName == "text",
+      function.children[1].stringValue == "find_re", given.count > 1
+    else { return }
+    guard let pattern = given[1].stringValue ?? given[1].local.flatMap({ texts[$0] }) else { return }
+    wrongPattern = Self.problem(of: pattern).map { why in
+      SyntaxError(line: given[1].line, message: "text.find_re's pattern is wrong: \(why)")
+    }
+  }
+
+  /// Why a text is no pattern; nil if it is one.
+  private static func problem(of pattern: String) -> String? {
+    var isPattern = false
+    let why = pattern.withSlice { pattern in
+      String(unsafeUninitializedCapacity: 256) { text in
+        text.withMemoryRebound(to: CChar.self) { text in
+          isPattern = rb_check_pattern(pattern, text.baseAddress, text.count)
+        }
+        return isPattern ? 0 : text.firstIndex(of: 0) ?? 0
+      }
+    }
+    return isPattern ? nil : why
+  }
+
+  /// The variables that hold one text always.
+  private static func texts(in tree: SyntaxTree) -> [Int: String] {
+    var texts: [Int: String] = [:]
+    tree.root.forEach { node in
+      switch node.kind {
+      case .local:
+        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
+          if let variable = variable.local { texts[variable] = value.stringValue }
+        }
+      case .assignment:
+        for target in node.children[0].children { if let variable = target.local { texts[variable] = nil } }
+      default: break
+      }
+    }
+    return texts
+  }
+}

@@ -1,0 +1,199 @@
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJournal
+import RuledPeers
+import RuledServing
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// A daemon's membership in a cluster: its node, with the lease and the snapshots, and the end of the node's ownership of the log.
+final class ClusterMembership: ClusterMember {
+  /// How the node's ownership of the log ended.
+  private struct End {
+    /// Why the node lost the log; nil if it did not.
+    var error: StoreError?
+    /// Whether the node was drained.
+    var isDrained = false
+    var handler: (@Sendable () -> Void)?
+  }
+
+  let node: ClusterNode
+  /// Lets the nodes agree on rules.
+  let agreement: RulesAgreement
+  /// How it uses the database.
+  let settings: ClusterSettings
+  /// The node's connections with the others; nil where it has none.
+  let links: NodeLinks?
+  private let played: PlayedStore
+  private let lease: Thread
+  private let keeper: SnapshotKeeper?
+  private let snapshots: Thread?
+  let log: any EventLog
+  /// How many requests are being executed.
+  let requests = Atomic<Int>(0)
+  private let ownershipEnd = Mutex(End())
+
+  /// Joins a cluster with the node's own store and its journal, and with `links` to the other nodes.
+  ///
+  /// Throws if the database can't be used as it is; if it can't be reached, the node waits for it.
+  init(
+    _ start: ClusterStart, store: RocksStore, journal: LiveJournal?, links: NodeLinks?, log: any EventLog
+  ) throws(StartError) {
+    self.log = log
+    self.links = links
+    settings = start.settings
+    if settings.durability == .provider {
+      let word = "the node takes the operator's word that the storage beneath its database replicates each write"
+      log.write(LogLine(.info, "durability = \"provider\": \(word)"))
+    }
+    do throws(StoreError) {
+      played = try PlayedStore(store)
+      let node = ClusterNode(start.settings, identity: start.identity, played: played)
+      self.node = node
+      agreement = RulesAgreement(start.settings, node: node, store: store, log: log)
+      if let error = try node.review() { log.write(LogLine(.warn, "the node waits for its database: \(error)")) }
+    } catch { throw StartError("the node can't join its cluster: \(error)") }
+    let keeper = start.snapshots.map { [node] settings in
+      SnapshotKeeper(settings, node: node) { folder, last in
+        // A node that starts from the snapshot gets the changes for watches with it; without them it is as good.
+        try? journal?.writeTail(
+          to: folder, through: last, count: Limits.watchHistory, byteCount: Limits.watchHistoryBytes)
+      } report: { message, isProblem in
+        log.write(LogLine(isProblem ? .warn : .info, message))
+      }
+    }
+    self.keeper = keeper
+    do throws(ThreadError) {
+      let node = node
+      lease = try Thread(name: "ruled-lease") { node.keepLease() }
+      _ = try Thread(name: "ruled-confirm") { node.keepConfirmed() }
+      if let keeper {
+        snapshots = try Thread(name: "ruled-snapshot", priority: .lowest) { keeper.run() }
+      } else {
+        snapshots = nil
+      }
+    } catch { throw StartError("the daemon can't run: a thread can't be started (error \(error.number))") }
+  }
+
+  /// Lets the node's own store drop outcomes that have expired by the time in the log, as the owner's does.
+  func expireOutcomes() {
+    // If the time can't be read now, it can later.
+    if let time = try? StoredTime.steady(in: played.store) { played.store.expire(before: time) }
+  }
+
+  /// What the node knows of the snapshots; nil without `cluster.snapshots`.
+  var snapshotFigures: SnapshotFigures? { keeper?.figures }
+
+  /// The problems of the membership.
+  var problems: [StoreError] {
+    let figures = node.figures
+    return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotFigures?.problem].compactMap { $0 }
+  }
+
+  /// The store of the node as the owner of the log, which `writer` writes.
+  func store(writtenBy writer: LogWriter) -> ClusterStore {
+    log.write(
+      LogLine(
+        .info,
+        "node \(node.identity.name) owns the log of commits, epoch \(writer.epoch ?? 0), sequence \(node.position.sequence)"
+      ))
+    let node = node
+    node.serve { [weak self] event in
+      switch event {
+      case .replaced(let error): self?.lose(error)
+      case .drained: self?.drain()
+      case .upgrade(let sentence): self?.log.write(LogLine(.info, sentence))
+      }
+    }
+    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
+      self?.lose(error)
+    }
+  }
+
+  func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void) {
+    let isOver = ownershipEnd.withLock { end in
+      end.handler = handler
+      return end.error != nil || end.isDrained
+    }
+    if isOver { handler() }
+  }
+
+  private func lose(_ error: StoreError) {
+    let (isFirst, handler) = ownershipEnd.withLock { end in
+      defer { end.error = end.error ?? error }
+      return (end.error == nil, end.handler)
+    }
+    guard isFirst else { return }
+    log.write(LogLine(.error, "node \(node.identity.name) serves no longer as the owner of the log: \(error)"))
+    handler?()
+  }
+
+  private func drain() {
+    let handler = ownershipEnd.withLock { end in
+      end.isDrained = true
+      return end.handler
+    }
+    handler?()
+  }
+
+  var lossError: StoreError? { ownershipEnd.withLock { $0.error } }
+
+  var isDrained: Bool { ownershipEnd.withLock { $0.isDrained } }
+
+  // MARK: ClusterMember
+
+  var name: String { node.identity.name }
+
+  var rules: any ClusterRules { agreement }
+
+  var leaseProblem: String? { node.figures.leaseProblem?.description }
+
+  var snapshotProblem: String? { snapshotFigures?.problem?.description }
+
+  var metrics: [UInt8] {
+    let text = MetricsWriter()
+    ClusterMetrics(self).write(to: text)
+    return text.text
+  }
+
+  func reloadIdentity() { links?.reloadIdentity() }
+
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, NodeClient) -> Bool) {
+    links?.serve { client, node, descriptor in receiver(descriptor, NodeClient(client, of: node)) }
+  }
+
+  func refuseClients() { links?.stopAccepting() }
+
+  func awaitClients() { links?.awaitTunnels() }
+
+  func checkRead() throws(RequestError) {
+    guard !node.hasLease else { return }
+    throw RequestError(
+      .unavailable, "the lease of this node is over, so that another one may own the log of commits by now; try again",
+      details: [.init("retry_after_ms", 500)])
+  }
+
+  func end() {
+    keeper?.stop()
+    snapshots?.join()
+    node.stop()
+    lease.join()
+    links?.stop()
+  }
+}
+
+extension NodeClient {
+  /// A client of the named node.
+  fileprivate init(_ client: PeerClient, of node: String) {
+    switch client.listener {
+    case .lines: self = .lines(CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))
+    case .web: self = .web(.node(node, isAdmin: client.isAdmin))
+    case .api: self = .web(.nodeWithoutCredentials(node, isVisitor: false))
+    case .sites: self = .web(.nodeWithoutCredentials(node, isVisitor: true))
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledLua
+import RuledServing
+import RuledStore
+import RuledThreads
+import Synchronization
+
+/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads what is offered and reports.
+final class RulesAgreement: ClusterRules {
+  /// How long the owner waits for the reports of the others, in milliseconds.
+  static let timeout = 60_000
+  /// How often the owner checks for reports, and a follower for offers, in milliseconds.
+  static let (ownerInterval, followerInterval) = (50, 250)
+
+  let settings: ClusterSettings
+  let node: ClusterNode
+  private let store: RocksStore
+  private let log: any EventLog
+  /// The configuration with the folder of this node; nil before `use`.
+  let configuration = Mutex<Configuration?>(nil)
+  private let lock = Condition()
+  private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
+
+  /// The agreement as a node with its own store takes part in it.
+  init(_ settings: ClusterSettings, node: ClusterNode, store: RocksStore, log: any EventLog) {
+    self.settings = settings
+    self.node = node
+    self.store = store
+    self.log = log
+  }
+
+  // MARK: The owner
+
+  func agree(on catalog: Catalog, while isWaiting: () -> Bool) throws(ReloadError) {
+    let exchange = RevisionExchange(settings, identity: node.identity)
+    let end = MonotonicClock.milliseconds + Self.timeout
+    do throws(StoreError) {
+      try Self.offer(catalog, in: exchange)
+      while true {
+        let reports = try exchange.reports(on: catalog.revision)
+        if let failed = reports.first(where: { !$0.problem.isEmpty }) {
+          throw StoreError(
+            .refused,
+            "node \(failed.node) can't load revision \(catalog.revision), so no node serves it: \(failed.problem)")
+        }
+        guard let missing = reports.first(where: { !$0.hasTried }) else { return }
+        guard isWaiting(), MonotonicClock.milliseconds < end else {
+          throw StoreError(
+            .refused,
+            "node \(missing.node) has not loaded revision \(catalog.revision) in time, so no node serves it: try again, or end that node"
+          )
+        }
+        usleep(UInt32(Self.ownerInterval) * 1000)
+      }
+    } catch { throw Self.failure(error) }
+  }
+
+  func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) { LiveRules.put(revision, into: set) }
+
+  func live(in store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
+    try LiveRules.read(from: store)
+  }
+
+  func liveRevision(in store: any StateStore) throws(StoreError) -> String { try LiveRules.revision(in: store) }
+
+  static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
+    let content = ByteBuffer(capacity: 64 << 10)
+    RevisionDocument.json(RevisionArchive.Revision(catalog, from: .folder)).write(to: content)
+    try exchange.offer(catalog.revision, content: content.bytes)
+  }
+
+  static func failure(_ error: StoreError) -> ReloadError {
+    ReloadError([LoadError(file: "", line: 0, error.description)])
+  }
+
+  // MARK: A follower
+
+  /// Loads offered rules and reports on them, and offers those in the folder when it is asked, until `stop`.
+  func follow() {
+    let exchange = RevisionExchange(settings, identity: node.identity)
+    var hasJoined = false
+    var problems: [String: String] = [:]
+    while !lock.locked({ isStopping }) {
+      do throws(StoreError) {
+        if !hasJoined {
+          try exchange.join()
+          hasJoined = true
+        }
+        try answerFolderRequest(exchange)
+        let live = try LiveRules.revision(in: store)
+        if let (revision, content) = try exchange.offered(live: live) {
+          let problem = content.withView { Self.problem(of: $0) }
+          problems[revision] = problem.isEmpty ? nil : problem
+          if !problem.isEmpty { log.write(LogLine(.error, "this node can't load revision \(revision): \(problem)")) }
+          try exchange.report(revision, problem: problem)
+        }
+        node.setRulesProblem(
+          problems[live].map {
+            StoreError(.refused, "this node can't take over, as it can't load the rules in force: \($0)")
+          })
+      } catch {
+        hasJoined = hasJoined && error.code != .unreachable
+      }
+      let _: Void? = lock.wait(milliseconds: Self.followerInterval) { isStopping ? () : nil }
+    }
+  }
+
+  /// Ends `follow`, after a load that is in progress.
+  func stop() { lock.signal { isStopping = true } }
+
+  /// Why rules can't be loaded here, as one line; empty if they can.
+  private static func problem(of content: ByteView) -> String {
+    guard let revision = LiveRules.parse(content) else { return "its content can't be read by this version of ruled" }
+    do throws(ReloadError) {
+      let catalog = try CatalogBuilder.build(
+        revision.rules, configuration: revision.configuration, previous: nil, worker: LuaWorker(), now: EngineClock.wall
+      )
+      return catalog.revision == revision.entry.revision ? "" : "it is revision \(catalog.revision) here"
+    } catch { return error.errors.map(\.description).joined(separator: "; ") }
+  }
+}

@@ -1,0 +1,277 @@
+import Glibc
+import RuledCluster
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJSON
+import RuledPeers
+import RuledServing
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// Serves the clients of a follower: carries their connections to the owner, and answers requests about the node itself.
+///
+/// Without a link to the owner, each request gets an error that names the owner. It serves on the daemon's sockets until the node owns the
+/// log, or a signal asks the daemon to end.
+final class StandbyServer: ConnectionHandler {
+  let membership: ClusterMembership
+  /// The configuration: that of the start, except for what SIGHUP may change.
+  private(set) var configuration: Configuration
+  private let readConfiguration: ConfigurationReader
+  /// The node's journal; nil when it is off.
+  let journal: JournalService?
+  /// What new clients connect to.
+  let sockets: DaemonSockets
+  /// The most connections.
+  private let connections: Int
+  let loop: EventLoop
+  let table: ConnectionTable
+  let parser = RequestParser()
+  let reply = ByteBuffer(capacity: 1024)
+  private let ended = Mailbox<Bool>()
+  /// When the node began to follow.
+  let start = EngineClock.wall
+  private(set) var admins: Administrators
+  private(set) var couriers: Administrators
+  let route: OwnerRoute?
+  /// The requests of all clients that wait for the owner.
+  let unanswered = UnansweredCount()
+  /// Replies from the threads that ask the database.
+  let late = Mailbox<LateReply>()
+
+  struct LateReply: Sendable {
+    let connection: ConnectionToken
+    let id: [UInt8]
+    let result: Result<JSONValue, RequestError>
+  }
+
+  /// What is wrong in the configuration that SIGHUP had read; nil if nothing is.
+  private(set) var configurationError: String?
+  /// What takes new clients, until the daemon ends.
+  private var listeners: [Listener] = []
+  /// When the node ends at the latest, in nanoseconds of the monotonic clock; nil as long as no signal asks for the end.
+  private var endsAt: UInt64?
+  /// When expired outcomes are dropped next, in nanoseconds of the monotonic clock.
+  private var expiresAt: UInt64 = 0
+  var clients: [ConnectionToken: ForwardedLines] = [:]
+  /// Clients that have disconnected and whose last lines are still being sent.
+  private var leaving: [ForwardedLines] = []
+  var webs: [ObjectIdentifier: ForwardedWeb] = [:]
+  /// How many connections of clients that speak HTTP are carried to the owner.
+  let carried = CarriedConnections()
+
+  final class CarriedConnections: Sendable {
+    let count = Atomic<Int>(0)
+  }
+
+  private init(
+    _ membership: ClusterMembership, _ configuration: Configuration, _ sockets: DaemonSockets,
+    _ journal: JournalService?, connections: Int, readConfiguration: @escaping ConfigurationReader
+  ) throws(SystemError) {
+    self.readConfiguration = readConfiguration
+    self.membership = membership
+    self.configuration = configuration
+    self.journal = journal
+    self.sockets = sockets
+    self.connections = connections
+    admins = Administrators(configuration.admins)
+    couriers = Administrators(configuration.couriers)
+    route = membership.links.map { OwnerRoute(membership.node, $0) }
+    loop = try EventLoop()
+    var limits = ConnectionLimits()
+    limits.lineBytes = configuration.limits.requestBytes
+    limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
+    table = ConnectionTable(on: loop, limits: limits)
+    table.handler = self
+    loop.atTickEnd(.work) { [unowned self] in flush() }
+  }
+
+  /// How often expired outcomes are dropped from the node's own store, in nanoseconds.
+  private static let expiryInterval: UInt64 = 60_000_000_000
+
+  /// Serves until the node owns the log; returns the log's writer, or nil after a signal.
+  ///
+  /// The sockets stay open. SIGHUP has `configuration` read again.
+  static func run(
+    _ membership: ClusterMembership, _ configuration: inout Configuration, _ sockets: DaemonSockets,
+    _ journal: JournalService?, connections: Int, notifier: SystemdNotifier, signals: ProcessSignals,
+    readConfiguration: @escaping ConfigurationReader
+  ) throws(StartError) -> LogWriter? {
+    do {
+      let server = try StandbyServer(
+        membership, configuration, sockets, journal, connections: connections, readConfiguration: readConfiguration)
+      defer { configuration = server.configuration }
+      return try server.serve(notifier, signals)
+    } catch {
+      throw StartError("the node can't follow its cluster: \(error)")
+    }
+  }
+
+  /// How often the owner and timeouts are checked, in milliseconds.
+  private static let period: UInt64 = 100
+
+  private func serve(_ notifier: SystemdNotifier, _ signals: ProcessSignals) throws -> LogWriter? {
+    let ending = Ending()
+    try ended.attach(to: loop) { [unowned self] _ in stop() }
+    try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
+    let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
+      if signal == .hangUp { return reconfigure() }
+      notifier.stopping()
+      drain()
+    }
+    let (node, ended, agreement) = (membership.node, ended, membership.agreement)
+    agreement.use(configuration)
+    _ = try Thread(name: "ruled-rules") { agreement.follow() }
+    defer { agreement.stop() }
+    let follower = try Thread(name: "ruled-follow") {
+      do throws(StoreError) {
+        let writer = try node.awaitOwnership()
+        ending.set(.success(writer))
+      } catch { ending.set(.failure(error)) }
+      _ = ended.send(true)
+    }
+    for descriptor in sockets.lines {
+      listeners.append(try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in adopt($0) })
+    }
+    listeners += try [(sockets.api, PeerClient.Listener.api), (sockets.sites, .sites)].compactMap {
+      socket, kind in
+      try socket.map { descriptor in
+        try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in
+          adoptWeb($0, PeerClient(kind))
+        }
+      }
+    }
+    let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
+    let refreshTimer = try loop.timer(after: Self.period, every: Self.period) { [unowned self] in refresh() }
+    refresh()
+    notifier.ready(status: "standby")
+    loop.run()
+    refreshTimer.close()
+    watchdog?.close()
+    for listener in listeners { listener.stop() }
+    listeners = []
+    signalPoll.close()
+    for web in webs.values { web.close() }
+    table.close()
+    ended.close()
+    late.close()
+    if endsAt != nil { return nil }  // the process ends, and with it the thread
+    follower.join()
+    loop.close()
+    return try ending.value.get()
+  }
+
+  /// Reads the configuration and the certificates again: from now on requests and new tunnels are judged by them.
+  private func reconfigure() {
+    membership.reloadIdentity()
+    sockets.token?.reread(membership.log)
+    do throws(StartError) {
+      let next = try readConfiguration()
+      configurationError = nil
+      configuration.logRereading(of: next, to: membership.log)
+      configuration.adopt(next)
+      membership.agreement.use(configuration)
+      if next.journal.isOn { journal?.journal.adopt(next.journal) }
+      (admins, couriers) = (Administrators(configuration.admins), Administrators(configuration.couriers))
+    } catch {
+      configurationError = error.description
+      Configuration.report(error, to: membership.log)
+    }
+  }
+
+  // MARK: The end
+
+  /// How long the node takes to end at most, in nanoseconds.
+  private static let longestEnd = UInt64(Limits.shutdownTime - 1_000_000) * 1_000
+
+  /// After a signal: takes no new clients, answers what has been received, and then stops.
+  private func drain() {
+    guard endsAt == nil else { return }
+    endsAt = EngineClock.monotonic + Self.longestEnd
+    membership.log.write(LogLine(.info, "ending: received requests are answered first"))
+    for listener in listeners { listener.stop() }
+    listeners = []
+    table.drain()
+    do throws(SystemError) {
+      try loop.timer(after: Self.drainPeriod, every: Self.drainPeriod) { [unowned self] in stopIfDrained() }
+    } catch { stop() }
+  }
+
+  /// How often a node that ends looks whether all is done, in milliseconds.
+  private static let drainPeriod: UInt64 = 5
+
+  private func stopIfDrained() {
+    guard let endsAt else { return }
+    let isDone = table.count == 0 && leaving.isEmpty
+    if isDone || EngineClock.monotonic >= endsAt { stop() }
+  }
+
+  /// Ends the tunnels, which answers their open requests, and the loop.
+  private func stop() {
+    for client in clients.values { client.end() }
+    for client in leaving { client.end() }
+    route?.close()
+    loop.stop()
+  }
+
+  // MARK: Ticks
+
+  private func refresh() {
+    route?.refresh()
+    if EngineClock.monotonic >= expiresAt {
+      expiresAt = EngineClock.monotonic + Self.expiryInterval
+      membership.expireOutcomes()
+    }
+    for web in webs.values { web.checkTime() }
+  }
+
+  /// Writes what clients sent to the tunnels; called at the end of a tick.
+  private func flush() {
+    for client in clients.values { client.flush() }
+    for client in leaving { client.flush() }
+    leaving.removeAll { $0.isOver }
+  }
+
+  /// Holds the result of the thread that follows.
+  private final class Ending: Sendable {
+    private let result = Mutex<Result<LogWriter?, StoreError>>(.success(nil))
+
+    var value: Result<LogWriter?, StoreError> { result.withLock { $0 } }
+
+    func set(_ value: Result<LogWriter?, StoreError>) { result.withLock { $0 = value } }
+  }
+
+  // MARK: Connections
+
+  /// Whether there is no place for another connection: the last ones are for administrators.
+  func isFull(forAdmin isAdmin: Bool) -> Bool {
+    let limit = isAdmin ? connections : configuration.limits.unreserved(of: connections)
+    return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
+  }
+
+  /// Whether an administrator is at the other end of a Unix socket.
+  private func isAdmin(_ descriptor: Int32) -> Bool {
+    PeerCredentials(of: descriptor).map { admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
+  }
+
+  private func adopt(_ descriptor: Int32) {
+    guard !isFull(forAdmin: isAdmin(descriptor)) else {
+      ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: reply)
+      _ = SystemCalls.send(descriptor, reply.bytes)
+      return SystemCalls.close(descriptor)
+    }
+    _ = try? table.adopt(descriptor)
+  }
+
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+    adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin(descriptor)))
+  }
+
+  func forget(_ connection: Connection) {
+    guard let client = clients.removeValue(forKey: connection.token) else { return }
+    leaving.append(client)
+    loop.onNextTick {}  // the end of that tick sends the client's last lines
+  }
+}

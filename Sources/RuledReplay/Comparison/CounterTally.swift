@@ -1,0 +1,53 @@
+import RuledCore
+import RuledEngine
+
+/// Adds up what both sides count, by plugin, name and labels.
+struct CounterTally {
+  private struct Series: Hashable {
+    var plugin: String
+    var name: String
+    var labels: String
+  }
+
+  /// What a counter comes to on both sides.
+  private struct Sums {
+    var before = CounterValue.integer(0)
+    var after = CounterValue.integer(0)
+  }
+
+  /// How many series are told apart; all further ones count as `…`.
+  private static let mostSeries = 16_384
+
+  private var sums: [Series: Sums] = [:]
+
+  /// Adds what an event counted on one side.
+  mutating func add(_ counts: [EventRecorder.Count], isBaseline: Bool) {
+    for count in counts {
+      var series = Series(plugin: count.plugin, name: count.key.name, labels: count.key.labels)
+      if sums[series] == nil, sums.count >= Self.mostSeries { series = Series(plugin: "…", name: "…", labels: "{}") }
+      var sum = sums[series] ?? Sums()
+      if isBaseline { sum.before = sum.before + count.amount } else { sum.after = sum.after + count.amount }
+      sums[series] = sum
+    }
+  }
+
+  /// Adds all that another tally has.
+  mutating func merge(_ other: CounterTally) {
+    sums.merge(other.sums) { Sums(before: $0.before + $1.before, after: $0.after + $1.after) }
+  }
+
+  /// The sums as the report's `counters`.
+  var json: JSONValue {
+    let sorted = sums.sorted { left, right in
+      let (a, b) = (left.key, right.key)
+      return (a.plugin, a.name, a.labels) < (b.plugin, b.name, b.labels)
+    }
+    return .array(
+      sorted.map { series, sum in
+        [
+          "plugin": .string(series.plugin), "name": .string(series.name),
+          "labels": (try? JSONValue(parsing: series.labels)) ?? [:], "before": sum.before.json, "after": sum.after.json,
+        ]
+      })
+  }
+}

@@ -1,0 +1,268 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledStore
+import RuledThreads
+import Synchronization
+
+/// Makes submissions durable: each is appended to the store at once, and one sync makes durable all that were appended before it.
+///
+/// Each worker gets the results of its submissions in their order. The store's state decides on them (`StoreState`): after a failure it
+/// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all that it submits is refused until it knows of the loss.
+///
+/// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.
+final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
+  /// What the pipeline knows of a worker.
+  private struct Client {
+    let mailbox: Mailbox<WorkerMessage>
+    /// The result of the submission that it waits for.
+    var result = CommitResult.lost
+    /// Whether it lost a submission and does not know it yet.
+    var isUnaware = false
+  }
+
+  /// Whether each commit is synced; otherwise a submission is committed at once, and synced once a second.
+  let isDurable: Bool
+  private let store: any StateStore
+  private let counters: CounterTable
+  private let boards: BoardTable
+  /// Where the changes of durable submissions are published.
+  let hub: WatchHub
+  /// Held by the one thread that syncs or reopens, until it has told the workers the results.
+  private let syncing = Condition()
+  private let lock = Condition()
+  private var queue = CommitQueue()
+  private var clients: [Client]
+  /// The number of the last append.
+  private var lastAppended: UInt64 = 0
+  /// Whether the committer had submissions to sync the last time, and looks for more without being woken.
+  private var isCommitterBusy = false
+  private var isStopping = false
+  /// How long syncs took that succeeded, in nanoseconds.
+  private let syncs = Mutex(BucketHistogram(bounds: BucketHistogram.latencies))
+
+  /// A pipeline to the store of `context`, which publishes changes to `hub` and tells `workers` the results of their submissions.
+  init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
+    store = context.store
+    counters = context.counters
+    boards = context.boards
+    self.hub = hub
+    clients = workers.map { Client(mailbox: $0) }
+    isDurable = context.configuration.durability != .interval
+  }
+
+  /// Sets the counters that the store holds; before anything is submitted.
+  func begin(with counters: StoredCounters) {
+    lock.locked { queue = CommitQueue(counters: counters) }
+  }
+
+  // MARK: Submitting, by workers
+
+  /// Appends a submission and leaves the sync to the committer, after which the worker gets a message; gives an error for the caller to report.
+  ///
+  /// `inFlight` is how many requests all workers have in flight.
+  func submit(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
+    var isWorthWaking = false
+    let error = append(submission, of: worker, isAwaited: false) {
+      isWorthWaking = queue.waitingSubmissions == 1 && !isCommitterBusy || isWorthSyncing(inFlight)
+    }
+    if error != nil || isWorthWaking { lock.wakeAll() }
+    return error
+  }
+
+  /// Commits a submission, and syncs if each commit is synced; gives the result, and an error for the caller to report.
+  func commit(_ submission: Submission, of worker: Int) -> (result: CommitResult, error: StoreError?) {
+    var error = append(submission, of: worker, isAwaited: true) {}
+    if isDurable {
+      let failed = sync()
+      error = error ?? failed
+    }
+    if error != nil { lock.wakeAll() }
+    return (lock.locked { clients[worker].result }, error)
+  }
+
+  /// Takes submissions of a worker again, which knows that it lost one.
+  func resume(_ worker: Int) { lock.locked { clients[worker].isUnaware = false } }
+
+  /// Appends a submission to the store and the queue, or refuses it, and then calls `then` under `lock`.
+  private func append(
+    _ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void
+  ) -> StoreError? {
+    do throws(StoreError) {
+      while true {
+        let missing = try lock.locked { () throws(StoreError) -> Int? in
+          let missing = try appendIfRoom(submission, of: worker, isAwaited: isAwaited)
+          if missing == nil { then() }
+          return missing
+        }
+        guard let missing else { return nil }
+        try store.makeRoom(for: missing)
+      }
+    } catch {
+      lock.locked {
+        refuse(submission, of: worker, isAwaited: isAwaited)
+        then()
+      }
+      return Self.firstReport(error)
+    }
+  }
+
+  /// Appends a submission or refuses it, under `lock`, and returns nil; or returns for how many bytes the store must make room before.
+  ///
+  /// These are more than the batch has afterwards: it holds counters' values and the sequence of its last change only while it is appended.
+  private func appendIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Int? {
+    guard !clients[worker].isUnaware, !submission.batch.isEmpty || store.state.failure == nil else {
+      refuse(submission, of: worker, isAwaited: isAwaited)
+      return nil
+    }
+    var byteCount = 0
+    let isAppended = try queue.append(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
+      (writes) throws(StoreError) in
+      guard !writes.isEmpty else { return lastAppended }
+      boards.number(submission.batch)
+      byteCount = writes.byteCount
+      guard let number = try store.append(writes, isCommitted: !isDurable) else { return nil }
+      lastAppended = number
+      return number
+    }
+    if !isDurable { complete(through: lastAppended) }
+    return isAppended ? nil : byteCount
+  }
+
+  private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
+    clients[worker].isUnaware = true
+    queue.refuse(submission, of: worker, isAwaited: isAwaited)
+    if !isDurable { complete(through: lastAppended) }
+  }
+
+  /// The error to report; nil when it only says that an earlier one has not been repaired.
+  private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
+
+  // MARK: For the metrics
+
+  /// How many submissions wait for the committer.
+  var waiting: Int { lock.locked { queue.waitingSubmissions } }
+
+  /// How long syncs took that succeeded, in nanoseconds.
+  var syncTimes: BucketHistogram { syncs.withLock { $0 } }
+
+  // MARK: Syncing
+
+  /// Makes durable what was appended and tells the workers the results; gives an error for the caller to report.
+  func sync() -> StoreError? { syncing.locked { syncAndTell() } }
+
+  /// Under `syncing`.
+  private func syncAndTell() -> StoreError? {
+    let start = EngineClock.monotonic
+    do throws(StoreError) {
+      let number = try store.sync()
+      syncs.withLock { $0.record(EngineClock.monotonic - start) }
+      lock.locked { complete(through: number) }
+      return nil
+    } catch {
+      lock.locked {
+        complete(through: store.committedSequence)
+        for entry in queue.removeLost() {
+          clients[entry.worker].isUnaware = true
+          report(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
+        }
+      }
+      return Self.firstReport(error)
+    }
+  }
+
+  /// Publishes what is durable, and tells the workers: each whose batch it is, and each on whose connections replies wait; under `lock`.
+  private func complete(through number: UInt64) {
+    let removed = queue.removeDurable(through: number)
+    for entry in removed where entry.number != nil {
+      counters.commit(entry.submission.batch)
+      boards.commit(entry.submission.batch)
+    }
+    let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
+    if !changes.isEmpty { hub.publish(Array(changes)) }
+    var durable: [DurableSubmission] = []
+    var concerned = WorkerSet()
+    for entry in removed where entry.number != nil && !entry.isAwaited {
+      durable.append(DurableSubmission(worker: entry.worker, submission: entry.submission))
+      concerned.insert(entry.worker)
+      concerned.formUnion(entry.submission.recipients)
+    }
+    if !durable.isEmpty {
+      let receivers = clients.indices.filter { concerned.contains($0) }
+      for entry in durable { entry.submission.setReaders(receivers.count) }
+      for worker in receivers { clients[worker].mailbox.send(.durable(durable)) }
+    }
+    for entry in removed {
+      if entry.number == nil {
+        report(entry, .lost)
+      } else if entry.isAwaited {
+        clients[entry.worker].result = .durable
+      }
+    }
+  }
+
+  private func report(_ entry: CommitQueue.Entry, _ result: CommitResult) {
+    if entry.isAwaited {
+      clients[entry.worker].result = result
+    } else {
+      clients[entry.worker].mailbox.send(.lost(entry.submission, result))
+    }
+  }
+
+  // MARK: Work for the committer
+
+  /// What there is for the committer to do.
+  struct Work {
+    /// Whether submissions were left to it.
+    let hasSubmissions: Bool
+    /// Whether the store has failed.
+    let hasFailed: Bool
+    /// Whether the committer is to end.
+    let isStopping: Bool
+  }
+
+  /// Waits for something to do, at most so many milliseconds; then until a sync would make most of what is in flight durable, at most so many microseconds.
+  ///
+  /// A failed store is something to do if it `reopens`. As long as there were submissions the last time, it gathers first: workers then wake the committer once
+  /// for each sync.
+  func awaitWork(milliseconds: Int, gathering microseconds: Int, reopens: Bool, inFlight: () -> Int) -> Work? {
+    if isCommitterBusy {
+      gather(microseconds: microseconds, inFlight: inFlight)
+      if let work = lock.locked({ work(reopens: reopens) }) { return work }
+    }
+    let found: Work? = lock.wait(milliseconds: milliseconds) {
+      let work = work(reopens: reopens)
+      isCommitterBusy = work?.hasSubmissions ?? false
+      return work
+    }
+    if isCommitterBusy { gather(microseconds: microseconds, inFlight: inFlight) }
+    return found
+  }
+
+  private func work(reopens: Bool) -> Work? {
+    let hasSubmissions = queue.waitingSubmissions > 0
+    let hasFailed = reopens && store.state.failure != nil
+    guard hasSubmissions || hasFailed || isStopping else { return nil }
+    return Work(hasSubmissions: hasSubmissions, hasFailed: hasFailed, isStopping: isStopping)
+  }
+
+  private func gather(microseconds: Int, inFlight: () -> Int) {
+    let _: Void? = lock.wait(microseconds: microseconds) { isWorthSyncing(inFlight()) || isStopping ? () : nil }
+  }
+
+  /// Whether a sync would make nineteen in twenty of what is in flight durable, so that there is nothing to wait for.
+  private func isWorthSyncing(_ inFlight: Int) -> Bool { queue.waitingReplies * 20 >= inFlight * 19 }
+
+  /// Lets the committer end once nothing is left to it.
+  func stop() { lock.signal { isStopping = true } }
+
+  /// Opens the store again if it has failed; false when it had not.
+  func reopen() throws(StoreError) -> Bool {
+    try syncing.locked { () throws(StoreError) in
+      guard store.state.failure != nil else { return false }
+      _ = syncAndTell()  // all that was appended gets its result before numbers count up again
+      try store.reopen()
+      return true
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// The submissions that were appended to the store, in that order, and are not durable yet; and the values of the daemon's own keys once they are.
+struct CommitQueue {
+  /// A submission whose result is not known yet.
+  struct Entry {
+    let submission: Submission
+    let worker: Int
+    /// The number that the store gave it; nil when it was refused, and only waits for the results of those before it.
+    let number: UInt64?
+    /// Whether its worker waits for it, and syncs itself.
+    let isAwaited: Bool
+    /// The counters that it changes, as they were before.
+    fileprivate let replaced: [StoredCounters.Replaced]
+  }
+
+  private var entries: [Entry] = []
+  /// The counters once all entries are durable.
+  private var counters: StoredCounters
+  /// How many changes for watchers the entries hold.
+  private var changes = 0
+  private let key = ByteBuffer(capacity: 256)
+  private let value = ByteBuffer(capacity: 64)
+
+  /// An empty queue, which adds to the counters that the store holds.
+  init(counters: StoredCounters = StoredCounters()) { self.counters = counters }
+
+  /// How many submissions no worker waits for.
+  var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
+
+  /// How many replies those have.
+  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
+
+  /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
+  ///
+  /// The writes include the counters that it changes, and the sequence of its last change for watchers; the last one published was `sequence`.
+  mutating func append(
+    _ submission: Submission, of worker: Int, isAwaited: Bool, after sequence: UInt64,
+    _ write: (WriteSet) throws(StoreError) -> UInt64?
+  ) throws(StoreError) -> Bool {
+    let batch = submission.batch
+    let mark = batch.writes.mark
+    let replaced = counters.count(batch)
+    if !batch.changes.isEmpty {
+      let last = sequence + UInt64(changes + batch.changes.count)
+      WatchSequence.write(last, to: batch.writes, key: key, value: value)
+    }
+    do throws(StoreError) {
+      guard let number = try write(batch.writes) else {
+        counters.restore(replaced)
+        batch.writes.truncate(to: mark)
+        return false
+      }
+      changes += batch.changes.count
+      entries.append(
+        Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+      return true
+    } catch {
+      counters.restore(replaced)
+      throw error
+    }
+  }
+
+  /// Adds a submission that was refused.
+  mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
+    entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
+  }
+
+  /// Removes the submissions up to that number, and the refused ones right behind them.
+  mutating func removeDurable(through number: UInt64) -> [Entry] {
+    let end = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
+    let removed = Array(entries[..<end])
+    entries.removeFirst(end)
+    for entry in removed where entry.number != nil { changes -= entry.submission.batch.changes.count }
+    return removed
+  }
+
+  /// Removes all submissions, none of which is committed.
+  mutating func removeLost() -> [Entry] {
+    let lost = entries
+    for entry in lost.reversed() { counters.restore(entry.replaced) }
+    entries.removeAll()
+    changes = 0
+    return lost
+  }
+}

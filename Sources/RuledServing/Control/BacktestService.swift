@@ -1,0 +1,173 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJSON
+import RuledJournal
+import RuledLua
+import RuledReplay
+import RuledReports
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// A backtest that a client asked the daemon for: it runs on a thread of its own at low priority; one at a time.
+///
+/// It ends early when its client disconnects.
+final class BacktestService: Sendable {
+  private let services: Services
+  private let journal: JournalService
+  private let params: BacktestParams
+  private let caller: ControlCaller
+  /// Whether the client has disconnected.
+  private let isAbandoned = Atomic(false)
+
+  /// A backtest that has not begun.
+  init(_ params: BacktestParams, _ services: Services, _ journal: JournalService, for caller: ControlCaller) {
+    self.services = services
+    self.journal = journal
+    self.params = params
+    self.caller = caller
+  }
+
+  /// Plays the journal with the rules in force and with the candidate's.
+  func run(baseline revision: String) -> Result<JSONValue, RequestError> {
+    Thread.Priority.lowest.apply()
+    do throws(RequestError) { return .success(try report(revision)) } catch { return .failure(error) }
+  }
+
+  private func report(_ revision: String) throws(RequestError) -> JSONValue {
+    let conditions = try conditions
+    let (baseline, configuration) = try liveRules(revision)
+    let uploaded = try UploadedRules.source(params.rules, services)
+    let candidate = baseline.taking(params.plugins, from: uploaded)
+    let load: Replay.Rules = { [self] worker in
+      do throws(RequestError) {
+        return .success(
+          Sides.Rules(
+            baseline: try self.load(baseline, configuration, worker),
+            warmUp: try self.load(baseline, configuration, worker),
+            candidate: try self.load(candidate, configuration, worker)))
+      } catch { return .failure(error) }
+    }
+    let rules = try load(LuaWorker()).get()
+    let backtest = try self.backtest()
+    // On one thread: the daemon has other work for the processors.
+    let found = try backtest.play(
+      load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in shouldContinue() })
+    guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
+    let result = found.comparison.result
+    let report = result.json(
+      .init(
+        baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
+        conditions: conditions))
+    guard params.html, case .object(var members) = report else { return report }
+    let examples = try examples(of: result, in: backtest, load)
+    members["html"] = .string(BacktestPage(report, result, examples).text)
+    return .object(members)
+  }
+
+  /// Plays the range once more to explain some of the events that came out differently.
+  private func examples(
+    of result: ComparisonResult, in backtest: JournalBacktest, _ load: @escaping Replay.Rules
+  ) throws(RequestError) -> [BacktestExample] {
+    let search = ExampleSearch(for: result)
+    guard !search.isComplete else { return [] }
+    try backtest.playInOrder(
+      load, configuration: services.context.configuration,
+      shouldContinue: { _ in !search.isComplete && shouldContinue() }, before: search.look)
+    return search.found
+  }
+
+  private var conditions: [FailCondition] {
+    get throws(RequestError) {
+      var conditions: [FailCondition] = []
+      for text in params.failOn {
+        do throws(UsageError) { conditions.append(try FailCondition(text)) } catch {
+          throw .invalidParams(path: "params.fail_on", "has '\(text)'; write \(FailCondition.grammar)")
+        }
+      }
+      return conditions
+    }
+  }
+
+  private func liveRules(
+    _ revision: String
+  ) throws(RequestError) -> (rules: RulesSource, configuration: [String: Configuration.Plugin]) {
+    do throws(StoreError) {
+      let found = try services.revisions.load(revision)
+      return (found.rules, found.configuration)
+    } catch { throw RequestError(.unavailable, "the rules in force can't be read: \(error)") }
+  }
+
+  private func load(
+    _ rules: RulesSource, _ configuration: [String: Configuration.Plugin], _ worker: LuaWorker
+  ) throws(RequestError) -> Catalog {
+    do throws(ReloadError) {
+      return try CatalogBuilder.build(
+        rules, configuration: configuration, previous: nil, worker: worker, now: services.context.clock.now)
+    } catch {
+      let errors = error.errors.map(\.description).joined(separator: "; ")
+      throw .invalidParams(path: "params.rules", "does not load: \(errors)")
+    }
+  }
+
+  private func backtest() throws(RequestError) -> JournalBacktest {
+    guard let percent = SubjectSelection.percent(params.sample) else {
+      throw .invalidParams(path: "params.sample", "must be a share of more than 0 % and at most 100 %, such as \"10%\"")
+    }
+    let subjects = SubjectSelection(prefix: params.subjects, percent: percent)
+    let now = services.context.clock.now
+    let selection = JournalBacktest.Selection(
+      since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now)
+    ) { subjects.contains($0) }
+    let backtest: JournalBacktest
+    do throws(StoreError) {
+      backtest = try JournalBacktest(
+        journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in shouldContinue() })
+    } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
+    if let problem = backtest.problem { throw RequestError(.unavailable, problem) }
+    return backtest
+  }
+
+  // MARK: The client
+
+  /// Whether the client is still connected, as the worker or the HTTP server with its connection says.
+  private func shouldContinue() -> Bool {
+    let token = caller.target.connection
+    switch caller.target.receiver {
+    case .http: return services.web.withLock { $0 }?.isAwaited(token) ?? false
+    case .worker(let index):
+      _ = services.workers[index].send(
+        .lookForEnd(of: ConnectionToken(raw: token)) { self.isAbandoned.store(true, ordering: .relaxed) })
+    }
+    return !isAbandoned.load(ordering: .relaxed)
+  }
+}
+
+extension Control {
+  /// Backtests rules on the journal, on a thread of its own, and replies with the report.
+  func backtest(_ params: BacktestParams, for caller: ControlCaller) {
+    guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
+    let services = services
+    guard !services.isBacktesting.exchange(true, ordering: .acquiringAndReleasing) else {
+      return reply(.failure(Self.isBacktesting), to: caller)
+    }
+    let service = BacktestService(params, services, journal, for: caller)
+    let revision = services.status.catalog?.revision ?? ""
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-backtest") {
+        let result = service.run(baseline: revision)
+        services.isBacktesting.store(false, ordering: .releasing)
+        services.reply(result, to: caller)
+      }
+    } catch {
+      services.isBacktesting.store(false, ordering: .releasing)
+      reply(.failure(RequestError(.unavailable, "the backtest can't begin: \(error)")), to: caller)
+    }
+  }
+
+  private static let isBacktesting = RequestError(
+    .unavailable, "another backtest is running; wait for it, or run 'rulectl backtest', which is not limited")
+}

@@ -1,0 +1,57 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+import RuledWire
+
+extension Control {
+  /// Sets or advances the manual clock, and replies once all timers that became due have fired.
+  func setClock(_ params: ClockParams, _ caller: ControlCaller) {
+    let clock = services.context.clock
+    timers.retryAll()
+    switch params {
+    case .set(let time): advance(to: max(time, clock.now), then: time, caller)
+    case .advance(let microseconds):
+      let (sum, overflow) = clock.now.microseconds.addingReportingOverflow(microseconds)
+      let time = Timestamp(microseconds: sum)
+      guard !overflow, time <= Timestamp.maximum else {
+        return reply(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), to: caller)
+      }
+      advance(to: time, then: time, caller)
+    }
+  }
+
+  private var now: Result<JSONValue, RequestError> {
+    .success(.object(["now": .string(services.context.clock.now.rfc3339)]))
+  }
+
+  /// Fires the next timer that is due by `time`, waits for its cascade, and continues with the next one.
+  ///
+  /// In the end the clock shows `end`, which is earlier if it was set back.
+  ///
+  /// A timer that can't fire is skipped and tried again the next time.
+  func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
+    let clock = services.context.clock
+    let rules = services.status.rulesInForce
+    let due: [DueTimer]
+    do throws(StoreError) {
+      due = try StoreListing.timers(
+        services.context, now: time.microseconds, limit: 1, waiting: { !rules.havePlugin(of: $0) },
+        skipping: { timers.isDelayed($0) }
+      ).due
+    } catch { return reply(.failure(error.requestError), to: caller) }
+    guard let timer = due.first else {
+      clock.set(end)
+      StoredClock.write(services.context)
+      return reply(now, to: caller)
+    }
+    guard services.status.storeIsWell else {
+      return reply(
+        .failure(RequestError(.unavailable, "the store takes no commits; the clock stands at \(clock.now.rfc3339)")),
+        to: caller)
+    }
+    if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
+    let mailbox = services.control
+    let cascade = Cascade { _ = mailbox.send(.moveClock(to: time, then: end, caller)) }
+    _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, cascade))
+  }
+}

@@ -1,0 +1,153 @@
+import RuledCore
+import RuledEngine
+import RuledWire
+import Synchronization
+
+extension Control {
+  // MARK: Retry
+
+  /// Tries parked events again, and replies once the results are durable.
+  func retry(_ selection: ParkedSelection, _ caller: ControlCaller) {
+    let keys: [ParkedKey]
+    do throws(RequestError) { keys = try self.keys(selection) } catch { return reply(.failure(error), to: caller) }
+    if case .plugin(let name) = selection {
+      services.status.catalog?.plugins.first { $0.name == name }?.runtime.resume()
+    }
+    executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
+      try evaluator.retry(key)
+    } result: {
+      Self.retried(keys, $0, selection)
+    }
+  }
+
+  private static func retried(
+    _ keys: [ParkedKey], _ outcomes: [Result<RetryResult?, RequestError>], _ selection: ParkedSelection
+  ) -> Result<JSONValue, RequestError> {
+    var results: [JSONValue] = []
+    var failed: Int64 = 0
+    for (key, outcome) in zip(keys, outcomes) {
+      switch outcome {
+      case .success(.some(.succeeded)): results.append(.object(["id": .string(key.text)]))
+      case .success(.some(.failed(let failure))):
+        failed += 1
+        results.append(.object(["id": .string(key.text), "failure": failure.json]))
+      case .success(.none):
+        if case .event(let id) = selection { return .failure(Self.notParked(id)) }
+      case .failure(let error): return .failure(error)
+      }
+    }
+    let count = Int64(results.count)
+    return .success(
+      .object([
+        "retried": .integer(count), "succeeded": .integer(count - failed), "failed": .integer(failed),
+        "results": .array(results),
+      ]))
+  }
+
+  // MARK: Drop
+
+  /// Drops parked events, and replies once that is durable.
+  func drop(_ selection: ParkedSelection, _ caller: ControlCaller) {
+    let keys: [ParkedKey]
+    do throws(RequestError) { keys = try self.keys(selection) } catch { return reply(.failure(error), to: caller) }
+    executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
+      try evaluator.drop(key)
+    } result: {
+      Self.dropped($0, selection)
+    }
+  }
+
+  private static func dropped(
+    _ outcomes: [Result<Bool, RequestError>], _ selection: ParkedSelection
+  ) -> Result<JSONValue, RequestError> {
+    var dropped: Int64 = 0
+    for outcome in outcomes {
+      switch outcome {
+      case .success(let found): dropped += found ? 1 : 0
+      case .failure(let error): return .failure(error)
+      }
+    }
+    if case .event(let id) = selection, dropped == 0 { return .failure(notParked(id)) }
+    return .success(.object(["dropped": .integer(dropped)]))
+  }
+
+  // MARK: Parked events
+
+  /// The parked events that a client means.
+  private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
+    switch selection {
+    case .plugin(let name):
+      let keys = try StoreListing.parkedKeys(services.context, plugin: name)
+      guard !keys.isEmpty || services.status.catalog?.index(of: name) != nil else {
+        throw RequestError(.notFound, "there is no plugin '\(name)', and nothing is parked for it")
+      }
+      return keys
+    case .event(let id):
+      guard let key = ParkedKey(text: id) else { throw Self.notParked(id) }
+      return [key]
+    }
+  }
+
+  private static func notParked(_ id: String) -> RequestError {
+    RequestError(.notFound, "no event is parked under '\(id)'")
+  }
+
+  private static let notCommitted = RequestError(
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
+
+  /// Calls `body` for each parked event on the worker that owns its subject, and replies with their `result` once all of it is durable, or with an
+  /// error if it could not be committed.
+  private func executeAll<Outcome: Sendable>(
+    _ keys: [ParkedKey], for caller: ControlCaller,
+    _ body: @escaping @Sendable (Evaluator, ParkedKey) throws(RequestError) -> Outcome,
+    result: @escaping @Sendable ([Result<Outcome, RequestError>]) -> Result<JSONValue, RequestError>
+  ) {
+    let (services, collected) = (services, ParkedOutcomes<Outcome>(count: keys.count))
+    Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
+      collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
+    } then: { isWhole in
+      services.reply(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), to: caller)
+    }
+  }
+
+  /// Executes `turnSize` parked events, then the others: so that requests are executed in between.
+  ///
+  /// Each turn but the first begins on the worker that ends the one before.
+  private static func executeTurn(
+    of keys: [ParkedKey], from start: Int, _ services: Services,
+    _ body: @escaping @Sendable (Evaluator, Int) -> Void, then finish: @escaping @Sendable (_ isWhole: Bool) -> Void
+  ) {
+    let end = min(start + turnSize, keys.count)
+    let turn = Cascade { isWhole in
+      if !isWhole || end == keys.count { return finish(isWhole) }
+      executeTurn(of: keys, from: end, services, body, then: finish)
+    }
+    for index in start..<end {
+      turn.enter()
+      _ = services.workers[services.worker(for: keys[index].subject)].send(
+        .evaluate { evaluator in
+          body(evaluator, index)
+          evaluator.batch.awaited.append(turn)
+        })
+    }
+    turn.leave()
+  }
+
+  /// How many parked events are under way at a time.
+  private static let turnSize = 64
+}
+
+/// Outcomes that several workers produce.
+private final class ParkedOutcomes<Outcome: Sendable>: Sendable {
+  private let values: Mutex<[Result<Outcome, RequestError>?]>
+
+  init(count: Int) { values = Mutex(Array(repeating: nil, count: count)) }
+
+  func set(_ index: Int, _ value: Result<Outcome, RequestError>) { values.withLock { $0[index] = value } }
+
+  var outcomes: [Result<Outcome, RequestError>] {
+    values.withLock { values in
+      values.map { $0 ?? .failure(RequestError(.unavailable, "the daemon is shutting down")) }
+    }
+  }
+}

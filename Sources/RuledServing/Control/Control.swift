@@ -1,0 +1,163 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// The thread that does what concerns all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
+final class Control {
+  let services: Services
+  let loop: EventLoop
+  let timers: TimerService
+  private var listeners: [Listener] = []
+  private var signals: DescriptorPoll?
+  private var nextWorker = 0
+  private var watchdog: Watchdog?
+  private var sampling: LoopTimer?
+  private let onStop: (StopReason) -> Void
+
+  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop; more than once where several reasons come.
+  init(services: Services, loop: EventLoop, onStop: @escaping (StopReason) -> Void) throws(SystemError) {
+    self.services = services
+    self.loop = loop
+    self.onStop = onStop
+    timers = try TimerService(services: services, loop: loop)
+  }
+
+  /// Begins to fire timers and to answer signals.
+  func start(_ signals: ProcessSignals) throws(SystemError) {
+    try services.control.attach(to: loop) { [unowned self] messages in
+      for message in messages { receive(message) }
+    }
+    self.signals = try signals.attach(to: loop) { [unowned self] signal in
+      signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
+    }
+    timers.start()
+    watchdog = try Watchdog(on: loop, services)
+    sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
+      services.load.sample(LoadTotals(services), at: EngineClock.wall)
+      services.uploads.removeOld()
+    }
+  }
+
+  /// Begins to serve on a Unix socket.
+  func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
+    listeners.append(try Listener(on: loop, socket) { [unowned self] in assign($0) })
+  }
+
+  /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
+  func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
+    listeners.append(
+      try Listener(on: loop, socket) { [unowned self] in services.adoptWeb($0, from: .client(isVisitor: forSites)) })
+  }
+
+  /// Accepts no more connections and fires no more timers.
+  func stopAccepting() {
+    for listener in listeners { listener.stop() }
+    listeners = []
+    timers.stop()
+  }
+
+  /// Closes what is open on the loop.
+  func close() {
+    signals?.close()
+    watchdog?.close()
+    sampling?.close()
+    timers.close()
+    services.control.close()
+  }
+
+  // MARK: Connections
+
+  /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
+  private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
+    let worker = nextWorker
+    nextWorker = (nextWorker + 1) % services.workers.count
+    // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
+    guard let place = place(descriptor, client) else { return turnAway(descriptor, client) }
+    if !services.workers[worker].send(.adopt(descriptor, at: place, for: client)) {
+      place.release()
+      SystemCalls.close(descriptor)
+    }
+  }
+
+  private func place(_ descriptor: Int32, _ client: CarriedClient?) -> ConnectionPlace? {
+    if let client { return services.takePlace(services.places, for: .node(client.node), isAdmin: client.isAdmin) }
+    let peer = PeerCredentials(of: descriptor)
+    let isAdmin = peer.map { services.admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
+    return services.takePlace(services.places, for: .user(peer?.uid ?? .max), isAdmin: isAdmin)
+  }
+
+  /// Turns a connection away for which there is no place, unless it is a probe's.
+  private func turnAway(_ descriptor: Int32, _ client: CarriedClient?) {
+    if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
+    let buffer = ByteBuffer(capacity: 512)
+    ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
+    SystemCalls.close(descriptor)
+  }
+
+  // MARK: Requests
+
+  private func receive(_ message: ControlMessage) {
+    switch message {
+    case .task(let task, let caller): execute(task, for: caller)
+    case .timerSet(let due): timers.set(due)
+    case .rulesChanged: timers.set(.min)
+    case .storeReopened:
+      timers.retryAll()
+      timers.fireDue()
+      services.outbox.scanStore()
+    case .retryTimer(let timer, let error): timers.retryLater(timer, after: error)
+    case .timersFired(let fired): timers.finish(fired)
+    case .moveClock(let time, let end, let caller): advance(to: time, then: end, caller)
+    case .adopt(let descriptor, let client): assign(descriptor, for: client)
+    case .stop(let reason): onStop(reason)
+    }
+  }
+
+  private func execute(_ task: ControlTask, for caller: ControlCaller) {
+    switch task {
+    case .reload: if !services.reloads.add(caller) { reply(.failure(Reloads.ending), to: caller) }
+    case .retry(let selection): retry(selection, caller)
+    case .drop(let selection): drop(selection, caller)
+    case .clock(let params): setClock(params, caller)
+    case .backup: backup(for: caller)
+    case .release: release(for: caller)
+    case .log(let params): log(params, for: caller)
+    case .past(let params): past(params, for: caller)
+    case .journal: bringJournalUpToDate(for: caller)
+    case .backtest(let params): backtest(params, for: caller)
+    case .cluster(let params):
+      guard let membership = services.membership else { return reply(.failure(Self.isAlone), to: caller) }
+      membership.answer(params) { [services] in services.reply($0, to: caller) }
+    }
+  }
+
+  /// Replies to a client through the thread that has its connection.
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
+    services.reply(result, to: caller)
+  }
+
+  private static let isAlone = RequestError(
+    .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
+  )
+}
+
+extension LoadTotals {
+  /// The present counts.
+  init(_ services: Services) {
+    self.init()
+    events = services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) }
+    for worker in services.figures { latency.add(worker.commits.latency) }
+    for plugin in services.status.catalog?.plugins ?? [] {
+      let runtime = plugin.runtime
+      plugins[plugin.name] = Plugin(runs: runtime.runs, failures: runtime.failures, durations: runtime.durations)
+    }
+    messages = services.messages.waiting
+    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.waiting }
+  }
+}

@@ -1,0 +1,81 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+
+/// The open connections of an HTTP server; confined to its thread.
+final class HTTPConnectionTable {
+  /// The loop of all connections.
+  let loop: EventLoop
+  /// The server of the connections.
+  let server: HTTPServer
+  /// Answers the requests of the connections.
+  let router: HTTPRouter
+  /// The watches of the connections.
+  let watches: WatchTable
+  /// What a connection received last.
+  let received = ByteBuffer(capacity: 16 << 10)
+  private var connections: [UInt64: HTTPConnection] = [:]
+  /// The connections without a place, the oldest first.
+  private var placeless: [UInt64] = []
+  private var lastNumber: UInt64 = 0
+  private var timer: LoopTimer?
+
+  init(on loop: EventLoop, server: HTTPServer) throws(SystemError) {
+    self.loop = loop
+    self.server = server
+    router = HTTPRouter(server)
+    watches = WatchTable(on: loop, server.commits.hub, key: .max, server.services.refusals) { server.readChanges() }
+    timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
+  }
+
+  /// Whether there is no connection.
+  var isEmpty: Bool { connections.isEmpty }
+
+  /// The connection with a number; nil when it is closed.
+  subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
+
+  /// Calls `body` with every connection, which it may close.
+  func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
+
+  /// Takes over a connected socket.
+  func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
+    lastNumber += 1
+    do throws(SystemError) {
+      SystemCalls.sendAtOnce(descriptor)
+      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, at: place, number: lastNumber, in: self)
+      let (server, number, period) = (server, lastNumber, HTTPServer.timeoutCheckPeriod)
+      place?.onEviction { server.evict(number) }
+      if place == nil { limitPlaceless(adding: number) }
+      if connections.count == 1 { timer?.start(after: period, every: period) }
+    } catch {
+      server.services.context.log.write(
+        LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
+      SystemCalls.close(descriptor)
+      place?.release()
+    }
+  }
+
+  /// Closes the oldest connection without a place if there are too many with a new one.
+  private func limitPlaceless(adding number: UInt64) {
+    placeless.append(number)
+    guard placeless.count > Limits.probeConnections, let oldest = connections[placeless[0]] else { return }
+    oldest.turnAway()
+    oldest.close()
+  }
+
+  func remove(_ connection: HTTPConnection) {
+    guard connections.removeValue(forKey: connection.number) != nil else { return }
+    placeless.removeAll { $0 == connection.number }
+    if connections.isEmpty { timer?.stop() }
+    connection.place?.release()
+  }
+
+  /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.
+  func checkTimeouts(_ now: UInt64) { forEach { $0.checkTimeouts(now) } }
+
+  func close() {
+    forEach { $0.close() }
+    timer?.close()
+    timer = nil
+  }
+}

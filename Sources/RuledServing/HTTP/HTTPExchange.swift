@@ -1,0 +1,204 @@
+import RuledCore
+import RuledIO
+import RuledWire
+import Synchronization
+
+/// One complete HTTP request and the JSON-RPC requests that it stands for; its connection waits for the response.
+final class HTTPExchange: Sendable {
+  /// The number of the exchange in its server.
+  let token: UInt64
+  /// The number of its connection.
+  let connection: UInt64
+  let peer: HTTPPeer
+  /// The request line and the fields.
+  let head: HTTPRequestHead
+  /// The body, empty when it was too large; nobody changes it any more.
+  let body: ByteBuffer
+  /// Whether the body was longer than the limit.
+  let isTooLarge: Bool
+  private let requests = Mutex<RPCRequests?>(nil)
+  private let administrates = Atomic(false)
+  private let abandoned = Atomic(false)
+
+  /// The request that a connection has read.
+  init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
+    self.token = token
+    self.connection = connection
+    self.peer = peer
+    head = reader.head
+    body = reader.body
+    isTooLarge = reader.isTooLarge
+  }
+
+  /// Whether its connection has closed before the response.
+  var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
+  /// Notes that its connection has closed.
+  func abandon() { abandoned.store(true, ordering: .relaxed) }
+
+  /// Whether the client may call what only administrators may, by its token or by the kernel's credentials of the peer.
+  var isOfAdmin: Bool { administrates.load(ordering: .relaxed) }
+
+  /// Notes the role of the client's token; with none the kernel's credentials decide.
+  func authorize(_ role: Role?) {
+    administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed)
+  }
+
+  var method: String { head.method }
+  var target: HTTPTarget { head.target }
+  var headers: HTTPHeaders { head.headers }
+
+  /// Stores the requests of the exchange; returns the indices of those to send first.
+  func begin(_ requests: RPCRequests) -> Range<Int> {
+    self.requests.withLock { stored in
+      var requests = requests
+      let turn = requests.nextTurn()
+      stored = requests
+      return turn
+    }
+  }
+
+  /// The request at an index.
+  func request(at index: Int) -> RPCRequests.Request? { requests.withLock { $0?.requests[index] } }
+
+  /// Stores the reply to the request at an index.
+  ///
+  /// Returns the indices of the requests to send next, and the response once all are answered; nil when no reply is expected there.
+  func store(_ reply: JSONRPCReply, at index: Int) -> (next: Range<Int>, response: HTTPResponse?)? {
+    requests.withLock { requests in
+      guard requests?.store(reply, at: index) == true else { return nil }
+      return (requests?.nextTurn() ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
+    }
+  }
+
+  /// Drops the requests; returns how many bytes they and their replies took.
+  func end() -> Int {
+    requests.withLock { requests in
+      defer { requests = nil }
+      return requests?.usedBytes ?? 0
+    }
+  }
+}
+
+/// The JSON-RPC requests of one HTTP request: a single one, or an array that is executed in order.
+struct RPCRequests: Sendable {
+  struct Request: Sendable {
+    let text: [UInt8]
+    /// The worker that executes it.
+    let worker: Int
+  }
+
+  /// The memory of a request and its reply beside their texts, in bytes.
+  private static let overhead = 128
+
+  let requests: [Request]
+  /// Whether the response is an array of the replies.
+  let isArray: Bool
+  /// The member of the result that is the response, a page of HTML; nil for the whole result as JSON.
+  let page: String?
+  /// How many bytes the requests and the replies so far take.
+  private(set) var usedBytes: Int
+  private var replies: [JSONRPCReply?]
+  private var next = 0
+  private var pending = 0
+
+  /// A single request; `page` names the member of its result that is the response, if it is a page.
+  init(_ request: Request, page: String? = nil) { self.init([request], isArray: false, page) }
+
+  init(array requests: [Request]) { self.init(requests, isArray: true, nil) }
+
+  private init(_ requests: [Request], isArray: Bool, _ page: String?) {
+    self.requests = requests
+    self.isArray = isArray
+    self.page = page
+    replies = Array(repeating: nil, count: requests.count)
+    usedBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
+  }
+
+  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.requestsPerTurn`.
+  ///
+  /// Empty at the end, and while replies are pending: so the requests are executed in order.
+  mutating func nextTurn() -> Range<Int> {
+    let start = next
+    guard pending == 0 else { return start..<start }
+    while next < requests.count, next - start < Limits.requestsPerTurn, requests[next].worker == requests[start].worker
+    {
+      next += 1
+    }
+    pending = next - start
+    return start..<next
+  }
+
+  /// Stores a reply; false when there is one already.
+  mutating func store(_ reply: JSONRPCReply, at index: Int) -> Bool {
+    guard replies.indices.contains(index), replies[index] == nil else { return false }
+    replies[index] = reply
+    usedBytes += reply.body.count
+    pending -= 1
+    return true
+  }
+
+  /// Whether all requests have their reply.
+  var isComplete: Bool { next == requests.count && pending == 0 }
+
+  /// The response made of all replies.
+  var response: HTTPResponse {
+    guard isArray else {
+      return replies.first.flatMap { $0 }.map { HTTPResponse($0, page: page) } ?? HTTPResponse(200, json: [])
+    }
+    var body: [UInt8] = [UInt8(ascii: "[")]
+    for (index, reply) in replies.enumerated() {
+      if index > 0 { body.append(UInt8(ascii: ",")) }
+      body += reply?.body ?? []
+    }
+    body.append(UInt8(ascii: "]"))
+    return HTTPResponse(200, json: body)
+  }
+}
+
+/// Who is at the other end of an HTTP connection.
+struct HTTPPeer: Sendable {
+  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over a TCP listener, or through a proxy.
+  let isAnonymous: Bool
+  /// Whether the connection came over the listener for sites, where there is nothing but the plugins' sites.
+  let isVisitor: Bool
+  /// Whether the kernel's credentials of the peer are an administrator's.
+  let isAdmin: Bool
+  /// The node that has carried the connection here; nil if the client connected here.
+  let node: String?
+
+  /// Whether it may call `state`; each role that may send events may do so, too.
+  var mayReadStates: Bool { isAdmin || isAnonymous }
+
+  /// The peer behind the proxy that this one is, whose credentials are not the peer's.
+  var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
+
+  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String?) {
+    self.isAnonymous = isAnonymous
+    self.isVisitor = isVisitor
+    self.isAdmin = isAdmin
+    self.node = node
+  }
+
+  /// The peer of a socket that came from `origin`.
+  init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
+    switch origin {
+    case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)
+    case .node(let node, let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin, node: node)
+    case .nodeWithoutCredentials(let node, let isVisitor):
+      self.init(isAnonymous: true, isVisitor: isVisitor, node: node)
+    }
+  }
+
+  private init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
+    self.isVisitor = isVisitor
+    node = nil
+    if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
+      isAnonymous = false
+      isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
+    } else {
+      isAnonymous = true
+      isAdmin = false
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Glibc
+package import RuledCore
+import RuledJSON
+package import RuledWire
+
+/// A complete response that a connection has not sent yet.
+package struct HTTPResponse: Sendable {
+  var status: Int
+  /// The header fields, without those that a connection adds: date, connection and the framing of the body.
+  var headers: [(name: String, value: String)]
+  var body: [UInt8]
+
+  /// A response with a body of that content type.
+  package init(_ status: Int, type: String, _ body: [UInt8]) {
+    self.status = status
+    headers = [("content-type", type), ("cache-control", "no-store")]
+    self.body = body
+  }
+
+  /// A response with a body that is JSON text.
+  init(_ status: Int, json body: [UInt8]) { self.init(status, type: "application/json", body) }
+
+  /// A response with a JSON value.
+  package init(_ value: JSONValue, status: Int = 200) { self.init(status, json: Array(value.text.utf8)) }
+
+  /// A response with an error object, by default under the status of its code.
+  package init(_ error: RequestError, status: Int? = nil) { self.init(HTTPError(error, status: status)) }
+
+  /// A response with the error object, the status and the fields of an error.
+  package init(_ error: HTTPError) {
+    let buffer = ByteBuffer()
+    error.error.write(to: buffer)
+    self.init(error.status, json: Array(buffer.bytes))
+    if let seconds = error.error.retryAfter { headers.append(("retry-after", String(seconds))) }
+    for field in error.headers { headers.append((field.name, field.value)) }
+  }
+
+  /// A response with the result or the error of a JSON-RPC reply, or with the `page` that is a member of the result.
+  init(_ reply: JSONRPCReply, page: String? = nil) {
+    if let page, reply.code == nil,
+      let html = reply.body.withView({ try? JSONValue(parsing: $0, maximumDepth: 4 * Limits.jsonDepth) })?[page]
+    {
+      self.init(200, type: "text/html; charset=utf-8", Array((html.stringValue ?? "").utf8))
+      headers += [
+        ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'"),
+        ("x-content-type-options", "nosniff"),
+      ]
+      return
+    }
+    self.init(reply.code?.httpStatus ?? 200, json: reply.body)
+    if reply.code == .overloaded { headers.append(("retry-after", "1")) }
+  }
+
+  // MARK: Writing
+
+  /// What a request asks of the form of its response.
+  struct Options {
+    /// Whether the body is left out, for `HEAD`.
+    var omitsBody = false
+    /// Whether the request is HTTP/1.0, which has no chunks and wants an open connection announced.
+    var isHTTP10 = false
+    /// Whether the connection is closed after the response.
+    var closesConnection = true
+  }
+
+  /// Appends the response as it is sent.
+  func write(_ options: Options = Options(), to buffer: ByteBuffer) {
+    writeHead(options, to: buffer)
+    let hasBody = status != 204 && status != 304
+    if hasBody { buffer.append(contentsOf: "content-length: \(body.count)\r\n") }
+    buffer.append("\r\n" as StaticString)
+    if hasBody, !options.omitsBody { body.withView { buffer.append($0) } }
+  }
+
+  /// Appends the response as it is sent before the connection is closed.
+  package func writeLast(omitsBody: Bool = false, to buffer: ByteBuffer) {
+    write(Options(omitsBody: omitsBody, closesConnection: true), to: buffer)
+  }
+
+  /// Appends the status line and the fields, without the framing of the body and the empty line.
+  func writeHead(_ options: Options, to buffer: ByteBuffer) {
+    buffer.append(contentsOf: "HTTP/1.1 \(status) \(Self.reason(status))\r\ndate: \(Self.date())\r\n")
+    for (name, value) in headers { buffer.append(contentsOf: "\(name): \(value)\r\n") }
+    if options.closesConnection {
+      buffer.append("connection: close\r\n" as StaticString)
+    } else if options.isHTTP10 {
+      buffer.append("connection: keep-alive\r\n" as StaticString)
+    }
+  }
+
+  /// The present time in the form of RFC 9110, section 5.6.7.
+  private static func date() -> String {
+    var seconds = time(nil)
+    var calendar = tm()
+    gmtime_r(&seconds, &calendar)
+    return String(unsafeUninitializedCapacity: 40) { space in
+      space.withMemoryRebound(to: CChar.self) {
+        strftime($0.baseAddress, $0.count, "%a, %d %b %Y %H:%M:%S GMT", &calendar)
+      }
+    }
+  }
+
+  private static func reason(_ status: Int) -> StaticString {
+    switch status {
+    case 200: "OK"
+    case 201: "Created"
+    case 202: "Accepted"
+    case 204: "No Content"
+    case 301: "Moved Permanently"
+    case 302: "Found"
+    case 303: "See Other"
+    case 304: "Not Modified"
+    case 307: "Temporary Redirect"
+    case 308: "Permanent Redirect"
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 408: "Request Timeout"
+    case 410: "Gone"
+    case 413: "Content Too Large"
+    case 414: "URI Too Long"
+    case 415: "Unsupported Media Type"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 431: "Request Header Fields Too Large"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    case 505: "HTTP Version Not Supported"
+    default: "Status"
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledWire
+
+/// HTTP requests as JSON-RPC requests for the workers.
+extension HTTPRouter {
+  /// The JSON-RPC requests that a route and its request stand for.
+  func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    let item = route.item
+    switch route.endpoint {
+    case .events: return try events(exchange)
+    case .query: return try query(item, exchange)
+    case .subjects: return list(.subjects, exchange)
+    case .parked: return list(.parked, exchange)
+    case .counters: return list(.counters, exchange)
+    case .rules: return list(.rules, exchange)
+    case .samples: return list(.samples, exchange)
+    case .subject where exchange.method == "DELETE": return request(.forget, about: item)
+    case .subject: return request(.state, about: item, JSONRPCRequest.params(of: exchange.target, for: .state))
+    case .export: return request(.export, about: item)
+    case .subjectLog: return request(.log, about: item, JSONRPCRequest.params(of: exchange.target, for: .log))
+    case .log: return list(.log, exchange)
+    case .explainPast: return try body(.explainPast, exchange)
+    case .backtest: return try backtest(exchange)
+    case .reload: return request(.reload, exchange.peer.node.map { ["node": .string($0)] } ?? JSONObject())
+    case .revisions: return list(.revisions, exchange)
+    case .revision: return request(.revision, ["revision": .string(item)])
+    case .rollback: return try body(.rollback, exchange)
+    case .unpin: return request(.unpin, JSONObject())
+    case .upload: return try body(.upload, exchange)
+    case .rollout where exchange.method == "POST": return try body(.rolloutStart, exchange)
+    case .rollout: return request(.rolloutStatus, JSONObject())
+    case .shadow where exchange.method == "POST": return try body(.shadowStart, exchange)
+    case .shadow: return request(.shadowStatus, JSONObject())
+    case .shadowStop: return request(.shadowStop, JSONObject())
+    case .rolloutSet: return try body(.rolloutSet, exchange)
+    case .rolloutPromote: return request(.rolloutPromote, JSONObject())
+    case .rolloutAbort: return request(.rolloutAbort, JSONObject())
+    case .retry: return request(.retry, ["parked": .string(item)])
+    case .parkedEvent: return request(.drop, ["parked": .string(item)])
+    case .effects: return list(.effects, exchange)
+    case .effect: return request(exchange.method == "DELETE" ? .dropEffects : .effect, Self.effect(item, exchange))
+    case .resend: return request(.resend, Self.effect(item, exchange))
+    case .resendEffects: return try body(.resend, exchange)
+    case .dropEffects: return try body(.dropEffects, exchange)
+    case .lease: return try body(.lease, exchange)
+    case .confirm: return try body(.confirm, exchange)
+    case .backup: return request(.backup, JSONObject())
+    case .release: return request(.release, JSONObject())
+    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile, .session:
+      throw Self.unknownPath
+    }
+  }
+
+  /// A request that any worker can execute.
+  private func request(_ method: Method, _ params: JSONObject) -> RPCRequests {
+    RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: nextWorker()))
+  }
+
+  /// The params that name an effect by its id, and by the subject in the target's query if it is there.
+  private static func effect(_ id: String, _ exchange: HTTPExchange) -> JSONObject {
+    var params = JSONRPCRequest.params(of: exchange.target, for: .effect)
+    params["id"] = .string(id)
+    return params
+  }
+
+  /// A request whose params are the body.
+  private func body(_ method: Method, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
+      throw HTTPError(415, "the content type must be application/json")
+    }
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      guard try parser.value(body).kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+    } catch { throw HTTPError(error) }
+    return RPCRequests(
+      .init(text: JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) }, worker: nextWorker()))
+  }
+
+  /// A backtest, whose report is a page for who accepts one.
+  private func backtest(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    let request = try body(.backtest, exchange)
+    guard Self.acceptsPage(exchange), case .object(var params)? = try? JSONValue(parsing: exchange.body.bytes) else {
+      return request
+    }
+    params["html"] = true
+    return RPCRequests(
+      .init(text: JSONRPCRequest.text(.backtest, params), worker: nextWorker()), page: "html")
+  }
+
+  /// A request whose params are in the target's query.
+  private func list(_ method: Method, _ exchange: HTTPExchange) -> RPCRequests {
+    request(method, JSONRPCRequest.params(of: exchange.target, for: method))
+  }
+
+  /// A request for the worker that owns a subject.
+  private func request(
+    _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
+  ) -> RPCRequests {
+    var params = params
+    params["subject"] = .string(subject)
+    let worker = services.worker(for: Array(subject.utf8))
+    return RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: worker))
+  }
+
+  // MARK: Bodies
+
+  private func query(_ name: String, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
+      throw HTTPError(415, "the content type must be application/json")
+    }
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      let object = body.isEmpty ? nil : try parser.value(body)
+      guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
+      try Self.checkMembers(ofQuery: object)
+      let text = JSONRPCRequest.text(.query, capacity: body.count) { writer in
+        writer.beginObject()
+        writer.member("name", name)
+        for member in Self.queryMembers where object?.member(member) != nil {
+          writer.member(member, raw: body.rawMember(member))
+        }
+        writer.endObject()
+      }
+      return RPCRequests(.init(text: text, worker: object.map { owner(of: $0) } ?? nextWorker()))
+    } catch { throw HTTPError(error) }
+  }
+
+  /// Refuses a query's body with a member that nobody reads; the query's name is in the path.
+  private static func checkMembers(ofQuery body: TapeValue?) throws(RequestError) {
+    guard var members = body?.members else { return }
+    while let member = members.next() {
+      guard !queryMembers.contains(where: { member.name.equals($0) }) else { continue }
+      throw .unknownMember(member.name, of: "params", known: queryMembers.map(\.description))
+    }
+  }
+
+  private static let queryMembers = Method.query.members.filter { $0.description != "name" }
+
+  private func events(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
+    let headers = exchange.headers
+    let body = exchange.body.bytes
+    do throws(RequestError) {
+      switch HTTPContent(contentType: headers["content-type"], hasAttributes: !headers.attributes.isEmpty) {
+      case .structured: return try event(body)
+      case .binary:
+        let text = ByteBuffer(capacity: body.count + 256)
+        try BinaryEvent.write(headers, body: body, parser: parser, to: text)
+        return try event(text.bytes)
+      case .batch: return try batch(body)
+      case .unsupported: break
+      }
+    } catch { throw HTTPError(error) }
+    throw HTTPError(
+      415,
+      "the content type must be application/json, application/cloudevents+json or application/cloudevents-batch+json")
+  }
+
+  private func event(_ text: ByteView) throws(RequestError) -> RPCRequests {
+    let worker = owner(of: try parser.value(text))
+    return RPCRequests(.init(text: JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, worker: worker))
+  }
+
+  private func batch(_ body: ByteView) throws(RequestError) -> RPCRequests {
+    let root = try parser.value(body)
+    guard root.kind == .array else { throw .invalidParams(path: "params", "must be an array of events") }
+    var requests: [RPCRequests.Request] = []
+    var cursor = ElementCursor(root, text: body)
+    while let element = cursor.next() {
+      guard requests.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
+      let text = JSONRPCRequest.text(.event, capacity: element.text.count) { $0.raw(element.text) }
+      requests.append(.init(text: text, worker: owner(of: element.value)))
+    }
+    return RPCRequests(array: requests)
+  }
+
+  // MARK: Workers
+
+  /// The worker of the subject that an event or a query names.
+  private func owner(of object: TapeValue) -> Int {
+    object.member("subject")?.string.map { services.worker(for: $0) } ?? nextWorker()
+  }
+
+  /// The workers in turn, for requests that any of them can execute.
+  func nextWorker() -> Int {
+    lastWorker = (lastWorker + 1) % services.workers.count
+    return lastWorker
+  }
+}

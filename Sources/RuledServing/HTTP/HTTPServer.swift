@@ -1,0 +1,247 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// Speaks HTTP on connections that others have accepted, on a thread of its own.
+///
+/// Requests about subjects become JSON-RPC requests to the workers, so that they mean the same, are executed in the same order and are as
+/// durable as those of other clients.
+final class HTTPServer: WebServer {
+  private enum Message: Sendable {
+    /// Take over a connected socket; without a place it is one beyond the limit.
+    case adopt(Int32, from: HTTPOrigin, at: ConnectionPlace?)
+    /// Close a connection, whose place another one got.
+    case evict(connection: UInt64)
+    /// Send the response to a request, if it still waits.
+    case respond(connection: UInt64, token: UInt64, HTTPResponse)
+    /// Read what has changed, for the clients that watch.
+    case readChanges
+    /// Send a comment to each client that watches, so that both sides notice a broken connection.
+    case sendHeartbeats
+    case endStreams
+    case stop
+  }
+
+  /// How long a connection may be idle, be stuck within a request or within a response, in milliseconds.
+  static let progressTimeout = UInt64(Limits.connectionProgress / 1000)
+  /// How long a request may take to arrive, in milliseconds.
+  static let requestTimeout: UInt64 = 300_000
+  /// How long a client may take to close its side of a connection that the server has ended, in milliseconds.
+  static let lingerTimeout: UInt64 = 2_000
+  /// How long a client beyond the limit of connections may take to send the request of a probe, in milliseconds.
+  static let probeTimeout: UInt64 = 2_000
+  /// How often the timeouts are checked, in milliseconds.
+  static let timeoutCheckPeriod: UInt64 = 1_000
+  /// A request of at most so many bytes is accepted however much memory the others take.
+  static let smallRequest = 16 << 10
+
+  let services: Services
+  let commits: CommitPipeline
+  /// The files of the dashboard's page.
+  let dashboard = DashboardFiles.besideProgram()
+  private let mailbox = Mailbox<Message>()
+  private let thread = Mutex<Thread?>(nil)
+  private let exchanges = Mutex<[UInt64: HTTPExchange]>([:])
+  private let tokens = Atomic<UInt64>(0)
+  private let activeRequests = Atomic<Int>(0)
+  private let drains = Atomic<Bool>(false)
+  private let used = Atomic<Int>(0)
+  private let maximumBytes: Int
+
+  /// A server whose thread is running.
+  init(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
+    self.services = services
+    self.commits = commits
+    maximumBytes = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
+    let thread = try Thread.start(name: "ruled-http") { [unowned self] in
+      do throws(SystemError) { try run() } catch {
+        self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
+        mailbox.close()
+      }
+    }
+    self.thread.withLock { $0 = thread }
+    services.web.withLock { $0 = self }
+  }
+
+  private func run() throws(SystemError) {
+    let loop = try EventLoop()
+    defer { loop.close() }
+    let table = try HTTPConnectionTable(on: loop, server: self)
+    defer { table.close() }
+    try mailbox.attach(to: loop) { [unowned self] messages in
+      for message in messages { receive(message, table) }
+    }
+    loop.run()
+    mailbox.close()
+  }
+
+  private func receive(_ message: Message, _ table: HTTPConnectionTable) {
+    switch message {
+    case .adopt(let descriptor, let origin, let place): table.adopt(descriptor, from: origin, at: place)
+    case .evict(let connection): table[connection]?.evict()
+    case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
+    case .readChanges: table.watches.read()
+    case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
+    case .endStreams: table.forEach { $0.endStream() }
+    case .stop: table.loop.stop()
+    }
+  }
+
+  // MARK: Connections
+
+  func accept(_ descriptor: Int32, from origin: HTTPOrigin) {
+    let places = origin.isVisitor ? services.sitePlaces : services.places
+    let place = services.takePlace(places, for: origin.owner, isAdmin: origin.isAdmin)
+    if place == nil, origin.isVisitor { return refuseVisitor(descriptor) }
+    adopt(descriptor, from: origin, at: place)
+  }
+
+  private func refuseVisitor(_ descriptor: Int32) {
+    let buffer = ByteBuffer(capacity: 512)
+    HTTPResponse(Refusals.tooManyConnections).write(to: buffer)
+    _ = SystemCalls.send(descriptor, buffer.bytes)
+    SystemCalls.close(descriptor)
+  }
+
+  func adopt(_ descriptor: Int32, at place: ConnectionPlace?) { adopt(descriptor, from: .client(), at: place) }
+
+  private func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
+    guard !mailbox.send(.adopt(descriptor, from: origin, at: place)) else { return }
+    SystemCalls.close(descriptor)
+    place?.release()
+  }
+
+  /// Has a connection closed, whose place another one got.
+  func evict(_ connection: UInt64) { mailbox.send(.evict(connection: connection)) }
+
+  /// Has the changes read, for the clients that watch.
+  func readChanges() { mailbox.send(.readChanges) }
+
+  /// How often clients that watch are sent a comment, in milliseconds.
+  private static let heartbeatPeriod: UInt64 = 15_000
+
+  /// Has a comment sent to each client that watches, from time to time while the loop runs.
+  func beginHeartbeats(on loop: EventLoop) throws(SystemError) {
+    try loop.timer(after: Self.heartbeatPeriod, every: Self.heartbeatPeriod) { [mailbox] in
+      mailbox.send(.sendHeartbeats)
+    }
+  }
+
+  // MARK: Memory
+
+  /// Adds to the memory that requests and responses take; a negative number of bytes is released.
+  func use(_ bytes: Int) { if bytes != 0 { used.wrappingAdd(bytes, ordering: .relaxed) } }
+
+  /// How many bytes of memory requests and responses take.
+  var usedBytes: Int { used.load(ordering: .relaxed) }
+
+  /// Whether there is memory left for requests that are not small.
+  var hasRoom: Bool { usedBytes <= maximumBytes }
+
+  /// The error for a request for which there is no memory.
+  static let noRoom = HTTPError(
+    RequestError(
+      .overloaded, "the requests under way take too much memory; try again",
+      details: [.init("retry_after_ms", 1000)]
+    ))
+
+  // MARK: Requests
+
+  /// A new number for a request.
+  func nextToken() -> UInt64 { tokens.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Counts a request as active, from its last byte to the last byte of its response.
+  func beginRequest() { activeRequests.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Counts a request as over, whether its response was sent or not.
+  func endRequest() { activeRequests.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Sends the JSON-RPC requests of an exchange to the workers.
+  func execute(_ requests: RPCRequests, for exchange: HTTPExchange) {
+    register(exchange)
+    use(requests.usedBytes)
+    send(exchange.begin(requests), of: exchange)
+  }
+
+  /// Keeps an exchange until `finish`.
+  func register(_ exchange: HTTPExchange) {
+    services.inFlight.wrappingAdd(1, ordering: .relaxed)
+    exchanges.withLock { $0[exchange.token] = exchange }
+  }
+
+  func isAwaited(_ token: UInt64) -> Bool { exchanges.withLock { $0[token].map { !$0.isAbandoned } ?? false } }
+
+  private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
+    for index in indices {
+      guard let request = exchange.request(at: index) else { continue }
+      let target = ReplyTarget(
+        .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.isOfAdmin,
+        mayReadStates: exchange.peer.mayReadStates)
+      let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
+      if !isSent { finish(exchange.token, Self.shuttingDown) }
+    }
+  }
+
+  /// The response to a request that comes while the daemon ends.
+  static let shuttingDown = HTTPResponse(
+    RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
+
+  func receive(_ reply: ByteView, for target: ReplyTarget) {
+    guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
+    let reply = JSONRPCReply(reply)
+    guard let (next, response) = exchange.store(reply, at: target.slot) else { return }
+    use(reply.body.count)
+    if let response { finish(exchange.token, response) } else { send(next, of: exchange) }
+  }
+
+  /// Responds to the request of a registered exchange.
+  func finish(_ token: UInt64, _ response: HTTPResponse) {
+    guard let exchange = exchanges.withLock({ $0.removeValue(forKey: token) }) else { return }
+    services.inFlight.wrappingSubtract(1, ordering: .relaxed)
+    use(-exchange.end())
+    mailbox.send(.respond(connection: exchange.connection, token: token, response))
+  }
+
+  // MARK: Ending
+
+  /// Whether connections are closed after their current response.
+  var isDraining: Bool { drains.load(ordering: .relaxed) }
+
+  /// Ends the streams, and each connection after its current response.
+  func drain() {
+    drains.store(true, ordering: .relaxed)
+    mailbox.send(.endStreams)
+  }
+
+  /// How often a draining server is checked for active requests, in milliseconds; also how long further requests may come out of the
+  /// sockets before it counts as idle.
+  private static let drainCheckPeriod: UInt64 = 20
+
+  /// Drains the server, and calls `done` on `loop` once no request is active.
+  func drain(on loop: EventLoop, then done: @escaping () -> Void) {
+    drain()
+    waitUntilIdle(on: loop, then: done)
+  }
+
+  private func waitUntilIdle(on loop: EventLoop, then done: @escaping () -> Void) {
+    do throws(SystemError) {
+      try loop.timer(after: Self.drainCheckPeriod) { [self] in
+        if activeRequests.load(ordering: .relaxed) <= 0 { return done() }
+        waitUntilIdle(on: loop, then: done)
+      }
+    } catch { done() }
+  }
+
+  /// Ends the thread and closes all connections.
+  func stop() {
+    drain()
+    for token in exchanges.withLock({ Array($0.keys) }) { finish(token, Self.shuttingDown) }
+    mailbox.send(.stop)
+    let thread = thread.withLock { $0.take() }
+    thread?.join()
+    services.web.withLock { $0 = nil }
+  }
+}

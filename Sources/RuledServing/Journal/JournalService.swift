@@ -1,0 +1,187 @@
+import Glibc
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJSON
+package import RuledJournal
+package import RuledStore
+import RuledThreads
+import RuledWire
+import Synchronization
+
+/// The journal of a running daemon, and the requests that read it.
+package final class JournalService: Sendable {
+  package let journal: Journal
+  let store: RocksStore
+  /// Why the last maintenance failed; nil if it succeeded.
+  private let problem = Mutex<String?>(nil)
+  /// The number of requests that are reading it.
+  private let readers = Atomic<Int>(0)
+
+  private static let mostReaders = 4
+  /// The size in bytes from which on an answer takes no further entry.
+  private static let mostBytes = 16 << 20
+
+  /// The service of a store's journal.
+  package init(_ journal: Journal, of store: RocksStore) {
+    self.journal = journal
+    self.store = store
+  }
+
+  /// All entries: those in the files, and those that are committed and not in the files yet.
+  package var source: LiveJournal { LiveJournal(journal, of: store) }
+
+  /// Why the last maintenance failed; nil if it succeeded.
+  var keeperError: String? {
+    get { problem.withLock { $0 } }
+    set { problem.withLock { $0 = newValue } }
+  }
+
+  /// The problems for `health`, a sentence each.
+  package var problems: [String] {
+    var found: [String] = []
+    if let failure = journal.failure {
+      found.append(
+        "the journal can't be written, and lacks what happened from sequence \(failure.gap.first) on: \(failure.reason)"
+      )
+    }
+    if let error = keeperError { found.append("the journal can't be kept in order: \(error)") }
+    return found
+  }
+
+  /// Takes a snapshot before anything is evaluated, unless the entries to come can be replayed from an earlier one.
+  func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
+    var range = JournalRange()
+    let known = journal.summary.last
+    range.first = known + 1
+    var last = known
+    try source.forEach(in: range) { entry in
+      last = entry.sequence
+      return true
+    }
+    let stored = try store.lastSequence()
+    if journal.needsSnapshot(now: now) || stored > last {
+      try journal.takeSnapshot(of: store, now: now)
+    }
+  }
+
+  // MARK: Requests
+
+  /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
+  func answer(
+    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>,
+    then reply: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
+  ) {
+    guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
+      readers.wrappingSubtract(1, ordering: .relaxed)
+      return reply(
+        .failure(
+          RequestError(
+            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])))
+    }
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-journal") { [self] in
+        let result = body(self)
+        readers.wrappingSubtract(1, ordering: .relaxed)
+        reply(result)
+      }
+    } catch {
+      readers.wrappingSubtract(1, ordering: .relaxed)
+      reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")))
+    }
+  }
+
+  /// What the journal lacks, and what of it can't be replayed.
+  var gaps: [JournalGap] {
+    let source = source
+    let committed = (try? store.lastSequence()) ?? 0
+    return source.gaps + [source.withoutBase(through: committed)].compactMap { $0 }
+  }
+
+  /// The member `journal` of `health`.
+  var health: JSONValue {
+    let (summary, figures) = (journal.summary, journal.figures)
+    return .object([
+      "first": .integer(Int64(clamping: summary.first)), "last": .integer(Int64(clamping: summary.last)),
+      "since": summary.since.map { .string($0.rfc3339) } ?? .null, "files": .integer(Int64(figures.files)),
+      "bytes": .integer(Int64(figures.bytes)), "gaps": .integer(Int64(gaps.count)),
+      "snapshots": .integer(Int64(journal.snapshots.count)),
+    ])
+  }
+
+  /// The result of `log`, `{entries, gaps, next, last}`.
+  ///
+  /// It has the entries that `params` selects, the oldest first; `last` is the last sequence that was read.
+  func log(_ params: LogParams, now: Timestamp) -> Result<[UInt8], RequestError> {
+    let query = LogQuery(params, now: now)
+    let text = ByteBuffer(capacity: 64 << 10)
+    text.append("{\"entries\":[")
+    let start = text.count
+    var count = 0
+    var (first, last): (UInt64?, UInt64?) = (nil, nil)
+    var isCut = false
+    let source = source
+    var committed: UInt64 = 0
+    do throws(StoreError) {
+      committed = try store.lastSequence()
+      try source.forEach(in: query.range) { entry in
+        guard query.wants(entry) else { return true }
+        guard count < params.limit, text.count < Self.mostBytes else {
+          isCut = true
+          return false
+        }
+        if text.count > start { text.append(UInt8(ascii: ",")) }
+        entry.write(to: text)
+        first = first ?? entry.sequence
+        last = entry.sequence
+        count += 1
+        return true
+      }
+    } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
+    text.append("],\"gaps\":")
+    let shown = gaps.filter { !$0.isListed || $0.last >= first ?? .max && $0.first <= last ?? 0 }
+    JSONValue.array(shown.map(\.json)).write(to: text)
+    if isCut, let last {
+      text.append(",\"next\":")
+      text.append(decimal: Int64(clamping: last))
+    }
+    text.append(",\"last\":")
+    text.append(decimal: Int64(clamping: isCut ? last ?? 0 : max(last ?? 0, committed, query.range.first - 1)))
+    text.append("}")
+    return .success(Array(text.bytes))
+  }
+
+  /// Flushes all commits to the journal's files, and returns what these have.
+  func bringUpToDate() -> Result<[UInt8], RequestError> {
+    do throws(StoreError) { try store.flushAll() } catch {
+      return .failure(RequestError(.unavailable, "the log can't be brought into the journal: \(error)"))
+    }
+    let text = ByteBuffer(capacity: 1024)
+    JSONValue.object(summary).write(to: text)
+    return .success(Array(text.bytes))
+  }
+
+  /// What the files have: `{folder, first, last, since, until, gaps, snapshots}`.
+  private var summary: JSONObject {
+    let found = journal.summary
+    func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
+    return [
+      "folder": .string(absolute(journal.folder)), "first": .integer(Int64(clamping: found.first)),
+      "last": .integer(Int64(clamping: found.last)), "since": time(found.since), "until": time(found.until),
+      "gaps": .array(gaps.map(\.json)),
+      "snapshots": .array(
+        journal.snapshots.map { snapshot in
+          .object([
+            "sequence": .integer(Int64(clamping: snapshot.sequence)), "at": .string(snapshot.at.rfc3339),
+            "path": .string(absolute(snapshot.path)),
+          ])
+        }),
+    ]
+  }
+
+  private func absolute(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}

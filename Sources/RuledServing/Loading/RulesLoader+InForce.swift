@@ -1,0 +1,118 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledStore
+
+/// Putting rules in force: those of the folder, or of another node's folder.
+extension RulesLoader {
+  /// Builds and adopts the rules in the folder; the result is whether anything changed.
+  func reload() -> Result<Bool, ReloadError> {
+    if let folderWaits { return .failure(ReloadError([folderWaits])) }
+    do throws(ReloadError) {
+      return .success(try adopt(try RulesFolder.read(path), services.configuration.plugins, isOwn: true))
+    } catch {
+      services.status.reloadErrors = error
+      return .failure(error)
+    }
+  }
+
+  /// Puts the rules in force that are in the folder of another node of the cluster.
+  func takeFolder(of node: String) throws(RequestError) -> JSONValue {
+    guard let agreement = services.agreement else {
+      throw RequestError(.notFound, "there is no node \(node): this daemon is not a node of a cluster")
+    }
+    defer { services.notifyStatus() }
+    do throws(ReloadError) {
+      if let folderWaits { throw ReloadError([folderWaits]) }
+      let found = try agreement.folder(of: node, while: Self.isWaiting(services))
+      let hasChanged = try adopt(found.rules, found.configuration, isOwn: false)
+      services.status.noteReload(isSuccess: true)
+      services.context.log.write(
+        LogLine(.info, "rules loaded from the folder of node \(node), revision \(catalog.revision)"))
+      return ["revision": .string(catalog.revision), "changed": .bool(hasChanged)]
+    } catch {
+      services.status.noteReload(isSuccess: false)
+      throw error.requestError
+    }
+  }
+
+  /// Puts the rules of a folder in force, once all nodes of the cluster have loaded them; returns whether they are others than before.
+  ///
+  /// Promoted rules stay as long as the folder is the one that they were promoted over.
+  private func adopt(
+    _ folder: RulesSource, _ configuration: [String: Configuration.Plugin], isOwn: Bool
+  ) throws(ReloadError) -> Bool {
+    let promoted = replacing.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
+    let next = try Self.build(
+      promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
+      at: services.context.clock.now)
+    if let obstacle = next.changedShape(since: catalog) ?? services.context.steps.obstacle(to: next) { throw obstacle }
+    try Self.agreeAndCommit(next, services)
+    services.status.reloadErrors = nil
+    foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)
+    if promoted == nil { dropReplacing() }
+    let origin: RulesOrigin = promoted != nil ? .promoted : foreignFolder == nil ? .folder : .log
+    guard next.revision != catalog.revision else {
+      services.status.serve(catalog, as: origin)
+      for plugin in catalog.plugins where plugin.runtime.hasStopped { plugin.runtime.resume() }
+      return false
+    }
+    keep(next, from: promoted == nil ? .folder : .promoted)
+    putInForce(next, as: origin)
+    return true
+  }
+
+  /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.
+  ///
+  /// A store that blocks delays only what comes after: the rules are in force, and the status has them.
+  func putInForce(_ next: Catalog, as origin: RulesOrigin, _ adopt: (@Sendable (Evaluator) -> Void)? = nil) {
+    let previous = catalog
+    catalog = next
+    noteUse(of: next.revision, until: nil)
+    if next.revision != previous.revision { noteUse(of: previous.revision, until: services.context.clock.now) }
+    for (index, worker) in services.workers.enumerated() {
+      _ = worker.send(
+        .evaluate { evaluator in
+          if let adopt { adopt(evaluator) } else { evaluator.adopt(next) }
+          if index == 0 { evaluator.journal(next) }
+        })
+    }
+    services.status.serve(next, as: origin)
+    _ = services.control.send(.rulesChanged)
+    services.reloads.withStore {
+      StoredRules.write(next.source, to: services.context)
+      let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
+      retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
+    }
+  }
+
+  /// The folder's rules are in force again.
+  private func dropReplacing() {
+    guard replacing != nil else { return }
+    replacing = nil
+    services.reloads.withStore {
+      do throws(StoreError) { try RulesInPlaceOfFolder.remove(from: services.context.store) } catch {
+        services.context.log.write(
+          LogLine(.error, "the promoted rules stay in the store, a restart compares them with the folder: \(error)"))
+      }
+    }
+  }
+
+  /// Why the folder is not read; nil when it is.
+  var folderWaits: LoadError? {
+    if isRollingOut {
+      return LoadError(
+        file: "", line: 0, "a rollout runs, so changes of the rules folder wait: promote or abort it")
+    }
+    guard replacing?.reason == .pinned else { return nil }
+    return LoadError(
+      file: "", line: 0,
+      "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")
+  }
+
+  /// Tries each event again, once, that is parked for plugins that have changed.
+  func retryParked(of plugins: [String]) {
+    guard !plugins.isEmpty else { return }
+    for worker in services.workers { _ = worker.send(.retryParked(plugins: Set(plugins))) }
+  }
+}

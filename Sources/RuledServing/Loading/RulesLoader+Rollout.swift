@@ -1,0 +1,194 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import RuledReplay
+import RuledStore
+import RuledWire
+
+/// Rollouts: other rules for a share of the subjects, for real.
+extension RulesLoader {
+  var isRollingOut: Bool { rollout?.stage == .running }
+
+  /// Tries rules on a share of the subjects.
+  func startRollout(_ params: RolloutStartParams) throws(RequestError) -> JSONValue {
+    if isRollingOut { throw Self.conflict("a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first") }
+    if replacing?.reason == .pinned {
+      throw Self.conflict("revision \(catalog.revision) is pinned: 'rulectl unpin' first, or make it the folder's")
+    }
+    let abortOn = try params.abortOn.map { text throws(RequestError) in try Self.condition(text) }
+    let next: Catalog
+    let source = try UploadedRules.source(params.rules, services)
+    do throws(ReloadError) {
+      next = try Self.build(
+        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
+        at: services.context.clock.now)
+    } catch { throw error.requestError }
+    guard next.revision != catalog.revision else {
+      throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")
+    }
+    let obstacle =
+      next.changedShape(since: catalog) ?? services.context.steps.obstacle(toTrying: next, besides: catalog)
+    if let obstacle { throw obstacle.requestError }
+    try agree(on: next)
+    prepare(next)
+    keep(next, from: .rollout)
+    noteUse(of: next.revision, until: nil)
+    let state = RolloutState(
+      candidate: next.revision, since: services.context.clock.now, percent: params.percent, abortOn: abortOn,
+      sides: .init(
+        live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
+    try store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
+    try commit { state.put(into: $0) }
+    candidate = next
+    begin(next, state)
+    services.context.log.write(
+      LogLine(
+        .info, "revision \(next.revision) is tried on \(JSONValue.shortest(params.percent).text) % of the subjects"))
+    return try rolloutStatus()
+  }
+
+  private static func condition(_ text: String) throws(RequestError) -> FailCondition {
+    guard let condition = try? FailCondition(text), condition.measure == .failures else {
+      throw .invalidParams(path: "params.abort_on", "must be like 'failures > 0.1%' or 'failures > 10'")
+    }
+    return condition
+  }
+
+  private static func conflict(_ reason: String) -> RequestError { RequestError(.reloadFailed, reason) }
+
+  /// Changes the share of the rollout that runs.
+  func setRollout(percent: Double) throws(RequestError) -> JSONValue {
+    var state = try runningRollout()
+    state.percent = percent
+    let share = state.share
+    try commit { state.put(into: $0) }
+    rollout = state
+    for worker in services.workers { _ = worker.send(.evaluate { $0.setRollout(share) }) }
+    if let candidate { journal(candidate, state) }
+    noteInStatus(state, candidate)
+    services.context.log.write(
+      LogLine(.info, "revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects"))
+    return try rolloutStatus()
+  }
+
+  /// What is known of the rollout that runs, or of the last one.
+  func rolloutStatus() throws(RequestError) -> JSONValue {
+    guard let rollout else { throw RequestError(.notFound, "no rollout has been started") }
+    return rollout.json(services.rolloutCounts, besides: catalog)
+  }
+
+  /// Puts the candidate in force for all subjects.
+  func promoteRollout() throws(RequestError) -> JSONValue {
+    var state = try runningRollout()
+    guard let next = candidate, let sides = state.sides else { return .null }
+    let folder = try? RulesFolder.read(path).revision
+    let promoted = RulesInPlaceOfFolder(reason: .promoted(folder: folder ?? ""), revision: sides.candidate)
+    let isInFolder = folder == next.source.revision
+    state.end(.promoted, services.rolloutCounts)
+    try commit { set in
+      state.put(into: set)
+      putLive(sides.candidate, into: set)
+      if isInFolder { RulesInPlaceOfFolder.delete(from: set) } else { promoted.put(into: set) }
+    }
+    replacing = isInFolder ? nil : promoted
+    end(state)
+    keep(next, from: .promoted)
+    putInForce(next, as: isInFolder ? .folder : .promoted) { $0.endRollout(isPromoted: true) }
+    forgetCounts()
+    services.notifyStatus()
+    services.context.log.write(LogLine(.info, "revision \(next.revision) is promoted and serves all subjects"))
+    return .object([
+      "revision": .string(next.revision), "folder": .string(path), "in_folder": .bool(isInFolder),
+    ])
+  }
+
+  /// Gives all subjects back to the live rules.
+  func abortRollout(because reason: String) throws(RequestError) -> JSONValue {
+    var state = try runningRollout()
+    state.end(.aborted, services.rolloutCounts)
+    state.reason = reason
+    try commit { state.put(into: $0) }
+    let others = candidate?.plugins ?? []
+    for worker in services.workers { _ = worker.send(.evaluate { $0.endRollout(isPromoted: false) }) }
+    end(state)
+    journal(catalog, state)
+    noteUse(of: state.candidate, until: services.context.clock.now)
+    forgetCounts()
+    let live = Set(catalog.plugins.map(\.generation))
+    services.reloads.withStore { retryParked(of: others.filter { !live.contains($0.generation) }.map(\.name)) }
+    services.context.log.write(LogLine(.warn, "the rollout of revision \(state.candidate) is aborted: \(reason)"))
+    services.reloads.request(.folder)
+    return state.json(services.rolloutCounts)
+  }
+
+  /// Aborts the rollout if its candidate fails too often.
+  func checkRollout() {
+    guard let rollout, isRollingOut, let reason = rollout.excess(services.rolloutCounts) else { return }
+    do throws(RequestError) { _ = try abortRollout(because: reason) } catch {
+      services.context.log.write(LogLine(.error, "the rollout can't be aborted, this is tried again: \(error)"))
+    }
+  }
+
+  private func runningRollout() throws(RequestError) -> RolloutState {
+    guard let rollout, rollout.stage == .running else { throw RequestError(.notFound, "no rollout runs") }
+    return rollout
+  }
+
+  /// Commits durably what `body` adds.
+  func commit(_ body: (WriteSet) -> Void) throws(RequestError) {
+    let set = WriteSet(capacity: 4096)
+    body(set)
+    try store { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
+  }
+
+  /// Removes what the store has counted of a rollout that has ended; leftovers of a failure go before the next one starts.
+  private func forgetCounts() {
+    try? store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
+  }
+
+  // MARK: Workers
+
+  /// Builds VMs ahead, as both sides run the slow plugins.
+  private func prepare(_ catalog: Catalog) {
+    CatalogBuilder.prepare(catalog, worker: lua, for: .init(services.workers.count))
+  }
+
+  /// Has the workers decide by both sides; the subjects in `earlier` were counted before this process.
+  func begin(_ next: Catalog, _ state: RolloutState, earlier: Set<UInt64> = []) {
+    let share = state.share
+    for figures in services.figures { figures.rollout.reset() }
+    for (index, worker) in services.workers.enumerated() {
+      _ = worker.send(.evaluate { $0.beginRollout(of: next, on: share, worker: index, earlier: earlier) })
+    }
+    journal(next, state)
+    var state = state
+    state.times = RunTimes(besides: catalog).of(next)
+    rollout = state
+    noteInStatus(state, next)
+    services.notifyStatus()
+    if state.abortOn != nil { rolloutCheck?.start(after: Self.checkPeriod, every: Self.checkPeriod) }
+  }
+
+  /// Has the journal tell which rules are in force for the subjects of a rollout.
+  private func journal(_ catalog: Catalog, _ state: RolloutState) {
+    let event = state.journalEvent
+    services.workers.first?.send(.evaluate { $0.journal(catalog, rollout: event) })
+  }
+
+  /// The rollout no longer runs.
+  private func end(_ state: RolloutState) {
+    rollout = state
+    candidate = nil
+    noteInStatus(state, nil)
+    rolloutCheck?.stop()
+  }
+
+  /// Shows the rollout and the rules that it tries, once the workers have been told.
+  private func noteInStatus(_ state: RolloutState, _ candidate: Catalog?) {
+    services.status.noteRollout(state, candidate)
+    _ = services.control.send(.rulesChanged)
+  }
+
+  /// How often the candidate's failures are counted, in milliseconds.
+  private static let checkPeriod: UInt64 = 200
+}

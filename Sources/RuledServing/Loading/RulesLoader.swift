@@ -1,0 +1,233 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledLua
+import RuledStore
+import RuledThreads
+
+/// The thread that watches and reads the rules folder and builds catalogs beside the running one.
+///
+/// A slow load, because of the disk, of plugins that take the 2 seconds that they may, or of a store that blocks, delays only the next load and the
+/// clients that asked for it.
+final class RulesLoader {
+  let services: Services
+  private let loop: EventLoop
+  let lua = LuaWorker()
+  let path: String
+  let readConfiguration: ConfigurationReader
+  private var watcher: DirectoryWatcher?
+  var catalog: Catalog
+  /// The rules that are in force instead of the folder's, nil while the folder's are.
+  var replacing: RulesInPlaceOfFolder?
+  var rollout: RolloutState?
+  /// The rules that are tried on some subjects, while a rollout runs.
+  var candidate: Catalog?
+  /// What the folder of this node of a cluster had when it took over other rules: as long as it has that, only a request has it loaded.
+  var foreignFolder: String?
+  /// Counts the candidate's failures from time to time.
+  private(set) var rolloutCheck: LoopTimer?
+
+  /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
+  static func run(
+    _ services: Services, readConfiguration: @escaping ConfigurationReader
+  ) {
+    Thread.Priority.background.apply()
+    let loop: EventLoop
+    do throws(SystemError) { loop = try EventLoop() } catch {
+      return services.reloads.finishStart(.failure(StartError("the daemon can't run: \(error)")))
+    }
+    defer { loop.close() }
+    do throws(StartError) {
+      let loader = try RulesLoader(services, on: loop, readConfiguration: readConfiguration)
+      services.reloads.finishStart(.success(loader.catalog))
+      loop.run()
+      services.reloads.requests.close()
+    } catch {
+      services.reloads.finishStart(.failure(error))
+    }
+  }
+
+  private init(
+    _ services: Services, on loop: EventLoop,
+    readConfiguration: @escaping ConfigurationReader
+  ) throws(StartError) {
+    self.services = services
+    self.loop = loop
+    self.readConfiguration = readConfiguration
+    path = services.configuration.rules
+    let (reloads, path) = (services.reloads, path)
+    do throws(SystemError) {
+      // Before the folder is read, so that no change is missed.
+      watcher = try DirectoryWatcher(on: loop, root: path) { reloads.request(.folder) }
+    } catch { throw StartError("the rules folder \(path) can't be watched: \(error)") }
+    if let watcher, watcher.isTruncated || watcher.failure != nil {
+      let reason = watcher.failure?.description ?? "it has too many folders, or they nest too deep"
+      services.context.log.write(
+        LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
+    }
+    do throws(StoreError) { try services.context.steps.load(from: services.context.store) } catch {
+      throw StartError("what leads states back to earlier versions can't be read from the store: \(error)")
+    }
+    let start = try Self.start(services, lua)
+    (catalog, replacing, rollout, candidate) = (start.catalog, start.replacing, start.rollout, start.candidate)
+    foreignFolder = Self.foreignFolder(beside: start.catalog, services)
+    do throws(ReloadError) { try Self.agreeAndCommit(start.catalog, services) } catch {
+      throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
+    }
+    if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
+    for rules in [catalog, candidate] { if let rules { Self.keepSteps(of: rules, services) } }
+    services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
+    do throws(SystemError) {
+      try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }
+      rolloutCheck = try LoopTimer(on: loop) { [unowned self] in checkRollout() }
+    } catch { throw StartError("the daemon can't run: \(error)") }
+    services.status.noteRollout(rollout, nil)
+    if let candidate, let rollout { begin(candidate, rollout, earlier: start.earlier) }
+  }
+
+  // MARK: Starting
+
+  /// The rules in the folder, or the last good ones when those don't load.
+  static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
+    let configuration = services.configuration
+    let problem: ReloadError
+    do throws(ReloadError) {
+      let source = try RulesFolder.read(configuration.rules)
+      let catalog = try build(source, services, lua, checksFiles: true)
+      if let obstacle = services.context.steps.obstacle(to: catalog) { throw obstacle }
+      keep(catalog, from: .folder, services)
+      services.reloads.withStore { StoredRules.write(source, to: services.context) }
+      services.status.serve(catalog)
+      services.status.noteReload(isSuccess: true)
+      return catalog
+    } catch { problem = error }
+    services.status.noteReload(isSuccess: false)
+    let reasons = problem.errors.map(\.description).joined(separator: "\n")
+    let last: RulesSource?
+    do throws(StoreError) { last = try StoredRules.read(from: services.context.store) } catch {
+      throw StartError(
+        "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
+    }
+    guard let stored = last else {
+      throw StartError(
+        "the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)", isLasting: true)
+    }
+    do throws(ReloadError) {
+      let catalog = try build(stored, services, lua)
+      services.status.reloadErrors = problem
+      services.status.serve(catalog, as: .stored)
+      services.context.log.write(
+        LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
+      return catalog
+    } catch {
+      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true)
+    }
+  }
+
+  private static func build(
+    _ source: RulesSource, _ services: Services, _ lua: LuaWorker, checksFiles: Bool = false
+  ) throws(ReloadError) -> Catalog {
+    try build(
+      source, services.configuration.plugins, previous: nil, services, lua, checksFiles: checksFiles,
+      at: services.context.clock.now)
+  }
+
+  /// Builds rules with what is configured for their plugins; they were loaded at `time`.
+  static func build(
+    _ source: RulesSource, _ configuration: [String: Configuration.Plugin], previous: Catalog?, _ services: Services,
+    _ lua: LuaWorker, checksFiles: Bool = false, at time: Timestamp
+  ) throws(ReloadError) -> Catalog {
+    let (notifier, reloads) = (services.notifier, services.reloads)
+    let threads = CatalogBuilder.Threads(services.workers.count) {
+      notifier.extendTimeout()
+    } onTake: {
+      reloads.request(.machines)
+    }
+    return try CatalogBuilder.build(
+      source, configuration: configuration, previous: previous, worker: lua, for: threads, checksFiles: checksFiles,
+      now: time)
+  }
+
+  // MARK: Loading
+
+  /// Executes all requests that have gathered, with one load.
+  private func receive(_ requests: [Reloads.Request]) {
+    var (hasChanged, hasClient, readsConfiguration, isOver) = (false, false, false, false)
+    // As with this node's folder, one load serves all that ask for the folder of another one.
+    var folders: [String: [ControlCaller]] = [:]
+    for request in requests {
+      switch request {
+      case .folder: hasChanged = true
+      case .client: hasClient = true
+      case .configuration: readsConfiguration = true
+      case .task(.folder(let node), let caller): folders[node, default: []].append(caller)
+      case .task(let task, let caller): execute(task, for: [caller])
+      case .machines: break
+      case .end: isOver = true
+      }
+    }
+    for (node, callers) in folders { execute(.folder(of: node), for: callers) }
+    if isOver { return loop.stop() }
+    if services.reloads.isEnding { (hasChanged, readsConfiguration) = (false, false) }
+    if hasChanged || hasClient || readsConfiguration {
+      load(becauseOfChange: hasChanged, readingConfiguration: readsConfiguration)
+    }
+    // One VM at a time, so that a load that is requested meanwhile comes next.
+    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.request(.machines) }
+  }
+
+  /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked; they get an error also while the configuration is
+  /// refused.
+  private func load(becauseOfChange hasChanged: Bool, readingConfiguration: Bool) {
+    let hasCallers = services.reloads.beginLoad()
+    // Changes of the folder meanwhile are loaded once nothing holds them up any more.
+    if folderWaits != nil, !hasCallers, !readingConfiguration { return }
+    if let foreignFolder, !hasCallers, !readingConfiguration, (try? RulesFolder.read(path).revision) == foreignFolder {
+      return
+    }
+    notify { $0.reloading() }
+    if hasCallers || readingConfiguration { services.bearerToken?.reread(services.context.log) }
+    let isConfigured = readingConfiguration ? reconfigure() : hasCallers ? reviewConfiguration() : nil
+    let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
+    let result = isReloading ? reload() : nil
+    if case .failure? = result {
+      services.status.noteReload(isSuccess: false)
+    } else {
+      services.status.noteReload(isSuccess: isConfigured != false)
+    }
+    services.outbox.reload(services.configuration.sinks)
+    notify { $0.ready(status: services.status.line) }
+    reply(result)
+    if isConfigured == true {
+      services.warnOfUnknownNames(catalog)
+    }
+    switch result {
+    case .success(true)?:
+      services.context.log.write(LogLine(.info, "rules loaded, revision \(catalog.revision)"))
+    case .failure(let error)? where hasChanged || readingConfiguration:
+      for problem in error.errors {
+        services.context.log.write(LogLine(.error, "the rules do not load, the old ones keep serving: \(problem)"))
+      }
+    default: break
+    }
+  }
+
+  /// Notifies systemd, unless the daemon has begun to end.
+  private func notify(_ body: (SystemdNotifier) -> Void) {
+    if !services.reloads.isEnding { body(services.notifier) }
+  }
+
+  private func reply(_ result: Result<Bool, ReloadError>?) {
+    let callers = services.reloads.endLoad()
+    guard !callers.isEmpty, let result else { return }
+    let revision = catalog.revision
+    let refusal =
+      services.status.configurationError?.requestError
+      ?? services.bearerToken?.problem.map { RequestError(.reloadFailed, $0, details: [.init("errors", [])]) }
+    let reply = result.mapError(\.requestError).flatMap { hasChanged -> Result<JSONValue, RequestError> in
+      if let refusal { return .failure(refusal) }
+      return .success(.object(["revision": .string(revision), "changed": .bool(hasChanged)]))
+    }
+    for caller in callers { services.reply(reply, to: caller) }
+  }
+}

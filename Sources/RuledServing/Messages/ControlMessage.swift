@@ -1,0 +1,59 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledWire
+
+/// What the control thread is asked to do.
+enum ControlMessage: Sendable {
+  /// A client calls a method that concerns all workers.
+  case task(ControlTask, ControlCaller)
+  /// A timer was set that is due at this time, in microseconds.
+  case timerSet(Int64)
+  /// Other rules decide, for all subjects or for some, whose timers may have waited for their plugin.
+  case rulesChanged
+  /// The store takes commits again.
+  case storeReopened
+  /// Try a timer again later that could not fire.
+  case retryTimer(DueTimer, after: RequestError)
+  /// Timers have fired that were due.
+  case timersFired([DueTimer])
+  /// Go on with moving the manual clock to a time; in the end it shows `end`.
+  case moveClock(to: Timestamp, then: Timestamp, ControlCaller)
+  /// Take over a socket on which another node has carried a client here.
+  case adopt(Int32, for: CarriedClient)
+  /// The daemon is to stop.
+  case stop(StopReason)
+}
+
+/// A method that the control thread executes.
+enum ControlTask: Sendable {
+  case reload
+  case retry(ParkedSelection)
+  case drop(ParkedSelection)
+  /// Set or advance the manual clock.
+  case clock(ClockParams)
+  /// Make a checkpoint of the store for a backup.
+  case backup
+  /// Deliver the effects that are held back since a restore.
+  case release
+  /// List entries of the journal.
+  case log(LogParams)
+  /// Show the past of a subject.
+  case past(PastParams)
+  /// Bring what is committed into the journal's files.
+  case journal
+  /// Play the journal with other rules.
+  case backtest(BacktestParams)
+  /// Show the cluster, or drain a node of it.
+  case cluster(ClusterParams)
+}
+
+/// Why the daemon stops to serve.
+enum StopReason {
+  /// A signal asks it to end.
+  case signal
+  /// The node of a cluster lost the log of commits, or is to give it up.
+  case ownership
+  /// All that was received is answered.
+  case drained
+}

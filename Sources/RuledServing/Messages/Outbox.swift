@@ -1,0 +1,105 @@
+import RuledCore
+import RuledDelivery
+import RuledEngine
+import RuledIO
+import RuledStore
+import RuledWire
+import Synchronization
+
+/// The outbox as the other threads see it: they add committed effects here and read the figures of the sinks.
+final class Outbox: Sendable {
+  /// A message to the outbox's thread.
+  enum Message: Sendable {
+    case add([EffectKey])
+    /// Scan the store for effects that were not added.
+    case scanStore
+    /// Use other sinks; secrets and files may have changed too.
+    case reload([String: Configuration.Sink])
+    /// Go on with the delivery of that number: its sink handler has answered; the text is that of the effect.
+    case handlerAnswered(UInt64, HandlerAnswer, text: [UInt8])
+    /// The mark of an effect as given up is durable, or has failed.
+    case markingEnded(EffectKey, sink: String)
+    /// A client calls a method about effects.
+    case task(OutboxTask, ControlCaller)
+    /// A change of effects is durable, or is lost: go on with what follows the one of that number.
+    case changeEnded(UInt64, isWhole: Bool)
+    /// Count the effects again, as a subject's were erased.
+    case recount
+    /// Answer the requests for effects of a connection: its client has ended its side.
+    case endWaits(connection: UInt64, at: ReplyTarget.Receiver)
+    /// Let nobody wait for effects to lease any longer.
+    case endAllWaits
+    /// End once no delivery is under way, or after so many milliseconds.
+    case stop(milliseconds: UInt64, then: @Sendable () -> Void)
+  }
+
+  /// How many added effects may wait in the mailbox; further ones are found by a scan of the store.
+  private static let maximumBacklog = 65_536
+
+  let mailbox = Mailbox<Message>()
+  private let backlog = Atomic<Int>(0)
+  private let hasRequestedScan = Atomic<Bool>(false)
+  private let figuresBySink = Mutex<[String: SinkFigures]>([:])
+
+  /// An outbox before its thread runs.
+  init() {}
+
+  func add(_ effects: [EffectKey]) {
+    guard !effects.isEmpty else { return }
+    guard backlog.wrappingAdd(effects.count, ordering: .relaxed).newValue <= Self.maximumBacklog else {
+      backlog.wrappingSubtract(effects.count, ordering: .relaxed)
+      if !hasRequestedScan.exchange(true, ordering: .relaxed) { mailbox.send(.scanStore) }
+      return
+    }
+    mailbox.send(.add(effects))
+  }
+
+  /// Has the store scanned for effects that were not added.
+  func scanStore() { mailbox.send(.scanStore) }
+
+  /// Uses other sinks; secrets are read and files opened again, and effects that were given up are tried again.
+  func reload(_ sinks: [String: Configuration.Sink]) { mailbox.send(.reload(sinks)) }
+
+  /// Ends the thread once no delivery is under way, or after so many milliseconds, and then calls `done` on it.
+  func stop(within milliseconds: UInt64, then done: @escaping @Sendable () -> Void = {}) {
+    if !mailbox.send(.stop(milliseconds: milliseconds, then: done)) { done() }
+  }
+
+  /// Has the effects counted again, as a subject's were erased.
+  func recount() { mailbox.send(.recount) }
+
+  /// Answers the clients that wait for effects to lease.
+  func endWaits() { mailbox.send(.endAllWaits) }
+
+  /// Removes effects from the backlog, once the thread has received them.
+  func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
+
+  /// Notes that a scan of the store begins: effects that are dropped from now on need another one.
+  func beginScan() { hasRequestedScan.store(false, ordering: .relaxed) }
+
+  /// The figures of a sink, made on first use.
+  func figures(of sink: String) -> SinkFigures {
+    figuresBySink.withLock { table in
+      if let figures = table[sink] { return figures }
+      let made = SinkFigures()
+      table[sink] = made
+      return made
+    }
+  }
+
+  /// The figures of all sinks that have had effects, in order of name.
+  var figures: [(sink: String, figures: SinkFigures)] {
+    figuresBySink.withLock { table in table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+  }
+}
+
+/// A method that the outbox's thread executes.
+enum OutboxTask: Sendable {
+  case list(EffectsParams)
+  case show(EffectSelection)
+  case resend(EffectSelection)
+  case drop(EffectSelection)
+  case lease(LeaseParams)
+  /// Take what came of effects that were handed out.
+  case confirm(ConfirmParams)
+}

@@ -1,0 +1,32 @@
+struct ReplyTarget: Sendable {
+  /// What sends a reply to the client.
+  enum Receiver: Sendable, Hashable {
+    /// The worker that has the connection.
+    case worker(Int)
+    case http
+  }
+
+  /// The connection's token, or the token of the HTTP exchange.
+  let connection: UInt64
+  /// The request batch that the request is part of, 0 for none.
+  let batch: UInt64
+  /// Its slot in the request batch.
+  let slot: Int
+  let receiver: Receiver
+  /// Whether the client may call what only administrators may.
+  let isAdmin: Bool
+  /// Whether an explanation may have the values that rules read, as the client may call `state`.
+  let mayReadStates: Bool
+
+  init(
+    _ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool,
+    mayReadStates: Bool? = nil
+  ) {
+    self.receiver = receiver
+    self.connection = connection
+    self.batch = batch
+    self.slot = slot
+    self.isAdmin = isAdmin
+    self.mayReadStates = mayReadStates ?? isAdmin
+  }
+}

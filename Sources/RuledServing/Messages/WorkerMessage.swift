@@ -1,0 +1,59 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+
+/// What another thread asks of a worker.
+enum WorkerMessage: Sendable {
+  /// Execute a request about one of your subjects.
+  case request(ForwardedRequest)
+  /// Execute requests about your subjects, which came over my connections.
+  case requests(RequestBundle)
+  /// Send these replies to your connections.
+  case replies(ReplyBundle)
+  /// These submissions are durable, in this order: some are yours, and some have replies for your connections.
+  case durable([DurableSubmission])
+  /// A submission of yours is lost, or it is not known whether it is.
+  case lost(Submission, CommitResult)
+  /// Apply messages to your subjects.
+  case messages([CommitBatch.Message])
+  /// The cascade that a reply waits for has ended, or can't be waited for any longer.
+  case cascadeEnded(UInt64, isWhole: Bool)
+  /// Run a closure with your evaluator.
+  case evaluate(@Sendable (Evaluator) -> Void)
+  /// Fire a timer of one of your subjects; the cascade ends once that is durable.
+  case fire(DueTimer, Cascade)
+  /// Apply the messages that an earlier process left in the store: their number by plugin.
+  case resumeMessages([(sender: MessageSender, count: Int)])
+  /// Try each event again, once, that is parked for these plugins, as soon as all of them are stored.
+  case retryParked(plugins: Set<String>)
+  /// Try each event again that was parked for these plugins before that sequence: all of them are stored now.
+  case retryStored(plugins: Set<String>, before: UInt64)
+  /// Take over an accepted connection, which has a place; with a client, another node has carried it here.
+  case adopt(Int32, at: ConnectionPlace, for: CarriedClient?)
+  /// Close a connection, whose place another one got.
+  case evict(ConnectionToken)
+  /// Call a closure if a connection has ended.
+  case lookForEnd(of: ConnectionToken, then: @Sendable () -> Void)
+  /// Send the changes to the clients that watch.
+  case readChanges
+  /// Run a closure, which shows that you are awake.
+  case wake(@Sendable () -> Void)
+  /// Answer every line that was received whole, close the connections, and then call a closure.
+  case drain(then: @Sendable () -> Void)
+  /// End.
+  case stop
+}
+
+/// A durable submission, which nobody changes any more.
+struct DurableSubmission: Sendable {
+  /// The worker that submitted it.
+  let worker: Int
+  let submission: Submission
+}
+
+/// A request that does not come from a worker's connection.
+struct ForwardedRequest: Sendable {
+  /// The request, one JSON-RPC object.
+  let text: [UInt8]
+  let target: ReplyTarget
+}

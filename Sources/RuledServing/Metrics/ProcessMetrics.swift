@@ -1,0 +1,58 @@
+import Glibc
+package import RuledCore
+import RuledEngine
+
+/// The figures of the process under the names that Prometheus's own libraries give them.
+package enum ProcessMetrics {
+  /// Writes the figures of a process that was started at a time and writes to `log`.
+  package static func write(start: Timestamp, log: any EventLog, to text: MetricsWriter) {
+    text.counter(
+      "ruled_log_lines_suppressed_total",
+      "Lines left out of the log since one like them was written less than a minute before.", log.suppressed)
+    var processor = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &processor)
+    text.counter(
+      "process_cpu_seconds_total", "Processor time of the process.",
+      [([], Double(processor.tv_sec) + Double(processor.tv_nsec) / 1e9)])
+    let memory = ProcessMemory.read()
+    text.gauge("process_resident_memory_bytes", "Resident memory of the process.", memory.resident)
+    text.gauge("process_virtual_memory_bytes", "Address space of the process.", memory.virtual)
+    text.gauge("process_open_fds", "Open files of the process.", openFiles)
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    text.gauge("process_max_fds", "How many files the process may have open.", Double(limit.rlim_cur))
+    text.gauge(
+      "process_start_time_seconds", "When the process was started, since 1970.", Double(start.microseconds) / 1e6)
+  }
+
+  private static var openFiles: Int {
+    guard let folder = opendir("/proc/self/fd") else { return 0 }
+    defer { closedir(folder) }
+    var count = 0
+    while readdir(folder) != nil { count += 1 }
+    return max(0, count - 3)  // ".", ".." and the folder itself
+  }
+}
+
+/// The memory of this process, as the kernel tells it.
+package struct ProcessMemory {
+  /// Bytes of address space.
+  package var virtual = 0
+  /// Bytes that are resident.
+  var resident = 0
+  /// Bytes of data and stack.
+  package var data = 0
+
+  /// The memory now; zeros where /proc can't be read.
+  package static func read() -> ProcessMemory {
+    guard let file = fopen("/proc/self/statm", "r") else { return ProcessMemory() }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    guard fgets(&line, Int32(line.count), file) != nil else { return ProcessMemory() }
+    let numbers = String(decoding: line.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      .split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+    guard numbers.count > 5 else { return ProcessMemory() }
+    let page = Int(getpagesize())
+    return ProcessMemory(virtual: numbers[0] * page, resident: numbers[1] * page, data: numbers[5] * page)
+  }
+}

@@ -1,0 +1,65 @@
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledStore
+
+/// Rules that are in force instead of those in the folder, and why; the store keeps them, so that they stay after a restart.
+struct RulesInPlaceOfFolder: Sendable {
+  /// Why the folder's rules are not in force.
+  enum Reason: Sendable, Equatable {
+    /// An earlier revision was put in force: the folder is not read.
+    case pinned
+    /// A rollout was promoted: the folder is read, and counts once it holds something other than this content.
+    case promoted(folder: String)
+  }
+
+  let reason: Reason
+  /// The rules with their configuration.
+  let revision: RevisionArchive.Revision
+
+  private static let value = StoredValue(name: "held_rules")
+
+  /// Adds them to what is committed.
+  func put(into set: WriteSet) {
+    var object: JSONObject = ["revision": RevisionDocument.json(revision)]
+    if case .promoted(let folder) = reason { object["folder"] = .string(folder) }
+    let json = JSONValue.object(object)
+    Self.value.put(into: set) { json.write(to: $0) }
+  }
+
+  /// Those that the store keeps; nil when there are none.
+  static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
+    let stored = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
+      let revision = json["revision"].flatMap(RevisionDocument.revision)
+    else { throw StoreError(.corrupt, "the pinned rules that the store keeps have another form") }
+    return RulesInPlaceOfFolder(
+      reason: json["folder"]?.stringValue.map { .promoted(folder: $0) } ?? .pinned, revision: revision)
+  }
+
+  /// Adds their removal to what is committed.
+  static func delete(from set: WriteSet) { value.delete(from: set) }
+
+  /// Removes them from the store, durably.
+  static func remove(from store: any StateStore) throws(StoreError) { try value.remove(from: store) }
+}
+
+/// The last revision that loaded, in the store: a daemon that starts with rules that don't load serves it.
+enum StoredRules {
+  private static let value = StoredValue(name: "rules")
+
+  static func write(_ source: RulesSource, to context: EngineContext) {
+    value.write(to: context, durable: false) { source.encoded.write(to: $0) }
+  }
+
+  /// The stored revision; nil when there is none.
+  static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
+    let stored = ByteBuffer(capacity: 4096)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard let json = try? JSONValue(parsing: stored.bytes), let source = RulesSource(encoded: json) else {
+      throw StoreError(.corrupt, "the rules that the store keeps have another form")
+    }
+    return source
+  }
+}

@@ -1,0 +1,236 @@
+import Glibc
+package import RuledCore
+package import RuledEngine
+package import RuledIO
+import RuledJournal
+package import RuledStore
+import RuledThreads
+
+/// The server of one store: loads the rules, starts the threads, and serves until a signal ends it, or until its node gives the log up.
+package final class Server {
+  let services: Services
+  private let commits: CommitPipeline
+  private let hub: WatchHub
+  let sockets: DaemonSockets
+  let signals: ProcessSignals
+  private let readConfiguration: ConfigurationReader
+  private var workers: [Thread] = []
+  private var committer: Thread?
+  private var outbox: Thread?
+  private var loader: Thread?
+  private var keeper: JournalKeeper?
+  /// The server for HTTP clients, while there is one.
+  var web: HTTPServer?
+  var isStopping = false
+  /// Whether a signal asked the daemon to end: then a node that is drained does not follow afterwards.
+  var isEnding = false
+
+  var log: any EventLog { services.context.log }
+  var member: (any ClusterMember)? { services.membership }
+
+  /// A server that has not started, for an open store with its journal, if it has one, and the node's part in a cluster, if it is a node's.
+  ///
+  /// `workers` and `connections` are how many there are at most; `readConfiguration` reads the configuration again for a reload.
+  package init(
+    _ store: any StateStore, clock: EngineClock, _ configuration: Configuration, journal: JournalService?,
+    member: (any ClusterMember)?, sockets: DaemonSockets, workers count: Int, connections: Int,
+    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog,
+    readConfiguration: @escaping ConfigurationReader
+  ) {
+    let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
+    services = Services(
+      context: context, workers: count, notifier: notifier, connectionLimit: connections, bearerToken: sockets.token,
+      journal: journal, membership: member, agreement: member?.rules)
+    hub = WatchHub(spare: context.changeLogs)
+    commits = CommitPipeline(context: context, hub: hub, workers: services.workers)
+    self.sockets = sockets
+    self.signals = signals
+    self.readConfiguration = readConfiguration
+    context.journals.store(journal != nil, ordering: .relaxed)
+    context.workers.store(count, ordering: .relaxed)
+  }
+
+  /// Serves, and closes the store once every received request is answered and committed.
+  ///
+  /// Returns the configuration with which the node of a cluster follows from then on, and nil if the daemon ends.
+  package func run() throws(StartError) -> Configuration? {
+    let catalog = try startLoader()
+    services.warnOfUnknownNames(catalog)
+    do {
+      try start(catalog)
+      try serve(catalog)
+      return try close() ? services.configuration : nil
+    } catch let error as StartError {
+      throw error
+    } catch let error as StoreError {
+      throw StartError("the store failed: \(error)")
+    } catch {
+      throw StartError("the daemon can't run: \(error)")
+    }
+  }
+
+  /// Closes the store; returns whether the node has given the log up, so that another one can take it over, and is to follow.
+  private func close() throws -> Bool {
+    let context = services.context
+    if isGivingUp, let member {
+      try StoredTime.save(context)
+      member.end()
+      log.write(LogLine(.info, "node \(member.name) has given the log of commits up, and follows it"))
+      keeper?.end()
+      try context.store.close()
+      loader?.join()
+      return true
+    }
+    keeper?.end()
+    if let member, let loss = member.lossError {
+      try? context.store.close()
+      member.end()
+      if isEnding { return false }
+      throw StartError(
+        "the daemon ends since it does not own the log of commits any more (\(loss)); start it again to follow the owner"
+      )
+    }
+    if services.status.storeIsWell { try StoredTime.save(context) }
+    try context.store.close()
+    member?.end()
+    return false
+  }
+
+  /// Whether the node was told to give the log up, still owns it, and is to follow afterwards.
+  var isGivingUp: Bool { !isEnding && (member.map { $0.isDrained && $0.lossError == nil } ?? false) }
+
+  // MARK: Starting
+
+  /// Starts the thread that loads rules.
+  ///
+  /// Returns the rules that the daemon begins with.
+  private func startLoader() throws(StartError) -> Catalog {
+    do throws(SystemError) {
+      loader = try Thread.start(name: "ruled-loader") { [services, readConfiguration] in
+        RulesLoader.run(services, readConfiguration: readConfiguration)
+      }
+    } catch { throw StartError("the daemon can't run: \(error)") }
+    return try services.reloads.awaitFirst()
+  }
+
+  /// Starts the other threads, with what the store has of earlier processes.
+  private func start(_ catalog: Catalog) throws {
+    let context = services.context
+    services.effectsAreHeld.store(try EffectsHold.isHeld(in: context.store), ordering: .relaxed)
+    try StoredTime.resume(context)
+    let last = try WatchSequence.read(from: context)
+    hub.begin(after: last)
+    if let journal = services.journal { beginWatching(after: last, journal) }
+    commits.begin(with: try context.counters.load(from: context))
+    try context.boards.load(from: context)
+    committer = try Thread.start(name: "ruled-commit") { [services, commits] in
+      Committer(services: services, commits: commits).run()
+    }
+    services.countParked()
+    services.countTimers()
+    services.resumeMessages()
+    keeper = services.journal.map { JournalKeeper($0, log: log) { context.clock.now } }
+    try keeper?.start()
+    try startWorkers(catalog)
+    try startOutbox()
+  }
+
+  /// Lets watches go on after what was committed before this start.
+  private func beginWatching(after last: UInt64, _ journal: JournalService) {
+    do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
+      log.write(
+        LogLine(.warn, "watches get nothing from before this start, as the journal can't be read: \(error)"))
+    }
+  }
+
+  /// Ends the process, which can't serve without one of its threads.
+  ///
+  /// Each acknowledged event is in the store.
+  private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
+    log.write(LogLine(.error, reason))
+    _exit(2)
+  }
+
+  private func startOutbox() throws(SystemError) {
+    outbox = try Thread.start(name: "ruled-outbox") { [services, log] in
+      do throws(SystemError) { try OutboxService(services: services).run() } catch {
+        Self.endProcess(log, "the delivery of effects can't run: \(error)")
+      }
+    }
+  }
+
+  private func startWorkers(_ catalog: Catalog) throws(SystemError) {
+    let borrowable = services.workers.map { _ in BorrowableWorker() }
+    for index in services.workers.indices {
+      workers.append(
+        try Thread.start(name: "ruled-\(index)") { [services, commits, log] in
+          do throws(SystemError) {
+            try Worker(index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog)
+              .run()
+          } catch {
+            Self.endProcess(log, "a worker can't run: \(error)")
+          }
+        })
+    }
+    services.workers.first?.send(.evaluate { $0.journal($0.catalog) })
+  }
+
+  // MARK: Serving
+
+  /// Serves clients until the control thread's loop ends, and awaits the end of the other threads.
+  private func serve(_ catalog: Catalog) throws(SystemError) {
+    let loop = try EventLoop()
+    var control: Control?
+    let started = try Control(services: services, loop: loop) { [unowned self] in
+      if let control { stop(commits, control, for: $0) }
+    }
+    control = started
+    try startHTTP(started)
+    var paths: [String] = []
+    for descriptor in sockets.lines {
+      let socket = try ListeningSocket(copying: descriptor)
+      paths.append(socket.path ?? services.configuration.socket)
+      try started.listen(socket)
+    }
+    try started.start(signals)
+    services.notifier.ready(status: services.status.line)
+    log.write(
+      LogLine(
+        .info,
+        "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    services.reloads.serve()
+    member?.whenOwnershipEnds { [services] in _ = services.control.send(.stop(.ownership)) }
+    member?.receiveClients { [services] in services.adopt($0, for: $1) }
+    loop.run()
+    started.close()
+    control = nil
+    for worker in workers { worker.join() }
+    web?.stop()
+    web = nil
+    member?.awaitClients()
+    committer?.join()
+    outbox?.join()
+    services.reloads.close()
+    if let shadow = services.shadow.withLock({ $0 }) {
+      log.write(LogLine(.info, "the shadow of revision \(shadow.rules.entry.revision) ends with the daemon"))
+      shadow.stop()
+    }
+    loop.close()
+  }
+
+  private func startHTTP(_ control: Control) throws(SystemError) {
+    let server = try HTTPServer(services, commits)
+    web = server
+    try server.beginHeartbeats(on: control.loop)
+    let http = services.configuration.http
+    if let api = sockets.api, let address = http.listen {
+      try control.listen(try ListeningSocket(copying: api), forSites: false)
+      log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+      sockets.token?.warnOfWeaknesses(log)
+    }
+    if let sites = sockets.sites, let address = http.sites {
+      try control.listen(try ListeningSocket(copying: sites), forSites: true)
+      log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
+    }
+  }
+}

@@ -1,0 +1,60 @@
+package import RuledCore
+package import RuledIO
+package import RuledStore
+package import RuledWire
+
+/// A daemon's part in a cluster, as its threads see it: whether this node may answer reads, whether it still owns the log, the clients that
+/// other nodes carry here, and what the node says of itself.
+package protocol ClusterMember: AnyObject, Sendable {
+  /// The name of the node.
+  var name: String { get }
+
+  /// Lets the nodes agree on rules.
+  var rules: any ClusterRules { get }
+
+  /// Throws unless the node has its lease: without it another node may own the log of commits, and a read here may miss some.
+  func checkRead() throws(RequestError)
+
+  /// What is wrong with the node's lease; nil if nothing is.
+  var leaseProblem: String? { get }
+
+  /// What is wrong with the cluster's snapshots; nil if nothing is.
+  var snapshotProblem: String? { get }
+
+  /// The metrics of the node in Prometheus's text format.
+  var metrics: [UInt8] { get }
+
+  /// Reads the node's certificate again.
+  func reloadIdentity()
+
+  /// Executes a request about the cluster, and calls `then` on another thread with the result.
+  func answer(_ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void)
+
+  /// Why the node lost the log; nil while it has not.
+  var lossError: StoreError? { get }
+
+  /// Whether the node was drained, so that it has to give the log up.
+  var isDrained: Bool { get }
+
+  /// Calls `handler` when the node has to stop serving as the owner, at once if that is the case already; at most twice.
+  func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void)
+
+  /// Passes the sockets of other nodes' clients to `receiver` from now on, which returns false if it did not take the socket over.
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, NodeClient) -> Bool)
+
+  /// Takes no further clients of other nodes; those that are served stay.
+  func refuseClients()
+
+  /// Waits until the replies to other nodes' clients have arrived there, at most a second.
+  func awaitClients()
+
+  /// Ends the node's threads and releases its lease, so that another node can take over at once.
+  func end()
+}
+
+/// A client that another node has carried here.
+package enum NodeClient: Sendable {
+  /// It speaks JSON-RPC lines, or HTTP at the Unix socket.
+  case lines(CarriedClient)
+  case web(HTTPOrigin)
+}

@@ -1,0 +1,229 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledLua
+import Synchronization
+
+/// The state of the daemon, for `health`, `rules` and systemd.
+final class DaemonStatus: Sendable {
+  /// The state at one moment.
+  struct Values {
+    var catalog: Catalog?
+    var reloadErrors: ReloadError?
+    var origin = RulesOrigin.folder
+    var rollout: RolloutState?
+    var candidate: Catalog?
+    var configurationError: StartError?
+    var storeError: String?
+    /// When the store last refused a commit, in monotonic nanoseconds; nil before that.
+    var storeFailure: UInt64?
+    var backgroundProblem: String?
+    var reloads = ReloadFigures()
+
+    /// What is wrong, the worst of it; nil if nothing is.
+    var error: String? {
+      if let storeError { return "the store failed: \(storeError)" }
+      if let backgroundProblem { return "the store: \(backgroundProblem)" }
+      if let configurationError { return "the configuration was refused: \(configurationError)" }
+      if let error = reloadErrors?.errors.first { return "the rules do not load: \(error.description)" }
+      return nil
+    }
+  }
+
+  private let values = Mutex(Values())
+  private let startedAt = EngineClock.monotonic
+  /// When the daemon was started.
+  let start = EngineClock.wall
+
+  /// The state of a daemon that has just started.
+  init() {}
+
+  /// The state now.
+  var present: Values { values.withLock { $0 } }
+
+  var catalog: Catalog? { values.withLock { $0.catalog } }
+
+  /// Why the rules in the folder do not load; nil if they do.
+  var reloadErrors: ReloadError? {
+    get { values.withLock { $0.reloadErrors } }
+    set { values.withLock { $0.reloadErrors = newValue } }
+  }
+
+  /// Sets the rules in force, and where they come from.
+  func serve(_ catalog: Catalog, as origin: RulesOrigin = .folder) {
+    values.withLock {
+      $0.catalog = catalog
+      $0.origin = origin
+    }
+  }
+
+  var rollout: RolloutState? { values.withLock { $0.rollout } }
+
+  /// Sets the last rollout, and the rules that it tries while it runs.
+  func noteRollout(_ state: RolloutState?, _ candidate: Catalog?) {
+    values.withLock {
+      $0.rollout = state
+      $0.candidate = candidate
+    }
+  }
+
+  /// The rules by which subjects are decided.
+  struct RulesInForce {
+    /// Those of all subjects; nil before they are loaded.
+    let live: Catalog?
+    /// Those of some, while a rollout tries them.
+    let candidate: (rules: Catalog, share: SubjectShare)?
+
+    /// Whether the plugin that set a timer is among the rules of the timer's subject.
+    func havePlugin(of timer: DueTimer) -> Bool {
+      let rules = candidate.flatMap { $0.share.contains(timer.subject) ? $0.rules : nil } ?? live
+      return rules?.has(plugin: timer.plugin) ?? true
+    }
+  }
+
+  /// The rules by which subjects are decided now.
+  var rulesInForce: RulesInForce {
+    values.withLock { values in
+      RulesInForce(
+        live: values.catalog,
+        candidate: values.candidate.flatMap { rules in values.rollout.map { (rules: rules, share: $0.share) } })
+    }
+  }
+
+  /// The loads of rules and configuration since the start.
+  var reloads: ReloadFigures { values.withLock { $0.reloads } }
+
+  /// Notes that rules, or configuration and rules, were loaded, or could not be.
+  func noteReload(isSuccess: Bool) {
+    values.withLock { values in
+      if isSuccess {
+        values.reloads.succeeded += 1
+        values.reloads.lastSuccess = EngineClock.wall
+      } else {
+        values.reloads.failed += 1
+      }
+    }
+  }
+
+  /// Why the configuration could not be read; nil if it could.
+  var configurationError: StartError? {
+    get { values.withLock { $0.configurationError } }
+    set { values.withLock { $0.configurationError = newValue } }
+  }
+
+  /// One line for systemd: the rules, the revision, and what is wrong.
+  var line: String {
+    let now = values.withLock { $0 }
+    let plugins = now.catalog?.plugins ?? []
+    let rules = plugins.reduce(0) { $0 + $1.manifest.rules.count }
+    let error = now.error.map { "; last error: \($0)" } ?? ""
+    return "\(rules) rules in \(plugins.count) plugins, revision \(now.catalog?.revision ?? "none")\(error)"
+  }
+
+  /// Sets why the store takes no commits; nil if it does.
+  func store(_ error: String?, now: UInt64 = EngineClock.monotonic) {
+    values.withLock {
+      $0.storeError = error
+      if error != nil { $0.storeFailure = now }
+    }
+  }
+
+  /// Whether the store takes commits.
+  var storeIsWell: Bool { values.withLock { $0.storeError == nil } }
+
+  /// Whether the store takes commits and has refused none for a minute: on a full disk it opens again after each commit that fails.
+  func storeStaysWell(now: UInt64 = EngineClock.monotonic) -> Bool {
+    values.withLock { values in
+      guard values.storeError == nil else { return false }
+      return values.storeFailure.map { now - min($0, now) >= Self.lastingFailure } ?? true
+    }
+  }
+
+  /// For how long a failure of the store shows in the metrics, in nanoseconds.
+  private static let lastingFailure: UInt64 = 60_000_000_000
+
+  /// A problem of the store's background work, while it takes commits.
+  var background: String? {
+    get { values.withLock { $0.backgroundProblem } }
+    set { values.withLock { $0.backgroundProblem = newValue } }
+  }
+
+  /// For how many seconds the daemon has been running, and the number of errors in the rules in the folder.
+  var figures: (uptime: Int, reloadErrors: Int) {
+    (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
+  }
+
+  /// The result of `rules`.
+  func rules() -> JSONValue {
+    let now = values.withLock { $0 }
+    guard let catalog = now.catalog else { return .null }
+    return .object([
+      "revision": .string(catalog.revision), "loaded_at": .string(catalog.loadedAt.rfc3339),
+      "plugins": .array(catalog.plugins.map(Self.describe)), "errors": now.reloadErrors?.json ?? .array([]),
+    ])
+  }
+
+  private static func describe(_ plugin: Catalog.Plugin) -> JSONValue {
+    .object([
+      "name": .string(plugin.name), "version": .string(plugin.manifest.version),
+      "about": .string(plugin.manifest.about),
+      "rules": .array(plugin.order.map { .string(plugin.manifest.rules[$0].name) }),
+      "queries": .array(plugin.manifest.queries.map { .string($0.name) }),
+      "events": .array(plugin.manifest.events.map(describe)), "args": args(of: plugin.manifest),
+      "runs": .integer(Int64(plugin.runtime.runs)), "failures": .integer(Int64(plugin.runtime.failures)),
+      "p50_us": .number(plugin.runtime.percentile(0.5)), "p99_us": .number(plugin.runtime.percentile(0.99)),
+      "suspended": .bool(plugin.runtime.isSuspended),
+    ])
+  }
+
+  private static func describe(_ event: EventDeclaration) -> JSONValue {
+    var described: JSONObject = [
+      "type": .string(event.type), "about": .string(event.about), "checked": .bool(event.isChecked),
+      "closed": .bool(event.isClosed), "data": event.data.json,
+    ]
+    if event.isInternal { described["from"] = "rules" }
+    return .object(described)
+  }
+
+  /// The declared arguments of a plugin's queries.
+  private static func args(of manifest: PluginManifest) -> JSONValue {
+    var args = JSONObject()
+    for query in manifest.queries { args[query.name] = query.arguments?.json }
+    return .object(args)
+  }
+}
+
+/// The loads of rules and configuration since the start; the one at the start is the first.
+struct ReloadFigures: Sendable {
+  var succeeded = 0
+  /// How many did not, so that what was in force stayed.
+  var failed = 0
+  /// When the last one loaded; nil before that.
+  var lastSuccess: Timestamp?
+}
+
+/// Where the rules in force come from.
+enum RulesOrigin: Sendable {
+  case folder
+  /// The last good ones from the store, as those in the folder do not load.
+  case stored
+  /// An earlier revision, which is pinned.
+  case pinned
+  /// A rollout that was promoted, while the folder has not changed since.
+  case promoted
+  /// The log of a cluster, while the folder of this node has others.
+  case log
+
+  /// What `health` says of it; nil for the folder.
+  func notice(_ revision: String) -> String? {
+    switch self {
+    case .folder: nil
+    case .stored: "the rules do not load, the last good ones serve"
+    case .pinned: "revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'"
+    case .log:
+      "revision \(revision) is in force in the cluster and the rules folder of this node has others: 'rulectl reload' takes the folder's"
+    case .promoted:
+      "revision \(revision) was promoted and is not in the rules folder: bring the folder to it before it changes"
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import RuledCore
+import RuledEngine
+import RuledLua
+import Synchronization
+
+/// The daemon's load over the last hour: what was counted in each second of the last 5 minutes, and in each 10 seconds of the hour.
+///
+/// The control thread takes a sample each second, off the path of an event. Memory is bounded: two rings of fixed length.
+final class LoadHistory: Sendable {
+  /// How often `sample` is called, in milliseconds.
+  static let period: UInt64 = 1_000
+
+  private let series = Mutex([LoadSeries(seconds: 1, length: 300), LoadSeries(seconds: 10, length: 360)])
+
+  init() {}
+
+  /// Takes the sample of a second, which ends at that time of the wall clock.
+  func sample(_ totals: LoadTotals, at time: Timestamp) {
+    series.withLock { series in
+      for index in series.indices { series[index].add(totals, at: time) }
+    }
+  }
+
+  /// The result of `samples`.
+  var json: JSONValue { ["series": .array(series.withLock { $0.map(\.json) })] }
+}
+
+/// What the daemon has counted since its start, at one moment.
+struct LoadTotals {
+  /// The counts of one plugin since its sources changed.
+  struct Plugin {
+    /// The events that it has handled.
+    var runs: Int
+    /// The events that it has failed on.
+    var failures: Int
+    /// How long its runs took, of those that were measured.
+    var durations: LatencyHistogram
+  }
+
+  /// The events that clients sent.
+  var events = 0
+  var plugins: [String: Plugin] = [:]
+  /// How long clients' events took.
+  var latency = BucketHistogram(bounds: BucketHistogram.latencies)
+  /// Messages that are committed and not applied.
+  var messages = 0
+  /// Effects that wait for their delivery.
+  var effects = 0
+
+  /// Nothing.
+  init() {}
+}
+
+/// Samples of equal periods, the last ones.
+struct LoadSeries {
+  /// What was counted in one period.
+  private struct Sample {
+    var events = 0
+    var runs = 0
+    var failures = 0
+    var messages = 0
+    var effects = 0
+    /// Quantiles of the runs that were measured, in microseconds; nil where none was.
+    var p50: Double?
+    var p99: Double?
+    /// Quantiles of the events' latency, in microseconds; nil where no event was answered.
+    var eventP50: Double?
+    var eventP99: Double?
+  }
+
+  private let seconds: Int
+  private let length: Int
+  private var before: LoadTotals?
+  private var ticks = 0
+  private var samples: [Sample] = []
+  private var oldest = 0
+  private var end = Timestamp(microseconds: 0)
+
+  /// An empty series of `length` periods, each of so many seconds.
+  init(seconds: Int, length: Int) {
+    self.seconds = seconds
+    self.length = length
+  }
+
+  /// Takes the totals of a second; each `seconds` of them make a sample.
+  mutating func add(_ totals: LoadTotals, at time: Timestamp) {
+    guard let before else {
+      before = totals
+      return
+    }
+    ticks += 1
+    guard ticks == seconds else { return }
+    ticks = 0
+    let sample = Self.sample(from: before, to: totals)
+    if samples.count < length {
+      samples.append(sample)
+    } else {
+      samples[oldest] = sample
+      oldest = (oldest + 1) % length
+    }
+    self.before = totals
+    end = time
+  }
+
+  private static func sample(from before: LoadTotals, to after: LoadTotals) -> Sample {
+    var sample = Sample()
+    var durations = LatencyHistogram(precision: PluginRuntime.precision)
+    sample.events = after.events - before.events
+    for (name, plugin) in after.plugins {
+      // A plugin that a reload changed counts from 0 again.
+      let earlier = before.plugins[name].flatMap { $0.runs <= plugin.runs ? $0 : nil }
+      sample.runs += plugin.runs - (earlier?.runs ?? 0)
+      sample.failures += max(0, plugin.failures - (earlier?.failures ?? 0))
+      durations.add(plugin.durations, since: earlier?.durations)
+    }
+    sample.eventP50 = after.latency.quantile(0.5, since: before.latency).map { $0 / 1000 }
+    sample.eventP99 = after.latency.quantile(0.99, since: before.latency).map { $0 / 1000 }
+    sample.messages = after.messages
+    sample.effects = after.effects
+    guard durations.total > 0 else { return sample }
+    sample.p50 = Double(durations.quantile(0.5)) / 1000
+    sample.p99 = Double(durations.quantile(0.99)) / 1000
+    return sample
+  }
+
+  /// The samples in order of time, one array for each figure.
+  var json: JSONValue {
+    let ordered = samples[oldest...] + samples[..<oldest]
+    func column(_ figure: (Sample) -> Int) -> JSONValue { .array(ordered.map { .integer(Int64(figure($0))) }) }
+    func times(_ figure: (Sample) -> Double?) -> JSONValue {
+      .array(ordered.map { figure($0).map { .number(($0 * 10).rounded() / 10) } ?? .null })
+    }
+    return [
+      "period_s": .integer(Int64(seconds)), "end": samples.isEmpty ? .null : .string(end.rfc3339),
+      "events": column(\.events), "runs": column(\.runs), "failures": column(\.failures),
+      "messages": column(\.messages), "effects": column(\.effects), "event_p50_us": times(\.eventP50),
+      "event_p99_us": times(\.eventP99), "run_p50_us": times(\.p50),
+      "run_p99_us": times(\.p99),
+    ]
+  }
+}
+
+extension BucketHistogram {
+  /// The value that this fraction, 0 to 1, of what was counted since an earlier state does not exceed; nil if nothing was.
+  ///
+  /// Interpolates within the bucket, as Prometheus does; the last bucket counts as its lower bound.
+  fileprivate func quantile(_ fraction: Double, since earlier: BucketHistogram) -> Double? {
+    let new = zip(counts, earlier.counts).map { $0 > $1 ? $0 - $1 : 0 }
+    let total = new.reduce(0, +)
+    guard total > 0 else { return nil }
+    let rank = fraction * Double(total)
+    var before: UInt64 = 0
+    for (bucket, count) in new.enumerated() where count > 0 {
+      defer { before += count }
+      guard Double(before + count) >= rank else { continue }
+      let lower = bucket > 0 ? Double(bounds[bucket - 1]) : 0
+      guard bucket < bounds.count else { return lower }
+      return lower + (Double(bounds[bucket]) - lower) * max(0, rank - Double(before)) / Double(count)
+    }
+    return bounds.last.map { Double($0) }
+  }
+}

@@ -1,0 +1,36 @@
+import RuledCore
+
+/// The part of `health` about messages.
+struct MessageStatus {
+  /// How many messages are committed and not applied.
+  let waiting: Int
+  /// The plugins that have many messages waiting, or whose cascades came to a limit lately.
+  let storming: [String]
+  /// The number of subjects whose messages wait, as one could not be applied.
+  let delayedSubjects: Int
+  /// Whether the messages in the store can be read.
+  let areReadable: Bool
+  /// How many messages were parked since the start because they could not be read.
+  let damaged: Int
+
+  /// What is wrong, one sentence each.
+  var problems: [String] {
+    var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
+    if delayedSubjects > 0 {
+      found.append("messages of \(delayedSubjects) subjects can't be applied, as the log says; they are tried again")
+    }
+    if !areReadable { found.append("messages can't be read from the store, as the log says; that is tried again") }
+    if damaged > 0 {
+      found.append("\(damaged) messages were damaged and are kept among the parked events, without a plugin")
+    }
+    return found
+  }
+
+  /// The member `messages` of `health`.
+  var json: JSONValue {
+    .object([
+      "waiting": .integer(Int64(waiting)), "storming": .array(storming.map { .string($0) }),
+      "held_subjects": .integer(Int64(delayedSubjects)), "damaged": .integer(Int64(damaged)),
+    ])
+  }
+}

@@ -1,0 +1,267 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledStore
+import Synchronization
+
+/// What the threads of a daemon share.
+final class Services: Sendable {
+  /// The engine's shared part.
+  let context: EngineContext
+  /// Where each worker gets its messages.
+  let workers: [Mailbox<WorkerMessage>]
+  /// Where the control thread gets its messages.
+  let control = Mailbox<ControlMessage>()
+  /// Where the loader's thread gets its requests.
+  let reloads = Reloads()
+  /// Where the thread that delivers effects gets its messages.
+  let outbox = Outbox()
+  /// The sources of the rules' revisions.
+  let revisions: RevisionArchive
+  /// The rules that see live events beside the live rules, nil while there are none.
+  let shadow = Mutex<Shadow?>(nil)
+  /// The state of the daemon.
+  let status = DaemonStatus()
+  /// What the control thread counts for the metrics.
+  let timers = TimerFigures()
+  /// What each worker counts for the metrics.
+  let figures: [WorkerFigures]
+  /// The server for clients that speak HTTP, while there is one.
+  let web = Mutex<(any WebServer)?>(nil)
+  /// What clients of the loopback listener send; nil while nobody listens there.
+  let bearerToken: BearerToken?
+  /// The tokens and sessions of the dashboard.
+  let sessions = DashboardSessions()
+  /// The load over the last hour.
+  let load = LoadHistory()
+  /// Rules that clients send in parts.
+  let uploads = Uploads()
+  /// The refusals for want of room.
+  let refusals: Refusals
+  /// The journal; nil when it is off.
+  let journal: JournalService?
+  /// The daemon's part in a cluster; nil without one.
+  let membership: (any ClusterMember)?
+  /// Agrees with the other nodes on rules; nil outside of a cluster.
+  let agreement: (any ClusterRules)?
+  /// Whether a thread makes a checkpoint of the store.
+  let isMakingCheckpoint = Atomic(false)
+  /// Whether a client's backtest runs.
+  let isBacktesting = Atomic(false)
+  /// Whether effects are held back since a restore.
+  let effectsAreHeld = Atomic(false)
+  /// Whether no effect is delivered or handed out for now.
+  var areEffectsHeld: Bool { effectsAreHeld.load(ordering: .acquiring) }
+  /// The number of requests in flight: received and not answered.
+  let inFlight = Atomic<Int>(0)
+  /// The memory of incomplete long lines of all workers.
+  let lineMemory: LineMemory
+  /// How many requests may be in flight that are neither an administrator's nor a probe's.
+  let unreservedInFlight: Int
+  /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
+  /// may not open as many files.
+  let places: ConnectionPlaces
+  /// Those of the visitors of the plugins' sites.
+  let sitePlaces: ConnectionPlaces
+  /// Reports the daemon's state to systemd.
+  let notifier: SystemdNotifier
+  private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
+  private let generations = Atomic<Int>(1)
+
+  init(
+    context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
+    bearerToken: BearerToken? = nil, journal: JournalService? = nil, membership: (any ClusterMember)? = nil,
+    agreement: (any ClusterRules)? = nil
+  ) {
+    self.bearerToken = bearerToken
+    self.journal = journal
+    self.membership = membership
+    self.agreement = agreement
+    let limits = context.configuration.limits
+    let connections = connectionLimit ?? limits.connections
+    unreservedInFlight = limits.unreserved(of: limits.inFlight)
+    places = ConnectionPlaces(connections, unreserved: limits.unreserved(of: connections), limits)
+    sitePlaces = ConnectionPlaces(connections, unreserved: connections, limits)
+    self.context = context
+    self.notifier = notifier
+    revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
+    workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
+    refusals = Refusals(log: context.log)
+    lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
+    figures = (0..<count).map { _ in WorkerFigures() }
+    let configuration = context.configuration
+    current = Mutex(
+      (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
+  }
+
+  /// The present configuration: that of the start, except for what a reload may change.
+  var configuration: Configuration { current.withLock { $0.configuration } }
+
+  var admins: Administrators { current.withLock { $0.admins } }
+
+  /// Those who may lease effects: the administrators that are always there, and the configured couriers.
+  var couriers: Administrators { current.withLock { $0.couriers } }
+
+  /// The number of configurations so far; it changes with each reload.
+  var generation: Int { generations.load(ordering: .relaxed) }
+
+  /// Adopts what may change at run time from another configuration.
+  func adopt(_ next: Configuration) {
+    context.adopt(next)
+    membership?.reloadIdentity()
+    if next.journal.isOn { journal?.journal.adopt(next.journal) }
+    current.withLock { current in
+      current.configuration.adopt(next)
+      current.admins = Administrators(next.admins)
+      current.couriers = Administrators(next.couriers)
+    }
+    generations.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Logs the names in the configuration that the rules or this host do not know.
+  func warnOfUnknownNames(_ catalog: Catalog) {
+    for name in catalog.problems(in: configuration) {
+      context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
+    }
+    for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {
+      for name in names {
+        let kind = name.hasPrefix("@") ? "group" : "user"
+        context.log.write(
+          LogLine(.warn, "the configuration's \(key) name a \(kind) '\(name)' that this host does not know"))
+      }
+    }
+  }
+
+  /// A place for a new connection; nil if there is none, which is noted.
+  func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
+    let place = places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
+    guard place == nil else { return place }
+    refusals.note(places === sitePlaces ? .sites : .connections) {
+      let most = places.largest.map { ", \($0.count) of them by \($0.owner)" } ?? ""
+      return places === sitePlaces
+        ? "connections to http.sites are refused: all \(places.total) are taken\(most)"
+        : "connections are refused, the last one of \(owner): \(places.count) of the \(places.total) that limits.connections "
+          + "or the open files allow are taken\(most)"
+    }
+    return nil
+  }
+
+  /// Reports the daemon's state to systemd.
+  func notifyStatus() { notifier.status(status.line) }
+
+  /// Whether the client of a connection may call every method.
+  func isAdmin(_ connection: Connection) -> Bool { connection.carried?.isAdmin ?? admins.include(connection) }
+
+  /// Whether the client of a connection may lease effects though it may not call every method.
+  func isCourier(_ connection: Connection) -> Bool { connection.carried?.isCourier ?? couriers.include(connection) }
+
+  /// Why a request is refused at once; nil unless more are in flight than may be, or than everybody may have if it is not one for which some
+  /// are reserved.
+  func overload(isReserved: Bool) -> RequestError? {
+    let limit = context.configuration.limits.inFlight
+    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }
+    refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
+    return RequestError(
+      .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
+  }
+
+  /// Throws if another node may own the log by now, so that a read here may miss its commits.
+  func checkRead() throws(RequestError) { try membership?.checkRead() }
+
+  /// The worker that owns a subject.
+  func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
+
+  /// The worker that owns a subject.
+  func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
+
+  /// The worker that owns the subjects whose names have that hash.
+  func worker(forHash hash: UInt64) -> Int {
+    workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
+  }
+
+  /// Takes over a connection that another node has carried here; false if the daemon takes none any more.
+  func adopt(_ descriptor: Int32, for client: NodeClient) -> Bool {
+    switch client {
+    case .lines(let client): return control.send(.adopt(descriptor, for: client))
+    case .web(let origin):
+      adoptWeb(descriptor, from: origin)
+      return true
+    }
+  }
+
+  /// Takes over a connection whose client speaks HTTP.
+  func adoptWeb(_ descriptor: Int32, from origin: HTTPOrigin) {
+    guard let server = web.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
+    server.accept(descriptor, from: origin)
+  }
+
+  /// What all workers have counted of the last rollout since it or the process began.
+  var rolloutCounts: RolloutCounts {
+    figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) }
+  }
+}
+
+// MARK: What waits in the store
+
+extension Services {
+  /// Counts the parked events that an earlier process left in the store.
+  func countParked() {
+    do throws(StoreError) {
+      context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
+    } catch {
+      context.log.write(LogLine(.error, "the parked events in the store can't all be counted: \(error)"))
+    }
+  }
+
+  /// Counts the timers that an earlier process left in the store.
+  func countTimers() {
+    do throws(StoreError) {
+      context.waitingTimers.store(try StoreListing.timerCount(context), ordering: .relaxed)
+    } catch {
+      context.log.write(LogLine(.error, "the timers in the store can't all be counted: \(error)"))
+    }
+  }
+
+  /// Counts the messages that an earlier process left in the store, and has the workers apply them.
+  func resumeMessages() {
+    var counts = Array(repeating: [String: Int](), count: workers.count)
+    var last: UInt64 = 0
+    do throws(StoreError) {
+      try StoreListing.forEachMessage(context) { subject, sequence, plugin in
+        counts[worker(for: subject)][plugin, default: 0] += 1
+        last = max(last, sequence)
+      }
+    } catch {
+      context.log.write(LogLine(.error, "the messages that wait in the store can't all be counted: \(error)"))
+    }
+    context.advanceSequence(to: last)
+    for (worker, counts) in zip(workers, counts) {
+      let found = counts.map { (sender: context.senders[$0.key], count: $0.value) }
+      worker.send(.resumeMessages(found))
+    }
+  }
+
+  /// The state of the messages.
+  var messages: MessageStatus {
+    let summary = context.senders.summary
+    return MessageStatus(
+      waiting: summary.waiting, storming: summary.storming,
+      delayedSubjects: figures.reduce(0) { $0 + $1.delayedSubjects.load(ordering: .relaxed) },
+      areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
+      damaged: context.damagedMessages.load(ordering: .relaxed))
+  }
+}
+
+extension ConnectionPlaces {
+  /// `total` places, of which `unreserved` are for everybody, with the configured times.
+  fileprivate convenience init(_ total: Int, unreserved: Int, _ limits: Configuration.Bounds) {
+    self.init(
+      total, unreserved: unreserved, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,
+      silentMilliseconds: UInt64(Limits.silentSeconds) * 1_000)
+  }
+}
+
+extension LogLine {
+  /// What the log shows of a subject: a hash of its name.
+  static func hash(of subject: [UInt8]) -> String { subject.withView { String(SHA256.hash($0).hex.prefix(12)) } }
+}

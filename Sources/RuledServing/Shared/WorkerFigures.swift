@@ -1,0 +1,82 @@
+import RuledCore
+import Synchronization
+
+/// What one worker counts for the metrics.
+///
+/// Only that worker writes. It counts in memory of its own, and publishes here once per tick and once per commit, never per event. Counts from
+/// elsewhere are added.
+final class WorkerFigures: Sendable {
+  /// The events that clients sent to its subjects, repeats and dry runs included.
+  let events = Atomic<Int>(0)
+  /// How many of them repeated an event whose outcome was remembered.
+  let duplicates = Atomic<Int>(0)
+  /// How many of those had another type or other data than the first one.
+  let differences = Atomic<Int>(0)
+  /// The queries that it answered.
+  let queries = Atomic<Int>(0)
+  /// The number of its subjects in the cache.
+  let hotSubjects = Atomic<Int>(0)
+  /// The bytes of its subjects in the cache.
+  let hotBytes = Atomic<Int>(0)
+  /// How often a subject was found in the cache.
+  let cacheHits = Atomic<Int>(0)
+  /// How often a subject had to be read from the store.
+  let cacheMisses = Atomic<Int>(0)
+  /// The number of subjects whose messages can't be applied for now.
+  let delayedSubjects = Atomic<Int>(0)
+  /// Whether messages can't be read from the store for now.
+  let failsToRead = Atomic<Bool>(false)
+  /// What both sides of the last rollout decided.
+  let rollout = RolloutFigures()
+  private let results = Mutex(CommitFigures())
+  private let refusals = Mutex<[RequestError.Code: Int]>([:])
+
+  /// What it has committed so far.
+  var commits: CommitFigures { results.withLock { $0 } }
+
+  /// Counts a commit that is durable, and the events that waited for it.
+  func noteCommit(of submission: Submission, at now: UInt64) {
+    results.withLock { results in
+      results.events.record(UInt64(submission.batch.changes.count))
+      results.bytes.record(UInt64(submission.batch.writes.byteCount))
+      results.record(submission.starts, at: now)
+    }
+  }
+
+  /// Counts events that were answered without a commit.
+  func noteAnswers(to starts: [EventStarts], at now: UInt64) { results.withLock { $0.record(starts, at: now) } }
+
+  /// Counts a commit that was lost.
+  func noteLostCommit() { results.withLock { $0.lost += 1 } }
+
+  /// The requests that were answered with an error, by its code.
+  var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
+
+  /// Counts a request that is answered with an error.
+  func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
+}
+
+/// The commits of a worker, and how long the events took that they answered.
+struct CommitFigures: Sendable {
+  /// How many changes of subjects each durable commit holds.
+  var events = BucketHistogram(bounds: BucketHistogram.numbers)
+  /// How many bytes each durable commit writes.
+  var bytes = BucketHistogram(bounds: BucketHistogram.sizes)
+  /// How long clients' events took, from the start of their tick until they could be answered, in nanoseconds.
+  var latency = BucketHistogram(bounds: BucketHistogram.latencies)
+  /// How many commits were lost.
+  var lost = 0
+
+  /// Counts events that began at some times and can be answered now.
+  mutating func record(_ starts: [EventStarts], at now: UInt64) {
+    for start in starts { latency.record(now &- start.time, times: start.events) }
+  }
+
+  /// Adds the figures of another worker.
+  mutating func add(_ other: CommitFigures) {
+    events.add(other.events)
+    bytes.add(other.bytes)
+    latency.add(other.latency)
+    lost += other.lost
+  }
+}

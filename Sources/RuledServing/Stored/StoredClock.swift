@@ -1,0 +1,24 @@
+package import RuledCore
+import RuledEngine
+package import RuledStore
+
+/// The manual clock's value in the store.
+package enum StoredClock {
+  private static let value = StoredValue(name: "clock")
+
+  static func write(_ context: EngineContext) {
+    value.write(to: context, durable: true) {
+      $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
+    }
+  }
+
+  /// The stored value; nil when there is none.
+  package static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
+    let stored = ByteBuffer(capacity: 8)
+    guard try value.read(from: store, into: stored) else { return nil }
+    guard stored.count == 8 else {
+      throw StoreError(.corrupt, "the manual clock's value in the store has another form")
+    }
+    return Timestamp(microseconds: Int64(bitPattern: UInt64(bigEndian: stored.bytes.load(at: 0, as: UInt64.self))))
+  }
+}

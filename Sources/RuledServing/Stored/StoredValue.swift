@@ -1,0 +1,64 @@
+package import RuledCore
+import RuledEngine
+package import RuledStore
+
+/// A value of the daemon itself that the store holds under a name.
+package struct StoredValue {
+  /// The name, unique among the daemon's values.
+  let name: String
+
+  package init(name: String) { self.name = name }
+
+  /// Stores what `body` appends.
+  ///
+  /// If the store fails, it keeps the value before, and the failure is logged.
+  func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
+    do throws(StoreError) { try write(to: context.store, durable: durable, body) } catch {
+      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
+    }
+  }
+
+  func write(to store: any StateStore, durable: Bool = true, _ body: (ByteBuffer) -> Void) throws(StoreError) {
+    let value = ByteBuffer()
+    body(value)
+    let key = self.key
+    let set = WriteSet(capacity: value.count + 64)
+    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+    try store.commit(set, durable: durable)
+  }
+
+  /// Adds what `body` appends to what is committed.
+  package func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
+    let value = ByteBuffer()
+    body(value)
+    let key = self.key
+    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+  }
+
+  /// Adds the removal of the value to what is committed.
+  func delete(from set: WriteSet) {
+    let key = self.key
+    withExtendedLifetime(key) { set.delete(key.bytes) }
+  }
+
+  /// Removes the stored value, durably.
+  func remove(from store: any StateStore) throws(StoreError) {
+    let key = self.key
+    let set = WriteSet(capacity: 64)
+    withExtendedLifetime(key) { set.delete(key.bytes) }
+    try store.commit(set, durable: true)
+  }
+
+  /// Appends the stored value; false if there is none.
+  package func read(from store: any StateStore, into value: ByteBuffer) throws(StoreError) -> Bool {
+    let key = self.key
+    defer { withExtendedLifetime(key) {} }
+    return try store.get(key.bytes, into: value)
+  }
+
+  private var key: ByteBuffer {
+    let key = ByteBuffer(capacity: 16)
+    StoreKey.daemon(name, into: key)
+    return key
+  }
+}

@@ -1,0 +1,53 @@
+import RuledCore
+
+/// The subjects whose first message can't be applied for now, and when each is tried again.
+///
+/// A subject that is due remains here until a message of it is applied, so that its next failure makes it wait for longer. Times are those of
+/// the monotonic clock, in nanoseconds.
+struct DelayedSubjects {
+  private struct Delay {
+    /// How often its first message was tried.
+    var tries: Int
+    /// When it is tried again; nil once that is due.
+    var until: UInt64?
+  }
+
+  private var delays: [[UInt8]: Delay] = [:]
+
+  var isEmpty: Bool { delays.isEmpty }
+
+  /// How many there are, those that are due included.
+  var count: Int { delays.count }
+
+  /// When the next one is due; nil if there is none but those that are due already.
+  var nextTry: UInt64? { delays.values.compactMap(\.until).min() }
+
+  /// Whether a subject's messages wait; false once it is due.
+  func contains(_ subject: [UInt8]) -> Bool { !delays.isEmpty && delays[subject]?.until != nil }
+
+  /// Delays a subject after a failure, for longer the more of its tries have failed; returns how many these are.
+  mutating func delay(_ subject: [UInt8], from now: UInt64, _ backoff: Backoff) -> Int {
+    let tries = (delays[subject]?.tries ?? 0) + 1
+    delays[subject] = Delay(tries: tries, until: now + backoff.delay(after: tries) * 1_000_000)
+    return tries
+  }
+
+  /// Lets those be tried again that are due at `time`; returns whether there are any.
+  mutating func makeDue(at time: UInt64) -> Bool {
+    var isAnyDue = false
+    for (subject, delay) in delays {
+      guard let until = delay.until, until <= time else { continue }
+      delays[subject]?.until = nil
+      isAnyDue = true
+    }
+    return isAnyDue
+  }
+
+  /// Removes a subject; returns whether it was here.
+  mutating func remove(_ subject: [UInt8]) -> Bool { !delays.isEmpty && delays.removeValue(forKey: subject) != nil }
+
+  /// Removes those that are due.
+  mutating func removeDue() { delays = delays.filter { $0.value.until != nil } }
+
+  mutating func removeAll() { delays.removeAll() }
+}

@@ -1,0 +1,105 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// Applying messages: some in each tick, and those of a subject later whose first one can't be applied for now.
+extension MessageInbox {
+  /// When `applySome` is to be called again.
+  enum Next {
+    /// When a message comes.
+    case sleep
+    /// In the next tick.
+    case again
+    /// In that many milliseconds.
+    case wait(UInt64)
+  }
+
+  /// Applies some messages: for up to `busyTime` or `idleTime`.
+  func applySome() -> Next {
+    guard hasWork else { return .sleep }
+    let start = now
+    if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
+    guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
+    readDelayedAgain(start)
+    if window.count <= settings.capacity / 2 { readPage() }
+    let isBusy = services.inFlight.load(ordering: .relaxed) > 0
+    let end = start + (isBusy ? settings.busyTime : settings.idleTime)
+    while mayApply, let entry = express.popFirst() ?? window.popFirst() {
+      apply(entry)
+      if now >= end { break }
+    }
+    if mayApply { retryParked(until: end) }  // at least one, however many messages wait
+    resetCountsIfEmpty()
+    if !evaluator.batch.isEmpty { return .again }
+    if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
+    if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
+    let next = [delayed.nextTry, gapsUntil].compactMap { $0 }.min()
+    return next.map { Self.wait(from: start, to: $0) } ?? .sleep
+  }
+
+  private static func wait(from start: UInt64, to end: UInt64) -> Next {
+    .wait((max(end, start) - start) / 1_000_000 + 1)
+  }
+
+  /// Whether messages that are applied and not yet durable leave room for more.
+  private var mayApply: Bool {
+    uncommitted.count < settings.capacity && evaluator.inFlightCount < Self.batchLimit
+      && evaluator.batch.writes.byteCount < Self.batchBytes
+  }
+
+  /// How many commit batches may be in flight while messages join another.
+  private static let batchLimit = 16
+  /// A commit batch of this many bytes takes no more messages.
+  private static let batchBytes = 4 << 20
+
+  private func apply(_ entry: Entry) {
+    guard !uncommitted.contains(entry.sequence), !delayed.contains(entry.subject) else { return }
+    let message = CommitBatch.Message(
+      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
+    do throws(RequestError) {
+      if try evaluator.deliver(message) {
+        uncommitted.insert(entry.sequence)
+      } else {
+        awaited.removeValue(forKey: entry.sequence)?.leave()
+      }
+      if delayed.remove(entry.subject) {
+        updateDelayedFigure()
+        log(.info, "messages of a subject that were held back go on", entry.subject)
+      }
+    } catch { delay(entry.subject, error) }
+  }
+
+  // MARK: Holding
+
+  /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
+  private func delay(_ subject: [UInt8], _ error: RequestError) {
+    let tries = delayed.delay(subject, from: now, settings.backoff)
+    if tries == 1 {
+      log(
+        .error, "messages of a subject can't be applied and are held back, to be tried again: \(error.message)", subject
+      )
+    }
+    updateDelayedFigure()
+    guard delayed.count > settings.delayedLimit else { return }
+    delayed.removeAll()
+    updateDelayedFigure()
+    pauseAfterFailure()
+  }
+
+  /// Reads the messages again of subjects whose delay is over, and of gaps.
+  private func readDelayedAgain(_ time: UInt64) {
+    guard !delayed.isEmpty || !gaps.isEmpty else { return }
+    let areGapsDue = gapsUntil.map { $0 <= time } ?? false
+    if areGapsDue {
+      gaps.removeAll()
+      gapsUntil = nil
+    }
+    let areSubjectsDue = delayed.makeDue(at: time)
+    guard areGapsDue || areSubjectsDue else { return }
+    switch walk {
+    case .notNeeded: walk = .needed(expressFirst: false)
+    case .reading(let position, _): walk = .reading(position: position, isDirty: true)
+    case .needed, .readingExpress: break
+    }
+  }
+}

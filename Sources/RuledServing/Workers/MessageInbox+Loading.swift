@@ -1,0 +1,245 @@
+import RuledCore
+import RuledEngine
+import RuledStore
+
+/// Reading from the store: messages that are not in the window, and parked events that are to be tried again.
+extension MessageInbox {
+  /// Reads a page of the messages that the window does not hold.
+  func readPage() {
+    let start = StoreKey.prefix(.message)
+    if case .needed(let expressFirst) = walk {
+      walk = expressFirst ? .readingExpress(position: start) : .reading(position: start, isDirty: false)
+    }
+    switch walk {
+    case .notNeeded, .needed: return
+    case .readingExpress(let position):
+      let next = readPage(from: position, isExpress: true)
+      walk = next.map { .readingExpress(position: $0) } ?? .reading(position: start, isDirty: false)
+    case .reading(let position, let isDirty):
+      guard let next = readPage(from: position, isExpress: false) else { return endWalk(isDirty: isDirty) }
+      walk = .reading(position: next, isDirty: isDirty)
+    }
+  }
+
+  private func endWalk(isDirty: Bool) {
+    walk = isDirty ? .needed(expressFirst: false) : .notNeeded
+    if !gaps.isEmpty, gapsUntil == nil {
+      gapTries += 1
+      gapsUntil = now + settings.backoff.delay(after: gapTries) * 1_000_000
+    } else if gaps.isEmpty, gapTries > 0 {
+      gapTries = 0
+      log(.info, "all messages can be read from the store again")
+    }
+    services.figures[worker].failsToRead.store(gapTries > 0, ordering: .relaxed)
+  }
+
+  /// Reads a page of messages from `position` on, and skips what can't be read.
+  ///
+  /// Returns the position of the next page, nil at the end.
+  private func readPage(from position: [UInt8], isExpress: Bool) -> [UInt8]? {
+    var last: [UInt8]?
+    do throws(StoreError) {
+      return try load(from: position, isExpress: isExpress, last: &last)
+    } catch {
+      if gapTries == 0, gaps.isEmpty {
+        log(.error, "messages can't be read from the store, which is tried again; others go on: \(error)")
+        services.figures[worker].failsToRead.store(true, ordering: .relaxed)
+      }
+      let unreadable = last.map { $0 + [0] } ?? position
+      let end = StoreKey.upperBound(StoreKey.prefix(.message)) ?? []
+      let next = nextSubject(from: firstReadable(after: unreadable, before: end), before: end)
+      gaps.append(Key(bytes: unreadable)..<Key(bytes: next))
+      return next == end ? nil : next
+    }
+  }
+
+  /// About the first key from which on the store can be read, found by bisection.
+  private func firstReadable(after unreadable: [UInt8], before end: [UInt8]) -> [UInt8] {
+    var low = Self.padded(unreadable)
+    var high = Self.padded(end)
+    while true {
+      let middle = Self.middle(of: low, and: high)
+      if middle == low { break }
+      if isReadable(from: middle, to: end) { high = middle } else { low = middle }
+    }
+    return high == Self.padded(end) ? end : high
+  }
+
+  /// The first key of the next subject all of whose messages come after `position`: none is applied before one that can't be read.
+  private func nextSubject(from position: [UInt8], before end: [UInt8]) -> [UInt8] {
+    var next = position
+    try? services.context.store.scan(from: position, to: end) { key, _ in
+      guard case .message(let subject, _)? = try? ParsedKey(key) else { return false }
+      let start = StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) }
+      if start.lexicographicallyPrecedes(position) { next = Self.keyAfterMessages(to: Array(subject)) ?? end }
+      return false
+    }
+    return next
+  }
+
+  private func isReadable(from key: [UInt8], to end: [UInt8]) -> Bool {
+    do throws(StoreError) {
+      try services.context.store.scan(from: key, to: end) { _, _ in false }
+      return true
+    } catch { return false }
+  }
+
+  /// How many bytes of a key the bisection compares.
+  private static let comparedBytes = 64
+
+  private static func padded(_ key: [UInt8]) -> [UInt8] {
+    Array(key.prefix(comparedBytes)) + Array(repeating: 0, count: max(0, comparedBytes - key.count))
+  }
+
+  private static func middle(of low: [UInt8], and high: [UInt8]) -> [UInt8] {
+    var sum = Array(repeating: UInt16(0), count: low.count)
+    var carry: UInt16 = 0
+    for index in low.indices.reversed() {
+      let digit = UInt16(low[index]) + UInt16(high[index]) + carry
+      sum[index] = digit & 0xFF
+      carry = digit >> 8
+    }
+    return sum.map { digit in
+      defer { carry = digit & 1 }
+      return UInt8((carry << 7) | (digit >> 1))
+    }
+  }
+
+  /// Whether a message is one of those that a walk had to skip.
+  func isInGap(_ entry: Entry) -> Bool {
+    let key = Key(bytes: StoreKey.bytes { StoreKey.message(entry.subject, sequence: entry.sequence, into: $0) })
+    return gaps.contains { $0.contains(key) }
+  }
+
+  /// Adds messages from `position` on to the window while it has room.
+  ///
+  /// Returns the position of the next page, nil at the end; `last` gets the last key that was read.
+  /// With `isExpress`, a message of a plugin that has many waiting is skipped, and all later messages to its subject.
+  private func load(from position: [UInt8], isExpress: Bool, last: inout [UInt8]?) throws(StoreError) -> [UInt8]? {
+    var next: [UInt8]?
+    var count = 0
+    var skipped: [UInt8] = []
+    try services.context.store.scan(from: position, to: StoreKey.upperBound(StoreKey.prefix(.message))) { key, value in
+      last = Array(key)
+      guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
+      let isSkipped = !skipped.isEmpty && subject.elementsEqual(skipped)
+      guard count < settings.pageKeys, window.count < settings.capacity else {
+        next = isSkipped ? Self.keyAfterMessages(to: skipped) : Array(key)
+        return false
+      }
+      count += 1
+      guard !isSkipped, isOwn(subject), !uncommitted.contains(sequence) else { return true }
+      let entry = Entry(subject: Array(subject), sequence: sequence)
+      if delayed.contains(entry.subject) {
+        next = Self.keyAfterMessages(to: entry.subject)
+        return false
+      }
+      if isExpress, services.context.senders[document.sender(of: value)].waiting > settings.expressLimit {
+        skipped = entry.subject
+        return true
+      }
+      window.append(entry)
+      return true
+    }
+    return next
+  }
+
+  /// The least key above those of a subject's messages.
+  private static func keyAfterMessages(to subject: [UInt8]) -> [UInt8]? {
+    StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) })
+  }
+
+  /// Lets a message go ahead of a backlog together with the earlier messages to its subject, unless these are more than `expeditedLimit`.
+  func expedite(_ entry: Entry) {
+    var found: [Entry] = []
+    var isReached = false
+    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, entry.subject, into: $0) }
+    try? services.context.store.scan(prefix: prefix) { key, _ in
+      guard case .message(_, let sequence)? = try? ParsedKey(key), sequence <= entry.sequence else { return false }
+      isReached = sequence == entry.sequence
+      if !uncommitted.contains(sequence) { found.append(Entry(subject: entry.subject, sequence: sequence)) }
+      return !isReached && found.count < Self.expeditedLimit
+    }
+    if isReached { for entry in found { express.append(entry) } }
+  }
+
+  /// How many messages to one subject may go ahead of a backlog together.
+  private static let expeditedLimit = 64
+
+  // MARK: Parked events
+
+  /// A walk through the events that are parked for some plugins.
+  struct ParkedWalk {
+    var plugins: Set<String>
+    var position = StoreKey.prefix(.parked)
+    /// Events that were parked with this sequence or a later one are not tried.
+    let before: UInt64
+  }
+
+  /// Tries each event again, once, that is stored and was parked for these plugins before a sequence: some in each tick, as messages are applied.
+  func retryParked(of plugins: Set<String>, before: UInt64) {
+    retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before)
+  }
+
+  /// Tries some parked events again, until the time `end`, but one at least.
+  func retryParked(until end: UInt64) {
+    guard let walk = retries else { return }
+    var found: [ParkedKey] = []
+    var next: [UInt8]?
+    var count = 0
+    do throws(StoreError) {
+      try services.context.store.scan(from: walk.position, to: StoreKey.upperBound(StoreKey.prefix(.parked))) {
+        key, value in
+        guard count < settings.pageKeys, found.count < Self.retryLimit else {
+          next = Array(key)
+          return false
+        }
+        count += 1
+        guard case .parked(let subject, let sequence)? = try? ParsedKey(key), isOwn(subject),
+          sequence < walk.before, let plugin = document.plugin(of: value), walk.plugins.contains(plugin)
+        else { return true }
+        found.append(ParkedKey(subject: Array(subject), sequence: sequence))
+        return true
+      }
+    } catch {
+      log(.error, "parked events can't be read from the store, so not all were tried again: \(error)")
+    }
+    for (index, parked) in found.enumerated() {
+      guard index == 0 || now < end else {
+        next = StoreKey.bytes { StoreKey.parked(parked.subject, sequence: parked.sequence, into: $0) }
+        break
+      }
+      _ = try? evaluator.retry(parked)
+    }
+    if let next { retries?.position = next } else { retries = nil }
+  }
+
+  /// How many parked events are read at a time.
+  private static let retryLimit = 64
+}
+
+/// Messages in the order in which they are to be applied.
+struct MessageQueue {
+  private var entries: [MessageInbox.Entry] = []
+  private var head = 0
+
+  var count: Int { entries.count - head }
+
+  mutating func append(_ entry: MessageInbox.Entry) { entries.append(entry) }
+
+  mutating func popFirst() -> MessageInbox.Entry? {
+    guard head < entries.count else { return nil }
+    let entry = entries[head]
+    head += 1
+    if head == entries.count || (head > 1024 && head * 2 > entries.count) {
+      entries.removeFirst(head)
+      head = 0
+    }
+    return entry
+  }
+
+  mutating func removeAll() {
+    entries.removeAll()
+    head = 0
+  }
+}

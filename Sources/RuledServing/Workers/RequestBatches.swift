@@ -1,0 +1,224 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledJSON
+import RuledWire
+
+/// A client's request batch that is being executed; its replies leave together, as one array.
+final class PendingRequestBatch {
+  /// One request of the batch.
+  private enum Element {
+    /// A request as text of its own, and the worker that owns its subject.
+    case request([UInt8], owner: Int)
+    /// It is executed or forwarded, or it was invalid.
+    case done
+  }
+
+  /// Where the whole reply goes.
+  let target: ReplyTarget
+  private var elements: [Element] = []
+  /// The replies by request; empty where there is none.
+  private var replies: [[UInt8]] = []
+  /// How many bytes they have.
+  fileprivate private(set) var replyBytes = 0
+  /// The index of the next request.
+  private var next = 0
+  /// How many forwarded requests have no reply yet; all of them are for `owner`.
+  private var pending = 0
+  private var owner = 0
+  /// Whether it is in the queue of `RequestBatches`, or its requests are being executed right now.
+  fileprivate var isScheduled = true
+
+  /// A batch none of whose requests is executed; throws if it has more requests than may be in flight.
+  init(_ batch: RequestBatch, target: ReplyTarget, services: Services, router: Router) throws(RequestError) {
+    self.target = target
+    let buffer = ByteBuffer(capacity: 512)
+    var batch = batch
+    while let message = batch.next() {
+      guard elements.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
+      switch message {
+      case .request(let request):
+        elements.append(.request(Self.text(of: request), owner: router.owner(of: request)))
+        replies.append([])
+      case .invalid(let id, let error):
+        ReplyWriter.error(error, id: id, isAlone: false, replacing: buffer)
+        elements.append(.done)
+        replies.append(Array(buffer.bytes))
+      }
+    }
+  }
+
+  /// Whether every request is executed or forwarded.
+  var isForwarded: Bool { next == elements.count }
+
+  /// Whether every reply is there.
+  var isComplete: Bool { isForwarded && pending == 0 }
+
+  /// Whether no forwarded request lacks its reply.
+  fileprivate var hasNoPending: Bool { pending == 0 }
+
+  /// The request as a JSON-RPC object of its own.
+  private static func text(of request: RequestView) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: request.paramsText.count + 128)
+    var writer = JSONWriter(buffer)
+    writer.beginObject()
+    writer.member("jsonrpc", plain: "2.0")
+    writer.member("method", string: request.methodName)
+    if let id = request.id {
+      writer.member("id")
+      writer.raw(id)
+    }
+    if !request.paramsText.isEmpty {
+      writer.member("params")
+      writer.raw(request.paramsText)
+    }
+    writer.endObject()
+    return Array(buffer.bytes)
+  }
+
+  /// What follows a turn of the batch.
+  fileprivate enum Next {
+    /// Another turn in a later tick.
+    case turn
+    /// Nothing until replies come.
+    case wait
+  }
+
+  /// Passes requests to `body`, for up to `RequestBatches.turnTime` and up to `Limits.requestsPerTurn` of them.
+  ///
+  /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
+  /// worker, requests beyond a turn, so that it is not flooded.
+  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Void) -> Next {
+    let start = EventLoop.nanoseconds
+    var count = 0
+    while next < elements.count {
+      let index = next
+      guard case .request(let text, let requestOwner) = elements[index] else {
+        next += 1
+        continue
+      }
+      if pending > 0, requestOwner != owner { return .wait }
+      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.turnTime else {
+        return requestOwner == worker || pending == 0 ? .turn : .wait
+      }
+      if requestOwner != worker, pending >= Limits.requestsPerTurn { return .wait }
+      elements[index] = .done
+      next += 1
+      owner = requestOwner
+      pending += 1
+      count += 1
+      body(text, index)
+    }
+    return .wait
+  }
+
+  fileprivate func add(_ reply: ByteView, at index: Int) {
+    replies[index] = Array(reply)
+    replyBytes += reply.count
+    pending -= 1
+  }
+
+  /// Writes the reply to the whole batch: nothing if all its requests were notifications.
+  fileprivate func writeReply(to buffer: ByteBuffer) {
+    buffer.removeAll()
+    var array = BatchReply()
+    for reply in replies where !reply.isEmpty {
+      array.begin(to: buffer)
+      reply.withView { buffer.append($0) }
+    }
+    guard !array.isEmpty else { return }
+    array.end(to: buffer)
+    ReplyWriter.endLine(to: buffer)
+  }
+}
+
+/// The request batches of one worker's connections that are being executed, one turn of one batch a tick.
+///
+/// The worker takes no further line from a connection until the last request of its batch is executed or forwarded, so that requests keep the order
+/// in which they were sent.
+final class RequestBatches {
+  /// How long a turn of a batch may take in nanoseconds.
+  fileprivate static let turnTime: UInt64 = 2_000_000
+
+  private let loop: EventLoop
+  private let table: ConnectionTable
+  private var batches: [UInt64: PendingRequestBatch] = [:]
+  private var lastKey: UInt64 = 0
+  /// The batches that wait for a tick, in their order.
+  private var queue: [UInt64] = []
+
+  /// No batches; `table` has their connections.
+  init(loop: EventLoop, _ table: ConnectionTable) {
+    self.loop = loop
+    self.table = table
+  }
+
+  var isEmpty: Bool { batches.isEmpty }
+
+  /// Begins to execute a batch on the worker that has its connection.
+  func begin(_ batch: PendingRequestBatch, on worker: Worker) {
+    lastKey += 1
+    batches[lastKey] = batch
+    executeTurn(of: batch, key: lastKey, on: worker)
+  }
+
+  /// Gives a turn to the batch that has waited longest.
+  func executeNextTurn(on worker: Worker) {
+    guard !queue.isEmpty else { return }
+    let key = queue.removeFirst()
+    if let batch = batches[key] { executeTurn(of: batch, key: key, on: worker) }
+    if !queue.isEmpty { loop.onNextTick {} }
+  }
+
+  /// Adds the reply to one request of a batch.
+  func add(_ reply: ByteView, to target: ReplyTarget) {
+    guard let batch = batches[target.batch] else { return }
+    batch.add(reply, at: target.slot)
+    connection(of: batch)?.countWaiting(reply.count)
+    if batch.hasNoPending, !batch.isScheduled { schedule(batch, key: target.batch) }
+  }
+
+  private func connection(of batch: PendingRequestBatch) -> Connection? {
+    table[ConnectionToken(raw: batch.target.connection)]
+  }
+
+  private func schedule(_ batch: PendingRequestBatch, key: UInt64) {
+    batch.isScheduled = true
+    if queue.isEmpty { loop.onNextTick {} }
+    queue.append(key)
+  }
+
+  private func executeTurn(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
+    batch.isScheduled = true
+    // Once all of it is forwarded, the connection's lines may be held for another batch.
+    let pausesLines = !batch.isForwarded
+    let next = batch.forEachOfTurn(on: worker.index) { text, index in
+      let whole = batch.target
+      let target = ReplyTarget(
+        whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
+      worker.routeElement(text, target)
+    }
+    batch.isScheduled = false
+    if batch.isForwarded {
+      if pausesLines { connection(of: batch)?.resumeLines() }
+      if batch.isComplete { complete(batch, key: key, on: worker) }
+    } else if next == .turn || batch.hasNoPending {
+      schedule(batch, key: key)
+    }
+  }
+
+  private func complete(_ batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
+    batches[key] = nil
+    connection(of: batch)?.countWaiting(-batch.replyBytes)
+    batch.writeReply(to: worker.replies.buffer)
+    worker.replies.send(worker.replies.buffer.bytes, to: batch.target)
+    worker.watches.beginNotifying(batch: key)
+  }
+}
+
+extension Services {
+  /// The reply to a request batch that has more requests than may be in flight.
+  var batchTooLong: RequestError {
+    RequestError(.tooLarge, "a batch may have \(context.configuration.limits.inFlight) requests at most: send several")
+  }
+}

@@ -1,0 +1,200 @@
+package import RuledCore
+import RuledEngine
+import RuledIO
+import RuledWire
+
+/// Takes the lines of one worker's connections, and decides for each request which worker executes it: the one that owns its subject.
+///
+/// Most lines are events whose subject is found without parsing. They wait in a bundle for their worker, this one too, until the end of the tick.
+/// Every other line is parsed here. It is executed at once or joins a bundle, so that the requests about a subject keep their order either way.
+final class Router: ConnectionHandler {
+  private unowned let worker: Worker
+  private let index: Int
+  private let services: Services
+  private let pool: BundlePool
+  private let parser = RequestParser()
+  /// The requests of this tick by the worker that owns their subjects.
+  private var bundles: [RequestBundle?]
+  /// Whether requests have come since `isExpectingRequests` was last true.
+  private var hasNewRequests = false
+
+  /// A router for a worker's connections.
+  init(_ worker: Worker, pool: BundlePool) {
+    self.worker = worker
+    self.pool = pool
+    index = worker.index
+    services = worker.services
+    bundles = Array(repeating: nil, count: services.workers.count)
+  }
+
+  /// Whether it is likely that clients send soon: requests have come since this was last true, and all of them are answered.
+  func isExpectingRequests() -> Bool {
+    guard hasNewRequests, services.inFlight.load(ordering: .relaxed) == 0 else { return false }
+    hasNewRequests = false
+    return true
+  }
+
+  // MARK: Lines
+
+  func receive(line: ByteView, on connection: Connection) {
+    if let hash = subjectBeforeParsing(line) {
+      beginRequest(on: connection)
+      return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
+    }
+    executeOwnBundle()  // its requests came before this line
+    worker.begin()
+    switch parser.parse(line, readable: line.count + LineFramer.padding) {
+    case .single(.request(let request)):
+      beginRequest(on: connection)
+      route(request, text: line, target: target(connection))
+    case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
+    case .invalid(let error): worker.replies.sendError(error, on: connection)
+    case .batch(let batch):
+      do throws(RequestError) {
+        let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
+        beginRequest(on: connection)
+        worker.batches.begin(batch, on: worker)
+        if !batch.isForwarded { connection.pauseLines() }
+      } catch { worker.replies.sendError(error, on: connection) }
+    }
+  }
+
+  func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
+    let error = reason.error(requestBytes: services.context.configuration.limits.requestBytes)
+    worker.replies.sendError(error, on: connection)
+  }
+
+  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+    if let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: place) }
+    place?.release()
+    SystemCalls.close(descriptor)
+  }
+
+  func forget(_ connection: Connection) {
+    connection.place?.release()
+    worker.watches.endAll(of: connection.token.raw)
+    worker.endWaits(of: connection.token.raw)
+  }
+
+  func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
+
+  /// Counts a request that will be answered.
+  private func beginRequest(on connection: Connection) {
+    connection.beginRequest()
+    hasNewRequests = true
+    services.inFlight.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Where the replies to a connection go.
+  ///
+  /// The connection's tag caches whether its client is an administrator, until the configuration changes.
+  private func target(_ connection: Connection) -> ReplyTarget {
+    let generation = services.generation
+    if connection.tag >> 1 != generation {
+      connection.tag = generation << 1 | (services.isAdmin(connection) ? 1 : 0)
+    }
+    return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
+  }
+
+  /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
+  ///
+  /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
+  private func subjectBeforeParsing(_ line: ByteView) -> UInt64? {
+    guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
+    return hash64(subject)
+  }
+
+  // MARK: Requests
+
+  /// Leaves a request to the worker that owns its subject.
+  ///
+  /// Executes it at once if this worker owns the subject, or if any worker can execute it.
+  /// `text` is the request's own.
+  func route(_ request: RequestView, text: ByteView, target: ReplyTarget) {
+    if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
+    guard let hash = subject(of: request), case let owner = services.worker(forHash: hash), owner != index else {
+      return worker.call(request, target)
+    }
+    queue(text, target, subject: hash, owner: owner)
+  }
+
+  /// The worker that owns a request's subject; this one if any worker can execute it.
+  func owner(of request: RequestView) -> Int { subject(of: request).map { services.worker(forHash: $0) } ?? index }
+
+  /// The hash of the subject that a request is about, or nil when any worker can execute it.
+  private func subject(of request: RequestView) -> UInt64? {
+    switch request.method {
+    case .event, .query, .state, .export, .forget: request.params?.member("subject")?.string.map { hash64($0) }
+    default: nil
+    }
+  }
+
+  private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
+    if isOverloaded(adding: 0), let error = services.overload(isReserved: target.isAdmin || request.method == .health) {
+      return error
+    }
+    switch request.method {
+    case .unknown: return request.unknownMethod
+    case .clock where !services.context.clock.isManual: return request.unknownMethod
+    case .event, .query, .watch, .unwatch, .health: return nil
+    case .lease, .confirm:
+      guard !target.isAdmin, !isCourier(target) else { return nil }
+      return RequestError(
+        .forbidden, "only root, the daemon's own user and the configured admins and couriers may call this method")
+    default:
+      guard !target.isAdmin else { return nil }
+      return Administrators.refusal
+    }
+  }
+
+  /// Whether the client of one of this worker's connections may lease effects though it is no administrator.
+  private func isCourier(_ target: ReplyTarget) -> Bool {
+    guard case .worker(index) = target.receiver, let connection = worker.table[ConnectionToken(raw: target.connection)]
+    else { return false }
+    return services.isCourier(connection)
+  }
+
+  /// Whether `count` more requests exceed what everybody may have in flight.
+  private func isOverloaded(adding count: Int) -> Bool {
+    services.inFlight.load(ordering: .relaxed) + count > services.unreservedInFlight
+  }
+
+  // MARK: Bundles
+
+  private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
+    let bundle = bundles[owner] ?? pool.requestBundle()
+    if bundles[owner] == nil { bundles[owner] = bundle }
+    bundle.append(text, to: target, subject: subject)
+  }
+
+  /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
+  func forwardBundles() {
+    for owner in bundles.indices where owner != index {
+      guard let bundle = bundles[owner] else { continue }
+      bundles[owner] = nil
+      let isLone = bundle.entries.count == 1 && bundles[index] == nil
+      if isLone { worker.executeOrSend(bundle, to: owner) } else { services.workers[owner].send(.requests(bundle)) }
+    }
+  }
+
+  /// Executes this tick's requests for this worker's own subjects.
+  func executeOwnBundle() {
+    guard let bundle = bundles[index] else { return }
+    bundles[index] = nil
+    worker.executeRequests(in: bundle)
+  }
+}
+
+extension LineFramer.SkipReason {
+  /// What the client of a skipped line is told, where requests have `requestBytes` at most.
+  package func error(requestBytes: Int) -> RequestError {
+    switch self {
+    case .tooLong:
+      RequestError(.tooLarge, "a request may have \(requestBytes) bytes at most; the rest of the line is skipped")
+    case .outOfMemory:
+      RequestError(
+        .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
+        details: [.init("retry_after_ms", 1000)])
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledLua
+import RuledWire
+
+/// The methods that show or erase.
+extension Worker {
+  /// Appends the result of a method that shows or erases.
+  func administrate(_ request: RequestView, _ target: ReplyTarget, into bytes: ByteBuffer) throws(RequestError) {
+    let context = services.context
+    switch request.method {
+    case .state:
+      let params = try StateParams(request)
+      try withBytes(params.subject, params.plugin) { subject, plugin throws(RequestError) in
+        try evaluator.deciding(for: Array(subject)).administration.state(subject, plugin: plugin, into: bytes)
+      }
+    case .export:
+      let params = try SubjectParams(request)
+      try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
+        try evaluator.deciding(for: Array(subject)).administration.export(subject).write(to: bytes)
+      }
+    case .forget:
+      let params = try SubjectParams(request)
+      try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
+        try evaluator.administration.forget(subject).write(to: bytes)
+      }
+    case .subjects:
+      let params = try SubjectsParams(request)
+      let found = try StoreListing.subjects(context, prefix: params.prefix, after: params.after, limit: params.limit)
+      Self.page("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
+    case .parked:
+      let params = try ParkedParams(request)
+      let found = try StoreListing.parked(
+        context, plugin: params.plugin, after: params.after, limit: params.limit, bytes: Limits.pageBytes)
+      Self.page("parked", .array(found.parked), next: found.next).write(to: bytes)
+    case .counters: counters(try CountersParams(request)).write(to: bytes)
+    case .rules:
+      _ = try EmptyParams(request)
+      services.status.rules().write(to: bytes)
+    case .health:
+      _ = try EmptyParams(request)
+      HealthReport(services, namesSubjects: target.isAdmin).json.write(to: bytes)
+    case .samples:
+      _ = try EmptyParams(request)
+      services.load.json.write(to: bytes)
+    case .upload: try services.uploads.add(UploadParams(request)).write(to: bytes)
+    case .dashboard: link(try DashboardParams(request).role).write(to: bytes)
+    default: throw request.unknownMethod
+    }
+  }
+
+  /// A link to the dashboard with a token that works once.
+  private func link(_ role: Role) -> JSONValue {
+    let token = services.sessions.issue(role, now: EngineClock.monotonic)
+    let address = services.context.configuration.http.listen
+    // With port 0 the system has chosen the port; rulectl then serves the page on one of its own.
+    let listen = address.flatMap { $0.port == 0 ? nil : JSONValue.string($0.text) } ?? .null
+    return [
+      "token": .string(token), "path": .string("/?token=\(token)"), "role": .string(role.rawValue),
+      "expires_s": .integer(Int64(DashboardSessions.tokenSeconds)),
+      "listen": listen,
+    ]
+  }
+
+  private func withBytes(
+    _ subject: String, _ plugin: String?,
+    _ body: (ByteView, ByteView?) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    let names = ByteBuffer(capacity: subject.utf8.count + 64)
+    names.append(contentsOf: subject)
+    let length = names.count
+    if let plugin { names.append(contentsOf: plugin) }
+    let all = names.bytes
+    defer { withExtendedLifetime(names) {} }
+    try body(
+      all.extracting(..<length),
+      plugin == nil ? nil : all.extracting(length...))
+  }
+
+  /// A page of a listing; `next` is where the next page begins.
+  private static func page(_ name: String, _ items: JSONValue, next: String?) -> JSONValue {
+    var object = JSONObject()
+    object[name] = items
+    if let next { object["next"] = .string(next) }
+    return .object(object)
+  }
+
+  /// The counters with a name prefix and with the wanted labels, which are compared as Prometheus has them.
+  private func counters(_ params: CountersParams) -> JSONValue {
+    let all = params.labels.map { (name: CounterLabels.name($0.name), value: $0.value) }
+    let found = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
+      let labels = (try? JSONValue(parsing: counter.key.labels))?.objectValue ?? JSONObject()
+      let isWanted = all.allSatisfy { (labels[$0.name]?.stringValue ?? "") == $0.value }
+      guard isWanted else { return nil }
+      return .object(["name": .string(counter.key.name), "labels": .object(labels), "value": counter.value.json])
+    }
+    return .array(found)
+  }
+}

@@ -1,0 +1,177 @@
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledWire
+
+/// Executing requests: from their text to the reply, which joins the commit batch.
+extension Worker {
+  /// Executes requests that this worker's router or another's has forwarded, in their order.
+  func executeRequests(in bundle: RequestBundle) {
+    let entries = bundle.entries
+    begin()
+    for (index, entry) in entries.enumerated() {
+      evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
+      let text = bundle.text(of: entry)
+      execute(text, readable: text.count + LineFramer.padding, entry.target)
+      submitIfFull()
+    }
+    pool.recycle(bundle)
+  }
+
+  /// Notes the time at which the next requests begin: once for all that are executed together.
+  func begin() { begun = EngineClock.monotonic }
+
+  /// Parses a request, of which `readable` bytes may be read, and calls its method.
+  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
+    switch parser.parse(text, readable: readable) {
+    case .single(.request(let request)): call(request, target)
+    case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
+    case .invalid(let error): replies.sendError(error, id: nil, to: target)
+    case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
+    }
+  }
+
+  /// Routes one request of a request batch.
+  func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
+    text.withView { text in
+      guard case .single(.request(let request)) = parser.parse(text) else { return }
+      router.route(request, text: text, target: target)
+    }
+  }
+
+  /// Calls a request's method and replies: with the next commit, or at once where nothing is to be committed.
+  func call(_ request: RequestView, _ target: ReplyTarget) {
+    if Self.isForControl(request.method) || PastParams.concerns(request) { return sendToControl(request, target) }
+    if Self.isForLoader(request.method) { return sendToLoader(request, target) }
+    if Self.isForOutbox(request.method) { return sendToOutbox(request, target) }
+    if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
+    let bytes = submission.replyBytes
+    let idStart = bytes.count
+    if let id = request.id { bytes.append(id) }
+    let start = bytes.count
+    var cascade: (cascade: Cascade, key: UInt64)?
+    do throws(RequestError) {
+      ReplyWriter.beginResult(id: request.id, to: bytes)
+      switch request.method {
+      case .event: cascade = try evaluate(request, for: target, into: bytes)
+      case .query: try query(QueryParams(request), into: bytes)
+      default: try administrate(request, target, into: bytes)
+      }
+      if Self.showsState(request.method) { try services.checkRead() }
+      ReplyWriter.endResult(to: bytes)
+    } catch {
+      bytes.truncate(to: start)
+      services.figures[index].noteRefusal(error.code)
+      if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
+    }
+    if request.isNotification {
+      bytes.truncate(to: start)
+    } else if target.batch == 0 {
+      ReplyWriter.endLine(to: bytes)
+    }
+    guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
+      submission.append(
+        PendingReply(
+          target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade,
+          isRead: Self.showsState(request.method)))
+      return
+    }
+    replies.send(bytes.bytes.extracting(start...), to: target)
+    bytes.truncate(to: idStart)
+  }
+
+  /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows nothing of what they write.
+  private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
+
+  /// Whether a method shows what was committed, and commits nothing, which would fail once another node owns the log.
+  private static func showsState(_ method: Method) -> Bool {
+    switch method {
+    case .query, .state, .export, .subjects, .parked, .counters: true
+    default: false
+    }
+  }
+
+  /// Evaluates the event of a request.
+  ///
+  /// Returns the cascade that the reply waits for, if the client wants it to.
+  private func evaluate(
+    _ request: RequestView, for target: ReplyTarget, into bytes: ByteBuffer
+  ) throws(RequestError) -> (cascade: Cascade, key: UInt64)? {
+    let view = try EventView(request)
+    if view.isInternal { try checkInternal(view, target) }
+    executed.events += 1
+    submission.addEvent(begunAt: begun)
+    let now = services.context.clock.now.microseconds
+    var id = view.id
+    if id == nil {
+      generatedID.removeAll()
+      UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).write(to: generatedID)
+      id = generatedID.bytes
+    }
+    var input = EventInput(
+      type: view.type, subject: view.subject, source: view.source, id: id ?? generatedID.bytes,
+      time: view.time?.microseconds ?? now, data: view.data, attributes: view.hasExtensions ? view.object : nil,
+      text: view.text, now: now)
+    input.lacksID = view.id == nil
+    input.isDryRun = view.isDryRun
+    input.isExplained = view.isExplained
+    input.isInternal = view.isInternal
+    // The values are those that `state` gives.
+    input.explainsValues = view.explainsValues && target.mayReadStates
+    guard view.waitsForCascade, !request.isNotification else {
+      try evaluator.evaluate(input, into: bytes)
+      // A dry run shows the state, and commits nothing.
+      if input.isDryRun { try services.checkRead() }
+      return nil
+    }
+    lastCascade += 1
+    let key = lastCascade
+    let mailbox = services.workers[index]
+    let cascade = Cascade { isWhole in _ = mailbox.send(.cascadeEnded(key, isWhole: isWhole)) }
+    try evaluator.evaluate(input, cascade: cascade, into: bytes)
+    return (cascade, key)
+  }
+
+  /// Refuses `internal` of who is no administrator, and notes an administrator's in the log.
+  private func checkInternal(_ event: EventView, _ target: ReplyTarget) throws(RequestError) {
+    guard target.isAdmin else {
+      throw RequestError(
+        .forbidden, "only an administrator may send an event with internal: true",
+        details: [.init("detail", "made by rules only")])
+    }
+    guard !event.isDryRun else { return }
+    services.context.log.write(
+      LogLine(
+        .info, "an administrator sent '\(String(decoding: event.type, as: UTF8.self))' with internal: true",
+        event: event.id.map { String(decoding: $0, as: UTF8.self) },
+        subjectHash: String(SHA256.hash(event.subject).hex.prefix(12))))
+  }
+
+  private func query(_ params: QueryParams, into bytes: ByteBuffer) throws(RequestError) {
+    executed.queries += 1
+    let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
+    let deciding = evaluator.deciding(for: params.subject.map(Array.init))
+    try deciding.handlers.query(
+      name, subject: params.subject, arguments: params.args, into: bytes)
+  }
+}
+
+/// What other threads have a worker do for its subjects.
+extension Worker {
+  /// Fires a timer; ends `cascade` when that is durable.
+  func fire(_ timer: DueTimer, _ cascade: Cascade) {
+    do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
+      _ = services.control.send(.retryTimer(timer, after: error))
+    }
+    evaluator.batch.awaited.append(cascade)
+  }
+
+  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: events under way have to be durable.
+  func retryParked(of plugins: Set<String>) {
+    let (services, index, before) = (services, index, services.context.nextSequence())
+    evaluator.batch.awaited.append(
+      Cascade {
+        _ = services.workers[index].send(.retryStored(plugins: plugins, before: before))
+      })
+  }
+}

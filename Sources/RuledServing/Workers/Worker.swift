@@ -1,0 +1,225 @@
+import CLinux
+import RuledCore
+import RuledEngine
+import RuledIO
+import RuledLua
+import RuledWire
+
+/// One thread of the daemon: its connections, its part of the subjects, and the rules that run on them.
+///
+/// The way of a request, from the first byte to the last:
+///
+///     Connection.read            reads bytes and cuts lines
+///     Router.receive             finds the worker that owns the subject
+///     Worker.tick                executes the requests of a tick, then commits once
+///       Worker.execute           parses a request
+///       Worker.call              calls its method; the reply joins the commit batch
+///     Worker.complete            sends what waited for the commit
+///     ReplySender.send           finds the connection
+///     Connection.write           writes the bytes
+final class Worker {
+  let index: Int
+  let services: Services
+  let commits: CommitPipeline
+  /// Lets each worker be borrowed while it sleeps, this one too.
+  let borrowable: [BorrowableWorker]
+  let loop: EventLoop
+  let evaluator: Evaluator
+  let table: ConnectionTable
+  let replies: ReplySender
+  /// The request batches of its connections.
+  let batches: RequestBatches
+  /// The messages for its subjects.
+  let inbox: MessageInbox
+  let pool = BundlePool()
+  /// Parses the requests that were forwarded to it.
+  let parser = RequestParser()
+  /// Takes the lines of its connections.
+  private(set) lazy var router = Router(self, pool: pool)
+  /// The watches on its connections.
+  private(set) lazy var watches = WorkerWatches(self)
+  private var inboxTimer: LoopTimer?
+
+  /// The evaluator's batch that collects, and the replies that wait for it.
+  var submission: Submission
+  /// What was submitted and is not complete, the earliest first.
+  var submitted: [Submission] = []
+  var spareSubmissions: [Submission] = []
+
+  /// Room for the id of an event that came without one.
+  let generatedID = ByteBuffer(capacity: 40)
+  /// The replies that wait for a cascade.
+  var awaitingCascade = AwaitedReplies()
+  /// Its connections that have leased effects.
+  var leasers: Set<UInt64> = []
+  /// The key of the last cascade that a reply waits for.
+  var lastCascade: UInt64 = 0
+  /// When the requests began that are executed now, in nanoseconds of the monotonic clock.
+  var begun: UInt64 = 0
+  /// How many events and queries of clients it has executed.
+  var executed: (events: Int, queries: Int) = (0, 0)
+  /// The messages of this tick for other workers' subjects, by worker.
+  var outgoing: [[CommitBatch.Message]]
+
+  /// A worker of `services` that has not begun to run.
+  init(
+    index: Int, services: Services, commits: CommitPipeline, borrowable: [BorrowableWorker], catalog: Catalog,
+    inbox settings: MessageInbox.Settings = .init()
+  ) throws(SystemError) {
+    self.index = index
+    self.services = services
+    self.commits = commits
+    self.borrowable = borrowable
+    let loop = try EventLoop()
+    self.loop = loop
+    let configuration = services.context.configuration
+    var limits = ConnectionLimits()
+    limits.lineBytes = configuration.limits.requestBytes
+    limits.lineMemory = services.lineMemory
+    table = ConnectionTable(on: loop, limits: limits)
+    batches = RequestBatches(loop: loop, table)
+    replies = ReplySender(worker: index, services: services, table: table, batches: batches, pool: pool)
+    evaluator = Evaluator(
+      context: services.context, catalog: catalog, lua: LuaWorker(),
+      cacheBytes: (configuration.limits.cacheMiB << 20) / services.workers.count)
+    submission = Submission(evaluator.batch)
+    inbox = MessageInbox(of: index, services: services, evaluator: evaluator, settings: settings)
+    outgoing = Array(repeating: [], count: services.workers.count)
+  }
+
+  /// The time slice in microseconds that it asks the scheduler for: shorter than the background threads', so that it runs before them.
+  private static let slice: UInt32 = 1_000
+
+  /// Serves until the loop is stopped.
+  func run() throws(SystemError) {
+    table.handler = router
+    cl_set_slice(Self.slice)
+    cl_take_processor(UInt32(index), UInt32(services.workers.count))
+    try services.workers[index].attach(to: loop) { [unowned self] messages in
+      for message in messages { receive(message) }
+    }
+    inboxTimer = try LoopTimer(on: loop) {}
+    loop.atTickEnd(.work) { [unowned self] in tick() }
+    if services.workers.count > 1, !commits.isDurable {
+      loop.pollBeforeSleeping { [unowned self] in router.isExpectingRequests() }
+    }
+    loop.lockDuringTicks(borrowable[index].lock)
+    borrowable[index].allow(self)
+    loop.run()
+    borrowable[index].forbid()
+    inboxTimer?.close()
+    services.workers[index].close()
+    table.close()
+    loop.close()
+  }
+
+  // MARK: Ticks
+
+  /// Executes the requests that came in this tick, commits what they wrote, and applies messages.
+  private func tick() {
+    batches.executeNextTurn(on: self)
+    router.forwardBundles()
+    router.executeOwnBundle()
+    flush()
+    applyMessages()
+  }
+
+  /// Applies some messages; what they write is committed in the next tick.
+  private func applyMessages() {
+    switch inbox.applySome() {
+    case .sleep: break
+    case .again: loop.onNextTick {}
+    case .wait(let milliseconds): inboxTimer?.start(after: milliseconds)
+    }
+  }
+
+  /// Does what another thread asks for.
+  func receive(_ message: WorkerMessage) {
+    switch message {
+    case .request(let request):
+      begin()
+      request.text.withView { execute($0, readable: $0.count, request.target) }
+    case .requests(let bundle): executeRequests(in: bundle)
+    case .replies(let bundle): replies.sendAll(in: bundle)
+    case .durable(let submissions):
+      for durable in submissions {
+        if durable.worker == index {
+          complete(durable.submission, .durable)
+        } else {
+          sendReplies(ofForeign: durable.submission)
+        }
+        release(durable.submission)
+      }
+    case .lost(let submission, let result): complete(submission, result)
+    case .messages(let messages): inbox.add(messages)
+    case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
+    case .evaluate(let body): body(evaluator)
+    case .fire(let timer, let cascade): fire(timer, cascade)
+    case .resumeMessages(let found): inbox.begin(found)
+    case .retryParked(let plugins): retryParked(of: plugins)
+    case .retryStored(let plugins, let before): inbox.retryParked(of: plugins, before: before)
+    case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
+    case .evict(let token): table[token]?.evict()
+    case .lookForEnd(let token, let then): if table[token] == nil { then() }
+    case .readChanges: watches.read()
+    case .wake(let body): body()
+    case .drain(let done): drain(then: done)
+    case .stop: loop.stop()
+    }
+  }
+
+  /// Whether nothing is under way.
+  var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
+
+  /// Publishes for the metrics what it has counted.
+  func updateFigures() {
+    let figures = services.figures[index]
+    let cache = evaluator.cache
+    figures.events.store(executed.events, ordering: .relaxed)
+    figures.queries.store(executed.queries, ordering: .relaxed)
+    figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
+    figures.differences.store(evaluator.differences, ordering: .relaxed)
+    if let tallies = evaluator.rolloutTallies { figures.rollout.publish(tallies.live, tallies.candidate) }
+    figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
+    figures.hotBytes.store(cache.bytes, ordering: .relaxed)
+    figures.cacheHits.store(cache.hits, ordering: .relaxed)
+    figures.cacheMisses.store(cache.misses, ordering: .relaxed)
+  }
+
+  // MARK: Connections
+
+  /// Takes over an accepted connection, which has a place; with `client`, another node has carried it here.
+  private func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: CarriedClient?) {
+    do throws(SystemError) {
+      let connection = try table.adopt(descriptor, at: place)
+      if let client { connection.speakLines(for: client) }
+      let (token, mailbox) = (connection.token, services.workers[index])
+      place.onEviction { _ = mailbox.send(.evict(token)) }
+    } catch {
+      place.release()
+      services.context.log.write(
+        LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
+    }
+  }
+
+  /// Answers every line that was received whole, closes the connections, and calls `done` once all of it is committed and sent.
+  ///
+  /// Messages remain in the store for the next start, except for those that a client waits for: these are applied for a while.
+  private func drain(then done: @escaping () -> Void) {
+    table.drain()
+    inbox.end()
+    waitUntilIdle(then: done)
+  }
+
+  private func waitUntilIdle(then done: @escaping () -> Void) {
+    if inbox.hasEnded, evaluator.isQuiet, submission.replies.isEmpty, services.workers[index].isEmpty {
+      for key in awaitingCascade.keys { sendReply(awaitingCascade: key, isWhole: false) }
+    }
+    guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
+    do throws(SystemError) {
+      try loop.timer(after: 5) { [unowned self] in waitUntilIdle(then: done) }
+    } catch {
+      done()
+    }
+  }
+}

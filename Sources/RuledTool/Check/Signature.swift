@@ -1,0 +1,72 @@
+internal import RuledLua
+
+/// What a function takes, for those who call it.
+struct Signature {
+  /// The names of the parameters, in order.
+  let parameters: [String]
+  /// How many of them it can't do without.
+  let needed: Int
+  /// Whether it takes any number of further arguments.
+  let takesMore: Bool
+
+  /// What a function of the host takes.
+  init(_ function: LibraryFunction) {
+    parameters = function.parameters.map(\.name)
+    needed = (function.parameters.lastIndex { !$0.type.hasSuffix("?") } ?? -1) + 1
+    takesMore = parameters.last == "..."
+  }
+
+  /// What a function of Lua takes.
+  ///
+  /// It can't do without a parameter whose use as nil would be an error, and which it nowhere compares or replaces.
+  init(_ function: SyntaxNode, in text: [UInt8]) {
+    let list = function.children[0]
+    parameters = list.children.map(\.text)
+    takesMore = String(decoding: text[list.range], as: UTF8.self).contains("...")
+    var uses = Uses()
+    uses.visit(function.children[1])
+    needed = (list.children.lastIndex { $0.local.map(uses.isNeeded) ?? false } ?? -1) + 1
+  }
+
+  /// What is wrong with a call that gives `count` arguments, and perhaps more if it `isOpen`; nil if nothing is.
+  func problem(of name: String, count: Int, isOpen: Bool) -> String? {
+    if count > parameters.count, !takesMore {
+      let taken = parameters.isEmpty ? "no argument" : "\(parameters.count) (\(parameters.joined(separator: ", ")))"
+      return "\(name) takes \(taken), and \(count) \(count == 1 ? "is" : "are") given here"
+    }
+    guard count < needed, !isOpen else { return nil }
+    return "\(name) needs '\(parameters[needed - 1])', which is not given here: \(name)"
+      + "(\(parameters.joined(separator: ", ")))"
+  }
+
+  /// How a function uses its parameters.
+  private struct Uses {
+    private var raising: Set<Int> = []
+    private var tested: Set<Int> = []
+
+    func isNeeded(_ local: Int) -> Bool { raising.contains(local) && !tested.contains(local) }
+
+    mutating func visit(_ node: SyntaxNode) {
+      switch node.kind {
+      case .index: note([node.children[0]], isTest: false)
+      case .call, .methodCall:
+        note([node.children[0]], isTest: false)
+        // The function that gets it may take nil.
+        note(node.children[1].children, isTest: true)
+      case .numericFor: note(node.children, isTest: false)
+      case .unary: note(node.children, isTest: node.text == "not")
+      case .binary: note(node.children, isTest: ["and", "or", "==", "~="].contains(node.text))
+      case .ifStatement, .whileLoop, .repeatLoop, .localFunction, .function: note(node.children, isTest: true)
+      case .assignment: note(node.children[0].children, isTest: true)
+      default: break
+      }
+      for child in node.children { visit(child) }
+    }
+
+    private mutating func note(_ operands: [SyntaxNode], isTest: Bool) {
+      for local in operands.compactMap(\.local) {
+        if isTest { tested.insert(local) } else { raising.insert(local) }
+      }
+    }
+  }
+}

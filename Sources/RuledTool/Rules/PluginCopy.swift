@@ -1,0 +1,106 @@
+internal import RuledLua
+
+/// The files of a plugin under another name.
+///
+/// What bears the plugin's name becomes the copy's: counters, topics, boards, queries, and the events that the plugin makes itself. Types of
+/// events that others send stay, and so do sinks.
+struct PluginCopy {
+  private let name: String
+  private let copy: String
+  /// The types that the plugin makes.
+  private let made: Set<String>
+  private let manifest: PluginManifest
+
+  /// A copy of a plugin with that manifest, named `copy`.
+  init(_ source: PluginSource, _ manifest: PluginManifest, as copy: String) {
+    name = source.name
+    self.copy = copy
+    self.manifest = manifest
+    var made: Set<String> = []
+    for tree in source.modules.compactMap({ try? SyntaxTree(parsing: $0.text) }) {
+      tree.root.forEach { node in
+        guard node.kind == .call, let index = Self.typeIndex(node.children[0]) else { return }
+        let arguments = node.children[1].children
+        if index < arguments.count, let type = arguments[index].stringValue { made.insert(type) }
+      }
+    }
+    self.made = made
+  }
+
+  /// Which argument of a function is the type of the event that it makes; nil if it makes none.
+  private static func typeIndex(_ function: SyntaxNode) -> Int? {
+    if function.kind == .index, function.children[0].globalName == "timer" { return 2 }
+    return switch function.globalName {
+    case "raise": 0
+    case "send", "publish": 1
+    default: nil
+    }
+  }
+
+  /// The text of one of the plugin's files in the copy.
+  func text(of file: SourceFile) -> [UInt8] {
+    guard file.name.hasSuffix(".lua"), let tree = try? SyntaxTree(parsing: file.text) else { return file.text }
+    var places: Set<Int> = []
+    tree.root.forEach { node in
+      for string in named(in: node) where string.kind == .string {
+        let start = string.unquotedRange.lowerBound
+        if file.text[start...].starts(with: name.utf8) { places.insert(start) }
+      }
+    }
+    var text = file.text
+    for place in places.sorted(by: >) { text.replaceSubrange(place..<place + name.utf8.count, with: Array(copy.utf8)) }
+    return text
+  }
+
+  /// The strings that bear the plugin's name, itself or among its parts.
+  private func named(in node: SyntaxNode) -> [SyntaxNode] {
+    switch node.kind {
+    case .string:
+      let isOwn = node.text.hasPrefix("\(name).") || node.text.hasPrefix("\(name)/")
+      return isOwn && !isOfOthers(node.text) ? [node] : []
+    case .call where node.children[0].globalName == "plugin":
+      let fields = node.children[1].children.first?.children ?? []
+      return fields.filter { $0.kind == .namedField && $0.children[0].text == "name" }.map { $0.children[1] }
+    case .call where node.children[0].globalName == "peek": return node.children[1].children.filter(isName)
+    case .methodCall: return named(inCallOf: node.text, node.children[1].children)
+    case .binary where node.children.contains(where: isPlugin): return node.children.filter(isName)
+    case .namedField where node.children[0].text == "plugin": return [node.children[1]].filter(isName)
+    case .index where isOfAll(node.children[0]): return [node.children[1]].filter(isName)
+    default: return []
+    }
+  }
+
+  /// The same for a method of a test's `t`.
+  private func named(inCallOf method: String, _ arguments: [SyntaxNode]) -> [SyntaxNode] {
+    switch method {
+    case "failing", "retry", "settings": return arguments.filter(isName)
+    case "given": return arguments.flatMap(keys)
+    case "equal":
+      if arguments.contains(where: isPlugin) { return arguments.filter(isName) }
+      return arguments.contains(where: isOfAll) ? arguments.flatMap(keys) : []
+    default: return []
+    }
+  }
+
+  /// The keys of a table that are the plugin's name.
+  private func keys(of table: SyntaxNode) -> [SyntaxNode] {
+    table.kind == .table ? table.children.filter { $0.kind == .namedField }.map { $0.children[0] }.filter(isName) : []
+  }
+
+  private func isName(_ node: SyntaxNode) -> Bool { node.stringValue == name }
+
+  /// Whether it is what says whose a failure or an effect is.
+  private func isPlugin(_ node: SyntaxNode) -> Bool { node.kind == .index && node.children[1].stringValue == "plugin" }
+
+  /// Whether it is a table by plugin: the decisions of all.
+  private func isOfAll(_ node: SyntaxNode) -> Bool {
+    node.kind == .index && node.children[1].stringValue == "all" || node.kind == .methodCall && node.text == "decided"
+  }
+
+  /// Whether it is a type of event that the plugin hears or describes and that others send.
+  private func isOfOthers(_ text: String) -> Bool {
+    guard !made.contains(text) else { return false }
+    return manifest.events.contains { $0.type == text }
+      || manifest.rules.contains { $0.on.contains { $0 != .any && $0.matches(text) } }
+  }
+}

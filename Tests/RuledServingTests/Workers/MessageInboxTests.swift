@@ -1,0 +1,336 @@
+import IOTestSupport
+import RuledCore
+import RuledEngine
+import RuledJSON
+import RuledStore
+import StoreTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RuledServing
+
+/// Messages between subjects with a small window: those beyond it are only in the store.
+struct MessageInboxTests {
+  private static let rules = """
+    plugin { name = "p", version = "1" }
+    rule "pass" { on = "pass", run = function(event)
+      for _, to in ipairs(event.data.to) do send(to, "passed", { from = event.subject, n = event.data.n }) end
+    end }
+    rule "passed" { on = "passed", run = function(event, state)
+      state[event.data.from] = state[event.data.from] or array {}
+      local got = state[event.data.from]
+      got[#got + 1] = event.data.n
+    end }
+    """
+
+  private static func small(room: Int, page: Int) -> MessageInbox.Settings {
+    var settings = MessageInbox.Settings()
+    settings.capacity = room
+    settings.pageKeys = page
+    settings.expressLimit = 2
+    settings.backoff = Backoff(first: 2, longest: 20)
+    return settings
+  }
+
+  private static func pass(_ number: Int, from subject: String, to: [String], n: Int) -> String {
+    let names = to.map { "\"\($0)\"" }.joined(separator: ",")
+    return #"{"jsonrpc":"2.0","id":\#(number),"method":"event","params":{"type":"pass","subject":"\#(subject)","#
+      + #""id":"\#(number)","data":{"n":\#(n),"to":[\#(names)]}}}"# + "\n"
+  }
+
+  /// What a subject got, by sender.
+  private static func got(_ subject: String, _ client: Client) throws -> JSONValue {
+    client.send(#"{"jsonrpc":"2.0","id":1,"method":"state","params":{"subject":"\#(subject)"}}"# + "\n")
+    let reply = try JSONValue(parsing: client.receive(lines: 1))
+    return reply["result"]?["plugins"]?["p"] ?? [:]
+  }
+
+  private static func store(_ messages: [(subject: String, sequence: UInt64, text: String)], in store: any StateStore)
+    throws
+  {
+    let writes = WriteSet()
+    for message in messages {
+      let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
+      key.withView { key in Array(message.text.utf8).withView { writes.put(key, $0) } }
+    }
+    try store.commit(writes, durable: true)
+  }
+
+  private static func passed(_ subject: String, _ n: Int, more: String = "") -> String {
+    #"{"type":"passed","subject":"\#(subject)","id":"m\#(n)","data":{"from":"old","n":\#(n)}\#(more)}"#
+  }
+
+  @Test(arguments: UInt64(1)...4, [Durability.commit, .interval])
+  func `each message is applied once, in order per pair, however small the window is and whatever commits fail`(
+    seed: UInt64, durability: Durability
+  ) throws {
+    var random = SeededRandom(seed: seed)
+    let store = FaultyStore(MemoryStore())
+    let settings = Self.small(
+      room: Int.random(in: 1...20, using: &random), page: Int.random(in: 1...20, using: &random))
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings) { $0.durability = durability }
+    defer { rig.stop() }
+    let client = rig.client()
+    let receivers = (0..<4).map { "to:\($0)" }
+    var sent: [String: [String: [Int]]] = [:]
+    var next = 0
+    for round in 0..<12 {
+      var open: [(number: Int, line: String)] = []
+      for _ in 0..<30 {
+        next += 1
+        let sender = "from:\(Int.random(in: 0..<3, using: &random))"
+        let to = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+          receivers[Int.random(in: 0..<4, using: &random)]
+        }
+        for receiver in to { sent[receiver, default: [:]][sender, default: []].append(next) }
+        open.append((next, Self.pass(next, from: sender, to: to, n: next)))
+      }
+      if round % 2 == 1 { store.failCommit(Int.random(in: 1...8, using: &random)) }
+      // One by one, as an event that is sent again must not come after a later one of its sender.
+      for event in open {
+        var isOpen = true
+        while isOpen {
+          client.send(event.line)
+          isOpen = try JSONValue(parsing: client.receive(lines: 1))["error"] != nil
+        }
+      }
+    }
+    for receiver in receivers {
+      for (sender, numbers) in sent[receiver] ?? [:] {
+        let isThere = try eventually { try Self.got(receiver, client)[sender]?.arrayValue?.count ?? 0 >= numbers.count }
+        #expect(isThere)
+      }
+    }
+    #expect(eventually { rig.services.messages.waiting == 0 })
+    for receiver in receivers {
+      let got = try Self.got(receiver, client)
+      for (sender, numbers) in sent[receiver] ?? [:] {
+        #expect(got[sender]?.arrayValue?.compactMap { $0.intValue.map { Int($0) } } == numbers, "\(receiver) \(sender)")
+      }
+    }
+  }
+
+  @Test func `messages of an earlier process are read a page at a time and applied in order`() throws {
+    let store = MemoryStore()
+    try Self.store(
+      (1...500).map { n in ("to:\(n % 7)", UInt64(n), Self.passed("to:\(n % 7)", n)) }, in: store)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    rig.services.resumeMessages()
+    let client = rig.client()
+    for receiver in 0..<7 {
+      let numbers = (1...500).filter { $0 % 7 == receiver }.map { JSONValue.integer(Int64($0)) }
+      #expect(try eventually { try Self.got("to:\(receiver)", client)["old"] == .array(numbers) })
+    }
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a message of a quiet plugin goes ahead of those of a busy one, after the earlier ones to its subject`()
+    throws
+  {
+    let store = MemoryStore()
+    var settings = MessageInbox.Settings()
+    settings.expressLimit = 10
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let senders = rig.services.context.senders
+    let index = rig.services.worker(for: Array("to".utf8))
+    let others = (0...).lazy.map { "other:\($0)" }.filter { rig.services.worker(for: Array($0.utf8)) == index }.prefix(
+      5)
+    let other = Array(others)
+    // The 300th message of the busy plugin is to the subject to which the quiet one sends then.
+    var all = (1...599).map { n in (subject: n == 300 ? "to" : other[n % 5], sequence: UInt64(n), plugin: "busy") }
+    all.append((subject: "to", sequence: 600, plugin: "p"))
+    try Self.store(all.map { ($0.subject, $0.sequence, Self.passed($0.subject, Int($0.sequence))) }, in: store)
+    let messages = all.map {
+      CommitBatch.Message(subject: Array($0.subject.utf8), sequence: $0.sequence, sender: senders[$0.plugin])
+    }
+    let found = Signal<[UInt64]>()
+    rig.workers.perform(on: index) { worker in
+      for message in messages { worker.inbox.add([message]) }
+      var first: [UInt64] = []
+      var express = worker.inbox.express
+      while let entry = express.popFirst() { first.append(entry.sequence) }
+      found.set(first)
+    }
+    #expect(found.wait() == [300, 600])
+    let client = rig.client()
+    #expect(try eventually { try Self.got("to", client)["old"] == [300, 600] })
+    let rest = (1...599).filter { $0 != 300 && $0 % 5 == 0 }.map { JSONValue.integer(Int64($0)) }
+    #expect(try eventually { try Self.got(other[0], client)["old"] == .array(rest) })
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `parked events are tried again though messages wait`() throws {
+    let store = MemoryStore()
+    try Self.store((1...500).map { ("to:0", UInt64($0), Self.passed("to:0", $0)) }, in: store)
+    var settings = MessageInbox.Settings()
+    (settings.busyTime, settings.idleTime) = (0, 0)  // one message in each tick
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    rig.services.resumeMessages()
+    let workers = rig.workers
+    let hadMessages = Atomic<Bool>(false)
+    @Sendable func look(_ worker: Worker) {
+      guard worker.inbox.retries != nil else { return hadMessages.store(worker.inbox.hasWork, ordering: .relaxed) }
+      workers.perform(on: worker.index) { look($0) }
+    }
+    workers.perform(on: rig.services.worker(for: Array("to:0".utf8))) { worker in
+      worker.inbox.retryParked(of: ["p"], before: .max)
+      look(worker)
+    }
+    #expect(eventually { hadMessages.load(ordering: .relaxed) })
+  }
+
+  @Test func `an event that was parked but is not yet durable is tried again too`() throws {
+    let rules = """
+      plugin { name = "p", version = "1" }
+      rule "need" { on = "need", run = function(event, state) if not state.open then error("closed") end end }
+      rule "open" { on = "open", run = function(event, state) state.open = true end }
+      """
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store, rules: rules)
+    defer { rig.stop() }
+    let (isSyncing, mayGoOn, hasLooked) = (Signal<Bool>(), Signal<Bool>(), Signal<Bool>())
+    let workers = rig.workers
+    store.beforeSyncs {
+      isSyncing.set(true)
+      _ = mayGoOn.wait()
+    }
+    rig.services.inFlight.wrappingAdd(1, ordering: .relaxed)  // so that the worker leaves the sync to the committer
+    let client = rig.client()
+    let lines = ["need", "open"].map {
+      #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"type":"\#($0)","subject":"s"}}"# + "\n"
+    }
+    client.send(lines.joined())
+    _ = isSyncing.wait()
+    @Sendable func look(_ worker: Worker) {
+      guard worker.inbox.retries != nil else { return hasLooked.set(true) }
+      workers.perform(on: worker.index) { look($0) }
+    }
+    workers.perform(on: rig.services.worker(for: Array("s".utf8))) { worker in
+      worker.retryParked(of: ["p"])
+      look(worker)
+    }
+    _ = hasLooked.wait()
+    mayGoOn.set(true)
+    #expect(client.receive(lines: 2).contains("closed"))
+    #expect(eventually { rig.services.context.parkedCounts.all.isEmpty })
+  }
+
+  @Test func `a message that can't be read delays only its own subject, is logged once, and is applied in order later`()
+    throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let settings = Self.small(room: 10, page: 6)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let client = rig.client()
+    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    for n in 1...100 {
+      client.send(Self.pass(n, from: "a", to: ["bad", "good"], n: n))
+      #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
+    }
+    let numbers = JSONValue.array((1...100).map { .integer($0) })
+    #expect(try eventually { try Self.got("good", client)["a"] == numbers })
+    #expect(try Self.got("bad", client)["a"] == nil)
+    let health = HealthReport(rig.services).json
+    #expect(health["messages"]?["held_subjects"] == 1 && health["status"] == "degraded", "\(health.text)")
+    #expect(rig.log.lines.count { $0.message.contains("held back, to be tried again") } == 1)
+    store.failReads(beginningWith: nil)
+    #expect(try eventually { try Self.got("bad", client)["a"] == numbers })
+    #expect(eventually { rig.services.messages.waiting == 0 && rig.services.messages.delayedSubjects == 0 })
+    #expect(HealthReport(rig.services).json["status"] == "ready")
+  }
+
+  @Test func `messages where the store can't read are skipped, and the others are applied from the start`()
+    throws
+  {
+    let store = FaultyStore(MemoryStore())
+    let receivers = ["aa", "bad:1", "bad:22", "cc", "user:1", "user:2"]
+    try Self.store(
+      (0..<300).map { n in (receivers[n % 6], UInt64(n + 1), Self.passed(receivers[n % 6], n)) }, in: store)
+    store.failReads(beginningWith: [StoreKey.Kind.message.rawValue] + Array("bad".utf8), byCursor: true)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    rig.services.resumeMessages()
+    let client = rig.client()
+    func expectAll(_ index: Int) throws {
+      let numbers = (0..<300).filter { $0 % 6 == index }.map { JSONValue.integer(Int64($0)) }
+      let isThere = try eventually { try Self.got(receivers[index], client)["old"] == .array(numbers) }
+      #expect(isThere, "\(receivers[index])")
+    }
+    for index in [0, 3, 4, 5] { try expectAll(index) }
+    for n in 1...20 {
+      client.send(Self.pass(n, from: "a", to: ["bad:1", "cc"], n: n))
+      #expect(client.receive(lines: 1).contains("\"version\":\(n)"))
+    }
+    let numbers = JSONValue.array((1...20).map { .integer($0) })
+    #expect(try eventually { try Self.got("cc", client)["a"] == numbers })
+    #expect(try Self.got("bad:1", client)["a"] == nil)
+    #expect(HealthReport(rig.services).json["problems"]?.text.contains("can't be read from the store") == true)
+    #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
+    store.failReads(beginningWith: nil)
+    for index in [1, 2] { try expectAll(index) }
+    #expect(try eventually { try Self.got("bad:1", client)["a"] == numbers })
+    #expect(eventually { rig.services.messages.areReadable })
+  }
+
+  @Test func `a damaged message is parked and reported, and the later ones are applied`() throws {
+    let folder = TemporaryFolder()
+    let store = try RocksStore(path: folder.path + "/store")
+    defer { try? store.close() }
+    try Self.store(
+      [
+        ("s", 1, Self.passed("s", 1)), ("s", 2, #"{"type":"passed","sub"#), ("s", 3, Self.passed("s", 3)),
+        ("s", 4, Self.passed("another", 4)), ("s", 5, Self.passed("s", 5)),
+      ], in: store)
+    let rig = try ServerRig(store: store, rules: Self.rules)
+    defer { rig.stop() }
+    rig.services.resumeMessages()
+    let client = rig.client()
+    #expect(try eventually { try Self.got("s", client)["old"] == [1, 3, 5] })
+    #expect(eventually { rig.services.messages.waiting == 0 })
+    #expect(HealthReport(rig.services).json["messages"]?["damaged"] == 2)
+    let parked = try StoreListing.parked(rig.services.context, plugin: "", after: nil, limit: 10).parked
+    #expect(parked.count == 2 && parked.allSatisfy { $0["damaged"]?.stringValue?.isEmpty == false }, "\(parked)")
+    #expect(rig.log.lines.count { $0.message.contains("set aside") } == 2)
+    for entry in parked {
+      let key = try #require(entry["id"]?.stringValue.flatMap { ParkedKey(text: $0) })
+      rig.services.workers[rig.services.worker(for: key.subject)].send(.evaluate { _ = try? $0.drop(key) })
+    }
+    #expect(eventually { HealthReport(rig.services).json["status"] == "ready" })
+  }
+
+  @Test func `a message that was erased with its subject ends the wait for it, and is no longer counted`() throws {
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    let client = rig.client()
+    store.failReads(beginningWith: StoreKey.bytes { StoreKey.subjectPrefix(.message, "bad", into: $0) })
+    let waits = Self.pass(1, from: "a", to: ["bad"], n: 1).replacing(
+      "\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\"")
+    let other = rig.client()
+    other.send(waits)
+    #expect(eventually { rig.services.messages.delayedSubjects == 1 })
+    client.send(#"{"jsonrpc":"2.0","id":1,"method":"forget","params":{"subject":"bad"}}"# + "\n")
+    #expect(client.receive(lines: 1).contains("forgotten"))
+    #expect(other.receive(lines: 1).contains("\"version\":1"))
+    #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a reply does not wait for more messages than the limit, and says that they are pending`() throws {
+    var settings = MessageInbox.Settings()
+    settings.awaitedLimit = 0
+    let rig = try ServerRig(rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let client = rig.client()
+    let line = Self.pass(1, from: "a", to: ["b"], n: 1)
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).hasSuffix(#""failures":[],"cascade":"pending"}}"# + "\n"))
+    #expect(try eventually { try Self.got("b", client)["a"] == [1] })
+    client.send(line.replacing("\"id\":\"1\"", with: "\"id\":\"1\",\"wait\":\"cascade\""))
+    #expect(client.receive(lines: 1).contains(#""duplicate":true"#))
+  }
+}

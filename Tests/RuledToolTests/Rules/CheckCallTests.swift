@@ -1,0 +1,166 @@
+import RuledTool
+import Testing
+
+/// Mistakes in calls that `rulectl check` finds: arguments, members of modules, names of plugins, timers and settings, and locals.
+@Suite struct CheckCallTests {
+  private static let manifest = """
+    plugin { name = 'p', settings = { caps = { daily = 3, of = {} }, free = {} } }
+    local outbox = require 'outbox'
+    query 'q' (function() return { settings.caps.daily, settings.free } end)
+    """
+
+  private static let outbox = """
+    local outbox, names = {}, {}
+    function outbox.drop(name, reason) names.x = 1 return "dropped " .. name .. (reason or "") end
+    function outbox.all(...) return ... end
+    outbox.keep = function(item) if item then return item.name end end
+    outbox.most = 3
+    return outbox
+    """
+
+  /// What `check` prints for a rule with that statement on line 5 of the plugin `p`, which has the module `outbox`.
+  private func check(_ statement: String, _ more: KeyValuePairs<String, String> = [:]) -> Run {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      \(Self.manifest)
+      rule 'r' { on = 'x', run = function(event, state) local t, other = event.time, outbox.most log.info(t, other)
+      \(statement)
+      end }
+      """,
+      "p/outbox.lua": Self.outbox, "p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x') end)",
+      "loyalty/plugin.lua": "plugin { name = 'loyalty' }",
+    ])
+    for (name, text) in more { folder.write(name, text) }
+    return withExtendedLifetime(folder) { Run(words: ["check", folder.path]) }
+  }
+
+  @Test(arguments: [
+    ("log.info(calendar.hour(t))", "calendar.hour needs 'zone', which is not given here: calendar.hour(t, zone)"),
+    ("log.info(peek('loyalty', 'user:2'))", "peek takes 1 (plugin), and 2 are given here"),
+    ("log.info(now(1))", "now takes no argument, and 1 is given here"),
+    ("once()", "once needs 'key', which is not given here: once(key, seconds)"),
+    ("log.info(semver.compare('1.0.0'))", "semver.compare needs 'b', which is not given here: semver.compare(a, b)"),
+    ("log.info(outbox.dropp('x'))", "module 'outbox' has no member 'dropp'; did you mean 'drop'?"),
+    ("log.info(outbox.else_thing)", "module 'outbox' has no member 'else_thing'; it has all, drop, keep, most"),
+    ("log.info(require('outbox').kepe)", "module 'outbox' has no member 'kepe'; did you mean 'keep'?"),
+    ("outbox.drop()", "outbox.drop needs 'name', which is not given here: outbox.drop(name, reason)"),
+    ("outbox.keep(1, 2)", "outbox.keep takes 1 (item), and 2 are given here"),
+    ("local function f(a) return a end f(1, 2)", "f takes 1 (a), and 2 are given here"),
+    ("log.info(peek('loyality'))", "there is no plugin 'loyality' for peek; did you mean 'loyalty'?"),
+    ("timer.cancel('remind')", "timer.cancel of 'remind', which nothing sets"),
+    (
+      "timer.set('remind', t, 'x') timer.cancel('remnd')",
+      "timer.cancel of 'remnd', which nothing sets; did you mean 'remind'?"
+    ),
+    ("log.info(settings.caps.dayly)", "settings.caps has no member 'dayly'; did you mean 'daily'?"),
+    ("local caps = settings.caps log.info(caps.monthly)", "settings.caps has no member 'monthly'"),
+    ("local unread = 1", "note: nothing reads the local 'unread'"),
+    ("local function unread() end", "note: nothing reads the local 'unread'"),
+    ("local unread unread = 1", "note: nothing reads the local 'unread'"),
+    ("if t != 1 then end", "'then' expected near '!'; '!=' is written ~="),
+    ("state.n += 1", "syntax error near '+'; 'a += b' is written a = a + b"),
+    ("for _, v in ipairs({}) do if v then continue end end", "'continue' is written goto continue"),
+    ("if t && state.n then end", "unexpected symbol near '&'; '&&' is written and"),
+    ("if t || state.n then end", "unexpected symbol near '|'; '||' is written or"),
+    ("if !t then end", "unexpected symbol near '!'; '!' is written not"),
+    ("state.n++", "'a++' is written a = a + 1"), ("state.n = t ? 1 : 2", "'a ? b : c' is written a and b or c"),
+    ("log.info(text.find_re('a', '('))", "text.find_re's pattern is wrong: missing ): ("),
+  ])
+  func `a mistake is found with its line`(statement: String, message: String) {
+    let run = check(statement)
+    #expect(run.output.contains("p/plugin.lua:5: ") && run.output.contains(message), "\(run.output)")
+    #expect(run.exit == (message.hasPrefix("note") ? .done : .no))
+  }
+
+  @Test(arguments: [
+    "outbox.drop('a') outbox.drop('a', 'b') outbox.drop(outbox.all()) outbox.all(1, 2, 3) outbox.keep()",
+    "log.info(calendar.hour(outbox.all(t, 'UTC'))) log.info(text.trim(' '), { uuid(), settings.caps.of.any })",
+    "timer.set('remind:' .. t, t, 'x') timer.cancel('remind:1') log.info(timer.due('remind:2'))",
+    "timer.set(event.data.name, t, 'x') timer.cancel('any')", "log.info(settings.free.any, settings.caps[t])",
+    "local caps = settings.caps caps = {} log.info(caps.any)", "local _, b = outbox.all() log.info(b)",
+    "local function f(a, b) return type(a) == 'string' and #a or b end f() f(1, 2)",
+    "local function f(a) local function g() return f(a) end return g end f(f)", "log.info(peek('loyalty'))",
+    "local f = function() end f = outbox.all f(1)", "decide('k', outbox.all())",
+  ])
+  func `nothing is said of what may be right`(statement: String) {
+    let run = check(statement)
+    #expect(run.exit == .done && !run.output.contains("nothing reads the local"), "\(run.output)")
+  }
+
+  @Test(arguments: [
+    "local m = setmetatable({}, { __index = function() end }) return m", "local m = {} fill(m) return m",
+    "local m = {} m[name] = 1 return m", "return { [1] = 2 }", "return function() end", "return other",
+    "local m = {} m.__index = m return m", "local m = {} if x then m = y end return m",
+  ])
+  func `nothing is said of a module whose members its text does not tell`(module: String) {
+    let text =
+      "local fill, name, other, x, y = function() end, 'a', {}, nil, {}\nlocal _ = { fill, name, other, x, y }\n"
+    let run = check("log.info(outbox.unknown)", ["p/outbox.lua": text + module])
+    #expect(!run.output.contains("has no member"), "\(run.output)")
+  }
+
+  @Test func `queries and handlers that change something are found, also through local functions`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p', sinks = { 'mail' } }
+      local function note(name) count('p.' .. name) end
+      local function outer() note('a') end
+      web 'a.example' (function(request) outer() return { status = 200, body = request.path } end)
+      sink 'mail' (function(effect) once(effect.id) return { url = 'https://a.example' } end)
+      query 'q' { run = function(state)
+        timer.cancel('x')
+        return state
+      end }
+      rule 'r' { on = 'x', run = function() outer() timer.set('x', now(), 'x') end }
+      """
+    ])
+    let run = Run(words: ["check", folder.path])
+    #expect(
+      run.output.split(separator: "\n").dropLast().map(String.init) == [
+        "p/plugin.lua:2: a web handler can't call 'count', which changes something",
+        "p/plugin.lua:5: a sink handler can't call 'once', which changes something",
+        "p/plugin.lua:7: a query can't call 'timer.cancel', which changes something",
+      ], "\(run.output)")
+  }
+
+  // MARK: Types
+
+  /// What `check` prints of rules on `coffee.refundet` and more, with tests.
+  private func types(_ more: String, test: String = "", options: [String] = []) -> (
+    run: Run, rules: String, tests: String
+  ) {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": "plugin { name = 'p' }\nrule 'r' { on = 'coffee.refundet', run = function() end }\n\(more)",
+      "p/tests/t.lua": "test 'a' (function(t) t:event('user:1', 'x') \(test) end)",
+    ])
+    let run = Run(words: ["check", folder.path] + options)
+    func read(_ path: String) -> String {
+      (try? Input(path: "\(folder.path)/\(path)").readAll()).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+    return withExtendedLifetime(folder) { (run, read("p/plugin.lua"), read("p/tests/t.lua")) }
+  }
+
+  @Test(arguments: [
+    "event 'coffee.refunded' { n = 'integer' }", "rule 's' { on = 'coffee.refunded', run = function() end }",
+  ])
+  func `a type that nothing else knows is blamed on the rule, without tests too`(more: String) {
+    let message = "p/plugin.lua:2: rule 'r' listens to 'coffee.refundet', which nothing sends"
+    let run = types(more).run
+    #expect(run.output.contains("\(message); did you mean 'coffee.refunded'?\n"), "\(run.output)")
+    #expect(run.exit == .no)
+  }
+
+  @Test func `a typo in a rule is not blamed on its test, and not spread to it`() {
+    let (run, rules, tests) = types("", test: "t:event('user:1', 'coffee.refunded')", options: ["--fix"])
+    #expect(run.output.contains("p/plugin.lua:2: rule 'r' listens to 'coffee.refundet'"), "\(run.output)")
+    #expect(!run.output.contains("p/tests/t.lua"), "\(run.output)")
+    #expect(rules.contains("coffee.refundet") && tests.contains("coffee.refunded"))
+  }
+
+  @Test func `a typo in a test is mended where more than one rule knows the type`() {
+    let (run, _, tests) = types(
+      "event 'coffee.refundet' { n = 'integer?' }", test: "t:event('user:1', 'coffee.refunded')", options: ["--fix"])
+    #expect(run.exit == .done, "\(run.output)")
+    #expect(tests.contains("'coffee.refundet'"))
+  }
+}
