@@ -16,8 +16,8 @@ local function outside(kept, options, key)
   if options.share and not is_of(options.share, name .. ":share", key) then return "not_yet" end
 end
 
---- The arm, drawn by the weights `options.arms` the first time, and kept. Nil for who is not in the experiment, and why:
---- `holdout`, `excluded`, `not_yet`.
+--- The arm, drawn by the weights `options.arms` the first time, and kept. Nil for who is not in the experiment, and
+--- why: `holdout`, `excluded`, `not_yet`.
 function experiment.arm(kept, options, key)
   local known = kept[options.name]
   if known then return known.arm end
