@@ -4,6 +4,7 @@ plugin { name = "lib", about = "The rules of the library's tests.", sinks = { "c
 
 local attention = require "attention"
 local dedup = require "dedup"
+local experiment = require "experiment"
 
 rule "once" {
   on  = "lib.once",
@@ -37,3 +38,14 @@ rule "attention" {
 }
 
 rule "attention due" { on = "attention.due", run = function(_, state) send_due(state) end }
+
+rule "experiment" {
+  on  = "lib.experiment",
+  run = function(event, state)
+    local arm, more = experiment.expose(state, event.data.options, event.data.key)
+    decide("arm", arm or "none")
+    decide("more", more)
+  end,
+}
+
+query "arm" (function(state, args) return { arm = experiment.known(state, args) } end)

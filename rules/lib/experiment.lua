@@ -1,0 +1,46 @@
+-- Experiments: arms by weights, for some of the people, of whom each stays in the arm that it had.
+
+local experiment = {}
+
+-- Whether somebody belongs to that part of the people, by the draw of that name.
+local function is_of(part, name, key) return bucket(name, key) < part end
+
+-- Why somebody is not in the experiment, or nil.
+local function outside(kept, options, key)
+  local name, layer = options.name, options.layer
+  if options.holdout and is_of(options.holdout, "holdout", key) then return "holdout" end
+  for _, other in ipairs(options.excludes or {}) do
+    if kept[other] then return "excluded" end
+  end
+  if layer and pick(layer.weights, bucket("layer:" .. layer.name, key)) ~= name then return "excluded" end
+  if options.share and not is_of(options.share, name .. ":share", key) then return "not_yet" end
+end
+
+--- The arm, drawn by the weights `options.arms` the first time, and kept. Nil for who is not in the experiment, and
+--- why: `holdout`, `excluded`, `not_yet`.
+function experiment.arm(kept, options, key)
+  local known = kept[options.name]
+  if known then return known.arm end
+  local why = outside(kept, options, key)
+  if why then return nil, why end
+  local arm = pick(options.arms, bucket(options.name, key))
+  kept[options.name] = { arm = arm }
+  return arm
+end
+
+--- The arm, and whether the user sees it for the first time: what an experiment counts as an exposure.
+function experiment.expose(kept, options, key)
+  local arm, why = experiment.arm(kept, options, key)
+  if not arm then return nil, why end
+  local first = not kept[options.name].exposed
+  kept[options.name].exposed = true
+  return arm, first
+end
+
+--- The arm that somebody has, without drawing one: for queries.
+function experiment.known(kept, options)
+  local known = kept[options.name]
+  return known and known.arm
+end
+
+return experiment
