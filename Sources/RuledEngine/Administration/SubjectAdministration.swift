@@ -77,7 +77,7 @@ package final class SubjectAdministration {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
-    return try !places.all(of: subject, now: context.clock.now.microseconds).isEmpty
+    return try !items.places.all(of: subject, now: context.clock.now.microseconds).isEmpty
   }
 
   /// All stored data of the subject.
