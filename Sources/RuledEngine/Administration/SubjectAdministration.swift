@@ -140,7 +140,7 @@ package final class SubjectAdministration {
     for entries in [timers, effects, parked, events, others] {
       for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
-    places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
+    items.places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
     if !effects.isEmpty { batches.current.removesEffects = true }
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
