@@ -262,7 +262,7 @@ package final class World {
 
   /// Has publications make their messages, which then are as those that rules send.
   private func publish(isRecorded: Bool) throws(RequestError) {
-    if !isRecorded, isOneOfSeveral { hasMissed = true }
+    if !isRecorded, isOneOfSeveral { hasMissedMessage = true }
     while true {
       try commit()
       guard case .more = try evaluator.publications.step() else { return }
