@@ -95,7 +95,7 @@ struct ReplCommandTests {
       run.output == """
         2031-05-01T08:00:00.000Z
         "2031-05-01"
-        timers t
+        timers t: paid at 2031-05-01T08:01:00.000Z
         2031-05-02T08:00:00.000Z
         "2031-05-02"
         error: write .clock, or how far to move it, as in .clock 1h30m or .clock 1d
