@@ -117,10 +117,12 @@ struct ParamsTests {
     }
     #expect(try read(#"{"set":"1970-01-01T00:00:01Z"}"#) == .set(Timestamp(microseconds: 1_000_000)))
     #expect(try read(#"{"advance":"14d"}"#) == .advance(microseconds: 14 * 86_400_000_000))
+    #expect(try read(#"{"advance":"1w1h30m"}"#) == .advance(microseconds: 7 * 86_400_000_000 + 5_400_000_000))
+    #expect(try read(#"{"advance":"0s"}"#) == .advance(microseconds: 0))
     #expect(try fault("{}") == "params.set")
     #expect(try fault(#"{"set":1}"#) == "params.set")
     #expect(try fault(#"{"set":"1970-01-01T00:00:01Z","advance":"1s"}"#) == "params.advance")
-    for advance in ["\"14\"", "\"-1s\"", "\"1w\"", "14", "\"\""] {
+    for advance in ["\"14\"", "\"-1s\"", "\"1y\"", "\"30m1h\"", "14", "\"\""] {
       #expect(try fault("{\"advance\":\(advance)}") == "params.advance")
     }
   }
