@@ -44,7 +44,7 @@ import Testing
 
   @Test(arguments: Way.allCases)
   func `an administrator's token sends one with internal, and without it none`(_ way: Way) throws {
-    let rig = try ServerRig(token: "secret", rules: Self.rules)
+    let rig = try ServerRig(token: "secret", rules: Self.rules) { $0.http.role = .admin }
     defer { rig.stop() }
     let client = HTTPClient(try rig.loopbackClient())
     let token = ["Authorization": "Bearer secret"]
