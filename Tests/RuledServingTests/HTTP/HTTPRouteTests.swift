@@ -41,7 +41,9 @@ import Testing
     func health() -> JSONValue { HealthReport(rig.services).json }
     #expect(tell("a") == [] && health()["counters"] == ["series": 1, "limit": 2, "full": []])
     #expect(tell("b") == [] && health()["counters"] == ["series": 2, "limit": 2, "full": ["p"]])
-    #expect(tell("c")?[0]?["kind"] == "value" && tell("a") == [])
+    #expect(tell("c") == [] && tell("a") == [])
+    #expect(client.ask("GET", "/v1/counters")?.json?[2]?["labels"] == ["other": "true"])
+    #expect(health()["counters"] == ["series": 3, "limit": 2, "full": ["p"]])
     #expect(health()["status"] == "ready" && health()["problems"]?.arrayValue?.count == 1)
     rig.services.context.adopt(Configuration())
     #expect(tell("d") == [] && health()["counters"]?["full"] == [])
