@@ -76,7 +76,7 @@ import Testing
     "base64.decode('Zm8=Zm8=')", "base64.decode('Zm 8')", "hex.decode('abc')", "hex.decode('0g')",
   ])
   func `what is no version, address or encoding is nil`(_ call: String) throws {
-    let outcome = try Bench(Bench.rule("decide('v', { (\(call)) == nil, type(select(2, \(call))) })")).handle()
+    let outcome = try Bench(Bench.rule("decide('v', { (\(call)) == nil, type((select(2, \(call)))) })")).handle()
     let why = call.contains("decode") ? "string" : "nil"
     #expect(try JSONValue(parsing: outcome.decisions["v"] ?? "null") == [true, .string(why)])
   }
@@ -95,11 +95,13 @@ import Testing
 
   @Test func `each letter has the case that Unicode gives it`() throws {
     let bench = try Bench(Bench.rule("decide('v', { text.upper(event.data.s), text.lower(event.data.s) })"))
+    // utf8proc knows Unicode 15; later versions have capitals of letters that had none.
+    func isKnown(_ scalar: Unicode.Scalar) -> Bool { (scalar.properties.age?.major ?? .max) <= 15 }
     var scalars: [Unicode.Scalar] = []
     for value in 0x80...0x1FFFF as ClosedRange<UInt32> {
-      // utf8proc knows Unicode 15.
-      guard let scalar = Unicode.Scalar(value), let age = scalar.properties.age, age.major <= 15 else { continue }
-      scalars.append(scalar)
+      guard let scalar = Unicode.Scalar(value), isKnown(scalar) else { continue }
+      let cases = [scalar.properties.uppercaseMapping, scalar.properties.lowercaseMapping]
+      if cases.allSatisfy({ $0.unicodeScalars.allSatisfy(isKnown) }) { scalars.append(scalar) }
     }
     for start in stride(from: 0, to: scalars.count, by: 10_000) {
       let part = scalars[start..<min(start + 10_000, scalars.count)]
@@ -116,21 +118,28 @@ import Testing
   }
 
   @Test func `buckets are spread evenly, and change with name and plugin`() throws {
+    // A part of the keys at a time: a debug build draws hardly 1,000 within the processor time of an event.
     let run = """
       local counts = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-      for i = 1, 10000 do
+      for i = event.data.first, event.data.first + 199 do
         local at = math.floor(bucket("x", "user:" .. i) * 10) + 1
         counts[at] = counts[at] + 1
       end
-      for _, count in ipairs(counts) do if count < 880 or count > 1120 then error("uneven: " .. count) end end
+      decide("counts", counts)
       decide("x", bucket("x", "a"))
       decide("y", bucket("y", "a"))
       """
-    let budget = Budget(instructions: 10_000_000, memoryBytes: 16 << 20)
-    let one = try Bench(Bench.rule(run)).handle(budget: budget)
-    let other = try Bench(Bench.rule(run, name: "u"), name: "u").handle(budget: budget)
-    #expect(one.failure == nil)
-    #expect(Set([one, other].flatMap { [$0.decisions["x"], $0.decisions["y"]] }).count == 4)
+    let one = try Bench(Bench.rule(run))
+    var counts = [Int64](repeating: 0, count: 10)
+    for first in stride(from: 1, to: 1000, by: 200) {
+      let drawn = try one.handle(#"{"data":{"first":\#(first)}}"#).decisions["counts"]
+      let part = try #require(try JSONValue(parsing: drawn ?? "null").arrayValue?.compactMap(\.intValue))
+      counts = zip(counts, part).map { $0 + $1 }
+    }
+    #expect(counts.reduce(0, +) == 1000 && counts.allSatisfy { (60...140).contains($0) }, "\(counts)")
+    let other = try Bench(Bench.rule(run, name: "u"), name: "u")
+    let decisions = try [one, other].map { try $0.handle(#"{"data":{"first":1}}"#).decisions }
+    #expect(Set(decisions.flatMap { [$0["x"], $0["y"]] }).count == 4)
   }
 
   // MARK: Patterns
