@@ -112,6 +112,7 @@ import Testing
         return state
       end }
       rule 'r' { on = 'x', run = function() outer() timer.set('x', now(), 'x') end }
+      event 'x' { from = 'rules' }
       """
     ])
     let run = Run(words: ["check", folder.path])

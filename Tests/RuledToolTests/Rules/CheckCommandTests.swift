@@ -222,6 +222,7 @@ import Testing
         state = {}
       end }
       rule 'h' { on = 'heard', run = function() end }
+      event 'heard' { from = 'rules' }
       """
     ])
     let mended = Run(words: ["check", folder.path, "--fix"])

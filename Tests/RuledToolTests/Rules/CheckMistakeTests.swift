@@ -95,7 +95,7 @@ import Testing
     let folder = RulesFolderOnDisk([
       "p/plugin.lua": """
       plugin { name = 'p' }
-      event "x" { name = "string" }
+      event "x" { from = "rules", name = "string" }
       rule 'r' { on = 'x', run = function(event) log.info(event.data.nmae .. event.data["nam"]) timer.set('t', 60, 'x', event.data) end }
       """, "p/tests/t.lua": "test 'a' (function(t) t.event('user:1', 'x', { name = 'a' }) end)",
     ])
