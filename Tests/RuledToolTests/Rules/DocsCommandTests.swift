@@ -38,7 +38,7 @@ struct DocsCommandTests {
     for line in [
       "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
       "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "Its data is checked.", "### `shop.due`",
-      "Takes &lt;b>all&lt;/b> &amp; more. No rule listens to it.",
+      "Takes &lt;b&gt;all&lt;/b&gt; &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
       #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
       "Example: `[12]`", #"| `word` | `"a\|b"` |"#,
