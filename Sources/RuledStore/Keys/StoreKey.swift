@@ -20,13 +20,13 @@ package import RuledCore
 /// | `e` subject `0` sequence | an effect that has not been delivered |
 /// | `p` subject `0` sequence | an event parked for a plugin |
 /// | `c` name `0` labels | a counter |
-/// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
-/// | `B` plugin `0` board | a board that has options |
 /// | `j` subject `0` plugin `0` name | nothing: the subject is a member of the topic |
 /// | `J` plugin `0` name `0` subject | the number under which the subject joined the topic |
 /// | `n` plugin `0` name `0` sequence | how many members more one worker has brought the topic |
 /// | `w` sequence | a publication under way, or a message behind one |
 /// | `W` sequence | the last subject that the publication has reached |
+/// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
+/// | `B` plugin `0` board | a board that has options |
 /// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
 /// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
