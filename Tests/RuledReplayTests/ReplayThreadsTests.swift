@@ -34,15 +34,19 @@ import Testing
 
   // MARK: Traffic
 
-  /// An event whose subjects are those of a family: families send each other no messages.
+  /// An event whose subjects are those of a family: families send each other no messages, and nobody publishes.
   private static func event(_ random: inout SeededRandom, id: String, at time: Timestamp, families: Int) -> JSONObject {
     let family = Int.random(in: 0..<families, using: &random)
     let text = JSONValue.object(SeededTraffic.event(&random, id: id, at: time)).text
-    return (try? JSONValue(parsing: text.replacing("\"user:", with: "\"user:\(family)-")))?.objectValue ?? [:]
+      .replacing("\"user:", with: "\"user:\(family)-").replacing("\"publish\"", with: "\"send\"")
+    return (try? JSONValue(parsing: text))?.objectValue ?? [:]
   }
 
-  /// Some time of random traffic of several families, with everything that happens to a daemon.
-  private static func record(seed: UInt64, steps: Int, families: Int) throws -> [JournalEntry] {
+  /// Some time of random traffic of several families, with everything that happens to a daemon; at its end, messages join the
+  /// subjects of each family if `joinsFamilies`.
+  private static func record(
+    seed: UInt64, steps: Int, families: Int, joinsFamilies: Bool = false
+  ) throws -> [JournalEntry] {
     var random = SeededRandom(seed: seed)
     let engine = try RecordingEngine(SeededTraffic.source())
     for step in 0..<steps {
@@ -61,7 +65,20 @@ import Testing
       }
     }
     try engine.commit()
+    if joinsFamilies { for family in 0..<families { try join(family, in: engine) } }
+    try engine.commit()
     return engine.entries
+  }
+
+  /// Has the first subject of a family send each other one a message.
+  private static func join(_ family: Int, in engine: RecordingEngine) throws {
+    let others = (1..<12).map { "user:\(family)-\($0)" }
+    let sends = others.map { other -> JSONValue in ["op": "send", "key": "a", "n": 1, "to": .string(other)] }
+    try engine.send([
+      "type": "go", "subject": .string("user:\(family)-0"), "id": .string("join \(family)"),
+      "data": ["ops": .array(sends)],
+    ])
+    for other in others { try engine.deliver(to: other) }
   }
 
   /// The rules with some of their text replaced.
@@ -124,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: 0..<2) func `the report is the same for any number of threads`(seed: UInt64) throws {
-    let entries = try Self.record(seed: seed, steps: 400, families: 3)
+    let entries = try Self.record(seed: seed, steps: 400, families: 3, joinsFamilies: true)
     for origin in JournalEntry.Origin.allCases { #expect(entries.contains { $0.origin == origin }) }
     let since = entries[entries.count / 4].at
     for start in [nil, since] {
@@ -160,6 +177,21 @@ import Testing
     #expect(parted.passes == 2, "once until the messages were noticed, and once in order")
   }
 
+  @Test func `a publication that only the candidate has is played in order`() throws {
+    let engine = try RecordingEngine(SeededTraffic.source())
+    for (number, op) in ["join", "join", "join", "publish", "state"].enumerated() {
+      try engine.send([
+        "type": "go", "subject": .string("user:\(number)"), "id": .string("e\(number)"),
+        "data": ["ops": [["op": .string(op), "key": "a", "n": 1]]],
+      ])
+    }
+    try engine.commit()
+    let alone = try play(engine.entries, Self.differing, threads: 1)
+    let parted = try play(engine.entries, Self.differing, threads: 4)
+    #expect(parted.report == alone.report)
+    #expect(parted.passes == 2, "the members may be on other threads")
+  }
+
   @Test func `a plugin that may have no room for a counter is played in order`() throws {
     let entries = try Self.record(seed: 4, steps: 200, families: 12)
     let alone = try play(entries, Self.differing, threads: 1, counters: 2)
@@ -170,7 +202,7 @@ import Testing
   }
 
   @Test func `the entries that were played until an interrupt are the same for any number of threads`() throws {
-    let entries = try Self.record(seed: 5, steps: 400, families: 3)
+    let entries = try Self.record(seed: 5, steps: 400, families: 3, joinsFamilies: true)
     let alone = try play(entries, Self.differing, threads: 1, until: 256)
     #expect(alone.report.hasSuffix("false"))
     for threads in [2, 4] {
