@@ -30,7 +30,7 @@ final class Uploads: Sendable {
     return try uploads.withLock { uploads throws(RequestError) in
       let id = params.upload ?? UUIDText.random(.random(in: 0 ... .max), .random(in: 0 ... .max)).text
       guard var upload = uploads[id] ?? (params.upload == nil ? Upload(parts: [], touched: now) : nil) else {
-        throw Self.unknown(id, path: "params.upload")
+        throw RequestError(.notFound, "there is no upload '\(id)': \(Self.whyGone)")
       }
       guard upload.byteCount + params.text.count <= Self.mostBytes else {
         uploads[id] = nil
@@ -54,7 +54,7 @@ final class Uploads: Sendable {
     case .inline(let json): return json
     case .upload(let id):
       guard let upload = uploads.withLock({ $0.removeValue(forKey: id) }) else {
-        throw Self.unknown(id, path: "params.rules.upload")
+        throw .invalidParams(path: "params.rules.upload", "names no upload '\(id)': \(Self.whyGone)")
       }
       let text = ByteBuffer(capacity: upload.byteCount)
       for part in upload.parts { part.withView { text.append($0) } }
@@ -71,7 +71,5 @@ final class Uploads: Sendable {
     uploads.withLock { uploads in uploads = uploads.filter { now - $0.value.touched < Self.kept } }
   }
 
-  private static func unknown(_ id: String, path: String) -> RequestError {
-    .invalidParams(path: path, "names no upload '\(id)': it was used, or dropped after 5 minutes; send the rules again")
-  }
+  private static let whyGone = "it was used, or dropped after 5 minutes; send the rules again"
 }
