@@ -114,9 +114,10 @@ package final class SubjectAdministration {
     let events = try memory.all(of: subject, record)
     let boards = try batches.readAll(.place, of: subject.name)
     var others: [(key: [UInt8], value: [UInt8])] = []
-    for kind in [.record, .earlierEvents, .outcomeIndex, .once, .message] as [StoreKey.Kind] {
+    for kind in [.record, .earlierEvents, .outcomeIndex, .once] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
+    let messages = try batches.readAll(.message, of: subject.name)
     let mark = batches.current.mark
     do throws(RequestError) {
       try items.topics.leave(try batches.readAll(.membership, of: subject.name), subject)
@@ -137,7 +138,14 @@ package final class SubjectAdministration {
       let plugin = entry.value.withView { document.plugin(of: $0) }
       batches.current.countParked(of: plugin ?? "", -1)
     }
-    for entries in [timers, effects, parked, events, others] {
+    // Whoever finds one gone before this is durable applies it after all if this is lost.
+    for message in messages {
+      message.key.withView { key in
+        guard case .message(_, let sequence)? = try? ParsedKey(key) else { return }
+        batches.current.delivered.append(.init(subject: Array(subject.name), sequence: sequence))
+      }
+    }
+    for entries in [timers, effects, parked, events, others, messages] {
       for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
     }
     items.places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)

@@ -50,7 +50,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var effects: [EffectKey] = []
   /// Whether effects are removed that were not delivered, as their subject is forgotten.
   package var removesEffects = false
-  /// The messages that this commit applies.
+  /// The messages that this commit applies, or erases with their subject: without it they are to be applied.
   package var delivered: [Message] = []
   /// Cascades that wait for this commit, durable or not.
   package var awaited: [Cascade] = []

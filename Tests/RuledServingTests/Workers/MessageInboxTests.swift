@@ -320,6 +320,22 @@ struct MessageInboxTests {
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
 
+  @Test func `a message that was found erased is applied if the erasure is lost`() throws {
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    let subject = Array("to".utf8)
+    rig.workers.perform(on: rig.services.worker(for: subject)) { worker in
+      try? Self.store([("to", 1, Self.passed("to", 1))], in: store)
+      store.failCommit(1)
+      try? worker.evaluator.forget("to")
+      worker.inbox.add([.init(subject: subject, sequence: 1)])
+      _ = worker.inbox.applySome()
+    }
+    let client = rig.client()
+    #expect(try eventually { try Self.got("to", client)["old"] == [1] })
+  }
+
   @Test func `a reply does not wait for more messages than the limit, and says that they are pending`() throws {
     var settings = MessageInbox.Settings()
     settings.awaitedLimit = 0
