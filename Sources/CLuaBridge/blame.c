@@ -122,7 +122,7 @@ void rb_blame_hook(lua_State *L, lua_Debug *activation) {
   int top = lua_gettop(L);
   luaL_checkstack(L, 12, NULL);
   bool bad = is_in_place(L);
-  /* What was there before the first instruction nobody has put there; what has gone again is not to blame. */
+  /* A value that was there before the first instruction has no culprit; one that has gone again needs none. */
   if (bad && !vm->was_bad && vm->last_source) {
     vm->blamed_source = vm->last_source;
     vm->blamed_line = vm->last_line;

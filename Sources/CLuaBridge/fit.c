@@ -195,7 +195,7 @@ static void check_value(lua_State *L, uint32_t part, int index, int depth) {
   } else if (type == RB_FIT_ELEMENTS) {
     check_elements(L, part, table, depth);
   }
-  /* An empty table is stored as what is declared. */
+  /* An empty table is stored as the array or object that is declared. */
   lua_settop(L, table);
   if (type != RB_FIT_MEMBERS && lua_rawlen(L, table) == 0 && !rb_is_frozen(L, index) && !rb_is_array(L, table))
     rb_mark_array(L, table);

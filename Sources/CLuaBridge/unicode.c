@@ -1,7 +1,7 @@
 /*
  * `text`: letters in another case, white space at the ends, and the form in which texts are compared.
  *
- * What is a letter or a space says utf8proc, whose functions allocate nothing here: a signal may leave them at any place. A text that is not
+ * utf8proc tells letters and spaces apart. Its functions allocate nothing here: a signal may leave them at any place. A text that is not
  * UTF-8 is repaired first, with U+FFFD in the place of what is wrong.
  */
 #include <utf8proc.h>
@@ -62,7 +62,7 @@ static int lower(utf8proc_int32_t character, utf8proc_int32_t *into) {
   return 2;
 }
 
-/* What has no single upper case, such as ß, is several letters when it is folded: those in upper case are its upper case. */
+/* A letter without a single upper case, such as ß, folds to several letters; its upper case is theirs. */
 static int upper(utf8proc_int32_t character, utf8proc_int32_t *into) {
   int boundary = 0;
   if (utf8proc_category(character) == UTF8PROC_CATEGORY_LU) {

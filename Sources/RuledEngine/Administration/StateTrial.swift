@@ -5,7 +5,7 @@ package import RuledStore
 
 /// Tries on each stored state whether rules could go on with it: runs their steps, and compares the shape, without changing anything.
 package final class StateTrial {
-  /// What came of the states of one plugin and version.
+  /// The results of the states of one plugin and version.
   package struct Result: Sendable {
     package let plugin: String
     /// The version that the states are stored with.

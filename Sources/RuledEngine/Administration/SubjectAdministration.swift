@@ -138,7 +138,7 @@ package final class SubjectAdministration {
       let plugin = entry.value.withView { document.plugin(of: $0) }
       batches.current.countParked(of: plugin ?? "", -1)
     }
-    // Whoever finds one gone before this is durable applies it after all if this is lost.
+    // An inbox drops a message that it finds erased. If this batch is lost, the messages are given back and applied.
     for message in messages {
       message.key.withView { key in
         guard case .message(_, let sequence)? = try? ParsedKey(key) else { return }

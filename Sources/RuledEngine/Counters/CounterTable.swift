@@ -3,10 +3,10 @@ import Synchronization
 /// The durable values of the counters, which all subjects share, and the plugins that own them.
 ///
 /// A series is a name with its labels. It belongs to the plugin that counted it first, whatever its name. Each plugin may own a limited number of
-/// series, so that none uses up the limit of another; what has no room is counted under `{ other = "true" }` of its name.
+/// series, so that none uses up the limit of another; label sets without room are counted under `{ other = "true" }` of its name.
 package final class CounterTable: Sendable {
   private struct Series {
-    /// What is durable; nil before the first commit.
+    /// The durable value; nil before the first commit.
     var total: CounterTotal?
     /// How many amounts are reserved and not yet committed.
     var pending = 0
@@ -40,7 +40,7 @@ package final class CounterTable: Sendable {
       }
     }
 
-    /// What is durable, unless the counter is over by then.
+    /// The durable value, unless the counter is over by then.
     func total(at second: UInt32) -> CounterTotal? { total.flatMap { $0.isOver(at: second) ? nil : $0 } }
   }
 

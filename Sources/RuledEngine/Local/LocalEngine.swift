@@ -227,7 +227,7 @@ package final class LocalEngine {
     return failures
   }
 
-  /// What was evaluated last.
+  /// The entry of the last evaluation.
   func takeRecorded() -> JournalEntry? {
     guard let recorder, let entry = recorder.take() else { return nil }
     if !recorder.costs.isEmpty { hasRunRules = true }

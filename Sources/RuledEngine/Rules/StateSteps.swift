@@ -38,7 +38,7 @@ package final class StateSteps: Sendable {
     for plugin in catalog.plugins { _ = note(plugin) }
   }
 
-  /// Notes rules, and keeps what is new in a store, durably.
+  /// Notes rules, and stores their new steps durably.
   package func keep(_ catalog: Catalog, in store: any StateStore) throws(StoreError) {
     let set = WriteSet(capacity: 4096)
     for plugin in catalog.plugins {

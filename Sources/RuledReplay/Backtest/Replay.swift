@@ -134,7 +134,7 @@ package final class Replay {
     return .compared(try merged(isWhole: end != nil) { ended[owners[$0]] })
   }
 
-  /// What was compared on all sides; boards only if all was played, as what is not may not be in the stores.
+  /// The comparison of all sides, with boards only if all was played, as the stores may lack the rest.
   private func merged(isWhole: Bool, _ sides: (_ lane: Int) -> Sides) throws(RequestError) -> Comparison {
     let merged = Comparison()
     for lane in 0..<SubjectLanes.count { merged.merge(sides(lane).comparisons[lane]) }

@@ -20,7 +20,7 @@ package final class Comparison {
   /// The changed events of each subject, with the id of the first of them.
   private var changed = CommonCounts<String, String>(capacity: 4096)
   private var stateDifferences = StateDifferences()
-  /// What is compared of boards once all is played.
+  /// The comparison of the boards, once all is played.
   var boards = BoardDifferences()
   private var equalOutcomes = 0
   private var changedOutcomes = 0

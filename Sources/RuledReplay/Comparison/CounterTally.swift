@@ -1,7 +1,7 @@
 import RuledCore
 import RuledEngine
 
-/// Adds up what both sides count, by plugin, name and labels.
+/// Adds up the counts of both sides, by plugin, name and labels.
 struct CounterTally {
   private struct Series: Hashable {
     var plugin: String

@@ -16,7 +16,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// When the clients' events began that it answers.
   private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
-  /// What came of it where its worker waits for that; set by the thread that syncs it, under the pipeline's lock.
+  /// Its result, if its worker waits for one; set by the thread that syncs it, under the pipeline's lock.
   var result = CommitResult.lost
 
   /// The most bytes that a submission may take and be recycled.

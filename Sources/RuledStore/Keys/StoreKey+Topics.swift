@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// The keys of topics: their members, and what is on its way to these.
+/// The keys of topics: their members, and publications on their way to these.
 extension StoreKey {
   /// The key of a subject's membership in a topic.
   package static func membership(

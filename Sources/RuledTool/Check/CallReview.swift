@@ -15,7 +15,7 @@ struct CallReview {
 
   private static let host = Dictionary(
     uniqueKeysWithValues: RuleLibrary.functions.map { ($0.name, Signature($0)) })
-  /// What has a finding of its own for missing arguments.
+  /// Functions whose missing arguments are a finding of another kind.
   private static let judgedElsewhere: Set<String> = ["decide"]
 
   init(_ file: SourceFile, _ tree: SyntaxTree, modules: [String: ModuleExports], plugins: [String]) {

@@ -2,7 +2,7 @@ internal import RuledLua
 
 /// What a module gives to those who require it, where its text tells all of it.
 struct ModuleExports {
-  /// The members; nil for what is no function, or none that is known.
+  /// The members by name; the signature is nil where a member is no function, or an unknown one.
   private(set) var members: [String: Signature?] = [:]
 
   /// The members of the table that the file returns; nil if more may be in it than its text tells.
@@ -32,7 +32,7 @@ struct ModuleExports {
 
   private mutating func note(_ name: String, _ value: SyntaxNode, _ functions: FileFunctions, _ file: SourceFile) {
     let function = value.kind == .function ? value : value.local.flatMap { functions.bodies[$0] }
-    // What is assigned twice may be called in two ways.
+    // A local that is assigned twice may be called in two ways.
     let isKnown = members.keys.contains(name)
     members.updateValue(isKnown ? nil : function.map { Signature($0, in: file.text) }, forKey: name)
   }

@@ -102,7 +102,7 @@ struct StateReview {
 
   // MARK: Members
 
-  /// Finds members of a new table that what it is assigned to does not have.
+  /// Finds members of a new table that its target in the state does not have.
   private mutating func review(_ value: SyntaxNode, as type: DataType) {
     switch (value.kind, type) {
     case (.binary, _) where value.text == "or": review(value.children[1], as: type)
