@@ -1,22 +1,65 @@
--- The key figures of a day or a range, computed from the sums on the board.
+-- The key figures of a row: those of figures.json, and those that count users, sessions and errors.
 
-local figures = require "figures"
-local people  = require "people"
+local figures  = require "figures"
+local measures = require "measures"
+local people   = require "people"
 
 local mean, pct = figures.mean, figures.pct
 
-local function reached(ladder, ever, people_days, days)
+-- The figure that figures.json describes, or a table of such.
+local function described(of, n)
+  local figure = of.sum or of.mean or of.pct
+  if type(figure) ~= "string" then
+    local all = {}
+    for name, inner in pairs(of) do all[name] = described(inner, n) end
+    return all
+  end
+  local value, whole = n[figure] or 0, 0
+  for _, name in ipairs(of.of or {}) do whole = whole + (n[name] or 0) end
+  if of.sum then return value end
+  return of.mean and mean(value, whole) or pct(value, whole)
+end
+
+-- Of each step those who had reached it by then, and which share of the days' users had.
+local function ladder_of(name, of, n, ever)
+  local all, prefix = {}, "reached." .. name .. "."
+  local function add(step)
+    all[step] = { users = ever[prefix .. step] or 0, pct = pct(n["active." .. name .. "." .. step] or 0, n.dau or 0) }
+  end
+  for _, step in ipairs(people.steps(of)) do add(step) end
+  for figure in pairs(ever) do
+    if figure:find(prefix, 1, true) == 1 then add(figure:sub(#prefix + 1)) end
+  end
+  return all
+end
+
+local function levels_of(name, of, n, days)
   local all = {}
-  for _, step in ipairs(ladder.steps) do
-    local users = ever[step] or 0
-    all[step] = { users = users, pct = pct(users * days, people_days) }
+  for _, step in ipairs(of.steps) do
+    local users = n["level." .. name .. "." .. step] or 0
+    all[of.step .. step] = { users = mean(users, days), pct = pct(users, n.dau or 0) }
+  end
+  return all
+end
+
+local function switch_of(name, n, days)
+  local dau = n.dau or 0
+  local on = dau - (n["off." .. name] or 0) + (n["on_again." .. name] or 0)
+  return { users = mean(on, days), of = mean(dau, days), pct = pct(on, dau) }
+end
+
+local function retention_of(n)
+  local all = {}
+  for _, after in ipairs(settings.retention_days) do
+    local back, of = n["retained." .. after] or 0, n["due." .. after] or 0
+    all["d" .. after] = { users = back, of = of, pct = pct(back, of) }
   end
   return all
 end
 
 local function errors_of(errors, requests)
   local all = array {}
-  for _, one in ipairs(errors) do
+  for _, one in pairs(errors) do
     all[#all + 1] = { type = one.type, code = one.code, count = one.count, pct = pct(one.count, requests) }
   end
   table.sort(all, function(a, b)
@@ -27,42 +70,18 @@ local function errors_of(errors, requests)
   return all
 end
 
---- The figures of `days` days with the sums `sum`. `window`: weekly users on the last of them. `ever`: users by what
---- they had reached by then. `due`: installs old enough for retention, by days after the install.
-return function(sum, errors, days, window, ever, due)
-  local n = setmetatable({}, { __index = function(_, key) return sum[key] or 0 end })
-  local in_game = n.dau - n.game_off + n.game_on_again
-  local uploads = n.uploads_succeeded + n.uploads_failed
-  local streaks, retention = {}, {}
-  for _, step in ipairs(settings.streak_steps) do
-    local users = n["streak." .. step]
-    streaks["day_" .. step] = { users = mean(users, days), pct = pct(users, n.dau) }
-  end
-  for _, after in ipairs(settings.retention_days) do
-    local back, of = n["retained." .. after], due[after]
-    retention["d" .. after] = { users = back, of = of, pct = pct(back, of) }
-  end
-  return {
-    dau = mean(n.dau, days),
-    wau = window,
-    sessions = n.sessions,
-    sessions_per_user = mean(n.sessions, n.dau),
-    mean_session_seconds = mean(n.session_seconds, n.sessions_ended),
-    gamification_enabled = { users = mean(in_game, days), of = mean(n.dau, days), pct = pct(in_game, n.dau) },
-    mean_flirts_revealed = mean(n.revealed, n.dau),
-    streaks = streaks,
-    milestones = reached(people.ladders.gamification_milestone_achieved, ever, n.dau, days),
-    tiers = reached(people.ladders.gamification_tier_unlocked, ever, n.dau, days),
-    uploads = { success_pct = pct(n.uploads_succeeded, uploads), mean_ms = mean(n.upload_ms, n.uploads_succeeded) },
-    analysis_success_pct = pct(n.analyses_completed, n.analyses_completed + n.analyses_failed),
-    generation_success_pct = pct(n.sets, n.sets + n.generations_failed),
-    copy = { pct = pct(n.copied, n.flirts), per_set = mean(n.copied, n.sets) },
-    retention = retention,
-    churn = { analytics_disabled = n.analytics_disabled, data_deleted = n.data_deleted },
-    errors = errors_of(errors, n.requests),
-    error_impact = {
-      sessions = n.sessions_with_errors, of = n.sessions, pct = pct(n.sessions_with_errors, n.sessions),
-    },
-    tutorial = { completed = n.tutorial_completed, skipped = n.tutorial_skipped },
+--- The figures of a row, where `ever` says who had reached what by its end.
+return function(row, ever)
+  local n, days = row.n, row.last - row.first + 1
+  local dau, sessions, with_errors = n.dau or 0, n.sessions or 0, n.sessions_with_errors or 0
+  local all = {
+    dau = mean(dau, days), wau = row.wau, sessions = sessions, sessions_per_user = mean(sessions, dau),
+    retention = retention_of(n), errors = errors_of(row.errors, n[measures.errors.of] or 0),
+    error_impact = { sessions = with_errors, of = sessions, pct = pct(with_errors, sessions) },
   }
+  for name, of in pairs(measures.key_figures) do all[name] = described(of, n) end
+  for name, of in pairs(measures.ladders) do all[name] = ladder_of(name, of, n, ever) end
+  for name, of in pairs(measures.levels) do all[name] = levels_of(name, of, n, days) end
+  for name in pairs(measures.switches) do all[name] = switch_of(name, n, days) end
+  return all
 end
