@@ -1,5 +1,4 @@
 -- The user's settings and what they may ask about themselves: gamification on or off, time zone, export, deletion.
-local bins = require "bins"
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
@@ -20,7 +19,7 @@ function account.toggle(event, state)
   raise("settings_gamification_toggled", {
     new_state = enabled and "enabled" or "disabled",
     days_since_install = player.days_since_install(state, today),
-    total_flirts_revealed = bins.of(player.bins.flirts, state.revealed),
+    total_flirts_revealed = state.revealed,
   })
 end
 
@@ -42,7 +41,7 @@ function account.deleted(_, state)
   player.wake(state)
   raise("settings_data_deleted", {
     days_since_install = player.days_since_install(state),
-    total_points_binned = bins.of(player.bins.points, state.points),
+    total_points_binned = state.points,
   })
   standings.leave(state)
   forget()

@@ -1,6 +1,5 @@
 -- Actions of a user and their rewards: the streak first, then points times the streak's multiplier, milestones and
 -- tiers.
-local bins = require "bins"
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
@@ -12,9 +11,9 @@ local wallet = require "wallet"
 
 local actions = {}
 
-local MULTIPLIERS, POINTS, POINT_BINS = settings.multipliers, settings.points, player.bins.points
+local MULTIPLIERS, POINTS = settings.multipliers, settings.points
 local STREAK, today_of = player.streak, player.today
-local pick, bin_of, times_of, touch = fields.pick, bins.of, points.times, streak.touch
+local pick, times_of, touch = fields.pick, points.times, streak.touch
 local earn, update, check = points.earn, standings.update, tiers.check
 
 -- What analytics may learn of the data: never a flirt's content.
@@ -52,8 +51,7 @@ end
 local function tell_points(state, name, base, earned, multiplier)
   decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points })
   raise("gamification_points_awarded", {
-    action = name, points_earned = base, multiplier = multiplier + 0.0,
-    total_points_after = bin_of(POINT_BINS, state.points),
+    action = name, points_earned = base, multiplier = multiplier + 0.0, total_points_after = state.points,
   })
 end
 

@@ -1,6 +1,4 @@
--- A player's record: how streaks and points are kept, the first values, the civil day, what leaves as bins.
-local bins = require "bins"
-
+-- A player's record: how streaks and points are kept, the first values, the civil day.
 local freezes = settings.freezes
 
 local player = {
@@ -9,7 +7,6 @@ local player = {
     freezes = { at_start = freezes.at_start, every = freezes.every_days, most = freezes.most },
   },
   points = { history = settings.history },
-  bins = { points = bins.new { 100, 500, 1000, 5000 }, flirts = bins.new { 10, 50, 100 } },
 }
 
 local ZONE, day_of = settings.time_zone, calendar.day

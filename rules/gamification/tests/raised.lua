@@ -95,21 +95,6 @@ test "the settings' events, with counts as ranges" (function(t)
     { days_since_install = 0, total_points_binned = "101-500" })
 end)
 
-test "the ranges of points and flirts begin and end where the plan says" (function(t)
-  local bins, made = require "bins", require("player").bins
-  t:each({
-    { made.points, { 0, "0-100" }, { 100, "101-500" }, { 500, "501-1000" }, { 1000, "1001-5000" }, { 5000, "5000+" } },
-    { made.flirts, { 0, "0-10" }, { 10, "11-50" }, { 50, "51-100" }, { 100, "100+" } },
-  }, function(case)
-    local function bin(n) return bins.of(case[1], n) end
-    for i = 2, #case do
-      local last, range = case[i][1], case[i][2]
-      if i > 2 then t:equal(bin(last), case[i - 1][2]) end
-      t:equal(bin(last + 1), range)
-    end
-  end)
-end)
-
 test "tables of clients are not passed on, as they may have any number of members" (function(t)
   consenting(t)
   local person = { "anna@example.com" }
