@@ -2,19 +2,26 @@
 
 local plan = require "plan"
 
-local measures = data "figures.json"
+local file, measures = data "figures.json", {}
+for _, group in ipairs { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" } do
+  measures[group] = file[group] or {}
+end
 
 -- The figures that are counted whatever the file says.
 local counted = { dau = true, sessions = true }
 
-local function property(place, event, name)
+local function properties(place, event)
   local of = plan.events[event]
-  assert(of, "figures.json: " .. place .. ": the plan has no event '" .. tostring(event) .. "'")
-  assert(of[name], "figures.json: " .. place .. ": " .. event .. " has no property '" .. tostring(name) .. "'")
-  return of[name]
+  return assert(of, "figures.json: " .. place .. ": the plan has no event '" .. tostring(event) .. "'")
+end
+
+local function property(place, event, name)
+  local of = properties(place, event)[name]
+  return assert(of, "figures.json: " .. place .. ": " .. event .. " has no property '" .. tostring(name) .. "'")
 end
 
 local function check_counts(event, adds)
+  properties("counts", event)
   for _, add in ipairs(adds) do
     local place = "counts." .. event .. "." .. add.figure
     for name in pairs(add.where or {}) do property(place, event, name) end
@@ -40,9 +47,11 @@ for event, adds in pairs(measures.counts) do check_counts(event, adds) end
 for _, group in ipairs { "switches", "levels", "ladders" } do
   for name, of in pairs(measures[group]) do property(group .. "." .. name, of.event, of.property) end
 end
-property("errors", measures.errors.event, measures.errors.type)
-property("errors", measures.errors.event, measures.errors.code)
-check_figure("errors", { sum = measures.errors.of })
+if file.errors then
+  property("errors", file.errors.event, file.errors.type)
+  property("errors", file.errors.event, file.errors.code)
+  check_figure("errors", { sum = file.errors.of })
+end
 for name, of in pairs(measures.key_figures) do check_figure("key_figures." .. name, of) end
 
 return measures
