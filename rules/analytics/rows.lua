@@ -24,9 +24,8 @@ end
 local function add_period(row, period)
   local n = row.n
   for figure, value in pairs(period.sums) do n[figure] = (n[figure] or 0) + value end
-  for _, part in ipairs(period.parts) do
-    local labels = part.labels
-    add_errors(row, labels.type or "other", labels.code or "other", part.value)
+  for _, part in ipairs(period.parts.errors or NONE) do
+    add_errors(row, part.labels.type or "other", part.labels.code or "other", part.value)
   end
 end
 

@@ -42,13 +42,17 @@ local function read(prefix, head)
       rows[period] = row
     end
     row.sums[figure] = (row.sums[figure] or 0) + counter.value
-    if next(counter.labels) then row.parts[#row.parts + 1] = counter end
+    if next(counter.labels) then
+      local parts = row.parts[figure] or {}
+      row.parts[figure] = parts
+      parts[#parts + 1] = counter
+    end
   end
   return rows
 end
 
 --- The figures by month, by the days of `add_to_day` and of all time, under `2025-11`, `2025-11-10` and `ever`:
---- `{ sums = {[figure] = n}, parts }`, where `parts` are the counters that have labels.
+--- `{ sums = {[figure] = n}, parts = {[figure] = counters} }`, where `parts` are those with labels.
 function periods.sums(kept) return read(kept.sums, kept.sums) end
 
 --- The figures of a month's days, by date.
