@@ -1,60 +1,79 @@
--- The key figures of a row: those of figures.json, and those that count users, sessions and errors.
+-- The key figures of a row: those of figures.json, and those that count users, sessions and errors. What the file
+-- says is read once, at load.
 
 local figures  = require "figures"
 local measures = require "measures"
 local people   = require "people"
 
+local key_figures = {}
+
 local mean, pct = figures.mean, figures.pct
 
+-- A list of `{ name, read }` of what `reader` makes of the members of a table.
+local function readers(of, reader)
+  local list = {}
+  for name, inner in pairs(of) do list[#list + 1] = { name = name, read = reader(inner, name) } end
+  return list
+end
+
+local function read_all(list, into, ...)
+  for _, one in ipairs(list) do into[one.name] = one.read(...) end
+  return into
+end
+
 -- The figure that figures.json describes, or a table of such.
-local function described(of, n)
-  local figure = of.sum or of.mean or of.pct
+local function described(of)
+  local figure, ratio = of.sum or of.mean or of.pct, of.mean and mean or pct
   if type(figure) ~= "string" then
+    local list = readers(of, described)
+    return function(n) return read_all(list, {}, n) end
+  end
+  if of.sum then return function(n) return n[figure] or 0 end end
+  local parts = { table.unpack(of.of) }
+  return function(n)
+    local whole = 0
+    for _, name in ipairs(parts) do whole = whole + (n[name] or 0) end
+    return ratio(n[figure] or 0, whole)
+  end
+end
+
+local function level(of, name)
+  local steps = {}
+  for i, step in ipairs(of.steps) do steps[i] = { name = of.step .. step, figure = "level." .. name .. "." .. step } end
+  return function(n, days, dau)
     local all = {}
-    for name, inner in pairs(of) do all[name] = described(inner, n) end
+    for _, step in ipairs(steps) do
+      local users = n[step.figure] or 0
+      all[step.name] = { users = mean(users, days), pct = pct(users, dau) }
+    end
     return all
   end
-  local value, whole = n[figure] or 0, 0
-  for _, name in ipairs(of.of or {}) do whole = whole + (n[name] or 0) end
-  if of.sum then return value end
-  return of.mean and mean(value, whole) or pct(value, whole)
 end
 
--- Of each step those who had reached it by then, and which share of the days' users had.
-local function ladder_of(name, of, n, ever)
-  local all, prefix = {}, "reached." .. name .. "."
-  local function add(step)
-    all[step] = { users = ever[prefix .. step] or 0, pct = pct(n["active." .. name .. "." .. step] or 0, n.dau or 0) }
+local function switch(_, name)
+  local off, on_again = "off." .. name, "on_again." .. name
+  return function(n, days, dau)
+    local on = dau - (n[off] or 0) + (n[on_again] or 0)
+    return { users = mean(on, days), of = mean(dau, days), pct = pct(on, dau) }
   end
-  for _, step in ipairs(people.steps(of)) do add(step) end
-  for figure in pairs(ever) do
-    if figure:find(prefix, 1, true) == 1 then add(figure:sub(#prefix + 1)) end
-  end
-  return all
 end
 
-local function levels_of(name, of, n, days)
-  local all = {}
-  for _, step in ipairs(of.steps) do
-    local users = n["level." .. name .. "." .. step] or 0
-    all[of.step .. step] = { users = mean(users, days), pct = pct(users, n.dau or 0) }
-  end
-  return all
+local function returned(after)
+  local retained, due = "retained." .. after, "due." .. after
+  return { name = "d" .. after, read = function(n)
+    local back, of = n[retained] or 0, n[due] or 0
+    return { users = back, of = of, pct = pct(back, of) }
+  end }
 end
 
-local function switch_of(name, n, days)
-  local dau = n.dau or 0
-  local on = dau - (n["off." .. name] or 0) + (n["on_again." .. name] or 0)
-  return { users = mean(on, days), of = mean(dau, days), pct = pct(on, dau) }
-end
+local FILE, RETENTION = readers(measures.key_figures, described), {}
+local LEVELS, SWITCHES = readers(measures.levels, level), readers(measures.switches, switch)
+for i, after in ipairs(settings.retention_days) do RETENTION[i] = returned(after) end
 
-local function retention_of(n)
-  local all = {}
-  for _, after in ipairs(settings.retention_days) do
-    local back, of = n["retained." .. after] or 0, n["due." .. after] or 0
-    all["d" .. after] = { users = back, of = of, pct = pct(back, of) }
-  end
-  return all
+local function is_commoner(a, b)
+  if a.count ~= b.count then return a.count > b.count end
+  if a.type ~= b.type then return a.type < b.type end
+  return a.code < b.code
 end
 
 local function errors_of(errors, requests)
@@ -62,26 +81,43 @@ local function errors_of(errors, requests)
   for _, one in pairs(errors) do
     all[#all + 1] = { type = one.type, code = one.code, count = one.count, pct = pct(one.count, requests) }
   end
-  table.sort(all, function(a, b)
-    if a.count ~= b.count then return a.count > b.count end
-    if a.type ~= b.type then return a.type < b.type end
-    return a.code < b.code
-  end)
+  table.sort(all, is_commoner)
   return all
 end
 
---- The figures of a row, where `ever` says who had reached what by its end.
-return function(row, ever)
+--- The steps of all ladders: those of the plan, and further ones that users have `reached`, which rules reported.
+function key_figures.steps(reached)
+  local all, known = {}, {}
+  local function add(ladder, step)
+    local figure = ladder .. "." .. step
+    if known[figure] then return end
+    known[figure] = true
+    all[#all + 1] = { ladder = ladder, name = step, reached = "reached." .. figure, active = "active." .. figure }
+  end
+  for ladder, of in pairs(measures.ladders) do
+    for _, step in ipairs(people.steps(of)) do add(ladder, step) end
+  end
+  for figure in pairs(reached) do add(figure:match("^reached%.([^.]+)%.(.+)$")) end
+  return all
+end
+
+--- The figures of a row, where `reached` says how many users had reached each of the `steps` by its end.
+function key_figures.of(row, steps, reached)
   local n, days = row.n, row.last - row.first + 1
   local dau, sessions, with_errors = n.dau or 0, n.sessions or 0, n.sessions_with_errors or 0
   local all = {
     dau = mean(dau, days), wau = row.wau, sessions = sessions, sessions_per_user = mean(sessions, dau),
-    retention = retention_of(n), errors = errors_of(row.errors, n[measures.errors.of] or 0),
+    retention = read_all(RETENTION, {}, n), errors = errors_of(row.errors, n[measures.errors.of] or 0),
     error_impact = { sessions = with_errors, of = sessions, pct = pct(with_errors, sessions) },
   }
-  for name, of in pairs(measures.key_figures) do all[name] = described(of, n) end
-  for name, of in pairs(measures.ladders) do all[name] = ladder_of(name, of, n, ever) end
-  for name, of in pairs(measures.levels) do all[name] = levels_of(name, of, n, days) end
-  for name in pairs(measures.switches) do all[name] = switch_of(name, n, days) end
-  return all
+  for _, step in ipairs(steps) do
+    local ladder = all[step.ladder] or {}
+    all[step.ladder] = ladder
+    ladder[step.name] = { users = reached[step.reached] or 0, pct = pct(n[step.active] or 0, dau) }
+  end
+  read_all(FILE, all, n)
+  read_all(LEVELS, all, n, days, dau)
+  return read_all(SWITCHES, all, n, days, dau)
 end
+
+return key_figures

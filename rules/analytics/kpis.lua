@@ -29,12 +29,12 @@ local function add_all(sum, more, factor)
 end
 
 -- The figures of each row, of which the last ends with what users had `reached`.
-local function figures_of(list, sum, reached)
+local function figures_of(list, sum, steps, reached)
   local all = array {}
   add_all(reached, sum.n, -1)
   for i, row in ipairs(list) do
     add_all(reached, row.n, 1)
-    all[i] = key_figures(row, reached)
+    all[i] = key_figures.of(row, steps, reached)
     all[i].month, all[i].day = row.month, not row.month and figures.date(row.first) or nil
   end
   return all
@@ -56,9 +56,10 @@ return function(_, args)
   local list, users, reached = rows.read(from, to, by_day)
   local sum = rows.new(from)
   for _, row in ipairs(list) do rows.add(sum, row) end
-  local range = key_figures(sum, reached)
+  local steps = key_figures.steps(reached)
+  local range = key_figures.of(sum, steps, reached)
   range.from, range.to = figures.date(from), figures.date(to)
-  local each = figures_of(list, sum, reached)
+  local each = figures_of(list, sum, steps, reached)
   if by_day then return { days = each, range = range } end
   return { days = users_of(from, to, users), months = each, range = range }
 end

@@ -45,7 +45,7 @@ plugin {
     },
     active_window_days = 7,        -- weekly active users look back over so many days
     retention_days     = { 1, 7, 30 },
-    daily_range_days   = 62,       -- a longer range has its figures by month
+    daily_range_days   = 92,       -- a longer range has its figures by month
     longest_range_days = 366,      -- the longest range of one query
   },
 }

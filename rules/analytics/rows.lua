@@ -2,47 +2,47 @@
 -- one. A row is `{ first, last, n = {[figure] = n}, errors = {[key] = {type, code, count}}, wau }`. Whole months are
 -- read from their sums, so that a year costs little more than a month.
 
-local figures  = require "figures"
-local periods  = require "periods"
-local sums     = require "sums"
+local figures = require "figures"
+local periods = require "periods"
+local sums    = require "sums"
 
 local rows = {}
 
-local NONE = { sums = {}, parts = {} }
+local NONE = {}
 local date_of = figures.date
 
-local function add_errors(row, type, code, n)
+local function add_sums(n, more)
+  for figure, value in pairs(more) do n[figure] = (n[figure] or 0) + value end
+end
+
+local function add_error(errors, type, code, count)
   local key = type .. " " .. code
-  local known = row.errors[key]
-  if not known then
-    known = { type = type, code = code, count = 0 }
-    row.errors[key] = known
-  end
-  known.count = known.count + n
+  local known = errors[key]
+  if known then known.count = known.count + count else errors[key] = { type = type, code = code, count = count } end
 end
 
 local function add_period(row, period)
-  local n = row.n
-  for figure, value in pairs(period.sums) do n[figure] = (n[figure] or 0) + value end
-  for _, part in ipairs(period.parts.errors or NONE) do
-    add_errors(row, part.labels.type or "other", part.labels.code or "other", part.value)
+  add_sums(row.n, period.sums or NONE)
+  for _, part in ipairs(period.parts and period.parts.errors or NONE) do
+    add_error(row.errors, part.labels.type or "other", part.labels.code or "other", part.value)
   end
 end
 
 -- Adds the users of a day. Installs count for retention once the day has come on which they may come back.
 local function add_users(row, users, day, today)
-  local n, installs = row.n, users.installs or 0
-  for figure, value in pairs(users) do n[figure] = (n[figure] or 0) + value end
+  local n, installs = row.n, users.installs
+  row.wau = users.wau or 0
+  add_sums(n, users)
+  if not installs then return end
   for _, after in ipairs(settings.retention_days) do
     if day + after <= today then n["due." .. after] = (n["due." .. after] or 0) + installs end
   end
-  row.wau = users.wau or 0
 end
 
 --- Adds a row to another one, which then ends with it.
 function rows.add(sum, row)
-  for figure, value in pairs(row.n) do sum.n[figure] = (sum.n[figure] or 0) + value end
-  for _, one in pairs(row.errors) do add_errors(sum, one.type, one.code, one.count) end
+  add_sums(sum.n, row.n)
+  for _, one in pairs(row.errors) do add_error(sum.errors, one.type, one.code, one.count) end
   sum.last, sum.wau = row.last, row.wau
 end
 
@@ -51,43 +51,36 @@ function rows.new(first) return { first = first, last = first - 1, n = {}, error
 
 -- The months that the days are in: `{ name, first, last, is_whole }`.
 local function months_of(from, to)
-  local months = {}
-  for day = from, to do
-    local name = date_of(day):sub(1, 7)
-    local month = months[#months]
-    if not month or month.name ~= name then
-      month = { name = name, first = day }
-      months[#months + 1] = month
-    end
-    month.last = day
-  end
-  for _, month in ipairs(months) do
-    month.is_whole = date_of(month.first):sub(9) == "01" and date_of(month.last + 1):sub(9) == "01"
+  local months, day = {}, from
+  while day <= to do
+    local month = { name = date_of(day):sub(1, 7), first = day }
+    local next_one = calendar.day(calendar.add(day * 86400, { months = 1 }, "UTC"), "UTC")
+    next_one = next_one - tonumber(date_of(next_one):sub(9)) + 1
+    month.last = math.min(next_one - 1, to)
+    month.is_whole = date_of(day):sub(9) == "01" and month.last == next_one - 1
+    months[#months + 1] = month
+    day = next_one
   end
   return months
 end
 
-local function row_of_days(first, last, daily, all, today)
+-- The row of the days `first` to `last`, out of their counters, or without these, which the caller then adds.
+local function row_of(first, last, daily, all, today)
   local row = rows.new(first)
+  row.last = last
   for day = first, last do
     local date = date_of(day)
     if daily then add_period(row, daily[date] or NONE) end
-    add_users(row, (all[date] or NONE).sums, day, today)
+    add_users(row, all[date] and all[date].sums or NONE, day, today)
   end
-  row.last = last
   return row
 end
 
-local function rows_of(month, daily, all, today, by_day)
-  if not by_day then
-    local row = row_of_days(month.first, month.last, daily, all, today)
-    if not daily then add_period(row, all[month.name] or NONE) end
-    row.month = month.name
-    return { row }
-  end
-  local days = {}
-  for day = month.first, month.last do days[#days + 1] = row_of_days(day, day, daily, all, today) end
-  return days
+local function row_of_month(month, daily, all, today)
+  local row = row_of(month.first, month.last, daily, all, today)
+  if not daily then add_period(row, all[month.name] or NONE) end
+  row.month = month.name
+  return row
 end
 
 -- The users by the steps that they had reached at the end of the last month, of which `daily` are the days.
@@ -96,24 +89,28 @@ local function reached(all, last, daily)
   local function take(period)
     for figure in pairs(ever) do ever[figure] = ever[figure] - (period.sums[figure] or 0) end
   end
-  for figure, users in pairs((all.ever or NONE).sums) do ever[figure] = users end
+  for figure, users in pairs(all.ever and all.ever.sums or NONE) do ever[figure] = users end
   for name, period in pairs(all) do
     if #name == #last.name and name > last.name then take(period) end
   end
-  for date, period in pairs(daily or {}) do
+  for date, period in pairs(daily or NONE) do
     if date > end_of then take(period) end
   end
   return ever
 end
 
---- The rows of the days `from` to `to`, by day or by month; `users` of each of these days, by date; and who had
---- `reached` what by the last one.
+--- The rows of the days `from` to `to`, by day or by month; the counters of users by date; and how many users had
+--- `reached` each step by the last day.
 function rows.read(from, to, by_day)
   local all, today, list, daily = periods.sums(sums), calendar.day(now(), "UTC"), {}, nil
   local months = months_of(from, to)
   for _, month in ipairs(months) do
     daily = (by_day or not month.is_whole) and periods.days(sums, month.name) or nil
-    for _, row in ipairs(rows_of(month, daily, all, today, by_day)) do list[#list + 1] = row end
+    if by_day then
+      for day = month.first, month.last do list[#list + 1] = row_of(day, day, daily, all, today) end
+    else
+      list[#list + 1] = row_of_month(month, daily, all, today)
+    end
   end
   return list, all, reached(all, months[#months], daily)
 end
