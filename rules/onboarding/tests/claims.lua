@@ -158,7 +158,8 @@ end)
 
 test "other products set their own achievements" (function(t)
   t:settings {
-    achievements = { { name = "twice", measure = "stamps", at = 2 } }, messages = { twice = "Two!" }, milestones = {},
+    achievements = { { name = "twice", measure = "stamps", at = 2 } },
+    messages     = { twice = "Two!", milestone = "{count}", one_stamp = "1", stamps = "{n}" },
   }
   claim_at(t, "louvre")
   t:equal(told(t, "achievement"), {})
