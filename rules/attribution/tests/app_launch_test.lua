@@ -72,3 +72,21 @@ test "the web sends no conversions" (function(t)
   t:equal(launch(t, "web"), {})
   t:equal(answer(t, "authorized"), {})
 end)
+
+local function launch_of(t, user) return launch(t, "android", { authenticated = true, user = user }) end
+
+test "AppLaunch goes with the account that is there" (function(t)
+  launch(t, "android", { url = AD })
+  t:equal(launch_of(t, "ada")[2].data.fbclid, nil)
+  t:equal(launch_of(t, "bob"), {})
+  t:equal(launch(t, "android"), {})
+  t:equal(types(launch_of(t, "ada")), LAUNCH)
+  t:equal(types(launch(t, "android")), LAUNCH)
+end)
+
+test "while nobody is there AppLaunch is the device's" (function(t)
+  launch(t, "android", { url = AD })
+  launch_of(t, "ada")
+  launch_of(t, "bob")
+  t:equal(types(launch(t, "android", { authenticated = false })), LAUNCH)
+end)

@@ -145,7 +145,7 @@ local PIECES = { "a", "b", "é", "*", "?", "a*", "*.b", "a?b", "+", "/" }
 local SEGMENTS = { "a", "B", "ab", "É", "a.b", "a+", "" }
 
 test "what the file opens is routed, and nothing else, whatever the patterns are" (function(t)
-  t:property(150, function(random)
+  t:property(60, function(random)
     local function joined(pieces, most)
       local made = {}
       for i = 1, random:integer(1, most) do made[i] = random:pick(pieces) end
