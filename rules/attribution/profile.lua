@@ -31,6 +31,11 @@ function profile.deleted(event, state)
   forget()
 end
 
+-- Unlike forget(), it stays a member of the topics of other users who were on the device.
+local function erase(state)
+  for member in pairs(state) do state[member] = nil end
+end
+
 --- On a device: it is erased if it still belongs to the user; if somebody else has signed in since, only what is the
 --- user's. It tells the user's state that nothing more comes from it.
 function profile.owner_deleted(event, state)
@@ -38,7 +43,7 @@ function profile.owner_deleted(event, state)
   local user = subjects.id("user:", owner)
   topic.leave(owner)
   send(owner, plugin.name .. ".device_left", { device = event.subject })
-  if state.user == user then return forget() end
+  if state.user == user then return erase(state) end
   if state.attributed_to == user then
     conversions.forget_origin(state)
     state.attributed_to = nil
