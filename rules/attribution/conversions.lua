@@ -5,13 +5,13 @@ local meta = require "meta"
 local conversions = {}
 
 -- What the settings say of the device's platform.
-local function platform(state) return settings.platforms[state.platform] or { asks = false, extinfo = "" } end
+local function platform(state) return settings.platforms[state.platform] or {} end
 
 --- Whether tracking needs the user's consent there.
-function conversions.needs_consent(state) return platform(state).asks end
+function conversions.needs_consent(state) return platform(state).asks == true end
 
 --- Whether Meta is told of devices of the platform.
-function conversions.are_told(state) return platform(state).extinfo ~= "" end
+function conversions.are_told(state) return (platform(state).extinfo or "") ~= "" end
 
 local function send_pair(state, name, allowed, from)
   meta.send(name, settings.client_event, now(), allowed, meta.extinfo(platform(state).extinfo, state.device), from)

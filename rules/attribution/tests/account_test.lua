@@ -96,6 +96,15 @@ test "the end of an account takes its attribution from a device that somebody el
   t:equal(profile(t, "new").att_status, "authorized")
 end)
 
+test "the end of an account leaves the attribution of somebody else" (function(t)
+  launch(t, "d", { url = AD, platform = "android" })
+  t:event("device:d", "att.answered", { status = "denied", user = "old" })
+  sign_in(t, "d", "new")
+  t:event("user:old", "account.deleted", {})
+  t:equal(launch(t, "d", { platform = "android" }).facebook_attribution, true)
+  t:equal(profile(t, "new").attribution.fbclid, "IwAR1aB")
+end)
+
 test "after the end of an account nothing holds the address" (function(t)
   launch(t, "a", { url = AD })
   sign_in(t, "a", "42")

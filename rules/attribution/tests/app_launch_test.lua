@@ -84,6 +84,12 @@ test "AppLaunch goes with the account that is there" (function(t)
   t:equal(types(launch(t, "android")), LAUNCH)
 end)
 
+test "a status that is linked brings no attribution along" (function(t)
+  launch(t, "ios", { url = AD, att_status = "denied" })
+  for _, user in ipairs { "ada", "bob" } do launch(t, "ios", { authenticated = true, user = user }) end
+  t:equal(launch(t, "ios"), {})
+end)
+
 test "while nobody is there AppLaunch is the device's" (function(t)
   launch(t, "android", { url = AD })
   launch_of(t, "ada")
