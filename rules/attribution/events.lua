@@ -30,11 +30,7 @@ event("account.deleted", {}, documented "A user deleted the account.")
 
 -- What the rules tell each other.
 event(plugin.name .. ".linked", {
-  from = "rules", device = "string", attribution = "object?", facebook = "boolean?", att_status = "string?",
+  from = "rules", attribution = "object?", facebook = "boolean?", att_status = "string?",
 }, documented "A device's attribution moves to the user who signed in on it, or its status has changed.")
-event(plugin.name .. ".owner_deleted", {
-  from = "rules", owner = "string",
-}, documented "A user who was signed in on the device was deleted.")
-event(plugin.name .. ".device_left", {
-  from = "rules", device = "string",
-}, documented "A device of a deleted user has forgotten that user.")
+event(plugin.name .. ".owner_deleted", { from = "rules" }, documented "A user who was on the device was deleted.")
+event(plugin.name .. ".device_left", { from = "rules" }, documented "A device has forgotten the deleted user.")

@@ -82,7 +82,7 @@ end
 function launches.authenticated(event, state)
   state.authenticated = true
   local user = linking.user_of(event)
-  if user then linking.link(event, state, user) end
+  if user then linking.link(state, user) end
 end
 
 --- The screen after a launch or a sign-in; that of a repeated prompt has been decided already, if it is due.

@@ -7,10 +7,9 @@ local subjects = require "subjects"
 
 local linking = {}
 
-local function tell(event, state, user, attribution)
+local function tell(state, user, attribution)
   send(subjects.of_user(user), plugin.name .. ".linked", {
-    device = event.subject, attribution = attribution, facebook = attribution and state.facebook,
-    att_status = state.att_status,
+    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status,
   })
   state.told_status = state.att_status
 end
@@ -31,12 +30,12 @@ end
 
 --- Moves the attribution to the user. The device keeps whether it was Facebook's, whose it was, its user, and what
 --- AppInstall needs.
-function linking.link(event, state, user)
+function linking.link(state, user)
   belong(state, user)
   if not state.attribution and state.told_status == state.att_status then return end
   conversions.keep_for_install(state)
   if state.attribution then state.attributed_to = user end
-  tell(event, state, user, state.attribution)
+  tell(state, user, state.attribution)
   state.attribution = nil
 end
 
@@ -54,9 +53,9 @@ local function account(state) return not state.signed_out and state.user or nil 
 --- changed in the phone's settings is told to the account that is there.
 function linking.follow(event, state)
   local user = linking.user_of(event)
-  if user and state.authenticated then return linking.link(event, state, user) end
+  if user and state.authenticated then return linking.link(state, user) end
   local there = account(state)
-  if there and state.told_status ~= state.att_status then tell(event, state, there) end
+  if there and state.told_status ~= state.att_status then tell(state, there) end
 end
 
 --- Records an answer with the user whom it names, else with the account that is there.
@@ -64,7 +63,7 @@ function linking.tell_answer(event, state)
   local user = event.data.authenticated ~= false and linking.user_of(event) or account(state)
   if not user then return end
   belong(state, user)
-  tell(event, state, user)
+  tell(state, user)
 end
 
 --- Whether the attribution is that of the account that is there; it is the device's own while nobody is.

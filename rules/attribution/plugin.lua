@@ -47,10 +47,13 @@ rule "sign-in" { on = "user.authenticated", when = is_device, run = launches.aut
 rule "ask-again" { on = settings.reprompt_on, when = is_known, run = consent.ask_again }
 rule "screen" { on = { "app.launched", "user.authenticated" }, when = is_known, run = launches.show }
 
-rule "link" { on = plugin.name .. ".linked", when = is_user, run = profile.linked }
+-- An administrator may send these events as well, which come from nobody then.
+local function told(is_one) return function(event) return is_one(event) and event.sender ~= nil end end
+
+rule "link" { on = plugin.name .. ".linked", when = told(is_user), run = profile.linked }
 rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
-rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = is_device, run = profile.owner_deleted }
-rule "device-left" { on = plugin.name .. ".device_left", when = is_user, run = profile.device_left }
+rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = told(is_device), run = profile.owner_deleted }
+rule "device-left" { on = plugin.name .. ".device_left", when = told(is_user), run = profile.device_left }
 
 query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
 query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }

@@ -14,19 +14,19 @@ local function counts(state, attribution, facebook)
   return not state.attribution or (facebook and not state.facebook)
 end
 
+--- On a user: a device, which sent the message, brings what it knows.
 function profile.linked(event, state)
-  local link = event.data
-  if link.att_status then state.att_status, state.status_from = link.att_status, link.device end
+  local link, device = event.data, event.sender
+  if link.att_status then state.att_status, state.status_from = link.att_status, device end
   if link.attribution and counts(state, link.attribution, link.facebook) then
-    state.attribution, state.facebook, state.attribution_from = link.attribution, link.facebook, link.device
+    state.attribution, state.facebook, state.attribution_from = link.attribution, link.facebook, device
   end
 end
 
 function profile.deleted(event, state)
-  local owner = { owner = event.subject }
-  publish(event.subject, plugin.name .. ".owner_deleted", owner)
+  publish(event.subject, plugin.name .. ".owner_deleted", {})
   for _, device in ipairs(state.devices or {}) do -- of earlier versions, whose devices joined no topic
-    send(device, plugin.name .. ".owner_deleted", owner)
+    send(device, plugin.name .. ".owner_deleted", {})
   end
   forget()
 end
@@ -36,13 +36,13 @@ local function erase(state)
   for member in pairs(state) do state[member] = nil end
 end
 
---- On a device: it is erased if it still belongs to the user; if somebody else has signed in since, only what is the
---- user's. It tells the user's state that nothing more comes from it.
+--- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
+--- in since, only what is the deleted user's. It tells that user's state that nothing more comes from it.
 function profile.owner_deleted(event, state)
-  local owner = event.data.owner
+  local owner = event.sender
   local user = subjects.id("user:", owner)
   topic.leave(owner)
-  send(owner, plugin.name .. ".device_left", { device = event.subject })
+  send(owner, plugin.name .. ".device_left", {})
   if state.user == user then return erase(state) end
   if state.attributed_to == user then
     conversions.forget_origin(state)
@@ -52,7 +52,7 @@ end
 
 --- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well.
 function profile.device_left(event, state)
-  local device = event.data.device
+  local device = event.sender
   if state.attribution_from == device then state.attribution, state.facebook, state.attribution_from = nil, nil, nil end
   if state.status_from == device then state.att_status, state.status_from = nil, nil end
 end
