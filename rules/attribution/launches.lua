@@ -38,7 +38,7 @@ end
 local function report(state, first_launch)
   if conversions.install_is_owed(state) then
     if consent.is_settled(state) then conversions.pay_install(state, consent.allows_tracking(state)) end
-  elseif state.facebook and not first_launch and conversions.are_told(state) and linking.is_attributed(state) then
+  elseif not first_launch and conversions.are_told(state) and linking.is_facebook(state) then
     conversions.send_launch(state, consent.allows_tracking(state))
   end
 end

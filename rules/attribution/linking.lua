@@ -7,18 +7,20 @@ local subjects = require "subjects"
 
 local linking = {}
 
-local function tell(state, user, attribution)
+local function tell(state, user, attribution, is_new)
   send(subjects.of_user(user), plugin.name .. ".linked", {
-    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status,
+    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status, new = is_new,
   })
   state.told_status = state.att_status
 end
 
+-- Whether the user is another one than before.
 local function belong(state, user)
   state.signed_out = nil
-  if state.user == user then return end
+  if state.user == user then return nil end
   topic.join(subjects.of_user(user))
-  state.user, state.told_status = user, nil
+  state.user, state.user_facebook = user, state.attributed_to == user and state.facebook or nil
+  return true
 end
 
 --- Records whether somebody is signed in, where the event says so. After a logout nobody is known to be there until one
@@ -31,11 +33,11 @@ end
 --- Moves the attribution to the user. The device keeps whether it was Facebook's, whose it was, its user, and what
 --- AppInstall needs.
 function linking.link(state, user)
-  belong(state, user)
-  if not state.attribution and state.told_status == state.att_status then return end
+  local is_new = belong(state, user)
+  if not is_new and not state.attribution and state.told_status == state.att_status then return end
   conversions.keep_for_install(state)
-  if state.attribution then state.attributed_to = user end
-  tell(state, user, state.attribution)
+  if state.attribution then state.attributed_to, state.user_facebook = user, state.facebook or nil end
+  tell(state, user, state.attribution, is_new)
   state.attribution = nil
 end
 
@@ -62,14 +64,19 @@ end
 function linking.tell_answer(event, state)
   local user = event.data.authenticated ~= false and linking.user_of(event) or account(state)
   if not user then return end
-  belong(state, user)
-  tell(state, user)
+  tell(state, user, nil, belong(state, user))
 end
 
---- Whether the attribution is that of the account that is there; it is the device's own while nobody is.
-function linking.is_attributed(state)
-  local there = account(state)
-  return not there or not state.attributed_to or state.attributed_to == there
+--- On a device: its user, who sent the message, came from Facebook.
+function linking.attributed(event, state)
+  if state.user == subjects.id("user:", event.sender) then state.user_facebook = true end
+end
+
+--- Whether the account that is there came from Facebook; while nobody is there, whether the device did, and also while
+--- its attribution has not moved to anybody.
+function linking.is_facebook(state)
+  if account(state) and state.attributed_to then return state.user_facebook end
+  return account(state) and state.user_facebook or state.facebook
 end
 
 return linking

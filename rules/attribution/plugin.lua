@@ -33,6 +33,7 @@ local subjects = require "subjects"
 local launches = require "launches"
 local consent = require "consent"
 local deep_link = require "deep_link"
+local linking = require "linking"
 local meta = require "meta"
 local profile = require "profile"
 
@@ -51,6 +52,7 @@ rule "screen" { on = { "app.launched", "user.authenticated" }, when = is_known, 
 local function told(is_one) return function(event) return is_one(event) and event.sender ~= nil end end
 
 rule "link" { on = plugin.name .. ".linked", when = told(is_user), run = profile.linked }
+rule "attributed" { on = plugin.name .. ".attributed", when = told(is_device), run = linking.attributed }
 rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
 rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = told(is_device), run = profile.owner_deleted }
 rule "device-left" { on = plugin.name .. ".device_left", when = told(is_user), run = profile.device_left }

@@ -14,12 +14,17 @@ local function counts(state, attribution, facebook)
   return not state.attribution or (facebook and not state.facebook)
 end
 
---- On a user: a device, which sent the message, brings what it knows.
+--- On a user: a device, which sent the message, brings what it knows. Devices hear whether the user came from Facebook.
 function profile.linked(event, state)
-  local link, device = event.data, event.sender
+  local link, device, was_facebook = event.data, event.sender, state.facebook
   if link.att_status then state.att_status, state.status_from = link.att_status, device end
   if link.attribution and counts(state, link.attribution, link.facebook) then
     state.attribution, state.facebook, state.attribution_from = link.attribution, link.facebook, device
+  end
+  if state.facebook and not was_facebook then
+    publish(event.subject, plugin.name .. ".attributed", {}, { except = device })
+  elseif state.facebook and link.new then
+    send(device, plugin.name .. ".attributed", {})
   end
 end
 
