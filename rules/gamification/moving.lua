@@ -1,5 +1,6 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
--- takes over the whole record, and with it the streak; one who has gets the points.
+-- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed and the
+-- milestones, whose rewards are among the points.
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
@@ -19,13 +20,20 @@ function moving.leave(event, state)
   forget()
 end
 
+local function add(state, record)
+  points.earn(state, player.points, now(), "moved", record.points)
+  state.revealed = state.revealed + record.revealed
+  state.milestones = state.milestones or {}
+  for type in pairs(record.milestones or {}) do state.milestones[type] = true end
+  decide("points", { action = "moved", earned = record.points, multiplier = 1, total = state.points })
+end
+
 function moving.arrive(event, state)
   local record = event.data.record
-  if not state.points then
+  if state.points then
+    add(state, record)
+  else
     for key, value in pairs(record) do state[key] = value end
-  elseif record.points > 0 then
-    points.earn(state, player.points, now(), "moved", record.points)
-    decide("points", { action = "moved", earned = record.points, multiplier = 1, total = state.points })
   end
   standings.place(state)
 end

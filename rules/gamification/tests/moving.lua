@@ -12,7 +12,6 @@ test "a device's points move to its user, once" (function(t)
     sign_in(t, "device:1", "ada")
     t:equal({ points_of(t, "device:1"), points_of(t, "user:ada"), t:state("device:1") }, { 0, 20, {} })
   end
-  t:equal(t:decided("user:ada").gamification.points, { action = "moved", earned = 5, multiplier = 1, total = 20 })
   t:equal(t:query("user:ada", "history")[1].cause, "moved")
   sign_in(t, "device:1", "bob")
   t:equal(points_of(t, "user:bob"), 0)
@@ -28,6 +27,16 @@ test "a user who has not played yet takes over the device's whole record" (funct
   t:equal(t:query("user:ada", "export"), before)
   local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
   t:equal({ reveal.streak.current, reveal.points.total }, { 4, 60 })
+end)
+
+test "a milestone that the device has reached is rewarded once" (function(t)
+  t:event("user:ada", "flirt.revealed", { flirt_index = 0 })
+  for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
+  sign_in(t, "device:1", "ada")
+  local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
+  t:equal({ reveal.points.total, reveal.milestones, reveal.tiers }, { 220, nil, { "silver" } })
+  local profile = t:query("user:ada", "profile")
+  t:equal({ profile.revealed, profile.milestones }, { 12, { { type = "explorer", reward = 100 } } })
 end)
 
 test "the leaderboard and the tiers count a player once, and the day's points, too" (function(t)
