@@ -15,9 +15,10 @@ local actions = {}
 
 local MULTIPLIERS, POINTS, ACTIONS = settings.multipliers, settings.points, catalogue.actions
 local STREAK, WALLET, today_of = player.streak, player.points, player.today
-local pick, times_of, touch = fields.pick, points.times, streak.touch
+local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
 local nonsense, is_repeat = catalogue.nonsense, catalogue.is_repeat
+local floor, tointeger = math.floor, math.tointeger
 
 local AWARDED, STREAK_UPDATED = telling "points_awarded", telling "streak_updated"
 local ACHIEVED = telling "milestone_achieved"
@@ -34,7 +35,8 @@ local function tell_points(state, name, earned, multiplier, why)
   decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points, reason = why })
   if earned == 0 then return end
   raise(AWARDED, {
-    action = name, points_earned = POINTS[name], multiplier = multiplier + 0.0, total_points_after = state.points,
+    action = name, points_earned = floor(earned / multiplier + 0.5), multiplier = multiplier + 0.0,
+    total_points_after = state.points,
   })
 end
 
@@ -52,12 +54,20 @@ end
 
 local function pay(state, action, data, at, multiplier)
   if action.unique and is_repeat(state, action, data) then return 0, "repeat" end
-  return earn(state, WALLET, at, action.earns, POINTS[action.earns], multiplier)
+  local n = action.each and tointeger(data[action.each]) or 1
+  return earn(state, WALLET, at, action.earns, n * POINTS[action.earns], multiplier)
+end
+
+-- The days of the streak after the action, and how it changed.
+local function extend(state, action, today)
+  if action.streak == false then return current(state, STREAK, today) end
+  local change, previous = touch(state, STREAK, today)
+  return state.streak, change, previous
 end
 
 local function award(state, action, data, today)
-  local change, previous = touch(state, STREAK, today)
-  local multiplier, at = times_of(MULTIPLIERS, "streak", state.streak), now()
+  local days, change, previous = extend(state, action, today)
+  local multiplier, at = times_of(MULTIPLIERS, "streak", days), now()
   local earned, why = pay(state, action, data, at, multiplier)
   update(state, at, action.earns, earned)
   local counts, reached = action.counts and why ~= "repeat", nil
@@ -68,7 +78,7 @@ local function award(state, action, data, today)
   tell_points(state, action.earns, earned, multiplier, why)
   if change then tell_streak(state, change, previous, multiplier) end
   if reached then tell_milestones(state, reached, today) end
-  if change or counts then check(state, today, state.streak) end
+  if change or counts then check(state, today, days) end
 end
 
 function actions.perform(event, state)

@@ -5,6 +5,7 @@ local telling = require "telling"
 local catalogue = { types = {}, actions = {} } -- the types of events, and by each the action
 
 local RANGES = settings.ranges
+local MANY = { lowest = 1 }
 local LONGEST, DAY = 100, 86400 -- bytes of a thing's name; seconds
 
 local renews = false -- whether some action makes things new again
@@ -13,7 +14,7 @@ local renews = false -- whether some action makes things new again
 local function judged_by(action)
   local members = {}
   local function judge(name, is_needed)
-    local range = RANGES[name]
+    local range = RANGES[name] or name == action.each and MANY
     if not (is_needed or range or name == action.unique) then return end
     local lowest, highest = range and range.lowest, range and range.highest or math.huge
     members[#members + 1] = { name = name, is_needed = is_needed, lowest = lowest, highest = highest }
@@ -21,6 +22,7 @@ local function judged_by(action)
   for _, name in ipairs(action.with or {}) do judge(name, false) end
   for _, name in ipairs(action.needs or {}) do judge(name, true) end
   if action.unique then judge(action.unique, false) end
+  if action.each then judge(action.each, true) end
   return members
 end
 
@@ -32,19 +34,19 @@ for place, action in ipairs(settings.actions) do
   renews = renews or action.renews
 end
 
-local function makes_sense(member, value)
-  if value == nil then return not member.is_needed end
-  local lowest = member.lowest
-  if not lowest then return fields.label(value, LONGEST) ~= nil end
-  return type(value) == "number" and value >= lowest and value <= member.highest and value % 1 == 0
-end
-
 --- The first member of the data with which the action makes no sense, or nil.
 function catalogue.nonsense(action, data)
   local members = action.judged_by
   for i = 1, #members do
     local member = members[i]
-    if not makes_sense(member, data[member.name]) then return member.name end
+    local value, lowest = data[member.name], member.lowest
+    if value == nil then
+      if member.is_needed then return member.name end
+    elseif not lowest then
+      if not fields.label(value, LONGEST) then return member.name end
+    elseif type(value) ~= "number" or value < lowest or value > member.highest or value % 1 ~= 0 then
+      return member.name
+    end
   end
 end
 

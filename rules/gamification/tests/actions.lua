@@ -156,10 +156,10 @@ test "another product's actions are settings" (function(t)
   t:settings {
     actions = {
       { on = "review.written", earns = "review", counts = true, needs = { "book", "stars" }, unique = "book" },
-      { on = "order.paid", earns = "order" },
+      { on = "order.paid", earns = "order", each = "books", streak = false },
     },
     ranges = { stars = { lowest = 1, highest = 5 } },
-    points = { review = 20, order = 50 }, caps = { order = 1 },
+    points = { review = 20, order = 50 }, caps = { order = 3 },
     milestones = { { type = "book worm", at = 2, reward = 5 } },
     tiers = { { name = "reader", revealed = 1 }, { name = "regular", streak = 3 }, { name = "patron", spent = 60 } },
     first_tier = "guest",
@@ -173,7 +173,14 @@ test "another product's actions are settings" (function(t)
   t:equal(send("review.written", { book = "b1", stars = 4 }).tiers, { "reader" })
   t:equal(send("review.written", { book = "b1", stars = 5 }).points.reason, "repeat")
   t:equal(send("review.written", { book = 2, stars = 5 }).points.total, 45)
-  t:equal({ send("order.paid").points.earned, send("order.paid").points.reason }, { 50, "cap" })
+  t:equal(send("order.paid"), { error = "invalid_books" })
+  for _, books in ipairs { 0, 1.5, "2" } do t:equal(send("order.paid", { books = books }).error, "invalid_books") end
+  t:equal(send("order.paid", { books = 2.0 }).points, { action = "order", earned = 100, multiplier = 1, total = 145 })
+  t:equal(send("order.paid", { books = 2 }).points.reason, "cap")
+  t:equal(t:query("user:1", "profile").points, 195)
   t:equal(send("points.spent", { amount = 60, tier = "patron" }).tiers, { "regular", "patron" })
-  t:equal(t:query("user:1", "history", { limit = 3 })[3].cause, "milestone:book worm")
+  t:equal(t:query("user:1", "history", { limit = 4 })[4].cause, "milestone:book worm")
+  t:advance "1d"
+  t:equal(send("order.paid", { books = 1 }).streak, nil)
+  t:equal(t:query("user:1", "profile").streak, 1)
 end)
