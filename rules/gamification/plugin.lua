@@ -30,7 +30,7 @@ plugin {
     points      = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
     caps        = { scroll_reveal = 150, copy_flirt = 150, rate_flirt = 150, generate_flirts = 150 },   -- times a day
     unique_days = 365,                                       -- for so long a repeat is known as one
-    multipliers = { { streak = 3, times = 2 }, { streak = 7, times = 3 } },
+    multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },
     freezes     = { at_start = 1, every_days = 7, most = 2 },
     milestones  = {                                          -- by flirts revealed
       { type = "explorer", at = 10, reward = 100 },
