@@ -123,6 +123,7 @@ typedef enum {
   RB_DECLARE_EVENT, /* type, json [members, options] */
   RB_DECLARE_STATE,   /* json: the members and the options */
   RB_DECLARE_MIGRATE, /* json: for each step [version, whether it has an up, whether it has a down] */
+  RB_DECLARE_SETTING, /* path, index of its check, json of its options; `check` is true if there is one */
 } rb_declaration;
 
 /* What `find` answers. */

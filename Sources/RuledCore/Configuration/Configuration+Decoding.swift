@@ -154,6 +154,7 @@ extension Configuration.Metrics {
 extension Configuration.Plugin {
   fileprivate init(_ section: ConfigurationSection) {
     isEnabled = section.boolean("enabled") ?? true
+    sources = section.read("sources", expected: "an array of sources", Configuration.names)
     settings = section.remaining
   }
 }

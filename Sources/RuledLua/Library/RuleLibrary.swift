@@ -15,7 +15,7 @@ package enum RuleLibrary {
 
   /// The functions that declare something while a file loads.
   static let declarations = [
-    "plugin", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
+    "plugin", "setting", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
   ]
 
   /// The functions of one table, such as `calendar`.

@@ -89,14 +89,16 @@ struct Capture {
     }
     var configuration: [String: Configuration.Plugin] = [:]
     for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
-      configuration[plugin] = Configuration.Plugin(settings: configured.member("settings")?.objectValue ?? [:])
+      configuration[plugin] = Configuration.Plugin(
+        sources: configured.member("sources")?.arrayValue?.compactMap(\.stringValue),
+        settings: configured.member("settings")?.objectValue ?? [:])
     }
     let catalog = try CatalogBuilder.build(
       RulesSource(plugins: plugins), configuration: configuration, previous: nil, worker: LuaWorker(),
       now: Timestamp(microseconds: 0))
     let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
       let known = plugin.manifest.settings
-      let values = (configuration[plugin.name]?.settings ?? [:]).filter { known[$0.name] != nil }
+      let values = plugin.overrides.filter { known[$0.name] != nil }
       return values.isEmpty ? nil : .settings(plugin.name, JSONObject(values))
     }
     return (catalog, settings)

@@ -66,10 +66,19 @@ enum Definitions {
     ---@field name string the folder's name
     ---@field version? string
     ---@field about? string
-    ---@field settings? table<string, any> defaults; the configuration overrides them key by key
+    ---@field settings? table<string, any> defaults; the configuration overrides them key by key at every depth
     ---@field sinks? string[] the only sinks it may emit to
     ---@field sources? string[] only events whose source matches; * is any text
     ---@field budget? { instructions: integer?, memory_mib: integer? }
+
+    ---@class ruled.Setting
+    ---@field type string|table a type of an event's data, "zone", "duration", "host" or "url"; "?": it may be missing or empty
+    ---@field min? number of a number, a duration in seconds, a text's characters, a list's elements
+    ---@field max? number
+    ---@field one_of? any[]
+    ---@field sorted_by? string the host sorts the list by this member of its elements; "*" by themselves; "-" before it: the greatest first
+    ---@field check? fun(value: any, settings: table<string, any>): boolean, string? whether it is right; why not
+    ---@field about? string
 
     ---@class ruled.Rule
     ---@field on string|string[] event types; a prefix ends in .*, "*" is every event
@@ -129,6 +138,11 @@ enum Definitions {
     ---The plugin's settings, frozen.
     ---@type table<string, any>
     settings = {}
+
+    ---Declares a setting by its path; "*" is each key of a table, or each element of a list.
+    ---@param path string
+    ---@return fun(setting: ruled.Setting)
+    function setting(path) end
 
     ---Describes the data of an event type, which is then checked; from = "rules" among the members keeps it for rules.
     ---@param type string

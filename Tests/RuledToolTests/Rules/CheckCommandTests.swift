@@ -293,6 +293,37 @@ import Testing
     #expect(run.output.contains("1 plugin, 3 rules, 5 findings"))
   }
 
+  @Test func `settings are held against what the plugin declares, its own and the configuration's`() {
+    let plugin = """
+      plugin { name = "p", version = "1", settings = { freezes = { every_days = 7 }, zone = "UTC" } }
+      setting "zone" { type = "zone" }
+      setting "app" { type = "url?" }
+      setting "freezes.every_days" { type = "integer", min = 1 }
+      rule "r" { on = "x", run = function() decide("d", { settings.freezes.every_days, settings.zone, settings.app }) end }
+      """
+    let configuration = """
+      plugins = {
+        p = {
+          freezes = {
+            every_days = 0,
+          },
+          zone = "Europe/Berln",
+        },
+      }
+      """
+    let files = ["rules/p/plugin.lua": plugin, "conf.lua": configuration]
+    let run = check(files, ["--config", "@conf.lua"])
+    #expect(run.exit == .no)
+    #expect(
+      run.output.contains(
+        "conf.lua:4: the setting 'freezes.every_days' of plugin 'p' must be at least 1, not 0"), "\(run.output)")
+    #expect(run.output.contains("conf.lua:6: the setting 'zone' of plugin 'p' must be the name of a time zone"))
+    #expect(check(["rules/p/plugin.lua": plugin]).exit == .done)
+    let wrong = check(["rules/p/plugin.lua": plugin.replacing("\"UTC\"", with: "\"Utopia\"")])
+    #expect(wrong.exit == .no)
+    #expect(wrong.output.contains("p/plugin.lua:2: the setting 'zone' of plugin 'p' must be"), "\(wrong.output)")
+  }
+
   @Test func `unknown keys of the configuration have their line and the nearest name`() {
     let run = check(
       [
