@@ -41,6 +41,7 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
 
 local days     = require "days"

@@ -19,6 +19,7 @@ plugin {
   sinks = { "analytics" },
 }
 
+require "settings"
 require "events"
 
 local subjects = require "subjects"

@@ -27,6 +27,7 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
 
 local account = require "account"

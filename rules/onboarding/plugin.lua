@@ -32,6 +32,7 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
 
 local areas = require "areas"
