@@ -29,6 +29,7 @@ plugin {
   sinks = { "analytics" },
 }
 
+require "settings"
 require "events"
 
 local subjects = require "subjects"

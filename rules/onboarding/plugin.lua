@@ -60,6 +60,7 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
 require "shape"
 

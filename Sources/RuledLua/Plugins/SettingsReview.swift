@@ -42,7 +42,9 @@ struct SettingsReview {
       guard let index = declaration.check else { continue }
       for case .value(let place, let value) in found(of: declaration) {
         guard let reason = check(index, value, settings) else { continue }
-        note(SettingMismatch(place, "can't be \(value.shown): \(reason)"), of: declaration)
+        let isTable = value.arrayValue != nil || value.objectValue != nil
+        note(
+          SettingMismatch(place, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
       }
     }
   }

@@ -19,16 +19,19 @@ extension PluginVM {
     _ source: PluginSource, _ settings: JSONObject, _ worker: LuaWorker, _ notes: LoadNotes?
   ) throws(LoadError) -> (PluginVM, [ConfigurationProblem]) {
     let review: SettingsReview
-    do throws(LoadError) {
-      let vm = try PluginVM(source: source, settings: settings, worker: worker, noting: notes)
+    let loading = Result { () throws(LoadError) in
+      try PluginVM(source: source, settings: settings, worker: worker, noting: notes)
+    }
+    switch loading {
+    case .success(let vm):
       review = vm.review(settings)
-      if let notes, !review.errors.isEmpty {
+      if let notes {
         notes.add(review.errors)
       } else if let error = review.errors.first {
         throw error
       }
       if review.overrides == settings { return (vm, review.problems) }
-    } catch {
+    case .failure(let error):
       // A bad setting may also make a file fail that reads it.
       guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker) else { throw error }
       review = own.review(settings)
