@@ -1,8 +1,9 @@
 -- Consent and deletion. Both hold whatever becomes of their report: of the counters, of another plugin's state, and of
 -- all else that can fail.
 
-local track = require "track"
+local days  = require "days"
 local plan  = require "plan"
+local track = require "track"
 
 local consent = {}
 
@@ -18,7 +19,10 @@ end
 
 --- Consent starts before its report and ends after it: the last report is that consent ended.
 function consent.toggle(state, event, enabled)
-  if enabled == true then state.consent = true end
+  if enabled == true then
+    state.consent = true
+    days.first_seen(state)
+  end
   local new_state = enabled
   if type(enabled) == "boolean" then new_state = enabled and "enabled" or "disabled" end
   report(state, event, "settings_analytics_toggled", { new_state = new_state })
