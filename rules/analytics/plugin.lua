@@ -43,6 +43,8 @@ plugin {
 
 require "events"
 
+sink "analytics" { anonymous = true }
+
 local days     = require "days"
 local kpis     = require "kpis"
 local payload  = require "payload"

@@ -21,6 +21,8 @@ plugin {
 
 require "events"
 
+sink "analytics" { anonymous = true }
+
 local subjects = require "subjects"
 local links = require "links"
 local utm = require "utm"

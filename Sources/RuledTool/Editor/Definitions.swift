@@ -89,6 +89,10 @@ enum Definitions {
 
     ---@class ruled.Step
     ---@field up fun(old: table): table brings a state from the version before to this one
+    ---@class ruled.Sink
+    ---@field anonymous? boolean whether effects leave without their subject; the configuration may say otherwise
+    ---@field run? fun(effect: ruled.Effect): table?, string?
+
     ---@field down? fun(new: table): table brings a state back
 
     ---@class ruled.Request
@@ -110,7 +114,7 @@ enum Definitions {
     ---@field at string
 
     ---@class ruled.Outcome
-    ---@field subject string
+    ---@field subject? string not for the handler of an anonymous sink
     ---@field version integer
     ---@field decisions table<string, any> this plugin's
     ---@field all table<string, table> those of all plugins
@@ -158,7 +162,7 @@ enum Definitions {
     function web(host) end
 
     ---@param name string
-    ---@return fun(request: fun(effect: ruled.Effect): table?, string?)
+    ---@return fun(sink: ruled.Sink|fun(effect: ruled.Effect): table?, string?)
     function sink(name) end
 
     ---@param name string

@@ -59,16 +59,23 @@ import Testing
 
   @Test func `unknown sinks are found where they are named`() {
     let found = findings(
-      "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)"
+      "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)\nsink 'mial' { anonymous = true }"
     )
     #expect(
       found == [
         "p/plugin.lua:3: plugin 'p' has no sink 'mial'; did you mean 'mail'?",
         "p/plugin.lua:6: plugin 'p' has no sink 'other'; it declares mail",
       ])
+        "p/plugin.lua:7: plugin 'p' has no sink 'mial'; did you mean 'mail'?",
   }
 
   @Test func `rules that share a name are found each time`() {
+  @Test func `a sink's table is checked`() {
+    #expect(findings("sink 'mail' { anonymus = true }")[0].contains("did you mean 'anonymous'?"))
+    #expect(findings("sink 'mail' {}")[0].contains("sink 'mail' has neither 'run' nor 'anonymous'"))
+    #expect(findings("sink 'mail' { anonymous = 1 }")[0].contains("sink 'mail'.anonymous must be true or false"))
+  }
+
     let rule = "rule 'r' { on = 'x', run = function() end }\n"
     #expect(
       findings(rule + rule + rule) == [
