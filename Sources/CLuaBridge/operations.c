@@ -459,9 +459,28 @@ int rb_host_timer_due(lua_State *L) {
   }
 }
 
+/* Whether the options at 1 are { all = true }. */
+static bool forgets_all(lua_State *L) {
+  lua_settop(L, 1);
+  if (lua_isnil(L, 1)) return false;
+  if (!lua_istable(L, 1)) return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, not a %s", luaL_typename(L, 1));
+  int options = rb_push_store(L, 1) ? 2 : 1;
+  bool all = false;
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "all") != 0 || !lua_isboolean(L, -1))
+      return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, and no other option");
+    all = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return all;
+}
+
 int rb_host_forget(lua_State *L) {
   rb_vm *vm = rb_changing(L, "forget");
-  rb_add_op(vm, RB_OP_FORGET);
+  bool all = forgets_all(L);
+  rb_op *op = rb_add_op(vm, RB_OP_FORGET);
+  if (all) op->flags = RB_OP_ALL;
   vm->forgotten = vm->op_count;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   if (rb_push_store(L, -1)) lua_remove(L, -2);

@@ -40,13 +40,13 @@ end
 function profile.deletion_waits(event, state)
   if not state.deleted then return end
   local left = event.data.left - 1
-  if left == 0 then return forget() end
+  if left == 0 then return forget { all = true } end
   send(event.subject, "attribution.deletion_waits", { left = left })
 end
 
 --- On a device: checks that it still belongs to the user, as somebody else may have signed in since.
 function profile.owner_deleted(event, state)
-  if state.user and subjects.of_user(state.user) == event.data.owner then forget() end
+  if state.user and subjects.of_user(state.user) == event.data.owner then forget { all = true } end
 end
 
 function profile.answer(state)

@@ -189,6 +189,7 @@ final class EventTransaction {
   /// The rule that raised an event; nil for one that was sent or parked.
   private func cause(of queued: QueuedEvent) -> (plugin: String, rule: String)? {
     guard case .raised(let plugin) = queued.origin else { return nil }
+  /// `erases` is set if a rule asked for the erasure of the whole subject.
     let entry = plugins.catalog.plugins[plugin]
     return (entry.name, entry.manifest.rules[queued.rule].name)
   }
@@ -198,14 +199,25 @@ final class EventTransaction {
   /// - Returns: why the plugin failed again; nil when it succeeded.
   func retry(
     _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
-    plugin: Int
+    plugin: Int, erases: inout Bool
   ) throws(RequestError) -> Failure? {
     begin(event, of: subject, record: record)
     defer { end() }
     retriedPlugin = plugin
+    erases = forgetsAll
     for event in furtherEvents {
       queue.append(parked: event["type"]?.stringValue ?? "", data: event["data"]?.text ?? "{}")
     }
+  /// Whether a rule asked for the erasure of the whole subject.
+  var forgetsAll: Bool {
+    var isAsked = false
+    forEachTouched { run in
+      guard !run.hasFailed, run.operations.contains(.forget), let operations = run.plugin.vm?.operations else { return }
+      for index in operations.indices { if case .forget(true) = operations[index] { isAsked = true } }
+    }
+    return isAsked
+  }
+
     try runRules()
     if let failure = runs[plugin].failure { return failure }
     try addToBatch(try outcome(), identity: 0, cascade: nil)
