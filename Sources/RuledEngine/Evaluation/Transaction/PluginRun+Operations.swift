@@ -139,7 +139,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .cycle,
         message: "\(all) publications would follow where \(transaction.event.mayPublish) more may: "
           + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
-          + "an event sends, and among the members of a topic")
+          + "an event sends, and among the members of a topic; a timer that is due in a second or later begins anew")
     }
     self.publications = publications
   }
