@@ -344,7 +344,7 @@ int rb_host_once(lua_State *L) {
   return 1;
 }
 
-/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one: whole seconds, rounded up. */
+/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one. */
 static uint32_t check_keep(lua_State *L, int index, const char *function) {
   if (lua_type(L, index) != LUA_TTABLE)
     rb_raise(L, RB_KIND_VALUE, "the options of %s are a table such as { keep = \"400d\" }, not a %s", function, luaL_typename(L, index));
@@ -360,9 +360,9 @@ static uint32_t check_keep(lua_State *L, int index, const char *function) {
   if (type == LUA_TNIL) return 0;
   int keep = lua_gettop(L);
   if (type == LUA_TSTRING) rb_call_host(L, RB_CALL_DURATION, keep);
-  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? ceil(lua_tonumber(L, -1)) : 0;
+  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
   if (seconds < 1 || seconds > KEEP_SECONDS)
-    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration such as \"400d\", of 100 years at most", function);
+    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration in whole numbers such as \"400d\", of 100 years at most", function);
   return (uint32_t)seconds;
 }
 
