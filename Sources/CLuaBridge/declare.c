@@ -210,7 +210,7 @@ static int declare_plugin(lua_State *L) {
 static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test", "an event",
                                          "a state", "a migration", "a setting"};
 
-/* Encodes the table at 1, a rule, a query or a setting, to `vm->result`, without its functions; `check` of a setting becomes true. */
+/* Encodes the table at 1, a rule, a query, a sink or a setting, to `vm->result`, without its functions; `check` of a setting becomes true. */
 static void encode_functions(lua_State *L, const char *what, rb_declaration kind) {
   rb_vm *vm = rb_vm_of(L);
   lua_newtable(L);
@@ -303,9 +303,12 @@ static int declare_body(lua_State *L) {
       vm->when_count++;
     }
     lua_settop(L, 2);
-  } else if (kind == RB_DECLARE_QUERY && lua_istable(L, 1)) {
-    encode_functions(L, "query", kind);
-    rb_push_member(L, 1, "run");
+  } else if ((kind == RB_DECLARE_QUERY || kind == RB_DECLARE_SINK) && lua_istable(L, 1)) {
+    encode_functions(L, kind == RB_DECLARE_QUERY ? "query" : "sink", kind);
+    if (rb_push_member(L, 1, "run") == LUA_TNIL && kind == RB_DECLARE_SINK) {
+      pass_declaration(L, kind, -1, name, file, line);
+      return 0;
+    }
     if (!lua_isfunction(L, 2)) return luaL_error(L, "query '%s' has no 'run' function", name.bytes);
   } else {
     luaL_checktype(L, 1, LUA_TFUNCTION);

@@ -198,6 +198,7 @@ import Testing
     (#"{"sinks":{"a":{"lease":true,"file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
     (#"{"sinks":{"a":{"url":"http://x","ca":"/y"}}}"#, "sinks.a.ca: belongs to an https URL"),
     (#"{"sinks":{"a":{"file":"/x","cert":"/y"}}}"#, "sinks.a.cert: belongs to an https URL"),
+    (#"{"sinks":{"a":{"anonymous":"yes"}}}"#, #"sinks.a.anonymous: expected true or false, not "yes""#),
     (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not "post""#),
     (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),

@@ -53,6 +53,8 @@ plugin {
 require "settings"
 require "events"
 
+sink "analytics" { anonymous = true }
+
 local consent  = require "consent"
 local days     = require "days"
 local kpis     = require "kpis"

@@ -32,6 +32,8 @@ plugin {
 require "settings"
 require "events"
 
+sink "analytics" { anonymous = true }
+
 local subjects = require "subjects"
 local links = require "links"
 local routes = require "routes"

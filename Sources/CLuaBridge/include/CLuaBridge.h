@@ -174,6 +174,7 @@ enum { RB_OP_SET = 0, RB_OP_ADD = 1, RB_OP_LEAVE = 2, RB_OP_OPTIONS = 4, RB_OP_L
 /* Flags of operations; rb_collapse_ops sets the last two. */
 enum {
   RB_OP_KEYED = 1,    /* an effect with a key: recorded once */
+  RB_OP_ALL = 1,      /* a forget of the whole subject */
   RB_OP_FOLLOWS_FORGET = 64,  /* an effect with a key after a forget: nothing recorded before the event counts as a repeat */
   RB_OP_VOID = 128,   /* a later operation of the event undoes it, or it is an effect that repeats an earlier one: skip it */
 };

@@ -169,6 +169,7 @@ extension Configuration.Sink {
     file = section.path("file")
     log = section.boolean("log") ?? false
     lease = section.boolean("lease") ?? false
+    anonymous = section.boolean("anonymous")
     certificateFile = section.path("cert")
     authoritiesFile = section.path("ca")
     if [url != nil, file != nil, log, lease].count(where: { $0 }) > 1 {

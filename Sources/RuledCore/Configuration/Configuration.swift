@@ -199,6 +199,8 @@ package struct Configuration: Sendable, Equatable {
     package var log = false
     /// Whether effects are handed out to clients that lease them.
     package var lease = false
+    /// Whether effects leave without their subject; nil if that is up to the rules.
+    package var anonymous: Bool?
   }
 }
 

@@ -64,6 +64,8 @@ package final class Catalog: Sendable {
   let checksEvents: Bool
   /// The types of events that only rules make.
   package let internalTypes: Set<String>
+  /// The sinks that effects reach without their subject, unless the configuration says otherwise.
+  package let anonymousSinks: Set<String>
   /// Whether a plugin's states have another version than 1.
   let hasStateVersions: Bool
   /// `revision` as bytes, which never change.
@@ -77,6 +79,7 @@ package final class Catalog: Sendable {
     self.loadedAt = loadedAt
     self.configuration = configuration
     internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
+    anonymousSinks = Set(plugins.flatMap(\.manifest.anonymousSinks).map(\.name))
     checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
     hasStateVersions = plugins.contains { $0.stateVersion != 1 }
     revision = Self.revision(of: source, configuration)

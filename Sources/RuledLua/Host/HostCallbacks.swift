@@ -80,7 +80,7 @@ func takeDeclaration(
 }
 
 extension PluginVM {
-  /// Takes a declaration.
+  /// Takes a declaration; its index is negative if it has no function.
   ///
   /// - Returns: the settings in force if it is the declaration of the plugin itself.
   fileprivate func declare(
@@ -96,7 +96,7 @@ extension PluginVM {
     case RB_DECLARE_MIGRATE: try builder.migrate(value, file: file, line: line)
     case RB_DECLARE_SETTING: try builder.setting(name, value, check: index, file: file, line: line)
     case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
-    case RB_DECLARE_SINK: try builder.handler(\.sinkHandlers, "sink handler", name, file: file, line: line)
+    case RB_DECLARE_SINK: try builder.sink(name, value, hasHandler: index >= 0, file: file, line: line)
     default: try builder.test(name, file: file, line: line)
     }
     return nil

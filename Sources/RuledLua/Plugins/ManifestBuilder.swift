@@ -12,6 +12,7 @@ struct ManifestBuilder {
 
   private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
   private static let queryKeys = ["about", "args", "run"]
+  private static let sinkKeys = ["anonymous", "run"]
   private static let eventKeys = ["about", "checked", "closed"]
   private static let ruleKeys = ["on", "priority", "when", "run"]
   private static let budgetKeys = ["instructions", "memory_mib"]
@@ -244,6 +245,19 @@ struct ManifestBuilder {
       throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
+  }
+
+  /// Takes `sink "name" (function)` or `sink "name" {…}`, which may have no function.
+  mutating func sink(
+    _ name: String, _ json: JSONValue, hasHandler: Bool, file: String, line: Int
+  ) throws(Refusal) {
+    let what = "sink '\(name)'"
+    guard let object = json.objectValue else { throw Refusal("\(what) takes a function or a table of named values") }
+    try check(object.names, known: Self.sinkKeys, of: what)
+    let isAnonymous = try flag(object, "anonymous", of: what)
+    guard hasHandler || isAnonymous != nil else { throw Refusal("\(what) has neither 'run' nor 'anonymous'") }
+    if isAnonymous == true { try handler(\.anonymousSinks, "sink", name, file: file, line: line) }
+    if hasHandler { try handler(\.sinkHandlers, "sink handler", name, file: file, line: line) }
   }
 
   /// Takes `test "name"`, which only test files may declare.

@@ -16,7 +16,7 @@ package struct PluginManifest: Sendable {
     package let line: Int
   }
 
-  /// A query, a `web` handler or a `sink` handler.
+  /// A query, a `web` handler, a sink or a test.
   package struct Handler: Sendable {
     /// The query's name, the host, or the sink.
     package let name: String
@@ -64,6 +64,8 @@ package struct PluginManifest: Sendable {
   package internal(set) var hosts: [Handler] = []
   /// The sinks whose requests it builds.
   package internal(set) var sinkHandlers: [Handler] = []
+  /// The sinks that its effects reach without their subject.
+  package internal(set) var anonymousSinks: [Handler] = []
   /// Its tests, if they were loaded.
   package internal(set) var tests: [Handler] = []
 

@@ -177,7 +177,7 @@ struct Capture {
     return steps + [.event(plain, decisions: decisions(of: message))]
   }
 
-  /// The steps that give a subject the state, the timers and the `once` keys that it had before an entry; none if that is its first event.
+  /// The steps that give a subject the state, timers, `once` keys and topics that it had before an entry; none if that is its first event.
   ///
   /// A timer among `firing` gets the id that its event had.
   private func given(
@@ -195,7 +195,7 @@ struct Capture {
     let fired = firing.filter { $0.member("origin")?.stringValue == "timer" }
     var items = JSONObject()
     items["timers"] = .array(state.elements("timers").map { Self.withIdentity($0, among: fired) })
-    items["once"] = .array(state.elements("once"))
+    for name in ["once", "topics"] { items[name] = .array(state.elements(name)) }
     items = JSONObject(items.filter { $0.value.arrayValue?.isEmpty == false })
     let given = CapturedTest.Step.given(
       subject, version: version, states: state.member("plugins")?.objectValue ?? [:], items: items)

@@ -84,10 +84,9 @@ struct RulesCheck {
         add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
       }
     }
-    for sink in manifest?.sinkHandlers ?? [] {
-      if let manifest, !manifest.sinks.contains(sink.name) {
-        add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
-      }
+    guard let manifest else { return }
+    for sink in manifest.sinkHandlers + manifest.anonymousSinks where !manifest.sinks.contains(sink.name) {
+      add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
     }
   }
 

@@ -1,3 +1,4 @@
+internal import RuledCore
 internal import RuledLua
 
 /// What an editor with lua-language-server needs to know of rules: definitions in LuaCATS, and its settings.
@@ -6,16 +7,22 @@ enum Definitions {
   static let path = ".definitions/ruled.lua"
 
   /// `.luarc.json`: the version of Lua, where the definitions are, and what rules don't have of Lua.
-  static let settings = """
-    {
-      "runtime.version": "Lua 5.4",
-      "runtime.builtin": { "io": "disable", "os": "disable", "debug": "disable", "package": "disable" },
-      "runtime.path": ["?.lua", "lib/?.lua"],
-      "workspace.library": [".definitions"],
-      "diagnostics.disable": ["lowercase-global"]
-    }
+  ///
+  /// `library` is the folder of the modules that are installed with the program, which `require` finds after those of `lib`.
+  static func settings(library: String?) -> String {
+    let paths: [JSONValue] = ["?.lua", "lib/?.lua"] + (library.map { [.string("\($0)/?.lua")] } ?? [])
+    let folders: [JSONValue] = [".definitions"] + (library.map { [.string($0)] } ?? [])
+    return """
+      {
+        "runtime.version": "Lua 5.4",
+        "runtime.builtin": { "io": "disable", "os": "disable", "debug": "disable", "package": "disable" },
+        "runtime.path": \(JSONValue.array(paths).text),
+        "workspace.library": \(JSONValue.array(folders).text),
+        "diagnostics.disable": ["lowercase-global"]
+      }
 
-    """
+      """
+  }
 
   /// The definitions of all that the host gives to rules and tests.
   static var text: String {
@@ -91,6 +98,10 @@ enum Definitions {
     ---@field args? table<string, any> members and their types
     ---@field run fun(state: table?, args: table): any
 
+    ---@class ruled.Sink
+    ---@field anonymous? boolean whether effects leave without their subject; the configuration may say otherwise
+    ---@field run? fun(effect: ruled.Effect): table?, string?
+
     ---@class ruled.StateDeclaration
     ---@field version integer of the shape, from 1 on
     ---@field closed? boolean whether members that are not declared are refused
@@ -115,7 +126,7 @@ enum Definitions {
     ---@field sink string
     ---@field type string
     ---@field data table
-    ---@field subject string
+    ---@field subject? string not for the handler of an anonymous sink
     ---@field at string
 
     ---@class ruled.Outcome
@@ -172,7 +183,7 @@ enum Definitions {
     function web(host) end
 
     ---@param name string
-    ---@return fun(request: fun(effect: ruled.Effect): table?, string?)
+    ---@return fun(sink: ruled.Sink|fun(effect: ruled.Effect): table?, string?)
     function sink(name) end
 
     ---@param name string

@@ -76,7 +76,9 @@ struct PluginPage {
 
   private var effects: String {
     guard !manifest.sinks.isEmpty else { return "" }
-    var text = "\n## Effects\n\nSinks: \(manifest.sinks.map(Self.code).joined(separator: ", ")).\n"
+    let anonymous = Set(manifest.anonymousSinks.map(\.name))
+    let names = manifest.sinks.map { Self.code($0) + (anonymous.contains($0) ? " (without subject)" : "") }
+    var text = "\n## Effects\n\nSinks: \(names.joined(separator: ", ")).\n"
     guard !examples.effects.isEmpty else { return text }
     text += "\n| sink | type | example |\n| --- | --- | --- |\n"
     for effect in examples.effects {
