@@ -50,7 +50,10 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
+
+sink "analytics" { anonymous = true }
 
 local consent  = require "consent"
 local days     = require "days"

@@ -1,5 +1,5 @@
 -- What gamification tells analytics, as it leaves the daemon: analytics accepts it only when every property of the
--- plan is there, of its type and within its values. These tests need the analytics plugin beside this one.
+-- plan is there, of its type and within its values. These tests need the plugin gamification beside this one.
 local function consenting(t)
   t:at("2025-11-01T09:00:00Z")
   t:event("user:1", "settings.analytics_toggled", { enabled = true })
@@ -30,12 +30,20 @@ end)
 
 test "points are reported by their base, and the balance as a range" (function(t)
   consenting(t)
-  t:settings { multipliers = { { streak = 1, times = 2 } } }
+  t:settings({ multipliers = { { streak = 1, times = 2 } } }, "gamification")
   t:equal(told(t, "gamification_points_awarded", "flirts.generated", { flirt_count = 3 }), {
     action = "generate_flirts", points_earned = 20, multiplier = 2.0, total_points_after = "0-100",
   })
   for _ = 1, 3 do t:event("user:1", "flirts.generated", { flirt_count = 3 }) end
   t:equal(told(t, "gamification_points_awarded", "flirt.copied", COPY).total_points_after, "101-500")
+end)
+
+test "an action that earns nothing is reported, but no points" (function(t)
+  consenting(t)
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  t:event("user:1", "flirt.copied", COPY)
+  t:equal(told(t, "gamification_flirt_copied", "flirt.copied", COPY), COPY)
+  t:equal(told(t, "gamification_points_awarded", "flirt.copied", COPY), nil)
 end)
 
 test "a change of the streak is reported with the multipliers before and after" (function(t)
