@@ -27,6 +27,7 @@ plugin {
   sinks = { "client", "conversions" },
 }
 
+require "settings"
 require "events"
 
 local subjects = require "subjects"

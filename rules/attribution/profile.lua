@@ -33,12 +33,7 @@ function profile.deleted(event, state)
   for _, device in ipairs(state.devices or {}) do -- of earlier versions, whose devices joined no topic
     send(device, plugin.name .. ".owner_deleted", {})
   end
-  forget()
-end
-
--- Unlike forget(), it stays a member of the topics of other users who were on the device.
-local function erase(state)
-  for member in pairs(state) do state[member] = nil end
+  forget { all = true }
 end
 
 --- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
@@ -48,7 +43,7 @@ function profile.owner_deleted(event, state)
   local user = subjects.id("user:", owner)
   topic.leave(owner)
   send(owner, plugin.name .. ".device_left", {})
-  if state.user == user then return erase(state) end
+  if state.user == user then return forget { all = true } end
   if state.attributed_to == user then
     conversions.forget_origin(state)
     state.attributed_to = nil

@@ -29,7 +29,10 @@ plugin {
   sinks = { "analytics" },
 }
 
+require "settings"
 require "events"
+
+sink "analytics" { anonymous = true }
 
 local subjects = require "subjects"
 local links = require "links"

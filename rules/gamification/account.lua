@@ -1,13 +1,15 @@
 -- The user's settings and what they may ask about themselves: gamification on or off, time zone, export, deletion.
-local bins = require "bins"
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
 local streak = require "streak"
+local telling = require "telling"
 
 local account = {}
+
+local TOGGLED, EXPORTED, DELETED = telling "toggled", telling "exported", telling "deleted"
 
 -- While gamification is off, nothing is earned or lost, and the streak's clock is paused.
 function account.toggle(event, state)
@@ -17,10 +19,10 @@ function account.toggle(event, state)
   player.wake(state, today)
   if enabled then streak.resume(state, player.streak, today) else streak.pause(state, today) end
   state.off = not enabled or nil
-  raise("settings_gamification_toggled", {
+  raise(TOGGLED, {
     new_state = enabled and "enabled" or "disabled",
     days_since_install = player.days_since_install(state, today),
-    total_flirts_revealed = bins.of(player.bins.flirts, state.revealed),
+    total_flirts_revealed = state.revealed,
   })
 end
 
@@ -35,14 +37,14 @@ end
 
 function account.exported(event, state)
   player.wake(state)
-  raise("settings_data_exported", { export_format = fields.plain(payload(event).export_format) or "json" })
+  raise(EXPORTED, { export_format = fields.plain(payload(event).export_format) or "json" })
 end
 
 function account.deleted(_, state)
   player.wake(state)
-  raise("settings_data_deleted", {
+  raise(DELETED, {
     days_since_install = player.days_since_install(state),
-    total_points_binned = bins.of(player.bins.points, state.points),
+    total_points_binned = state.points,
   })
   standings.leave(state)
   forget()
@@ -54,7 +56,8 @@ function account.profile(state)
   local behind, ahead = points.standing(state, settings.milestones, state.revealed or 0)
   return {
     points = state.points or 0, streak = days, multiplier = points.times(settings.multipliers, "streak", days),
-    freezes = state.freezes or settings.freezes.at_start, tier = state.tier or "bronze", revealed = state.revealed or 0,
+    freezes = state.freezes or settings.freezes.at_start,
+    tier = state.tier or settings.first_tier, revealed = state.revealed or 0,
     milestones = behind, next_milestone = fields.or_null(ahead),
   }
 end

@@ -1,59 +1,42 @@
 -- Actions of a user and their rewards: the streak first, then points times the streak's multiplier, milestones and
--- tiers.
-local bins = require "bins"
+-- tiers. The settings say which events are actions.
+local catalogue = require "catalogue"
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
 local streak = require "streak"
+local telling = require "telling"
 local tiers = require "tiers"
 local wallet = require "wallet"
 
 local actions = {}
 
-local MULTIPLIERS, POINTS, POINT_BINS = settings.multipliers, settings.points, player.bins.points
-local STREAK, today_of = player.streak, player.today
-local pick, bin_of, times_of, touch = fields.pick, bins.of, points.times, streak.touch
+local MULTIPLIERS, POINTS, ACTIONS = settings.multipliers, settings.points, catalogue.actions
+local STREAK, WALLET, today_of = player.streak, player.points, player.today
+local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
+local nonsense, is_repeat = catalogue.nonsense, catalogue.is_repeat
+local floor, tointeger = math.floor, math.tointeger
 
--- What analytics may learn of the data: never a flirt's content.
-local REVEAL = { "reveal_method", "scroll_duration_ms", "flirt_index" }
-local COPY = { "flirt_index", "tone_used", "quality_tier" }
-local RATING = { "rating", "flirt_index", "tone_used", "quality_tier" }
-
--- `points` names the action; `tells` is the event for analytics, and `with` are its properties.
--- A reveal is part of the game; copies and ratings are reported with gamification off too.
-local ACTIONS = {
-  ["flirt.revealed"] = {
-    points = "scroll_reveal", reveals = 1, tells = "gamification_flirt_revealed", with = REVEAL,
-  },
-  ["flirt.copied"] = { points = "copy_flirt", when_off = true, tells = "gamification_flirt_copied", with = COPY },
-  ["flirt.rated"] = {
-    points = "rate_flirt", rated = true, when_off = true, tells = "gamification_flirt_rated", with = RATING,
-  },
-  ["flirts.generated"] = { points = "generate_flirts" },
-  ["app.opened"] = { points = "daily_login", daily = true },
-}
-
-local function is_valid(stars)
-  local range = settings.rating
-  return stars and stars >= range.lowest and stars <= range.highest
-end
+local AWARDED, STREAK_UPDATED = telling "points_awarded", telling "streak_updated"
+local ACHIEVED = telling "milestone_achieved"
 
 local function tell_streak(state, change, previous, multiplier)
   decide("streak", { previous = previous, current = state.streak, change = change })
-  raise("gamification_streak_updated", {
+  raise(STREAK_UPDATED, {
     previous_streak = previous, new_streak = state.streak, change_type = change,
     multiplier_before = times_of(MULTIPLIERS, "streak", previous) + 0.0, multiplier_after = multiplier + 0.0,
   })
 end
 
-local function tell_points(state, name, base, earned, multiplier)
-  decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points })
-  raise("gamification_points_awarded", {
-    action = name, points_earned = base, multiplier = multiplier + 0.0,
-    total_points_after = bin_of(POINT_BINS, state.points),
+local function tell_points(state, name, earned, multiplier, why)
+  decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points, reason = why })
+  if earned == 0 then return end
+  raise(AWARDED, {
+    action = name, points_earned = floor(earned / multiplier + 0.5), multiplier = multiplier + 0.0,
+    total_points_after = state.points,
   })
 end
 
@@ -61,7 +44,7 @@ local function tell_milestones(state, reached, today)
   local list = array {}
   for i, milestone in ipairs(reached) do
     list[i] = { type = milestone.type, reward = milestone.reward }
-    raise("gamification_milestone_achieved", {
+    raise(ACHIEVED, {
       milestone_type = milestone.type, flirts_revealed_count = milestone.at, reward_points = milestone.reward,
       days_since_install = player.days_since_install(state, today),
     })
@@ -69,36 +52,49 @@ local function tell_milestones(state, reached, today)
   decide("milestones", list)
 end
 
-local function award(state, action, today)
+local function pay(state, action, data, at, multiplier)
+  if action.unique and is_repeat(state, action, data) then return 0, "repeat" end
+  local n = action.each and tointeger(data[action.each]) or 1
+  return earn(state, WALLET, at, action.earns, n * POINTS[action.earns], multiplier)
+end
+
+-- The days of the streak after the action, and how it changed.
+local function extend(state, action, today)
+  if action.streak == false then return current(state, STREAK, today) end
   local change, previous = touch(state, STREAK, today)
-  local multiplier = times_of(MULTIPLIERS, "streak", state.streak)
-  local at, cause = now(), action.points
-  local base = POINTS[cause]
-  local earned = earn(state, player.points, at, cause, base, multiplier)
-  update(state, at, cause, earned)
-  local reached
-  if action.reveals then
-    state.revealed = state.revealed + action.reveals
+  return state.streak, change, previous
+end
+
+local function award(state, action, data, today)
+  local days, change, previous = extend(state, action, today)
+  local multiplier, at = times_of(MULTIPLIERS, "streak", days), now()
+  local earned, why = pay(state, action, data, at, multiplier)
+  update(state, at, action.earns, earned)
+  local counts, reached = action.counts and why ~= "repeat", nil
+  if counts then
+    state.revealed = state.revealed + 1
     reached = wallet.milestones(state)
   end
-  tell_points(state, cause, base, earned, multiplier)
+  tell_points(state, action.earns, earned, multiplier, why)
   if change then tell_streak(state, change, previous, multiplier) end
   if reached then tell_milestones(state, reached, today) end
-  if change or reached or action.reveals then check(state, today, state.streak) end
+  if change or counts then check(state, today, days) end
 end
 
 function actions.perform(event, state)
   local action, data = ACTIONS[event.type], payload(event)
-  if action.rated and not is_valid(fields.whole(data.rating)) then return decide("error", "invalid_rating") end
+  local wrong = nonsense(action, data)
+  if wrong then return decide("error", "invalid_" .. wrong) end
   local today = today_of(state)
   if not state.points then player.wake(state, today) end
+  if action.renews then state.round = (state.round or 0) + 1 end
   if action.tells and (action.when_off or not state.off) then raise(action.tells, pick(data, action.with)) end
   if state.off then return end
   if action.daily then
     if state.login and today <= state.login then return end
     state.login = today
   end
-  award(state, action, today)
+  award(state, action, data, today)
 end
 
 return actions

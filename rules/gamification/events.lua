@@ -22,5 +22,6 @@ event("tutorial.completed", {
   completion_time_seconds = "number?", skipped = "boolean?",
 }, documented "The tutorial was completed.")
 event("tutorial.skipped", { step_skipped_on = "integer?" }, documented "The tutorial was skipped.")
+event("user.authenticated", { user = "string" }, documented "Somebody signed in on a device.")
 event("data.exported", { export_format = "string?" }, documented "The user's data was exported.")
 event("data.deleted", {}, documented "The user's data is to be erased.")

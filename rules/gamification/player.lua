@@ -1,15 +1,16 @@
--- A player's record: how streaks and points are kept, the first values, the civil day, what leaves as bins.
-local bins = require "bins"
-
+-- A player's record: how streaks and points are kept, the first values, the civil day.
 local freezes = settings.freezes
+
+-- The points that an action may earn in a day.
+local caps = {}
+for action, times in pairs(settings.caps) do caps[action] = times * (settings.points[action] or 0) end
 
 local player = {
   streak = {
     zone = settings.time_zone,
     freezes = { at_start = freezes.at_start, every = freezes.every_days, most = freezes.most },
   },
-  points = { history = settings.history },
-  bins = { points = bins.new { 100, 500, 1000, 5000 }, flirts = bins.new { 10, 50, 100 } },
+  points = { history = settings.history, zone = settings.time_zone, caps = caps },
 }
 
 local ZONE, day_of = settings.time_zone, calendar.day

@@ -7,41 +7,66 @@ plugin {
   about    = "Vibe8: points, streaks, milestones and tiers.",
   settings = {
     time_zone   = "UTC",                                     -- until the client sends the user's own
+    actions     = {                                          -- which events earn what; see docs/adapting.md
+      {
+        on = "flirt.revealed", earns = "scroll_reveal", counts = true,
+        tells = "flirt_revealed", with = { "reveal_method", "scroll_duration_ms", "flirt_index" },
+      },
+      {
+        on = "flirt.copied", earns = "copy_flirt", unique = "flirt_index", when_off = true,
+        tells = "flirt_copied", with = { "flirt_index", "tone_used", "quality_tier" },
+      },
+      {
+        on = "flirt.rated", earns = "rate_flirt", needs = { "rating" }, when_off = true,
+        tells = "flirt_rated", with = { "rating", "flirt_index", "tone_used", "quality_tier" },
+      },
+      { on = "flirts.generated", earns = "generate_flirts", renews = true, with = { "flirt_count" } },
+      { on = "app.opened", earns = "daily_login", daily = true },
+    },
+    ranges      = {                                          -- of members of an action's data; others earn nothing
+      rating = { lowest = 1, highest = 5 }, flirt_index = { lowest = 0, highest = 2 },
+      flirt_count = { lowest = 1, highest = 3 }, scroll_duration_ms = { lowest = 0 },
+    },
     points      = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
-    rating      = { lowest = 1, highest = 5 },
-    multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },   -- the longest streak first
+    caps        = { scroll_reveal = 150, copy_flirt = 150, rate_flirt = 150, generate_flirts = 150 },   -- times a day
+    unique_days = 365,                                       -- for so long a repeat is known as one
+    multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },
     freezes     = { at_start = 1, every_days = 7, most = 2 },
     milestones  = {                                          -- by flirts revealed
       { type = "explorer", at = 10, reward = 100 },
       { type = "connoisseur", at = 50, reward = 500 },
       { type = "master", at = 100, reward = 1500 },
     },
+    first_tier  = "bronze",                                  -- everyone's
     tiers       = {                                          -- any of the three unlocks; includes lower tiers
       { name = "silver", revealed = 10, streak = 3, spent = 200 },
       { name = "gold", revealed = 50, streak = 7, spent = 1000 },
       { name = "platinum", revealed = 100, streak = 30, spent = 3000 },
     },
+    sign_ins    = { "user.authenticated", "app.launched", "app.foregrounded" },   -- whose `user` gets a device's points
     standings   = { bands = { 100, 500, 1000, 5000, 10000, 50000, 100000 } },   -- lower edges, by points
     history     = 100,                                       -- changes of points that are stored
     tutorial    = { "Scroll to Reveal", "Earn Points", "Build Your Streak" },
   },
 }
 
+require "settings"
 require "events"
 
 local account = require "account"
 local actions = require "actions"
+local catalogue = require "catalogue"
+local moving = require "moving"
 local standings = require "standings"
 local tutorial = require "tutorial"
 local wallet = require "wallet"
 
-rule "activity" {
-  on  = { "flirt.revealed", "flirt.copied", "flirt.rated", "flirts.generated", "app.opened" },
-  run = actions.perform,
-}
+rule "activity" { on = catalogue.types, run = actions.perform }
 rule "spending" { on = "points.spent", run = wallet.spend }
 rule "toggle" { on = "settings.gamification_toggled", run = account.toggle }
 rule "time zone" { on = "profile.updated", when = account.has_zone, run = account.move }
+rule "sign-in" { on = settings.sign_ins, run = moving.leave }
+rule "moved" { on = moving.TYPE, run = moving.arrive }
 rule "tutorial" { on = { "tutorial.step_viewed", "tutorial.completed", "tutorial.skipped" }, run = tutorial }
 rule "data exported" { on = "data.exported", run = account.exported }
 rule "data deleted" { on = "data.deleted", run = account.deleted }

@@ -7,7 +7,7 @@ local standings = {}
 local EDGES = settings.standings.bands
 local ABOVE = figures.above(EDGES)
 
-local PLAYERS, TIERS, EARNED = "gamification.players", "gamification.tiers", "gamification.earned"
+local PLAYERS, TIERS, EARNED = plugin.name .. ".players", plugin.name .. ".tiers", plugin.name .. ".earned"
 
 local function count_tiers(state, change)
   for _, tier in ipairs(settings.tiers) do
@@ -17,10 +17,8 @@ local function count_tiers(state, change)
   end
 end
 
---- Adds points that were earned, or spent if they are negative, to the day's sum of their cause. Moves a player to the
---- band of the points that they have now; a player who was in none joins.
-function standings.update(state, at, cause, points)
-  figures.add(EARNED, at, { cause = cause }, points)
+--- Moves a player to the band of the points that they have now; a player who was in none joins.
+function standings.place(state)
   local before, total = state.band, state.points
   local above = ABOVE[before or false]
   if above and total >= before and total < above then return end
@@ -30,17 +28,24 @@ function standings.update(state, at, cause, points)
   state.band = band
 end
 
---- Takes a player out who deletes their data.
+--- Adds points that were earned, or spent if they are negative, to the day's sum of their cause, and places the player.
+function standings.update(state, at, cause, points)
+  if points ~= 0 then figures.add(EARNED, at, { cause = cause }, points) end
+  standings.place(state)
+end
+
+--- Takes a player out, who deletes their data or moves to another subject.
 function standings.leave(state)
   if not state.band then return end
   figures.move(PLAYERS, "from", state.band)
   count_tiers(state, -1)
+  state.band = nil
 end
 
 --- Counts a tier that a player reached.
 function standings.note_tier(name) figures.move(TIERS, "tier", nil, name) end
 
---- The query `gamification.leaderboard`: the bands from the top, each with its players and with how many are above it.
+--- The query `leaderboard`: the bands from the top, each with its players and with how many are above it.
 --- `you` is the subject's own band, null for who has not played.
 function standings.leaderboard(state)
   local players, all = figures.by(PLAYERS, "from")
@@ -57,7 +62,7 @@ function standings.leaderboard(state)
   return { players = all, bands = bands, you = you }
 end
 
---- The query `gamification.totals {from, to}`: points by day and cause, and players by tier. Days are like 2025-11-01.
+--- The query `totals {from, to}`: points by day and cause, and players by tier. Days are like 2025-11-01.
 function standings.totals(_, args)
   local reached, counted = {}, figures.by(TIERS, "tier")
   for _, tier in ipairs(settings.tiers) do reached[tier.name] = counted[tier.name] or 0 end

@@ -1,15 +1,20 @@
--- The quality tiers of flirts: bronze for everyone; higher ones by flirts revealed, streak or points spent. A tier
+-- The quality tiers of flirts: the first for everyone; higher ones by flirts revealed, streak or points spent. A tier
 -- stays unlocked. The state stores the highest one only, since it includes the lower ones.
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
+local telling = require "telling"
 
-local tiers = { known = {} } -- the names of those above bronze
+local tiers = {}
 
-local LADDER = settings.tiers
+local UNLOCKED, NEVER = telling "tier_unlocked", math.huge
+local LADDER = {}
+for i, tier in ipairs(settings.tiers) do
+  LADDER[i] = {
+    name = tier.name, revealed = tier.revealed or NEVER, streak = tier.streak or NEVER, spent = tier.spent or NEVER,
+  }
+end
 local LEAST = points.least(LADDER, { "revealed", "streak" })
-
-for _, tier in ipairs(LADDER) do tiers.known[tier.name] = true end
 
 local function reached(tier, state, days)
   if state.revealed >= tier.revealed then return "flirts_revealed" end
@@ -18,7 +23,14 @@ local function reached(tier, state, days)
   return spent and (spent[tier.name] or 0) >= tier.spent and "points_spent" or nil
 end
 
--- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
+--- Why points can't be spent on a tier, or nil.
+function tiers.refusal(state, name)
+  local place, held = points.place(LADDER, name), points.place(LADDER, state.tier)
+  if not place then return "unknown_tier" end
+  if held and place <= held then return "already_held" end
+end
+
+--- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
 function tiers.check(state, today, days)
   local least = LEAST[state.tier or ""]
   if least and not state.spent and state.revealed < least.revealed and days < least.streak then return end
@@ -26,7 +38,7 @@ function tiers.check(state, today, days)
   if not names then return end
   for _, name in ipairs(names) do
     standings.note_tier(name)
-    raise("gamification_tier_unlocked", {
+    raise(UNLOCKED, {
       tier_unlocked = name, unlock_method = how, flirts_revealed_count = state.revealed, current_streak = days,
       days_since_install = player.days_since_install(state, today),
     })

@@ -1,10 +1,13 @@
--- Reports the tutorial's three steps to analytics. Fields that the client leaves out are derived: a step's title, the
+-- Reports the tutorial's steps to analytics. Fields that the client leaves out are derived: a step's title, the
 -- time since the first step, the step at which the user left.
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
+local telling = require "telling"
 
 local plain = fields.plain
+local VIEWED, COMPLETED = telling "tutorial_step_viewed", telling "tutorial_completed"
+local SKIPPED = telling "tutorial_skipped"
 
 local function viewed(tutorial, data)
   local step = plain(data.step_number)
@@ -13,13 +16,13 @@ local function viewed(tutorial, data)
     tutorial.since = tutorial.since or now()
   end
   local title = plain(data.step_title) or settings.tutorial[step]
-  raise("gamification_tutorial_step_viewed", { step_number = step, step_title = title })
+  raise(VIEWED, { step_number = step, step_title = title })
 end
 
 local function completed(tutorial, data)
   local seconds = plain(data.completion_time_seconds) or math.floor(now() - (tutorial.since or now()))
   local skipped = data.skipped ~= nil and plain(data.skipped)
-  raise("gamification_tutorial_completed", { completion_time_seconds = seconds, skipped = skipped })
+  raise(COMPLETED, { completion_time_seconds = seconds, skipped = skipped })
 end
 
 return function(event, state)
@@ -28,5 +31,5 @@ return function(event, state)
   state.tutorial = state.tutorial or {}
   if event.type == "tutorial.step_viewed" then return viewed(state.tutorial, data) end
   if event.type == "tutorial.completed" then return completed(state.tutorial, data) end
-  raise("gamification_tutorial_skipped", { step_skipped_on = plain(data.step_skipped_on) or state.tutorial.step })
+  raise(SKIPPED, { step_skipped_on = plain(data.step_skipped_on) or state.tutorial.step })
 end

@@ -22,8 +22,7 @@ function wallet.milestones(state) return points.milestones(state, settings.miles
 
 local function refusal(state, amount, tier)
   if not amount or amount <= 0 then return "invalid_amount" end
-  if tier ~= nil and not tiers.known[tier] then return "unknown_tier" end
-  if state.off then return "gamification_off" end
+  return tier ~= nil and tiers.refusal(state, tier) or state.off and "gamification_off" or nil
 end
 
 -- Spends points, on a tier if one is named: the points spent on a tier add up until it is unlocked.

@@ -1,7 +1,23 @@
 -- Personal data that does not belong in a report: e-mail addresses, IP addresses, phone and card numbers anywhere in a
--- string, as people write them; strings long enough to be free text; names of properties that hold personal data.
+-- string, as people write them in any script; strings long enough to be free text; names of properties that hold
+-- personal data.
+
+local fields = require "fields"
 
 local pii = {}
+
+-- Signs that `text.fold` keeps, by those of ASCII that people mean.
+local SIGNS = {}
+for sign, alike in pairs {
+  ["-"] = "\u{2012}\u{2013}\u{2014}\u{2015}\u{2043}\u{2212}",
+  ["."] = "\u{B7}\u{2022}\u{2027}\u{2219}\u{22C5}\u{3002}\u{30FB}",
+  ["/"] = "\u{2044}\u{2215}", [":"] = "\u{2236}", [" "] = "\u{2028}\u{2029}",
+} do
+  for _, code in utf8.codes(alike) do SIGNS[utf8.char(code)] = sign end
+end
+
+-- The text in ASCII as far as it can be: digits and signs of all scripts, spaces of all widths, nothing invisible.
+local function folded(written) return (text.fold(written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS)) end
 
 -- The digits of a run of digits and separators, and its groups.
 local function digits_of(run)
@@ -64,9 +80,10 @@ local function holds_card(limits, run)
   return false
 end
 
--- A card number, in one piece or in groups, possibly next to other digits.
+-- A card number, in one piece or in groups, possibly next to other digits. A dot parts groups of three digits or more:
+-- times and versions have shorter ones.
 local function has_card(options, text)
-  for run in text:gmatch("%d[%d -]*") do
+  for run in text:gsub("(%d%d%d)[./]%f[%d]", "%1 "):gmatch("%d[%d -]*") do
     if holds_card(options.card_digits, run) then return true end
   end
   return false
@@ -89,25 +106,32 @@ local function is_ipv4(run)
   return groups == 4
 end
 
-local function is_ipv6(run)
-  local _, colons = run:gsub(":", "")
-  return run:find("%x") ~= nil and (colons == 7 or (run:find("::", 1, true) ~= nil and colons <= 7))
+-- An address has a digit: `::` stands in programs.
+local function is_ipv6(run) return run:find("%x") ~= nil and ip.within(run:gsub("([^:]):$", "%1"), "::/0") == true end
+
+-- Words that a version follows, which looks like an address: iOS 18.1.1.2, v1.2.3.4.
+local VERSIONED = {
+  "ios", "ipados", "macos", "watchos", "tvos", "visionos", "android", "v", "version", "build", "release", "sdk",
+}
+
+local function is_version(text, first)
+  return fields.is_one_of(text:sub(1, first - 1):match("(%a+)[%s:=/_-]*$"), VERSIONED)
 end
 
 local function has_ip(text)
-  for run in text:gmatch("[%d.]+") do
-    if is_ipv4(run) then return true end
+  for first, run in text:gmatch("()([%d.]+)") do
+    if is_ipv4(run) and not is_version(text, first) then return true end
   end
-  for run in text:gmatch("[%w:]+") do
-    if not run:find("[^%x:]") and is_ipv6(run) then return true end
+  for run in text:gmatch("%w*:[%w:]+") do
+    if is_ipv6(run) or is_ipv6(run:match("^%a%w*:(%x.*)") or "") then return true end
   end
   return false
 end
 
---- Whether the text holds personal data. Ids and dates are removed first, since their digits are not phone numbers.
-function pii.in_string(options, text)
-  if (utf8.len(text) or #text) > options.text_length then return true end
-  local rest = text:gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
+--- Whether a text holds personal data. Ids and dates are removed first, since their digits are not phone numbers.
+function pii.in_string(options, written)
+  if (utf8.len(written) or #written) > options.text_length then return true end
+  local rest = folded(written):gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
   return has_email(rest) or has_ip(rest) or has_phone(options, rest) or has_card(options, rest)
 end
 
@@ -131,7 +155,7 @@ end
 --- firstNames.
 function pii.in_name(options, key)
   if pii.in_string(options, key) then return true end
-  local words = " " .. key:gsub("(%l)(%u)", "%1 %2"):gsub("[^%w]+", " "):lower() .. " "
+  local words = " " .. folded(key:gsub("(%l)(%u)", "%1 %2")):gsub("[^%w]+", " ") .. " "
   for _, word in ipairs(options.names) do
     if words:find(" " .. word .. " ", 1, true) or words:find(" " .. word .. "s ", 1, true) then return true end
   end

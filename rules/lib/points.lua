@@ -9,7 +9,7 @@ local DAY = 86400
 -- One line of the history: "at cause earned times total".
 local function write_down(kept, options, at, cause, earned, times)
   local most, history = options.history, kept.history
-  if not most then return end
+  if not most or earned == 0 then return end
   if not history then
     history = array {}
     kept.history = history
@@ -19,12 +19,12 @@ local function write_down(kept, options, at, cause, earned, times)
   for _ = most + 1, count do table.remove(history, 1) end
 end
 
--- What of `n` the day's cap of the cause still allows.
+-- What of `n` the day's cap of the cause still allows. A move to the day before does not give it back.
 local function allowed(kept, options, at, cause, n)
   local cap = options.caps[cause]
   if not cap then return n end
   local today, capped = calendar.day(at, kept.zone or options.zone or "UTC"), kept.capped
-  if not capped or capped.day ~= today then
+  if not capped or today > capped.day then
     capped = { day = today, earned = {} }
     kept.capped = capped
   end
@@ -128,12 +128,15 @@ function points.settle(kept, options, at)
   return earned, next_at
 end
 
---- How many times points count: `times` of the first step whose member `measure` is reached, else 1. The highest first.
+--- How many times points count: `times` of the highest step whose member `measure` is reached, else 1.
 function points.times(steps, measure, n)
+  local highest, times = nil, 1
   for i = 1, #steps do
-    if n >= steps[i][measure] then return steps[i].times end
+    local step = steps[i]
+    local least = step[measure]
+    if n >= least and (not highest or least > highest) then highest, times = least, step.times end
   end
-  return 1
+  return times
 end
 
 --- Marks the milestones `{ type, at }` that `n` reaches for the first time, lowest first, and calls
@@ -212,7 +215,7 @@ end
 function points.history(kept, limit)
   local lines, records = kept.history or {}, array {}
   for i = #lines, math.max(1, #lines - limit + 1), -1 do
-    local at, cause, earned, times, total = string.match(lines[i], "^(%S+) (%S+) (%S+) (%S+) (%S+)$")
+    local at, cause, earned, times, total = string.match(lines[i], "^(%S+) (.+) (%S+) (%S+) (%S+)$")
     records[#records + 1] = {
       at = calendar.format(tonumber(at)), cause = cause, earned = tonumber(earned), multiplier = tonumber(times),
       total = tonumber(total),

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `a wrong comparison changes the multiplier on the day on which it should begin`() throws {
-    try plant("lib/points.lua", ["n >= steps[i][measure]": "n > steps[i][measure]"])
+    try plant("lib/points.lua", ["n >= least and": "n > least and"])
     let report = report("gamification")
     #expect(report["outcomes"]?["changed"] != 0)
     let multiplier = decision(report, "points")?["numbers"]?.arrayValue?.first { $0["path"] == "multiplier" }

@@ -104,15 +104,12 @@ test "the App Store id may be a number" (function(t)
 end)
 
 test "without an App Store id there is a page with a button" (function(t)
-  for _, id in ipairs { "", "abc", "12 34", "123/../x" } do
-    t:settings { app_store_id = id }
-    local response = app(t, "/paywall")
-    t:equal(response.status, 200)
-    t:equal(response.headers["content-type"], "text/html; charset=utf-8")
-    t:truthy(response.body:find(">Download on the App Store</a>", 1, true))
-    t:truthy(response.body:find('<html lang="en">', 1, true))
-    t:truthy(response.body:find("<h1>Respire LYF</h1>", 1, true))
-  end
+  local response = app(t, "/paywall")
+  t:equal(response.status, 200)
+  t:equal(response.headers["content-type"], "text/html; charset=utf-8")
+  t:truthy(response.body:find(">Download on the App Store</a>", 1, true))
+  t:truthy(response.body:find('<html lang="en">', 1, true))
+  t:truthy(response.body:find("<h1>Respire LYF</h1>", 1, true))
 end)
 
 local PAGE = {

@@ -74,3 +74,113 @@ test "a new user has no points and all milestones ahead" (function(t)
   t:equal(t:query(nil, "history"), {})
   t:equal(t:query(nil, "export").settings, { enabled = true, time_zone = "UTC" })
 end)
+
+local function copy(t, index)
+  return t:event("user:1", "flirt.copied", { flirt_index = index }).decisions
+end
+
+test "a copy of the same flirt earns once in a generated set" (function(t)
+  t:equal({ copy(t, 0).points.earned, copy(t, 0).points.earned }, { 15, 15 })
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  t:equal(copy(t, 0).points.total, 65)
+  t:equal(copy(t, 0.0).points.earned, 0)
+  t:equal(copy(t, 0).points, { action = "copy_flirt", earned = 0, multiplier = 1, total = 65, reason = "repeat" })
+  t:equal({ copy(t, 1).points.total, copy(t, 0).points.total }, { 80, 80 })
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  t:equal(copy(t, 0).points.total, 115)
+  t:equal(#t:query("user:1", "history"), 7)
+  t:advance "364d"
+  t:equal(copy(t, 0).points.earned, 0)
+  t:advance "1d"
+  t:equal(copy(t, 0).points.earned, 15)
+end)
+
+test "a copy that earns nothing still counts for the streak" (function(t)
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  copy(t, 0)
+  t:advance("1d")
+  local again = copy(t, 0)
+  t:equal({ again.points.earned, again.streak.current }, { 0, 2 })
+end)
+
+test "a set that is generated with gamification off is new all the same" (function(t)
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  copy(t, 0)
+  t:event("user:1", "settings.gamification_toggled", { enabled = false })
+  t:event("user:1", "flirts.generated", { flirt_count = 3 })
+  t:event("user:1", "settings.gamification_toggled", { enabled = true })
+  t:equal(copy(t, 0).points.earned, 15)
+end)
+
+test "an action earns so often in a civil day" (function(t)
+  t:at("2025-11-01T23:00:00Z")
+  t:settings { caps = { copy_flirt = 2 } }
+  t:equal({ copy(t, 0).points.total, copy(t, 1).points.total }, { 15, 30 })
+  t:equal(copy(t, 2).points, { action = "copy_flirt", earned = 0, multiplier = 1, total = 30, reason = "cap" })
+  t:event("user:1", "profile.updated", { time_zone = "Asia/Tokyo" })
+  t:event("user:1", "profile.updated", { time_zone = "UTC" })
+  t:equal(copy(t, 2).points.earned, 0)
+  t:equal(t:event("user:1", "flirt.rated", { rating = 5 }).decisions.points.earned, 5)
+  t:advance("1h")
+  t:equal(copy(t, 2).points.earned, 15)
+  local totals = t:query(nil, "totals").points
+  t:equal(totals[1], { day = "2025-11-01", cause = "copy_flirt", points = 30 })
+end)
+
+test "by default 150 of each action earn in a day" (function(t)
+  for action, cap in pairs(settings.caps) do t:truthy(cap >= 150, action) end
+  for _ = 1, 150 do copy(t, 0) end
+  t:equal(copy(t, 0).points, { action = "copy_flirt", earned = 0, multiplier = 1, total = 2250, reason = "cap" })
+end)
+
+test "an action that makes no sense changes nothing" (function(t)
+  t:each({
+    { "flirt.revealed", { flirt_index = 3 }, "flirt_index" }, { "flirt.revealed", { flirt_index = -1 }, "flirt_index" },
+    { "flirt.copied", { flirt_index = "0" }, "flirt_index" }, { "flirt.copied", { flirt_index = 0.5 }, "flirt_index" },
+    { "flirt.copied", { flirt_index = {} }, "flirt_index" }, { "flirt.rated", { flirt_index = 0 }, "rating" },
+    { "flirt.rated", { rating = 5, flirt_index = 9 }, "flirt_index" },
+    { "flirts.generated", { flirt_count = 0 }, "flirt_count" },
+    { "flirts.generated", { flirt_count = 4 }, "flirt_count" },
+    { "flirt.revealed", { scroll_duration_ms = -1 }, "scroll_duration_ms" },
+  }, function(case)
+    local outcome = t:event("user:1", case[1], case[2])
+    t:equal(outcome.decisions, { error = "invalid_" .. case[3] })
+    t:equal({ t:state("user:1"), outcome.effects }, { {}, {} })
+  end)
+  for _, data in ipairs { { flirt_index = 2 }, { flirt_index = 2.0 }, { scroll_duration_ms = 0 }, {} } do
+    t:equal(t:event("user:1", "flirt.revealed", data).decisions.points.earned, 10)
+  end
+end)
+
+test "another product's actions are settings" (function(t)
+  t:settings {
+    actions = {
+      { on = "review.written", earns = "review", counts = true, needs = { "book", "stars" }, unique = "book" },
+      { on = "order.paid", earns = "order", each = "books", streak = false },
+    },
+    ranges = { stars = { lowest = 1, highest = 5 } },
+    points = { review = 20, order = 50 }, caps = { order = 3 },
+    milestones = { { type = "book worm", at = 2, reward = 5 } },
+    tiers = { { name = "reader", revealed = 1 }, { name = "regular", streak = 3 }, { name = "patron", spent = 60 } },
+    first_tier = "guest",
+  }
+  local function send(type, data) return t:event("user:1", type, data).decisions end
+  t:equal(t:query("user:1", "profile").tier, "guest")
+  t:equal(send("flirt.copied", { flirt_index = 0 }), {})
+  t:equal(send("review.written", { book = "b1" }), { error = "invalid_stars" })
+  t:equal(send("review.written", { stars = 5 }), { error = "invalid_book" })
+  t:equal(send("review.written", { book = ("b"):rep(101), stars = 5 }), { error = "invalid_book" })
+  t:equal(send("review.written", { book = "b1", stars = 4 }).tiers, { "reader" })
+  t:equal(send("review.written", { book = "b1", stars = 5 }).points.reason, "repeat")
+  t:equal(send("review.written", { book = 2, stars = 5 }).points.total, 45)
+  t:equal(send("order.paid"), { error = "invalid_books" })
+  for _, books in ipairs { 0, 1.5, "2" } do t:equal(send("order.paid", { books = books }).error, "invalid_books") end
+  t:equal(send("order.paid", { books = 2.0 }).points, { action = "order", earned = 100, multiplier = 1, total = 145 })
+  t:equal(send("order.paid", { books = 2 }).points.reason, "cap")
+  t:equal(t:query("user:1", "profile").points, 195)
+  t:equal(send("points.spent", { amount = 60, tier = "patron" }).tiers, { "regular", "patron" })
+  t:equal(t:query("user:1", "history", { limit = 4 })[4].cause, "milestone:book worm")
+  t:advance "1d"
+  t:equal(send("order.paid", { books = 1 }).streak, nil)
+  t:equal(t:query("user:1", "profile").streak, 1)
+end)

@@ -59,9 +59,16 @@ test "what is spent on a tier adds up, and a higher tier includes the lower ones
   t:equal(spend(t, 40).tiers, nil)
   t:equal(spend(t, 600, "gold").tiers, nil)
   t:equal(spend(t, 400, "gold").tiers, { "silver", "gold" })
-  t:equal(spend(t, 50, "silver").tiers, nil)
   t:equal(spend(t, 3000, "platinum").tiers, { "platinum" })
-  t:equal(t:query("user:1", "profile").points, 760)
+  t:equal(t:query("user:1", "profile").points, 810)
+end)
+
+test "a tier that is held is not bought again, nor one below it" (function(t)
+  rich(t, 5000)
+  t:equal(spend(t, 1000, "gold").tiers, { "silver", "gold" })
+  for _, tier in ipairs { "silver", "gold" } do t:equal(spend(t, 50, tier), { error = "already_held" }) end
+  t:equal(t:query("user:1", "profile").points, 4000)
+  t:equal(spend(t, 50, "platinum").points.total, 3950)
 end)
 
 test "points that can't be spent are not spent" (function(t)

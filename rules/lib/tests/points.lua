@@ -34,8 +34,10 @@ test "a cap holds for a civil day and a cause" (function(t)
   t:equal(answer(points.earn(kept, options, evening, "rate", 20)), { 20 })
   t:equal(answer(points.earn(kept, options, evening + 60, "copy", 20)), { 20 })
   t:equal(kept.points, 90)
+  kept.zone = "Pacific/Auckland"
+  t:equal(points.earn(kept, options, evening + 13 * 3600, "copy", 25), 25)
   kept.zone = "America/New_York"
-  t:equal(points.earn(kept, options, evening, "copy", 25), 25)
+  t:equal(answer(points.earn(kept, options, evening + 13 * 3600, "copy", 1)), { 0, "cap" })
   t:equal(points.earn({}, { caps = { copy = 5 } }, 0, "copy", 9), 5)
 end)
 
@@ -115,10 +117,11 @@ test "pending points are earned when their time has come, unless they are droppe
   t:equal(answer(points.settle({}, {}, 1)), { 0 })
 end)
 
-test "the first step that is reached says how many times" (function(t)
-  local steps = { { days = 7, times = 3 }, { days = 3, times = 2 } }
+test "the highest step that is reached says how many times, in whatever order the steps are" (function(t)
+  local down = { { days = 7, times = 3 }, { days = 3, times = 2 } }
   t:each({ { 0, 1 }, { 2, 1 }, { 3, 2 }, { 6, 2 }, { 7, 3 }, { 99, 3 } }, function(case)
-    t:equal(points.times(steps, "days", case[1]), case[2])
+    t:equal(points.times(down, "days", case[1]), case[2])
+    t:equal(points.times({ down[2], down[1] }, "days", case[1]), case[2])
   end)
 end)
 

@@ -1,0 +1,49 @@
+"""A product of another kind from a copy of the rules: what a copied plugin counts."""
+
+import shutil
+import subprocess
+
+from daemon import PROGRAMS, ROOT
+
+APART = """
+test "the game and its copy count alike, and apart" (function(t)
+  t:event("user:1", "settings.analytics_toggled", { enabled = true })
+  t:event("user:1", "session.started", { session_id = "s1" })
+  for _ = 1, 10 do
+    t:event("user:1", "flirt.revealed", { flirt_index = 0, scroll_duration_ms = 900, reveal_method = "scroll" })
+  end
+  t:event("user:1", "settings.gamification_toggled", { enabled = true })
+  t:event("user:1", "points.spent", { amount = 10 })
+  t:event("user:1", "data.exported", { export_format = "json" })
+  t:event("device:2", "flirts.generated", { flirt_count = 3 })
+  t:event("device:2", "user.authenticated", { user = "2" })
+  local counted, told = { gamification = {}, shop = {} }, {}
+  for _, counter in ipairs(t:counters()) do
+    local name, figure = counter.name:match("^(%l+)%.(.+)$")
+    if counted[name] then table.insert(counted[name], { figure, counter.labels, counter.value }) end
+  end
+  t:truthy(#counted.shop >= 6)
+  t:equal(counted.shop, counted.gamification)
+  t:equal(t:query("user:2", "shop.export"), t:query("user:2", "gamification.export"))
+  t:event("user:1", "data.deleted", {})
+  for _, effect in ipairs(t:effects("user:1")) do told[effect.type] = (told[effect.type] or 0) + 1 end
+  t:equal({ told.gamification_flirt_revealed, told.settings_gamification_toggled }, { 10, 1 })
+  t:equal({ told.settings_data_exported, told.settings_data_deleted }, { 1, 1 })
+  for type in pairs(told) do t:equal(type:find("shop", 1, true), nil) end
+end)
+"""
+
+
+def rulectl(*arguments):
+    """Runs rulectl, which must succeed; returns what it prints."""
+    ran = subprocess.run([PROGRAMS / "rulectl", *arguments], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+def test_a_copy_of_the_game_counts_apart_from_it(tmp_path):
+    rules = tmp_path / "rules"
+    shutil.copytree(ROOT / "rules", rules)
+    rulectl("new", "--from", "gamification", "shop", "--rules", rules)
+    (rules / "shop/tests/apart.lua").write_text(APART)
+    rulectl("test", rules / "shop", "--filter", "count alike, and apart")

@@ -1,0 +1,73 @@
+-- What a device has earned, when somebody signs in on it.
+local function sign_in(t, device, user)
+  return t:event(device, "user.authenticated", { user = user })
+end
+
+local function points_of(t, subject) return t:query(subject, "profile").points end
+
+test "a device's points move to its user, once" (function(t)
+  t:event("user:ada", "flirt.copied", {})
+  t:event("device:1", "flirt.rated", { rating = 5 })
+  for _ = 1, 2 do
+    sign_in(t, "device:1", "ada")
+    t:equal({ points_of(t, "device:1"), points_of(t, "user:ada"), t:state("device:1") }, { 0, 20, {} })
+  end
+  t:equal(t:query("user:ada", "history")[1].cause, "moved")
+  sign_in(t, "device:1", "bob")
+  t:equal(points_of(t, "user:bob"), 0)
+end)
+
+test "a user who has not played yet takes over the device's whole record" (function(t)
+  for _ = 1, 3 do
+    t:event("device:1", "flirt.revealed", { flirt_index = 0 })
+    t:advance("1d")
+  end
+  local before = t:query("device:1", "export")
+  sign_in(t, "device:1", "ada")
+  t:equal(t:query("user:ada", "export"), before)
+  local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
+  t:equal({ reveal.streak.current, reveal.points.total }, { 4, 60 })
+end)
+
+test "a milestone that the device has reached is rewarded once" (function(t)
+  t:event("user:ada", "flirt.revealed", { flirt_index = 0 })
+  for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
+  sign_in(t, "device:1", "ada")
+  local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
+  t:equal({ reveal.points.total, reveal.milestones, reveal.tiers }, { 220, nil, { "silver" } })
+  local profile = t:query("user:ada", "profile")
+  t:equal({ profile.revealed, profile.milestones }, { 12, { { type = "explorer", reward = 100 } } })
+end)
+
+test "the leaderboard and the tiers count a player once, and the day's points, too" (function(t)
+  t:at("2025-11-01T09:00:00Z")
+  for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
+  t:event("user:bob", "flirt.copied", {})
+  local before = t:query(nil, "totals")
+  sign_in(t, "device:1", "ada")
+  t:equal(t:query(nil, "totals"), before)
+  t:event("device:2", "flirt.copied", {})
+  sign_in(t, "device:2", "bob")
+  t:equal(t:query(nil, "leaderboard").players, 2)
+end)
+
+test "a launch or a return to the foreground moves points, too, if it says who is signed in" (function(t)
+  for number, type in ipairs { "app.launched", "app.foregrounded" } do
+    local device, user = "device:" .. number, "ada" .. number
+    t:event(device, "flirt.copied", {})
+    t:event(device, type, { platform = "ios" })
+    t:event(device, type, { platform = "ios", user = user, authenticated = false })
+    t:event(device, type, { platform = "ios", user = "" })
+    t:equal(points_of(t, device), 15)
+    t:event(device, type, { platform = "ios", user = user, authenticated = true })
+    t:equal(points_of(t, "user:" .. user), 15)
+  end
+end)
+
+test "only a device's points move, and no client tells of it" (function(t)
+  t:event("user:1", "flirt.copied", {})
+  sign_in(t, "user:1", "ada")
+  sign_in(t, "device:new", "ada")
+  t:equal({ points_of(t, "user:1"), t:state("user:ada") }, { 15, {} })
+  t:fails(function() t:event("user:ada", plugin.name .. ".moved", { record = { points = 5 } }) end, "rules")
+end)
