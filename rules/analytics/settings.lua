@@ -16,6 +16,10 @@ setting "pii.phone_digits.*" (whole(1))
 setting "pii.card_digits.*" (whole(1))
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }
 setting "active_window_days" (whole(1, "Weekly active users look back over so many days."))
-setting "streak_steps" (ascending())
+setting "unknown_properties" { type = "string", one_of = { "drop", "refuse" } }
+setting "sessions_open" (whole(1, "Of one user, one for each source."))
+setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
+setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
+setting "daily_range_days" (whole(1, "A longer range has its figures by month."))
 setting "retention_days" (ascending "Days after the first one.")
 setting "longest_range_days" (whole(1, "Of one query."))
