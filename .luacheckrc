@@ -3,7 +3,7 @@ std = "lua54"
 max_line_length = 120
 
 read_globals = {
-  "plugin", "event", "state", "migrate", "rule", "query", "web", "sink",
+  "plugin", "setting", "event", "state", "migrate", "rule", "query", "web", "sink",
   "decide", "emit", "raise", "send", "once", "timer", "board", "count", "counters", "peek", "forget", "now", "topic",
   "publish",
   "calendar", "url", "text", "hash", "uuid", "geo", "json", "array", "data", "log", "settings",

@@ -4,6 +4,9 @@ import PackageDescription
 /// Whether release builds check exclusive access to memory too: only for `make test-release` (docs/decisions/08).
 let checksExclusivity = Context.environment["RULED_EXCLUSIVITY_CHECKS"] == "1"
 
+/// Whether debug builds optimise the modules that tests spend most time in, and keep their checks: `scripts/build`, for whole modules.
+let optimisesFoundations = Context.environment["RULED_OPTIMISED_FOUNDATIONS"] == "1"
+
 let strict: [SwiftSetting] =
   [
     .swiftLanguageMode(.v6),
@@ -33,6 +36,13 @@ let boundAtStart: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker",
 
 func module(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
   .target(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+/// A module of bytes, texts and keys, which every event and every test goes through.
+func foundation(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  let optimised: [SwiftSetting] = [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  return .target(
+    name: name, dependencies: dependencies, swiftSettings: strict + (optimisesFoundations ? optimised : []))
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -82,12 +92,12 @@ let package = Package(
 
     .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
 
-    module("RuledCore", ["CDigest"]),
-    module("RuledThreads", ["CLinux"]),
-    module("RuledJSON", ["RuledCore", "CJSON"]),
+    foundation("RuledCore", ["CDigest"]),
+    foundation("RuledThreads", ["CLinux"]),
+    foundation("RuledJSON", ["RuledCore", "CJSON"]),
     module("RuledIO", ["RuledCore", "RuledJSON", "RuledThreads", "CSystemd", "CUV"]),
-    module("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
-    module("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
+    foundation("RuledLua", ["RuledCore", "RuledJSON", "CLuaBridge"]),
+    foundation("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
     module("RuledCluster", ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"]),
     module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"]),

@@ -5,6 +5,9 @@
 
 #include "operations.h"
 
+/* The greatest whole number up to which a score has all digits. */
+static const lua_Integer WHOLE_SCORE = (lua_Integer)1 << 53;
+
 /* Places ----------------------------------------------------------------------------------------------------------------------- */
 
 /* Raises the error on the options of a board at index, which have a key that is no option: of several the first as text. */
@@ -68,6 +71,9 @@ static int place(lua_State *L, const char *function, unsigned placing) {
   if (!leaves) {
     if (lua_type(L, 2) != LUA_TNUMBER)
       return rb_raise(L, RB_KIND_VALUE, "%s: a score is a number, not a %s", function, luaL_typename(L, 2));
+    lua_Integer whole = lua_isinteger(L, 2) ? lua_tointeger(L, 2) : 0;
+    if (whole > WHOLE_SCORE || whole < -WHOLE_SCORE)
+      return rb_raise(L, RB_KIND_VALUE, "%s: a whole number beyond 2^53 would lose digits as a score", function);
     noted.number = lua_tonumber(L, 2);
     if (!isfinite(noted.number)) return rb_raise(L, RB_KIND_VALUE, "%s: a score must be finite", function);
   }

@@ -208,24 +208,31 @@ static int declare_plugin(lua_State *L) {
 }
 
 static const char *const kind_names[] = {"a plugin", "a rule", "a query", "a web handler", "a sink handler", "a test", "an event",
-                                         "a state", "a migration"};
+                                         "a state", "a migration", "a setting"};
 
-/* Encodes the table at 1, a rule or a query, to `vm->result`, without its functions. */
-static void encode_functions(lua_State *L, const char *what) {
+/* Encodes the table at 1, a rule, a query, a sink or a setting, to `vm->result`, without its functions; `check` of a setting becomes true. */
+static void encode_functions(lua_State *L, const char *what, rb_declaration kind) {
   rb_vm *vm = rb_vm_of(L);
   lua_newtable(L);
   int copy = lua_gettop(L);
   lua_pushnil(L);
   while (lua_next(L, 1)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(name, "when") == 0 || strcmp(name, "run") == 0) {
-      if (lua_type(L, -1) != LUA_TFUNCTION) luaL_error(L, "'%s' must be a function, not a %s", name, luaL_typename(L, -1));
+    bool is_check = kind == RB_DECLARE_SETTING && strcmp(name, "check") == 0;
+    bool is_run = kind != RB_DECLARE_SETTING && (strcmp(name, "when") == 0 || strcmp(name, "run") == 0);
+    if ((is_check || is_run) && lua_type(L, -1) != LUA_TFUNCTION)
+      luaL_error(L, "'%s' must be a function, not a %s", name, luaL_typename(L, -1));
+    if (is_run) {
       lua_pop(L, 1);
-    } else {
-      lua_pushvalue(L, -2);
-      lua_insert(L, -2);
-      lua_rawset(L, copy);
+      continue;
     }
+    if (is_check) {
+      lua_pop(L, 1);
+      lua_pushboolean(L, 1);
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, copy);
   }
   vm->result.length = 0;
   rb_encode(L, copy, &vm->result, RB_KIND_ERROR, what);
@@ -250,6 +257,18 @@ static void encode_event(lua_State *L) {
   rb_encode(L, 1, &vm->result, RB_KIND_ERROR, "event");
 }
 
+/* Declares the setting whose options are at 1, and keeps its check. */
+static void declare_setting(lua_State *L, rb_slice name, rb_slice file, int line) {
+  lua_settop(L, 1);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  encode_functions(L, "setting", RB_DECLARE_SETTING);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_CHECKS);
+  lua_Integer index = (lua_Integer)lua_rawlen(L, 2);
+  pass_declaration(L, RB_DECLARE_SETTING, (int)index, name, file, line);
+  if (rb_push_member(L, 1, "check") == LUA_TNIL) lua_pushboolean(L, 0);
+  lua_rawseti(L, 2, index + 1);
+}
+
 /* Upvalues: kind, name, file, line. */
 static int declare_body(lua_State *L) {
   rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
@@ -263,13 +282,17 @@ static int declare_body(lua_State *L) {
     pass_declaration(L, kind, 0, name, file, line);
     return 0;
   }
+  if (kind == RB_DECLARE_SETTING) {
+    declare_setting(L, name, file, line);
+    return 0;
+  }
   lua_settop(L, 1);
   static const int slots[] = {0, RB_SLOT_RULES, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_TESTS};
   int *counts[] = {NULL, &vm->rule_count, &vm->query_count, &vm->web_count, &vm->sink_count, &vm->test_count};
   int index = *counts[kind];
   if (kind == RB_DECLARE_RULE) {
     luaL_checktype(L, 1, LUA_TTABLE);
-    encode_functions(L, "rule");
+    encode_functions(L, "rule", kind);
     rb_push_member(L, 1, "run");
     if (!lua_isfunction(L, 2)) return luaL_error(L, "rule '%s' has no 'run' function", name.bytes);
     rb_push_member(L, 1, "when");
@@ -280,9 +303,12 @@ static int declare_body(lua_State *L) {
       vm->when_count++;
     }
     lua_settop(L, 2);
-  } else if (kind == RB_DECLARE_QUERY && lua_istable(L, 1)) {
-    encode_functions(L, "query");
-    rb_push_member(L, 1, "run");
+  } else if ((kind == RB_DECLARE_QUERY || kind == RB_DECLARE_SINK) && lua_istable(L, 1)) {
+    encode_functions(L, kind == RB_DECLARE_QUERY ? "query" : "sink", kind);
+    if (rb_push_member(L, 1, "run") == LUA_TNIL && kind == RB_DECLARE_SINK) {
+      pass_declaration(L, kind, -1, name, file, line);
+      return 0;
+    }
     if (!lua_isfunction(L, 2)) return luaL_error(L, "query '%s' has no 'run' function", name.bytes);
   } else {
     luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -384,7 +410,7 @@ void rb_open_declarations(lua_State *L) {
     const char *name;
     rb_declaration kind;
   } declarations[] = {{"rule", RB_DECLARE_RULE}, {"query", RB_DECLARE_QUERY}, {"web", RB_DECLARE_WEB}, {"sink", RB_DECLARE_SINK},
-                      {"test", RB_DECLARE_TEST}, {"event", RB_DECLARE_EVENT}};
+                      {"test", RB_DECLARE_TEST}, {"event", RB_DECLARE_EVENT}, {"setting", RB_DECLARE_SETTING}};
   for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) {
     lua_pushinteger(L, declarations[i].kind);
     lua_pushcclosure(L, declare_name, 1);

@@ -297,7 +297,13 @@ static int handler_body(lua_State *L) {
   rb_slice argument = call->argument;
   if (!rb_push_text(L, argument.bytes, argument.length, true)) return lua_error(L);
   int base = lua_gettop(L) - 2;
-  lua_call(L, 1, LUA_MULTRET);
+  /* A check takes the value and all settings. */
+  if (call->slot == RB_SLOT_CHECKS) {
+    lua_geti(L, -1, 1);
+    lua_geti(L, -2, 2);
+    lua_remove(L, -3);
+  }
+  lua_call(L, lua_gettop(L) - base - 1, LUA_MULTRET);
   int count = lua_gettop(L) - base;
   lua_createtable(L, count, 0);
   int results = lua_gettop(L);
@@ -316,7 +322,8 @@ static int handler_body(lua_State *L) {
 }
 
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json) {
-  handler_call call = {.slot = kind == RB_DECLARE_WEB ? RB_SLOT_WEBS : RB_SLOT_SINKS, .index = index, .argument = argument_json};
+  static const int slots[] = {[RB_DECLARE_WEB] = RB_SLOT_WEBS, [RB_DECLARE_SINK] = RB_SLOT_SINKS, [RB_DECLARE_SETTING] = RB_SLOT_CHECKS};
+  handler_call call = {.slot = slots[kind], .index = index, .argument = argument_json};
   return rb_protect(vm, handler_body, &call);
 }
 

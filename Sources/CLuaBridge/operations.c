@@ -344,7 +344,7 @@ int rb_host_once(lua_State *L) {
   return 1;
 }
 
-/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one: whole seconds, rounded up. */
+/* For how many seconds something is kept, by the option `keep` in the table at index, which is its only one. */
 static uint32_t check_keep(lua_State *L, int index, const char *function) {
   if (lua_type(L, index) != LUA_TTABLE)
     rb_raise(L, RB_KIND_VALUE, "the options of %s are a table such as { keep = \"400d\" }, not a %s", function, luaL_typename(L, index));
@@ -360,9 +360,9 @@ static uint32_t check_keep(lua_State *L, int index, const char *function) {
   if (type == LUA_TNIL) return 0;
   int keep = lua_gettop(L);
   if (type == LUA_TSTRING) rb_call_host(L, RB_CALL_DURATION, keep);
-  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? ceil(lua_tonumber(L, -1)) : 0;
+  lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
   if (seconds < 1 || seconds > KEEP_SECONDS)
-    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration such as \"400d\", of 100 years at most", function);
+    rb_raise(L, RB_KIND_VALUE, "%s: keep is a duration in whole numbers such as \"400d\", of 100 years at most", function);
   return (uint32_t)seconds;
 }
 
@@ -459,9 +459,28 @@ int rb_host_timer_due(lua_State *L) {
   }
 }
 
+/* Whether the options at 1 are { all = true }. */
+static bool forgets_all(lua_State *L) {
+  lua_settop(L, 1);
+  if (lua_isnil(L, 1)) return false;
+  if (!lua_istable(L, 1)) return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, not a %s", luaL_typename(L, 1));
+  int options = rb_push_store(L, 1) ? 2 : 1;
+  bool all = false;
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "all") != 0 || !lua_isboolean(L, -1))
+      return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, and no other option");
+    all = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return all;
+}
+
 int rb_host_forget(lua_State *L) {
   rb_vm *vm = rb_changing(L, "forget");
-  rb_add_op(vm, RB_OP_FORGET);
+  bool all = forgets_all(L);
+  rb_op *op = rb_add_op(vm, RB_OP_FORGET);
+  if (all) op->flags = RB_OP_ALL;
   vm->forgotten = vm->op_count;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   if (rb_push_store(L, -1)) lua_remove(L, -2);

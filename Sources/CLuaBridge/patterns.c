@@ -2,12 +2,12 @@
  * `text.find_re`: a search with a regular expression of RE2.
  *
  * A search costs what all functions cost for the bytes that they read, and its pattern's steps. Groups may take all steps for each byte of the
- * match, which nothing interrupts, so they are charged before.
+ * match, which nothing interrupts, so they are charged before, and a match has at most SPLIT_STEPS of them.
  */
 #include "CPattern.h"
 #include "operations.h"
 
-enum { STEPS_CHARGED = 4 };
+enum { STEPS_CHARGED = 4, SPLIT_STEPS = 4 << 20 };
 
 static const cp_pattern *find_pattern(lua_State *L, rb_slice text) {
   rb_vm *vm = rb_vm_of(L);
@@ -42,6 +42,10 @@ int rb_host_text_find_re(lua_State *L) {
     return 1;
   }
   if (count > 0) {
+    size_t most = SPLIT_STEPS / steps;
+    if ((size_t)(match.end - match.start) > most)
+      return luaL_error(L, "text.find_re: a match of this pattern with groups may have %d bytes; leave the groups out, or search less at once",
+                        (int)most);
     rb_charge(L, (size_t)(match.end - match.start) * steps / STEPS_CHARGED * RB_BYTES_CHARGED);
     rb_enter_host(vm);
     cp_split(pattern, text.bytes, text.length, match, groups);

@@ -41,7 +41,8 @@ int rb_host_pick(lua_State *L) {
   lua_settop(L, 2);
   lua_Number sum = 0, below = 0;
   for (int loop = push_loop(L); push_next(L, loop); lua_pop(L, 2)) sum += checked_weight(L);
-  if (!(sum > 0) || isinf(sum)) return luaL_error(L, "pick's weights must have a sum above 0");
+  if (!(sum > 0)) return luaL_error(L, "pick's weights must have a sum above 0");
+  if (isinf(sum)) return luaL_error(L, "pick's weights must have a finite sum");
   lua_settop(L, 2);
   lua_pushnil(L);
   for (int loop = push_loop(L); push_next(L, loop); lua_pop(L, 2)) {

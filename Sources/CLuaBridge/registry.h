@@ -14,6 +14,7 @@ enum {
   RB_SLOT_WEBS,
   RB_SLOT_SINKS,
   RB_SLOT_TESTS,
+  RB_SLOT_CHECKS, /* of settings; false where there is none */
   RB_SLOT_MODULES,
   RB_SLOT_ENVIRONMENT, /* the table of globals */
   RB_SLOT_GLOBALS,     /* its proxy, the _ENV of every chunk */

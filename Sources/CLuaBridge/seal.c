@@ -204,7 +204,7 @@ int rb_seal_body(lua_State *L) {
   lua_newtable(L);
   lua_newtable(L);
   static const int roots[] = {RB_SLOT_RULES, RB_SLOT_WHENS, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_MODULES,
-                              RB_SLOT_STEPS};
+                              RB_SLOT_STEPS, RB_SLOT_CHECKS};
   skip_environment(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
   lua_pushboolean(L, 1);

@@ -285,6 +285,7 @@ struct ServeOptions {
         refusal.errors = ReloadError(error.errors).json
         throw refusal
       }
+      configuration.file = config
     }
     if let rules = arguments.value("rules") { configuration.rules = rules }
     if let socket = arguments.value("socket") { configuration.socket = socket }

@@ -29,7 +29,7 @@ import Testing
       "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"reserved":1,"idle_s":6,"state_kib":4,"cache_mib":0,"shadow_s":5,"timer_step":0.5},
       "dedup":{"window":"1h"},
       "metrics":{"counters":["game."],"series":7},
-      "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false}},
+      "plugins":{"attribution":{"pixel_id":"123","reprompt_days":14},"deeplinks":{"enabled":false,"sources":["web"]}},
       "sinks":{"conversions":{"url":"https://x/y","secret_file":"/s"},"analytics":{"file":"/a"},"rejected":{"log":true}}}
       """
     let configuration = try Configuration.decode(JSONValue(parsing: text)).get()
@@ -49,7 +49,7 @@ import Testing
     expected.dedupWindow = 3_600_000_000
     expected.metrics = .init(counters: ["game."], series: 7)
     expected.plugins["attribution"] = .init(settings: ["pixel_id": "123", "reprompt_days": 14])
-    expected.plugins["deeplinks"] = .init(isEnabled: false)
+    expected.plugins["deeplinks"] = .init(isEnabled: false, sources: ["web"])
     expected.sinks["conversions"] = .init(url: "https://x/y", secretFile: "/s")
     expected.sinks["analytics"] = .init(file: "/a")
     expected.sinks["rejected"] = .init(log: true)
@@ -198,6 +198,7 @@ import Testing
     (#"{"sinks":{"a":{"lease":true,"file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
     (#"{"sinks":{"a":{"url":"http://x","ca":"/y"}}}"#, "sinks.a.ca: belongs to an https URL"),
     (#"{"sinks":{"a":{"file":"/x","cert":"/y"}}}"#, "sinks.a.cert: belongs to an https URL"),
+    (#"{"sinks":{"a":{"anonymous":"yes"}}}"#, #"sinks.a.anonymous: expected true or false, not "yes""#),
     (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not "post""#),
     (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),

@@ -20,6 +20,11 @@ import Testing
       elseif e.data.what == 'infinite' then board.add('b', math.huge) elseif e.data.what == 'option' then board.set('b', 1, { keap = '1d' })
       elseif e.data.what == 'keep' then board.set('b', 1, { keep = 'long' }) elseif e.data.what == 'low' then board.set('b', 1, { low = 1 })
       elseif e.data.what == 'twice' then board.add('b', 1e308) board.add('b', 1e308)
+      elseif e.data.what == 'half' then board.set('b', 1, { keep = '1.5d' })
+      elseif e.data.what == 'digits' then board.set('b', (1 << 53) + 1)
+      elseif e.data.what == 'least' then board.add('b', math.mininteger)
+      elseif e.data.what == 'sum' then board.set('b', 1 << 53) board.add('b', 1 << 40)
+      elseif e.data.what == 'whole' then board.set('b', 1 << 53) board.add('c', 1e300)
       elseif e.data.what == 'name' then board.set('', 1) else board.top('b', 1) end
     end }
     query 'top' (function(_, args) return board.top(args.name or 'b', args.n or 10, args.from) end)
@@ -99,11 +104,19 @@ import Testing
     #expect(throws: RequestError.self) { try query(engine, "top", ["n": 1, "from": 0]) }
   }
 
-  @Test(arguments: ["nan", "text", "infinite", "option", "keep", "low", "twice", "name"])
+  @Test(arguments: [
+    "nan", "text", "infinite", "option", "keep", "low", "twice", "name", "half", "digits", "least", "sum",
+  ])
   func `what is no score or no option is a failure of kind value, and changes nothing`(what: String) throws {
     let engine = try Self.engine()
     #expect(try engine.send("peculiar", ["what": .string(what)]).failureKinds == ["value"])
     #expect(Self.text(engine) == "")
+  }
+
+  @Test func `a score is whole up to 2^53, and greater with a fraction's precision`() throws {
+    let engine = try Self.engine()
+    #expect(try engine.send("peculiar", ["what": "whole"]).failureKinds.isEmpty)
+    #expect(Self.text(engine) == "user:1=9007199254740992")
   }
 
   @Test func `a sum that is not finite is a failure of kind value, over several events too`() throws {

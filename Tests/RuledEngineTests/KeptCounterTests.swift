@@ -58,7 +58,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "'5'", "{ keep = 5 }", "{ keep = '0s' }", "{ keep = 'soon' }", "{ kept = '1d' }", "{ keep = '40000d' }",
+    "'5'", "{ keep = 5 }", "{ keep = '0s' }", "{ keep = 'soon' }", "{ keep = '1.5d' }", "{ kept = '1d' }",
+    "{ keep = '40000d' }",
   ])
   func `other options are a failure`(_ options: String) throws {
     let engine = try Engine(["p": "rule 'r' { on = 'x', run = function() count('p.n', {}, 1, \(options)) end }"])

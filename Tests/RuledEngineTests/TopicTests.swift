@@ -148,6 +148,28 @@ import Testing
     #expect(runs <= 1_000 && runs > 5)
   }
 
+  @Test func `members of a topic of more than a thousand can't publish at once, but can from a timer`() throws {
+    let engine = try Engine([
+      "p": """
+      rule 'join' { on = 'join', run = function() topic.join('all') end }
+      rule 'go' { on = 'go', run = function(e) publish('all', e.data.type) end }
+      rule 'now' { on = 'now', run = function() publish('friends', 'told') end }
+      rule 'soon' { on = 'soon', run = function() timer.set('tell', now() + 1, 'now') end }
+      rule 'friend' { on = 'friend', run = function() topic.join('friends') end }
+      rule 'told' { on = 'told', run = function(_, s) s.n = (s.n or 0) + 1 end }
+      """
+    ])
+    for n in 0..<1_001 { try engine.send("join", to: "user:\(n)") }
+    try engine.send("friend", to: "friend")
+    try engine.send("go", ["type": "now"])
+    let failures = try engine.stored(.parked).compactMap { $0["failure"] }
+    #expect(failures.count == 1_001 && failures[0]["kind"] == "cycle")
+    #expect(failures[0]["message"]?.stringValue?.contains("a timer that is due in a second") == true)
+    try engine.send("go", ["type": "soon"])
+    try engine.local.advance(microseconds: 2 * Limits.second)
+    #expect(try engine.state("p", of: "friend")?["n"] == 1_001)
+  }
+
   @Test func `members have the full allowance of messages`() throws {
     let engine = try Engine([
       "p": """

@@ -4,7 +4,8 @@ local days = {}
 
 local names = { "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday" }
 
-local function zone(state) return state.zone or "UTC" end
+-- A zone that the host's data no longer have is as good as none.
+local function zone(state) return calendar.known(state.zone or "") and state.zone or "UTC" end
 
 function days.today(state) return calendar.day(now(), zone(state)) end
 
@@ -28,10 +29,8 @@ function days.opened(state) state.opened = days.today(state) end
 
 --- Changes the time zone, if it exists. Stored dates move along, so that a move does not count as a day.
 function days.move(state, to)
-  if type(to) ~= "string" then return end
-  local known, there = pcall(calendar.day, now(), to)
-  if not known or not there then return end
-  local shift = there - days.today(state)
+  if type(to) ~= "string" or not calendar.known(to) then return end
+  local shift = calendar.day(now(), to) - days.today(state)
   state.installed = state.installed and state.installed + shift
   state.opened = state.opened and state.opened + shift
   state.zone = to

@@ -1,6 +1,7 @@
 -- Derived properties: the plugin fills them in if a client leaves them out and the plan allows it.
 
 local days     = require "days"
+local measures = require "measures"
 local sessions = require "sessions"
 
 local from_days = {
@@ -13,21 +14,28 @@ local from_days = {
 local from_session = {
   session_id               = function(session) return session.id end,
   session_duration_seconds = function(session) return math.floor(now() - session.started) end,
-  screens_visited          = function(session) return session.screens end,
-  -- A client reports a set as `flirts.generated`, as `flirt_generation_completed` or as both.
-  flirts_generated         = function(session) return math.max(session.sets_announced, session.sets_completed) end,
 }
 
+-- A client may tell the same as an event, as a report or as both: the greatest count is the one.
+for key, types in pairs(measures.session_counts) do
+  from_session[key] = function(session)
+    local most = 0
+    for _, type in ipairs(types) do most = math.max(most, session.counts[type] or 0) end
+    return most
+  end
+end
+
+local function derived(state, session, key, of)
+  if from_days[key] then return from_days[key](state) end
+  if not session or not from_session[key] then return nil end
+  local value = from_session[key](session)
+  return of.max and math.min(value, of.max) or value
+end
+
 --- Adds derived properties to a report's own where it has none.
-return function(state, of, all)
-  local session = sessions.open(state, all.session_id)
+return function(state, source, of, all)
+  local session = sessions.open(state, source, all.session_id)
   for key, one in pairs(of) do
-    if one.derived and (all[key] == nil or all[key] == json.null) then
-      if from_days[key] then
-        all[key] = from_days[key](state)
-      elseif session then
-        all[key] = from_session[key](session)
-      end
-    end
+    if one.derived and (all[key] == nil or all[key] == json.null) then all[key] = derived(state, session, key, one) end
   end
 end

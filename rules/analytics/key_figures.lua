@@ -1,68 +1,123 @@
--- The key figures of a day or a range, computed from the sums on the board.
+-- The key figures of a row: those of figures.json, and those that count users, sessions and errors. What the file
+-- says is read once, at load.
 
-local figures = require "figures"
-local people  = require "people"
+local figures  = require "figures"
+local measures = require "measures"
+local people   = require "people"
+
+local key_figures = {}
 
 local mean, pct = figures.mean, figures.pct
 
-local function reached(ladder, ever, people_days, days)
-  local all = {}
-  for _, step in ipairs(ladder.steps) do
-    local users = ever[step] or 0
-    all[step] = { users = users, pct = pct(users * days, people_days) }
+-- A list of `{ name, read }` of what `reader` makes of the members of a table.
+local function readers(of, reader)
+  local list = {}
+  for name, inner in pairs(of) do list[#list + 1] = { name = name, read = reader(inner, name) } end
+  return list
+end
+
+local function read_all(list, into, ...)
+  for _, one in ipairs(list) do into[one.name] = one.read(...) end
+  return into
+end
+
+-- The figure that figures.json describes, or a table of such.
+local function described(of)
+  local figure, ratio = of.sum or of.mean or of.pct, of.mean and mean or pct
+  if type(figure) ~= "string" then
+    local list = readers(of, described)
+    return function(n) return read_all(list, {}, n) end
   end
-  return all
+  if of.sum then return function(n) return n[figure] or 0 end end
+  local parts = { table.unpack(of.of) }
+  return function(n)
+    local whole = 0
+    for _, name in ipairs(parts) do whole = whole + (n[name] or 0) end
+    return ratio(n[figure] or 0, whole)
+  end
+end
+
+local function level(of, name)
+  local steps = {}
+  for i, step in ipairs(of.steps) do steps[i] = { name = of.step .. step, figure = "level." .. name .. "." .. step } end
+  return function(n, days, dau)
+    local all = {}
+    for _, step in ipairs(steps) do
+      local users = n[step.figure] or 0
+      all[step.name] = { users = mean(users, days), pct = pct(users, dau) }
+    end
+    return all
+  end
+end
+
+local function switch(_, name)
+  local off, on_again = "off." .. name, "on_again." .. name
+  return function(n, days, dau)
+    local on = dau - (n[off] or 0) + (n[on_again] or 0)
+    return { users = mean(on, days), of = mean(dau, days), pct = pct(on, dau) }
+  end
+end
+
+local function returned(after)
+  local retained, due = "retained." .. after, "due." .. after
+  return { name = "d" .. after, read = function(n)
+    local back, of = n[retained] or 0, n[due] or 0
+    return { users = back, of = of, pct = pct(back, of) }
+  end }
+end
+
+local FILE, RETENTION = readers(measures.key_figures, described), {}
+local LEVELS, SWITCHES = readers(measures.levels, level), readers(measures.switches, switch)
+for i, after in ipairs(settings.retention_days) do RETENTION[i] = returned(after) end
+
+local function is_commoner(a, b)
+  if a.count ~= b.count then return a.count > b.count end
+  if a.type ~= b.type then return a.type < b.type end
+  return a.code < b.code
 end
 
 local function errors_of(errors, requests)
   local all = array {}
-  for _, one in ipairs(errors) do
+  for _, one in pairs(errors) do
     all[#all + 1] = { type = one.type, code = one.code, count = one.count, pct = pct(one.count, requests) }
   end
-  table.sort(all, function(a, b)
-    if a.count ~= b.count then return a.count > b.count end
-    if a.type ~= b.type then return a.type < b.type end
-    return a.code < b.code
-  end)
+  table.sort(all, is_commoner)
   return all
 end
 
---- The figures of `days` days with the sums `sum`. `window`: weekly users on the last of them. `ever`: users by what
---- they had reached by then. `due`: installs old enough for retention, by days after the install.
-return function(sum, errors, days, window, ever, due)
-  local n = setmetatable({}, { __index = function(_, key) return sum[key] or 0 end })
-  local in_game = n.dau - n.game_off + n.game_on_again
-  local uploads = n.uploads_succeeded + n.uploads_failed
-  local streaks, retention = {}, {}
-  for _, step in ipairs(settings.streak_steps) do
-    local users = n["streak." .. step]
-    streaks["day_" .. step] = { users = mean(users, days), pct = pct(users, n.dau) }
+--- The steps of all ladders: those of the plan, and further ones that users have `reached`, which rules reported.
+function key_figures.steps(reached)
+  local all, known = {}, {}
+  local function add(ladder, step)
+    local figure = ladder .. "." .. step
+    if known[figure] then return end
+    known[figure] = true
+    all[#all + 1] = { ladder = ladder, name = step, reached = "reached." .. figure, active = "active." .. figure }
   end
-  for _, after in ipairs(settings.retention_days) do
-    local back, of = n["retained." .. after], due[after]
-    retention["d" .. after] = { users = back, of = of, pct = pct(back, of) }
+  for ladder, of in pairs(measures.ladders) do
+    for _, step in ipairs(people.steps(of)) do add(ladder, step) end
   end
-  return {
-    dau = mean(n.dau, days),
-    wau = window,
-    sessions = n.sessions,
-    sessions_per_user = mean(n.sessions, n.dau),
-    mean_session_seconds = mean(n.session_seconds, n.sessions_ended),
-    gamification_enabled = { users = mean(in_game, days), of = mean(n.dau, days), pct = pct(in_game, n.dau) },
-    mean_flirts_revealed = mean(n.revealed, n.dau),
-    streaks = streaks,
-    milestones = reached(people.ladders.gamification_milestone_achieved, ever, n.dau, days),
-    tiers = reached(people.ladders.gamification_tier_unlocked, ever, n.dau, days),
-    uploads = { success_pct = pct(n.uploads_succeeded, uploads), mean_ms = mean(n.upload_ms, n.uploads_succeeded) },
-    analysis_success_pct = pct(n.analyses_completed, n.analyses_completed + n.analyses_failed),
-    generation_success_pct = pct(n.sets, n.sets + n.generations_failed),
-    copy = { pct = pct(n.copied, n.flirts), per_set = mean(n.copied, n.sets) },
-    retention = retention,
-    churn = { analytics_disabled = n.analytics_disabled, data_deleted = n.data_deleted },
-    errors = errors_of(errors, n.requests),
-    error_impact = {
-      sessions = n.sessions_with_errors, of = n.sessions, pct = pct(n.sessions_with_errors, n.sessions),
-    },
-    tutorial = { completed = n.tutorial_completed, skipped = n.tutorial_skipped },
-  }
+  for figure in pairs(reached) do add(figure:match("^reached%.([^.]+)%.(.+)$")) end
+  return all
 end
+
+--- The figures of a row, where `reached` says how many users had reached each of the `steps` by its end.
+function key_figures.of(row, steps, reached)
+  local n, days = row.n, row.last - row.first + 1
+  local dau, sessions, with_errors = n.dau or 0, n.sessions or 0, n.sessions_with_errors or 0
+  local all = {
+    dau = mean(dau, days), wau = row.wau, sessions = sessions, sessions_per_user = mean(sessions, dau),
+    retention = read_all(RETENTION, {}, n), errors = errors_of(row.errors, n[measures.errors.of] or 0),
+    error_impact = { sessions = with_errors, of = sessions, pct = pct(with_errors, sessions) },
+  }
+  for _, step in ipairs(steps) do
+    local ladder = all[step.ladder] or {}
+    all[step.ladder] = ladder
+    ladder[step.name] = { users = reached[step.reached] or 0, pct = pct(n[step.active] or 0, dau) }
+  end
+  read_all(FILE, all, n)
+  read_all(LEVELS, all, n, days, dau)
+  return read_all(SWITCHES, all, n, days, dau)
+end
+
+return key_figures

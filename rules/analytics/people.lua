@@ -1,86 +1,104 @@
--- Figures that count each user once. The user's own state holds what was already counted (last active day, streak,
+-- Figures that count each user once. The user's own state holds what was already counted (last active day, levels,
 -- steps reached), so the shared counters need no subject.
 
-local board = require "board"
-local plan  = require "plan"
+local fields   = require "fields"
+local measures = require "measures"
+local periods  = require "periods"
+local plan     = require "plan"
+local sums     = require "sums"
 
 local people = {}
 
--- Ladders, lowest step first; a user who reaches a step has reached those below.
-local ladders = {
-  gamification_milestone_achieved = {
-    property = "milestone_type", steps = plan.events.gamification_milestone_achieved.milestone_type.values,
-  },
-  gamification_tier_unlocked = {
-    property = "tier_unlocked", steps = plan.events.gamification_tier_unlocked.tier_unlocked.values,
-  },
-}
-people.ladders = ladders
+--- The steps of a ladder that the plan lists, lowest first; a user who reaches one has reached those below.
+function people.steps(ladder) return plan.events[ladder.event][ladder.property].values or {} end
 
 -- Active today: counts today, and in the look-back windows of the following days that no earlier day has counted in.
 local function count_window(last, today)
   local window = settings.active_window_days
   for day = today, today + window - 1 do
-    if not last or day < last or day >= last + window then board.add("wau", day) end
+    if not last or day < last or day >= last + window then periods.add_to_day(sums, "wau", day) end
   end
 end
 
 local function count_return(cohort, today)
   for _, after in ipairs(settings.retention_days) do
-    if today - cohort == after then board.add("retained." .. after, cohort) end
+    if today - cohort == after then periods.add_to_day(sums, "retained." .. after, cohort) end
   end
 end
 
 local function first_of_day(state, today)
   local last = state.active
   if last == today then return end
-  state.active, state.streak_counted = today, 0
-  board.add("dau", today)
+  state.active, state.levels_counted = today, nil
+  periods.add_to_day(sums, "dau", today)
   count_window(last, today)
-  if not last then board.add("installs", state.cohort) end
+  if not last then periods.add_to_day(sums, "installs", state.cohort) end
   count_return(state.cohort, today)
-  if state.game_off then board.add("game_off", today) end
+  for switch in pairs(state.off or {}) do periods.add(sums, "off." .. switch, today) end
+  for ladder, steps in pairs(state.reached or {}) do
+    for step in pairs(steps) do periods.add(sums, "active." .. ladder .. "." .. step, today) end
+  end
 end
 
 -- Switching off counts for the day; switching on again undoes it.
-local function toggle_game(state, today, off)
-  if off == (state.game_off == true) then return end
-  state.game_off = off or nil
-  board.add(off and "game_off" or "game_on_again", today)
+local function toggle(state, today, switch, is_off)
+  state.off = state.off or {}
+  if is_off == (state.off[switch] == true) then return end
+  state.off[switch] = is_off or nil
+  periods.add(sums, (is_off and "off." or "on_again.") .. switch, today)
 end
 
--- A streak counts on the day it is reported and on the next; each step once a day.
-local function count_streak(state, today)
-  local streak = state.streak
-  if not streak or streak.day < today - 1 then return end
-  for _, step in ipairs(settings.streak_steps) do
-    if streak.days >= step and step > state.streak_counted then
-      board.add("streak." .. step, today)
-      state.streak_counted = step
+-- A level counts on the day it is reported and on the next; each step once a day.
+local function count_level(state, today, name, of)
+  local level = state.levels and state.levels[name]
+  if not level or level.day < today - 1 then return end
+  local counted = state.levels_counted or {}
+  state.levels_counted = counted
+  for _, step in ipairs(of.steps) do
+    if level.n >= step and step > (counted[name] or 0) then
+      periods.add(sums, "level." .. name .. "." .. step, today)
+      counted[name] = step
     end
   end
 end
 
-local function climb(state, today, ladder, reached)
+local function reach(state, today, ladder, step)
+  local reached = state.reached[ladder] or {}
+  state.reached[ladder] = reached
+  if reached[step] then return end
+  reached[step] = true
+  local figure = ladder .. "." .. step
+  periods.add_ever(sums, "reached." .. figure)
+  periods.add(sums, "reached." .. figure, today)
+  periods.add(sums, "active." .. figure, today)
+end
+
+local function climb(state, today, name, ladder, step)
   state.reached = state.reached or {}
-  for _, step in ipairs(ladder.steps) do
-    if not state.reached[step] then
-      state.reached[step] = true
-      board.add_ever(step, today)
-    end
-    if step == reached then break end
+  local steps = people.steps(ladder)
+  if not fields.is_one_of(step, steps) then return reach(state, today, name, step) end
+  for _, below in ipairs(steps) do
+    reach(state, today, name, below)
+    if below == step then break end
   end
 end
 
 --- Counts the user of an accepted report.
-function people.note(state, name, properties)
-  local today = calendar.day(now(), "UTC")
+function people.note(state, name, properties, today)
   first_of_day(state, today)
-  if name == "gamification_streak_updated" then state.streak = { days = properties.new_streak, day = today } end
-  if name == "settings_gamification_toggled" then toggle_game(state, today, properties.new_state == "disabled") end
-  count_streak(state, today)
-  local ladder = ladders[name]
-  if ladder then climb(state, today, ladder, properties[ladder.property]) end
+  for level, of in pairs(measures.levels) do
+    if name == of.event then
+      state.levels = state.levels or {}
+      state.levels[level] = { n = properties[of.property], day = today }
+    end
+    count_level(state, today, level, of)
+  end
+  for switch, of in pairs(measures.switches) do
+    if name == of.event then toggle(state, today, switch, properties[of.property] == of.off) end
+  end
+  for ladder, of in pairs(measures.ladders) do
+    if name == of.event then climb(state, today, ladder, of, properties[of.property]) end
+  end
 end
 
 return people

@@ -2,7 +2,7 @@
 
 local reports = require "reports"
 
-return reports.new(data("plan.json").events, {
+return reports.new("plan.json", data("plan.json").events, {
   name_length = settings.name_length, violations_listed = settings.violations_listed, bins = settings.bins,
-  pii = settings.pii,
+  pii = settings.pii, unknown_properties = settings.unknown_properties,
 })

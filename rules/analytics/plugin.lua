@@ -1,19 +1,24 @@
 -- analytics: what Vibe8 may learn about its users, and nothing more.
 --
 -- An event of the plan (plan.json) is checked for consent, plan and privacy, completed with what the plugin knows
--- (session, days, time of day), sent to the sink `analytics` and counted for the figures of `analytics.kpis`.
+-- (session, days, time of day), sent to the sink `analytics` and counted for the query `kpis` (figures.json).
 -- Events with underscores are reports and are only checked; events with a dot also change the user's state.
 
 plugin {
   name    = "analytics",
-  version = "1.0.0",
+  version = "2.0.0",
   about   = "Checks Vibe8's analytics events for consent, plan and privacy, and counts its key figures.",
   sinks   = { "analytics", "rejected" },
-  budget  = { instructions = 5000000, memory_mib = 32 },   -- for the figures of a whole year
+  budget  = { instructions = 5000000, memory_mib = 32 },   -- a year of figures takes a tenth of it
   settings = {
-    session_minutes   = 30,        -- a session ends after so long without an event
-    name_length       = 40,        -- the longest event name, error code or error type
-    violations_listed = 100,       -- of one event, at most
+    unknown_properties = "drop",   -- or "refuse": what becomes of a property that the plan does not have
+    session_minutes    = 30,       -- a session ends after so long without an event
+    sessions_open      = 10,       -- of one user, at most: one for each source
+    name_length        = 40,       -- the longest event name, error code or error type
+    violations_listed  = 100,      -- of one event, at most
+    codes_a_day        = 50,       -- different error codes of one user that are counted; further ones are `other`
+    keep               = "426d",   -- 14 months: how long a figure is kept after it was counted last
+    game               = "gamification",   -- the plugin whose points a deletion reports, as a range
     bins = {                       -- upper edges; above the last: "5000+"
       points          = { 100, 500, 1000, 5000 },
       flirts_revealed = { 10, 50, 100 },
@@ -34,109 +39,105 @@ plugin {
         "contact", "password",
       },
     },
+    users_do = {                   -- events that users cause, beside the reports of the plan: the first is the install
+      "analytics.track", "app.opened", "data.deleted", "data.exported", "flirt.*", "flirts.generated", "points.spent",
+      "profile.updated", "screen.viewed", "session.*", "settings.*", "tutorial.*",
+    },
     active_window_days = 7,        -- weekly active users look back over so many days
-    streak_steps       = { 1, 3, 7 },
     retention_days     = { 1, 7, 30 },
+    daily_range_days   = 92,       -- a longer range has its figures by month
     longest_range_days = 366,      -- the longest range of one query
   },
 }
 
+require "settings"
 require "events"
 
+sink "analytics" { anonymous = true }
+
+local consent  = require "consent"
 local days     = require "days"
 local kpis     = require "kpis"
+local measures = require "measures"
 local payload  = require "payload"
 local plan     = require "plan"
 local sessions = require "sessions"
 local track    = require "track"
 
--- The product's events about a user, whether or not they are reports themselves.
-local product = {
-  "analytics.track", "app.opened", "data.deleted", "data.exported", "flirt.*", "flirts.generated", "points.spent",
-  "profile.updated", "screen.viewed", "session.*", "settings.*", "tutorial.*",
-}
-
-local all = { table.unpack(product) }
+local all = { table.unpack(settings.users_do) }
 table.move(plan.names, 1, #plan.names, #all + 1, all)
 
-rule "first seen" { on = product, priority = 30, run = function(_, state) days.first_seen(state) end }
+rule "first seen" { on = settings.users_do, priority = 30, run = function(_, state) days.first_seen(state) end }
 
 rule "session goes on" {
   on       = all,
   priority = 20,
-  when     = function(_, state) return state.session ~= nil end,
-  run      = function(_, state) sessions.go_on(state) end,
+  when     = function(_, state) return state.sessions ~= nil end,
+  run      = function(event, state) sessions.go_on(state, event.source) end,
 }
 
-rule "report" { on = plan.names, run = function(event, state) track(state, event.type, event.data) end }
+rule "report" { on = plan.names, run = function(event, state) track(state, event, event.type, event.data) end }
 
 rule "report by name" {
   on  = "analytics.track",
-  run = function(event, state) track(state, payload(event).name, payload(event).properties) end,
+  run = function(event, state) track(state, event, payload(event).name, payload(event).properties) end,
 }
 
-rule "app opened" { on = "app.opened", run = function(event, state) track(state, "app_opened", event.data) end }
+-- Reports an event that the plan may have under another name.
+local function tell(state, event, name)
+  if plan.events[name] then track(state, event, name, event.data) end
+end
+
+rule "app opened" {
+  on  = "app.opened",
+  run = function(event, state)
+    sessions.imply(state, event.source, payload(event).session_id)
+    tell(state, event, "app_opened")
+  end,
+}
 
 rule "session started" {
   on  = "session.started",
   run = function(event, state)
-    sessions.start(state, payload(event).session_id)
-    track(state, "session_started", event.data)
+    sessions.start(state, event.source, payload(event).session_id)
+    tell(state, event, "session_started")
   end,
 }
 
 rule "session ended" {
   on  = "session.ended",
   run = function(event, state)
-    track(state, "session_ended", event.data)
-    sessions.finish(state, payload(event).session_id)
+    tell(state, event, "session_ended")
+    sessions.finish(state, event.source, payload(event).session_id)
   end,
 }
 
-rule "screen viewed" {
-  on   = "screen.viewed",
-  when = function(_, state) return state.session ~= nil end,
-  run  = function(_, state) state.session.screens = state.session.screens + 1 end,
-}
+-- The events that count in a session, beside the reports of the plan.
+local counted = {}
+for _, types in pairs(measures.session_counts) do
+  for _, type in ipairs(types) do
+    if not plan.events[type] then counted[#counted + 1] = type end
+  end
+end
 
-rule "flirts generated" {
-  on   = "flirts.generated",
-  when = function(_, state) return state.session ~= nil end,
-  run  = function(_, state) state.session.sets_announced = state.session.sets_announced + 1 end,
-}
+if #counted > 0 then
+  rule "counted in the session" {
+    on   = counted,
+    when = function(event, state) return sessions.open(state, event.source) ~= nil end,
+    run  = function(event, state) sessions.count(sessions.open(state, event.source), event.type) end,
+  }
+end
 
 rule "time zone" {
   on  = "profile.updated",
   run = function(event, state) days.move(state, payload(event).time_zone) end,
 }
 
--- Consent starts before its report and ends after it: the last report is that consent ended.
 rule "analytics toggled" {
   on  = "settings.analytics_toggled",
-  run = function(event, state)
-    local enabled = payload(event).enabled
-    if enabled == true then state.consent = true end
-    local new_state = enabled
-    if type(enabled) == "boolean" then new_state = enabled and "enabled" or "disabled" end
-    track(state, "settings_analytics_toggled", { new_state = new_state })
-    if enabled == false then state.consent = nil end
-  end,
+  run = function(event, state) consent.toggle(state, event, payload(event).enabled) end,
 }
 
--- The last report is always sent and counted (with its own id if no session is open). Then everything is erased,
--- consent included. Reports that other plugins raise about the same deletion find no consent; their reason does not
--- belong in this reply, so `reason` is decided here, first.
-rule "data deleted" {
-  on  = "data.deleted",
-  run = function(_, state)
-    local game = peek("gamification")
-    local points = game and math.type(game.points) == "integer" and math.max(0, game.points) or 0
-    local session = state.session and state.session.id or uuid()
-    if track(state, "settings_data_deleted", { session_id = session, total_points_binned = points }) then
-      decide("reason", json.null)
-    end
-    forget()
-  end,
-}
+rule "data deleted" { on = "data.deleted", run = function(event, state) consent.delete(state, event) end }
 
 query "kpis" { about = "The key figures of the days `from` to `to`, and of the range.", run = kpis }

@@ -1,53 +1,100 @@
--- Sessions: open from `session.started` until `session.ended`, or until half an hour has passed without an event.
+-- Sessions, one for each source of the user's events, such as a device. A session is open from `session.started`, or
+-- from `app.opened` where none is, until `session.ended`, or until half an hour has passed without an event.
 
-local pii = require "pii"
+local measures = require "measures"
+local periods  = require "periods"
+local plan     = require "plan"
+local reports  = require "reports"
+local sums     = require "sums"
 
 local sessions = {}
 
-local function good_id(id)
-  return type(id) == "string" and not pii.in_string(settings.pii, id) and id:find("^[%w_.:-]+$") ~= nil
+-- The events and reports that are counted in a session.
+local counted = {}
+for _, types in pairs(measures.session_counts) do
+  for _, type in ipairs(types) do counted[type] = true end
 end
 
---- Any event keeps the session open; one that comes too late ends it.
-function sessions.go_on(state)
-  if now() - state.session.seen >= settings.session_minutes * 60 then
-    state.session = nil
-  else
-    state.session.seen = now()
+local function is_over(session) return now() - session.seen >= settings.session_minutes * 60 end
+
+-- Drops the sessions that are over, and the one that was quiet for longest where there would be too many.
+local function make_room(all)
+  local quiet, n = nil, 0
+  for source, session in pairs(all) do
+    if is_over(session) then
+      all[source] = nil
+    else
+      n = n + 1
+      if not quiet or session.seen < all[quiet].seen then quiet = source end
+    end
   end
+  if n >= settings.sessions_open then all[quiet] = nil end
 end
 
---- Opens a session with the given id, or a new one. An invalid id opens none.
-function sessions.start(state, id)
-  state.session = nil
-  if id ~= nil and not good_id(id) then return end
-  state.session = {
-    id = id or uuid(), started = now(), seen = now(),
-    screens = 0,
-    sets_announced = 0, sets_completed = 0,   -- `flirts.generated` and `flirt_generation_completed`
-  }
+--- Any event keeps the session of its source open; one that comes too late ends it.
+function sessions.go_on(state, source)
+  local session = state.sessions[source]
+  if not session then return end
+  if is_over(session) then state.sessions[source] = nil else session.seen = now() end
 end
 
---- The open session, if the id is its own or nil.
-function sessions.open(state, id)
-  local session = state.session
-  if session and (id == nil or id == session.id) then return session end
-  return nil
+--- The open session of a source, if the id is its own or nil.
+function sessions.open(state, source, id)
+  local session = state.sessions and state.sessions[source]
+  return session and (id == nil or id == session.id) and session or nil
+end
+
+-- Opens a session with the given id, or a new one. An invalid id opens none.
+local function begin(state, source, id, is_implied)
+  local all = state.sessions or {}
+  state.sessions = all
+  all[source] = nil
+  if id ~= nil and not reports.is_id(plan, id) then return end
+  make_room(all)
+  all[source] = { id = id or uuid(), started = now(), seen = now(), counts = {}, implied = is_implied }
+end
+
+--- Opens a session; one that `app.opened` opened goes on instead, under the given id.
+function sessions.start(state, source, id)
+  local session = sessions.open(state, source)
+  if not (session and session.implied) or id ~= nil and not reports.is_id(plan, id) then
+    return begin(state, source, id)
+  end
+  session.implied, session.id = nil, id or session.id
+end
+
+--- Opens a session where none is.
+function sessions.imply(state, source, id)
+  if not sessions.open(state, source) then begin(state, source, id, true) end
 end
 
 --- Ends the open session; the end of another session is ignored.
-function sessions.finish(state, id)
-  if sessions.open(state, id) then state.session = nil end
+function sessions.finish(state, source, id)
+  if sessions.open(state, source, id) then state.sessions[source] = nil end
 end
 
---- Notes an accepted report in its session. Returns whether it is the session's first error.
-function sessions.note(state, name, properties)
-  local session = sessions.open(state, properties.session_id)
-  if not session then return false end
-  if name == "flirt_generation_completed" then session.sets_completed = session.sets_completed + 1 end
-  if name ~= "error_displayed" or session.erred then return false end
+--- Counts an event, or an accepted report, in its session.
+function sessions.count(session, type)
+  if counted[type] then session.counts[type] = (session.counts[type] or 0) + 1 end
+end
+
+-- A session counts on the day on which it is reported to begin; `session.day` tells that it has counted.
+local function count_start(session, name, today)
+  local begins = name == "session_started" or name == "app_opened" and session and session.implied
+  if not begins or session and session.day then return end
+  periods.add(sums, "sessions", today)
+  if session then session.day = today end
+end
+
+--- Notes an accepted report in its session. A session with errors counts once, on the day on which the session counts.
+function sessions.note(state, source, name, properties, today)
+  local session = sessions.open(state, source, properties.session_id)
+  count_start(session, name, today)
+  if not session then return end
+  sessions.count(session, name)
+  if name ~= measures.errors.event or session.erred or not session.day then return end
   session.erred = true
-  return true
+  periods.add(sums, "sessions_with_errors", session.day)
 end
 
 return sessions

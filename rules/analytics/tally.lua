@@ -1,43 +1,43 @@
 -- Adds an accepted report to the figures of its day.
 
-local board = require "board"
+local measures = require "measures"
+local periods  = require "periods"
+local sums     = require "sums"
 
--- For each event: the figure, the property whose value is added (default 1), and the values that are required to count.
-local adds = {
-  session_started                 = { { "sessions" } },
-  session_ended                   = { { "sessions_ended" }, { "session_seconds", of = "session_duration_seconds" } },
-  gamification_flirt_revealed     = { { "revealed" } },
-  gamification_flirt_copied       = { { "copied" } },
-  gamification_tutorial_completed = { { "tutorial_completed", where = { skipped = false } } },
-  gamification_tutorial_skipped   = { { "tutorial_skipped" } },
-  screenshot_upload_initiated     = { { "requests" } },
-  screenshot_upload_success       = { { "uploads_succeeded" }, { "upload_ms", of = "upload_duration_ms" } },
-  screenshot_upload_failed        = { { "uploads_failed" } },
-  screenshot_analysis_started     = { { "requests" } },
-  screenshot_analysis_completed   = { { "analyses_completed" } },
-  screenshot_analysis_failed      = { { "analyses_failed" } },
-  flirt_generation_started        = { { "requests" } },
-  flirt_generation_completed      = { { "sets" }, { "flirts", of = "flirt_count" } },
-  flirt_generation_failed         = { { "generations_failed" } },
-  settings_analytics_toggled      = { { "analytics_disabled", where = { new_state = "disabled" } } },
-  settings_data_deleted           = { { "data_deleted" } },
-}
+local OTHER = "other"
+local NONE = {}
 
 local function holds(where, properties)
-  for key, value in pairs(where or {}) do
+  for key, value in pairs(where or NONE) do
     if properties[key] ~= value then return false end
   end
   return true
 end
 
---- Counts a report; `first_error` when it is the first error of its session.
-return function(name, properties, first_error)
-  local today = calendar.day(now(), "UTC")
-  for _, add in ipairs(adds[name] or {}) do
-    if holds(add.where, properties) then board.add(add[1], today, add.of and properties[add.of]) end
+-- The type and the code under which an error counts: of each user so many different ones a day, further ones as
+-- `other`. So nobody makes counters without end.
+local function counted_as(state, today, kind, code)
+  local seen = state.codes
+  if not seen or seen.day ~= today then
+    seen = { day = today, n = 0, types = {} }
+    state.codes = seen
   end
-  if name == "error_displayed" then
-    board.add("errors", today, 1, { type = properties.error_type, code = properties.error_code })
+  local codes = seen.types[kind]
+  if codes and codes[code] then return kind, code end
+  if seen.n >= settings.codes_a_day then return codes and kind or OTHER, OTHER end
+  seen.n = seen.n + 1
+  seen.types[kind] = codes or {}
+  seen.types[kind][code] = true
+  return kind, code
+end
+
+return function(state, name, properties, today)
+  for _, add in ipairs(measures.counts[name] or NONE) do
+    if holds(add.where, properties) then periods.add(sums, add.figure, today, add.sum and properties[add.sum]) end
   end
-  if first_error then board.add("sessions_with_errors", today) end
+  local errors = measures.errors
+  if name == errors.event then
+    local kind, code = counted_as(state, today, properties[errors.type], properties[errors.code])
+    periods.add(sums, "errors", today, 1, { type = kind, code = code })
+  end
 end

@@ -13,47 +13,48 @@ local PROMPTS = { after = settings.reprompt_days * 24 * 60 * 60 }
 --- The statuses that Apple's dialog or Settings can lead to; `not-determined` is the one before any answer.
 local DETERMINED = { authorized = true, denied = true, restricted = true }
 
-local function status(state) return state.att_status or state.platform == "ios" and "not-determined" or nil end
+local function status(state) return state.att_status or conversions.needs_consent(state) and "not-determined" or nil end
 
---- Records the status that a launch or a return to the foreground reports.
+local function is_asked_again(state) return fields.is_one_of(status(state), settings.reprompt_statuses) end
+
+--- Records the status that a launch or a return to the foreground reports. A change counts from when it is seen.
 function consent.seen(state, reported)
-  if not DETERMINED[reported] and reported ~= "not-determined" then return end
+  if not DETERMINED[reported] and reported ~= "not-determined" or reported == state.att_status then return end
   state.att_status = reported
-  state.denied_at = reported == "denied" and (state.denied_at or now()) or nil
+  state.denied_at = is_asked_again(state) and now() or nil
 end
 
---- Whether there is nothing to ask: true on other platforms than iOS, and on iOS once the status is determined.
+--- Whether there is nothing to ask: where no consent is needed, and else once the status is determined.
 function consent.is_settled(state)
-  return state.platform == "android" or (state.platform == "ios" and DETERMINED[status(state)] == true)
+  return not conversions.needs_consent(state) or DETERMINED[status(state)] == true
 end
 
 function consent.allows_tracking(state)
-  return state.platform == "android" or (state.platform == "ios" and status(state) == "authorized")
+  if not conversions.needs_consent(state) then return conversions.are_told(state) end
+  return status(state) == "authorized"
 end
 
--- What the asking begins with: a denial, at the last prompt or else when it was first reported.
-local function denied_at(state) return status(state) == "denied" and (state.prompted_at or state.denied_at) or nil end
+-- What the asking begins with: a denial that was seen since the last prompt, or else that prompt.
+local function denied_at(state) return is_asked_again(state) and (state.denied_at or state.prompted_at) or nil end
 
---- Decides `reprompt`; it stays due until it is answered.
-function consent.check_reprompt(state)
-  local due = state.platform == "ios" and state.authenticated == true
+--- Decides `reprompt`, and the screen if it is due; it stays due until it is answered.
+function consent.ask_again(_, state)
+  local due = conversions.needs_consent(state) and state.authenticated == true
     and reprompt.due(state, PROMPTS, now(), denied_at(state))
   state.reprompting = due or nil
   decide("reprompt", due)
-  return due
+  if due then screens.show("reprompt", state) end
 end
 
 function consent.answered(event, state)
-  local data = fields.data(event)
-  if not DETERMINED[data.status] then return decide("error", "invalid_status") end
-  state.authenticated = fields.flag(data.authenticated, state.authenticated)
-  state.user = linking.user_of(event) or state.user
-  state.att_status = data.status
+  local answer = fields.data(event).status
+  if not DETERMINED[answer] then return decide("error", "invalid_status") end
+  linking.hear(event, state)
+  state.att_status, state.denied_at = answer, nil
   reprompt.asked(state, PROMPTS, now())
-  state.denied_at = nil
   if conversions.install_is_owed(state) then conversions.pay_install(state, consent.allows_tracking(state)) end
-  linking.tell_status(event, state)
-  if state.reprompting then decide("screen", "tabs") else screens.show("answer", state) end
+  linking.tell_answer(event, state)
+  screens.show(state.reprompting and "reprompt.answered" or event.type, state)
   state.reprompting = nil
 end
 

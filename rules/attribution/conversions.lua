@@ -4,8 +4,17 @@ local meta = require "meta"
 
 local conversions = {}
 
+-- What the settings say of the device's platform.
+local function platform(state) return settings.platforms[state.platform] or {} end
+
+--- Whether tracking needs the user's consent there.
+function conversions.needs_consent(state) return platform(state).asks == true end
+
+--- Whether Meta is told of devices of the platform.
+function conversions.are_told(state) return (platform(state).extinfo or "") ~= "" end
+
 local function send_pair(state, name, allowed, from)
-  meta.send(name, settings.client_event, now(), allowed, meta.extinfo(state.platform, state.device), from)
+  meta.send(name, settings.client_event, now(), allowed, meta.extinfo(platform(state).extinfo, state.device), from)
 end
 
 --- Whether AppInstall is due: from the first launch with Facebook attribution until it is sent.
@@ -27,5 +36,10 @@ function conversions.pay_install(state, allowed)
 end
 
 function conversions.send_launch(state, allowed) send_pair(state, "AppLaunch", allowed, origin(state)) end
+
+--- Forgets that the device was Facebook's: with the account that had the attribution, nothing is told any more.
+function conversions.forget_origin(state)
+  state.facebook, state.install_owed, state.install_origin = false, nil, nil
+end
 
 return conversions

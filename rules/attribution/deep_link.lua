@@ -7,8 +7,9 @@ local utm = require "utm"
 
 local deep_link = {}
 
-local INSTALLS = "attribution.installs"
-local FIELDS = { "fbclid", "appUserId", table.unpack(utm.names) }
+local INSTALLS = plugin.name .. ".installs"
+local FIELDS = { "appUserId", table.unpack(utm.names) }
+for name in pairs(settings.click_ids) do FIELDS[#FIELDS + 1] = name end
 --- Members that are always present in an answer; null if the link does not have them.
 local SHOWN = { "email", "installedAt", table.unpack(FIELDS) }
 
@@ -21,11 +22,22 @@ function deep_link.attribution(link)
   return found
 end
 
-local function source(attribution) return text.lower(attribution.utm_source or "") end
+-- Where an install came from, as its click ids say and its source, ignoring case.
+local function sources(attribution)
+  local list = {}
+  for name, source in pairs(settings.click_ids) do
+    if attribution[name] then list[#list + 1] = source end
+  end
+  list[#list + 1] = attribution.utm_source and text.lower(attribution.utm_source)
+  return list
+end
 
---- Whether it is Facebook's: it has a click id, or its source is Facebook's, ignoring case.
+--- Whether it is Facebook's: it has a click id of Facebook's, or its source is Facebook's.
 function deep_link.is_facebook(attribution)
-  return attribution.fbclid ~= nil or fields.is_one_of(source(attribution), settings.facebook_sources)
+  for _, source in ipairs(sources(attribution)) do
+    if fields.is_one_of(source, settings.facebook_sources) then return true end
+  end
+  return false
 end
 
 --- Whether the link had no attribution at all.
@@ -45,12 +57,12 @@ end
 
 --- Counts an install by one of few names: a link may hold any text, and each name is a counter of its own.
 function deep_link.count_install(attribution, is_facebook)
-  local name = is_facebook and "facebook" or attribution.utm_source and source(attribution) or "organic"
-  local is_known = is_facebook or not attribution.utm_source or fields.is_one_of(name, settings.counted_sources)
+  local name = is_facebook and "facebook" or sources(attribution)[1] or "organic"
+  local is_known = name == "organic" or fields.is_one_of(name, settings.counted_sources)
   figures.add(INSTALLS, now(), { source = is_known and name or "other" })
 end
 
---- The query `attribution.installs`: `{installs: [{day, source, count}]}`, in order of day and source.
+--- The query `installs`: `{installs: [{day, source, count}]}`, in order of day and source.
 function deep_link.installs() return { installs = figures.days(INSTALLS, "source", "count") } end
 
 return deep_link

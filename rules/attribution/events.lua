@@ -2,10 +2,11 @@
 local documented = function(about) return { about = about, checked = false } end
 
 event("app.launched", {
-  platform      = "string: ios, android or web",
+  platform      = "string: ios, android, web, or another one of the settings",
   url           = "string?: the link that opened the app, or that led to the installation",
   authenticated = "boolean?: whether somebody is signed in; if missing, the last value applies",
   user          = "string?: who is signed in",
+  first_launch  = "boolean?: false for an install that is older than the rules",
   att_status    = "string?: not-determined, authorized, denied or restricted",
   ["device?"]   = {
     package = "string?", short_version = "string?", long_version = "string?", os_version = "string?",
@@ -28,10 +29,10 @@ event("user.authenticated", { user = "string" }, documented "Somebody signed in 
 event("account.deleted", {}, documented "A user deleted the account.")
 
 -- What the rules tell each other.
-event("attribution.linked", {
-  from = "rules", device = "string", attribution = "object?", facebook = "boolean?", att_status = "string?",
-}, documented "A device's attribution moves to the user who signed in on it.")
-event("attribution.owner_deleted", { from = "rules", owner = "string" }, documented "The device's user was deleted.")
-event("attribution.deletion_waits", {
-  from = "rules", left = "integer",
-}, documented "A deleted user is not forgotten yet.")
+event(plugin.name .. ".linked", {
+  from = "rules", attribution = "object?", facebook = "boolean?", att_status = "string?",
+  new = "boolean?: the user is another one than before",
+}, documented "A device's attribution moves to the user who signed in on it, or its status has changed.")
+event(plugin.name .. ".attributed", { from = "rules" }, documented "The device's user came from Facebook.")
+event(plugin.name .. ".owner_deleted", { from = "rules" }, documented "A user who was on the device was deleted.")
+event(plugin.name .. ".device_left", { from = "rules" }, documented "A device has forgotten the deleted user.")

@@ -1,5 +1,5 @@
--- Launches: the first one stores where the install came from; each decides the next screen and conversions. A return
--- to the foreground only checks whether to ask again. Signing in gives the user the device's attribution.
+-- Launches: the first one stores where the install came from, later ones tell conversions. A launch, a return to the
+-- foreground and a sign-in tell who is there, and give that user the device's attribution.
 
 local consent = require "consent"
 local conversions = require "conversions"
@@ -9,18 +9,28 @@ local fields = require "fields"
 local linking = require "linking"
 local meta = require "meta"
 local screens = require "screens"
+local subjects = require "subjects"
 
 local launches = {}
 
-local PLATFORMS = { ios = true, android = true, web = true }
-local REPORTED = { ios = true, android = true } -- no conversions for the web
+--- Whether an event is one of a device, and a launch one on a platform of the settings.
+function launches.is_known(event)
+  local is_on_platform = event.type ~= "app.launched" or settings.platforms[fields.data(event).platform] ~= nil
+  return subjects.is_device(event) and is_on_platform
+end
+
+--- Whether an event is a launch on no platform of the settings.
+function launches.is_unknown(event) return subjects.is_device(event) and not launches.is_known(event) end
+
+-- An install that is older than the rules says so: where it came from is not known any more.
+local function is_first(state, data) return not state.launched and data.first_launch ~= false end
 
 local function begin(state, data)
   local attribution = deep_link.attribution(data.url)
   attribution.installedAt = calendar.format(now())
-  state.launched, state.attribution, state.facebook = true, attribution, deep_link.is_facebook(attribution)
+  state.attribution, state.facebook = attribution, deep_link.is_facebook(attribution)
   deep_link.count_install(attribution, state.facebook)
-  if state.facebook and REPORTED[state.platform] then state.install_owed = true end
+  if state.facebook and conversions.are_told(state) then state.install_owed = true end
   if not state.facebook then log.debug("No Facebook attribution detected") end
   decide("attribution", deep_link.shown(attribution))
 end
@@ -28,46 +38,54 @@ end
 local function report(state, first_launch)
   if conversions.install_is_owed(state) then
     if consent.is_settled(state) then conversions.pay_install(state, consent.allows_tracking(state)) end
-  elseif state.facebook and not first_launch and REPORTED[state.platform] then
+  elseif not first_launch and conversions.are_told(state) and linking.is_facebook(state) then
     conversions.send_launch(state, consent.allows_tracking(state))
   end
 end
 
 function launches.launched(event, state)
   local data = fields.data(event)
-  if not PLATFORMS[data.platform] then return decide("error", "invalid_platform") end
-  local first_launch = not state.launched
-  state.platform = data.platform
-  state.authenticated = fields.flag(data.authenticated, state.authenticated)
+  local first_launch = is_first(state, data)
+  state.launched, state.platform, state.facebook = true, data.platform, state.facebook or false
   state.device = meta.device(data.device, settings.device_bytes) or state.device
+  linking.hear(event, state)
   consent.seen(state, data.att_status)
   if first_launch then begin(state, data) end
+  linking.follow(event, state)
   decide("first_launch", first_launch)
   decide("facebook_attribution", state.facebook)
   report(state, first_launch)
-  screens.show("launch", state)
-  linking.link_if_authenticated(event, state)
+end
+
+--- A launch on an unknown platform stores nothing: it is an error, beside the screen that a first launch would have.
+function launches.on_unknown_platform(event, state)
+  local data = fields.data(event)
+  decide("error", "invalid_platform")
+  screens.show(event.type, {
+    authenticated = fields.flag(data.authenticated, state.authenticated),
+    attribution = state.attribution or is_first(state, data) and deep_link.attribution(data.url) or nil,
+  })
 end
 
 function launches.foregrounded(event, state)
-  local data = fields.data(event)
-  state.authenticated = fields.flag(data.authenticated, state.authenticated)
-  consent.seen(state, data.att_status)
-  linking.link_if_authenticated(event, state)
-  if consent.check_reprompt(state) then decide("screen", "tracking-onboarding") end
+  linking.hear(event, state)
+  consent.seen(state, fields.data(event).att_status)
+  linking.follow(event, state)
 end
 
 function launches.email_submitted(event)
-  local is_address = email_address.read(fields.data(event).email)
+  local is_address = email_address.read(fields.data(event).email) ~= nil
   if not is_address then decide("error", "invalid_email") end
-  decide("screen", is_address and "email-confirm" or "email-input")
+  screens.decide(event.type, { is_address = is_address })
 end
 
 function launches.authenticated(event, state)
   state.authenticated = true
   local user = linking.user_of(event)
-  if user then linking.link(event, state, user) end
-  decide("screen", consent.check_reprompt(state) and "tracking-onboarding" or "tabs")
+  if user then linking.link(state, user) end
 end
+
+--- The screen after a launch or a sign-in; that of a repeated prompt has been decided already, if it is due.
+function launches.show(event, state) screens.show(event.type, state) end
 
 return launches

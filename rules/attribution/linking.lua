@@ -1,26 +1,43 @@
--- When somebody signs in, the attribution moves from the device to that user.
+-- When somebody signs in, the attribution moves from the device to that user. The device joins the user's topic, by
+-- which it hears of the end of the account, whoever signs in later.
 
+local conversions = require "conversions"
 local fields = require "fields"
 local subjects = require "subjects"
-local conversions = require "conversions"
 
 local linking = {}
 
-local function tell(event, state, attribution)
-  send(subjects.of_user(state.user), "attribution.linked", {
-    device = event.subject, attribution = attribution, facebook = attribution and state.facebook,
-    att_status = state.att_status,
+local function tell(state, user, attribution, is_new)
+  send(subjects.of_user(user), plugin.name .. ".linked", {
+    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status, new = is_new,
   })
   state.told_status = state.att_status
 end
 
---- Moves the attribution to the user. The device keeps whether it was Facebook's, its user, and what AppInstall needs.
-function linking.link(event, state, user)
-  local known = state.user == user and state.told_status == state.att_status
-  if known and not state.attribution then return end
-  state.user = user
+-- Whether the user is another one than before.
+local function belong(state, user)
+  state.signed_out = nil
+  if state.user == user then return nil end
+  topic.join(subjects.of_user(user))
+  state.user, state.user_facebook = user, state.attributed_to == user and state.facebook or nil
+  return true
+end
+
+--- Records whether somebody is signed in, where the event says so. After a logout nobody is known to be there until one
+--- is named.
+function linking.hear(event, state)
+  state.authenticated = fields.flag(fields.data(event).authenticated, state.authenticated)
+  if state.authenticated == false then state.signed_out = true end
+end
+
+--- Moves the attribution to the user. The device keeps whether it was Facebook's, whose it was, its user, and what
+--- AppInstall needs.
+function linking.link(state, user)
+  local is_new = belong(state, user)
+  if not is_new and not state.attribution and state.told_status == state.att_status then return end
   conversions.keep_for_install(state)
-  tell(event, state, state.attribution)
+  if state.attribution then state.attributed_to, state.user_facebook = user, state.facebook or nil end
+  tell(state, user, state.attribution, is_new)
   state.attribution = nil
 end
 
@@ -32,13 +49,34 @@ function linking.user_of(event)
   return user
 end
 
---- A launch or a return to the foreground links if it says that somebody is signed in, and who.
-function linking.link_if_authenticated(event, state)
+local function account(state) return not state.signed_out and state.user or nil end
+
+--- A launch or a return to the foreground links if it says that somebody is signed in, and who. Else a status that has
+--- changed in the phone's settings is told to the account that is there.
+function linking.follow(event, state)
   local user = linking.user_of(event)
-  if user and state.authenticated then linking.link(event, state, user) end
+  if user and state.authenticated then return linking.link(state, user) end
+  local there = account(state)
+  if there and state.told_status ~= state.att_status then tell(state, there) end
 end
 
---- Records the tracking status with the device's user, if it has one.
-function linking.tell_status(event, state) if state.user then tell(event, state, nil) end end
+--- Records an answer with the user whom it names, else with the account that is there.
+function linking.tell_answer(event, state)
+  local user = event.data.authenticated ~= false and linking.user_of(event) or account(state)
+  if not user then return end
+  tell(state, user, nil, belong(state, user))
+end
+
+--- On a device: its user, who sent the message, came from Facebook.
+function linking.attributed(event, state)
+  if state.user == subjects.id("user:", event.sender) then state.user_facebook = true end
+end
+
+--- Whether the account that is there came from Facebook; while nobody is there, whether the device did, and also while
+--- its attribution has not moved to anybody.
+function linking.is_facebook(state)
+  if account(state) and state.attributed_to then return state.user_facebook end
+  return account(state) and state.user_facebook or state.facebook
+end
 
 return linking

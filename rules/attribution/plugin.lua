@@ -7,6 +7,13 @@ plugin {
   about = "Facebook attribution, App Tracking Transparency and conversion events of the boss.",
   settings = {
     reprompt_days = 14,        -- days of 24 hours between a prompt and the next
+    reprompt_statuses = { "denied" }, -- after which the app asks again
+    reprompt_on = { "app.launched", "app.foregrounded", "user.authenticated" }, -- events that check whether to
+    platforms = {              -- asks: tracking needs consent; extinfo: version of Meta's, empty for no conversions
+      ios = { asks = true, extinfo = "i2" }, android = { asks = false, extinfo = "a2" },
+      web = { asks = false, extinfo = "" },
+    },
+    click_ids = { fbclid = "facebook" }, -- parameters of links that ads add, each with the source that it proves
     facebook_sources = { "facebook" }, -- utm_source values that are Facebook's, in lower case
     counted_sources = { "facebook", "instagram", "google", "tiktok", "apple", "email" }, -- the others count as "other"
     client_event = "fb_mobile_activate_app", -- name of both events in the Facebook SDK
@@ -20,27 +27,36 @@ plugin {
   sinks = { "client", "conversions" },
 }
 
+require "settings"
 require "events"
 
 local subjects = require "subjects"
 local launches = require "launches"
 local consent = require "consent"
 local deep_link = require "deep_link"
+local linking = require "linking"
 local meta = require "meta"
 local profile = require "profile"
 
-local is_device, is_user = subjects.is_device, subjects.is_user
+local is_device, is_user, is_known = subjects.is_device, subjects.is_user, launches.is_known
 
-rule "launch" { on = "app.launched", when = is_device, run = launches.launched }
+rule "launch" { on = "app.launched", when = is_known, run = launches.launched }
+rule "unknown-platform" { on = "app.launched", when = launches.is_unknown, run = launches.on_unknown_platform }
 rule "foreground" { on = "app.foregrounded", when = is_device, run = launches.foregrounded }
 rule "answer" { on = "att.answered", when = is_device, run = consent.answered }
 rule "email" { on = "email.submitted", when = is_device, run = launches.email_submitted }
 rule "sign-in" { on = "user.authenticated", when = is_device, run = launches.authenticated }
+rule "ask-again" { on = settings.reprompt_on, when = is_known, run = consent.ask_again }
+rule "screen" { on = { "app.launched", "user.authenticated" }, when = is_known, run = launches.show }
 
-rule "link" { on = "attribution.linked", when = is_user, run = profile.linked }
+-- An administrator may send these events as well, which come from nobody then.
+local function told(is_one) return function(event) return is_one(event) and event.sender ~= nil end end
+
+rule "link" { on = plugin.name .. ".linked", when = told(is_user), run = profile.linked }
+rule "attributed" { on = plugin.name .. ".attributed", when = told(is_device), run = linking.attributed }
 rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
-rule "deletion-waits" { on = "attribution.deletion_waits", when = is_user, run = profile.deletion_waits }
-rule "erase-device" { on = "attribution.owner_deleted", when = is_device, run = profile.owner_deleted }
+rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = told(is_device), run = profile.owner_deleted }
+rule "device-left" { on = plugin.name .. ".device_left", when = told(is_user), run = profile.device_left }
 
 query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
 query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }

@@ -1,17 +1,12 @@
--- The user's state: the attribution that counts for them, the latest tracking status, and their devices. Deleting an
--- account erases it, and the devices whose last user it was.
+-- The user's state: the attribution that counts for them, and the latest tracking status. The end of the account erases
+-- it, and reaches all devices that the user was on.
 
+local conversions = require "conversions"
 local deep_link = require "deep_link"
 local fields = require "fields"
 local subjects = require "subjects"
 
 local profile = {}
-
---- How many messages to itself a deleted user waits for before it forgets that it was deleted. A link that was sent
---- before the deletion arrives earlier: it was committed earlier, and each of these messages takes a commit.
-local WAITS = 4
-
-local function erase_device(event, device) send(device, "attribution.owner_deleted", { owner = event.subject }) end
 
 --- The first attribution to Facebook stays. It replaces one without Facebook. An empty one is never stored.
 local function counts(state, attribution, facebook)
@@ -19,34 +14,47 @@ local function counts(state, attribution, facebook)
   return not state.attribution or (facebook and not state.facebook)
 end
 
+--- On a user: a device, which sent the message, brings what it knows. Devices hear whether the user came from Facebook.
 function profile.linked(event, state)
-  local link = event.data
-  if state.deleted then return erase_device(event, link.device) end
-  local devices = state.devices or array {}
-  if not fields.is_one_of(link.device, devices) then devices[#devices + 1] = link.device end
-  state.devices, state.att_status = devices, link.att_status or state.att_status
+  local link, device, was_facebook = event.data, event.sender, state.facebook
+  if link.att_status then state.att_status, state.status_from = link.att_status, device end
   if link.attribution and counts(state, link.attribution, link.facebook) then
-    state.attribution, state.facebook = link.attribution, link.facebook
+    state.attribution, state.facebook, state.attribution_from = link.attribution, link.facebook, device
+  end
+  if state.facebook and not was_facebook then
+    publish(event.subject, plugin.name .. ".attributed", {}, { except = device })
+  elseif state.facebook and link.new then
+    send(device, plugin.name .. ".attributed", {})
   end
 end
 
 function profile.deleted(event, state)
-  for _, device in ipairs(state.devices or {}) do erase_device(event, device) end
-  forget()
-  state.deleted = true
-  send(event.subject, "attribution.deletion_waits", { left = WAITS })
+  publish(event.subject, plugin.name .. ".owner_deleted", {})
+  for _, device in ipairs(state.devices or {}) do -- of earlier versions, whose devices joined no topic
+    send(device, plugin.name .. ".owner_deleted", {})
+  end
+  forget { all = true }
 end
 
-function profile.deletion_waits(event, state)
-  if not state.deleted then return end
-  local left = event.data.left - 1
-  if left == 0 then return forget() end
-  send(event.subject, "attribution.deletion_waits", { left = left })
-end
-
---- On a device: checks that it still belongs to the user, as somebody else may have signed in since.
+--- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
+--- in since, only what is the deleted user's. It tells that user's state that nothing more comes from it.
 function profile.owner_deleted(event, state)
-  if state.user and subjects.of_user(state.user) == event.data.owner then forget() end
+  local owner = event.sender
+  local user = subjects.id("user:", owner)
+  topic.leave(owner)
+  send(owner, plugin.name .. ".device_left", {})
+  if state.user == user then return forget { all = true } end
+  if state.attributed_to == user then
+    conversions.forget_origin(state)
+    state.attributed_to = nil
+  end
+end
+
+--- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well.
+function profile.device_left(event, state)
+  local device = event.sender
+  if state.attribution_from == device then state.attribution, state.facebook, state.attribution_from = nil, nil, nil end
+  if state.status_from == device then state.att_status, state.status_from = nil, nil end
 end
 
 function profile.answer(state)

@@ -1,28 +1,35 @@
--- Which screen comes next: the first line of a flow whose conditions hold.
+-- Which screen comes next: what screens.json says of an event, by the first line whose conditions hold.
 
 local conversions = require "conversions"
 local routes = require "routes"
 
 local screens = {}
 
-local FLOWS = {
-  answer = {
-    { when = { signed_in = true }, screens = { "tabs" } }, { when = { has_email = true }, screens = { "email-input" } },
-    { screens = { "welcome" } },
-  },
-}
-FLOWS.launch = { { when = { must_ask = true }, screens = { "tracking-onboarding" } }, table.unpack(FLOWS.answer) }
+local FILE = "screens.json"
+local SCREENS = data("screens.json")
+local FLOWS = routes.flows(SCREENS.flows, SCREENS.facts, FILE)
 
---- Decides the screen of a flow, and its contents.
+for _, name in ipairs {
+  "app.launched", "att.answered", "user.authenticated", "email.submitted", "reprompt", "reprompt.answered",
+} do
+  assert(FLOWS[name], FILE .. ": the flow '" .. name .. "' is missing")
+end
+
+--- Decides the screen of a flow by facts, and what it is filled in with.
+function screens.decide(flow, facts, email)
+  local names, line = routes.flow(FLOWS, flow, facts)
+  decide("screen", names[1])
+  if line.prefill and email then decide("prefill", { email = email }) end
+end
+
+--- Decides the screen of a flow by what is known of a device.
 function screens.show(flow, state)
   local email = state.attribution and state.attribution.email
-  local screen = routes.flow(FLOWS, flow, {
+  screens.decide(flow, {
     signed_in = state.authenticated == true, has_email = email ~= nil,
-    -- Apple's dialog has not been answered, and an AppInstall waits for the answer.
-    must_ask = state.platform == "ios" and conversions.install_is_owed(state),
-  })[1]
-  decide("screen", screen)
-  if screen == "email-input" then decide("prefill", { email = email }) end
+    -- The system's dialog has not been answered, and an AppInstall waits for the answer.
+    must_ask = conversions.needs_consent(state) and conversions.install_is_owed(state),
+  }, email)
 end
 
 return screens

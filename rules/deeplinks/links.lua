@@ -7,7 +7,7 @@ local utm = require "utm"
 
 local links = {}
 
-local PARAMETERS = { "dl_target", table.unpack(utm.names) }
+local PARAMETERS = { settings.target_parameter, table.unpack(utm.names) }
 
 local function ignore(reason)
   decide("destination", "none")
@@ -39,14 +39,13 @@ function links.opened(event, state)
 
   local parameters = utm.read(parsed.query or {}, PARAMETERS, settings.url_bytes)
   local path = routes.path(parsed.path)
-  local destination, id, unknown = destination_of(parameters.dl_target, path)
+  local destination, id, unknown = destination_of(parameters[settings.target_parameter], path)
   if not destination then return ignore("path") end
 
   path = text.lower(path)
   local first_touch = utm.touch(state, now(), parameters, path)
-  local visit = { logged_in = data.logged_in == true, onboarding_seen = data.onboarding_seen == true }
   decide("destination", destination)
-  decide("flow", routes.flow(paths.flows, destination, visit))
+  decide("flow", (routes.flow(paths.flows, destination, data)))
   decide("path", path)
   decide("first_touch", first_touch)
   if id then decide("target", { id = id }) end

@@ -6,7 +6,7 @@ page.content_type = "text/html; charset=utf-8"
 
 local LAYOUT = [[
 <!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -35,13 +35,13 @@ local LAYOUT = [[
 ]]
 
 local DOWNLOAD = [[
-<h1>{name}</h1>
-<p>This link opens in the app. Get it, then tap the link again.</p>
-<p><a class="button" href="{link}">Download on the App Store</a></p>]]
+<h1>{heading}</h1>
+<p>{text}</p>
+<p><a class="button" href="{link}">{button}</a></p>]]
 
 local NOT_FOUND = [[
-<h1>Page not found</h1>
-<p>There is nothing at this address.</p>]]
+<h1>{heading}</h1>
+<p>{text}</p>]]
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 
@@ -49,13 +49,23 @@ local function escaped(s) return (s:gsub("[&<>\"']", ENTITIES)) end
 
 local function filled(template, values) return (template:gsub("{(%l+)}", values)) end
 
-function page.download(name, link)
-  local content = filled(DOWNLOAD, { name = escaped(name), link = escaped(link) })
-  return filled(LAYOUT, { title = escaped("Get " .. name), content = content })
+-- A text of the settings, with the app's name in it.
+local function told(name) return escaped(filled(settings.page[name], { name = settings.app_name })) end
+
+local function laid_out(title, content)
+  return filled(LAYOUT, { language = told "language", title = title, content = content })
 end
 
-function page.not_found(name)
-  return filled(LAYOUT, { title = escaped("Page not found – " .. name), content = NOT_FOUND })
+function page.download()
+  return laid_out(told "title", filled(DOWNLOAD, {
+    heading = told "heading", text = told "text", button = told "button", link = escaped(settings.search_url),
+  }))
+end
+
+function page.not_found()
+  return laid_out(told "missing_title", filled(NOT_FOUND, {
+    heading = told "missing_heading", text = told "missing_text",
+  }))
 end
 
 return page

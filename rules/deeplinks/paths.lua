@@ -1,38 +1,16 @@
--- The paths of the links, and the screens that lead to each destination. The table routes in the app, makes Apple's and
--- Google's files, and tells the website which paths to redirect to lower case. New marketing channels use query
--- parameters, not new paths.
+-- What links.json says, checked: the paths of the links, what a link can name itself, and the screens that lead to each
+-- destination. The one table of paths routes in the app, makes Apple's and Google's files, and tells the website which
+-- paths to redirect. New marketing channels use query parameters, not new paths.
 
 local routes = require "routes"
 
 local paths = {}
 
-local function behind_login(screen)
-  return { { when = { logged_in = true }, screens = { screen } }, { screens = { "login", screen } } }
-end
+local FILE = "links.json"
+local LINKS = data("links.json")
 
-paths.flows = {
-  dashboard = {
-    { when = { logged_in = true }, screens = { "dashboard" } },
-    { when = { onboarding_seen = false }, screens = { "onboarding" } },
-    { screens = { "login", "dashboard" } },
-  },
-  onboarding = { { screens = { "onboarding" } } },
-  paywall = behind_login "paywall", report = behind_login "report", insights = behind_login "insights",
-  invite = behind_login "invite", referral = behind_login "referral",
-}
-
---- What `dl_target` can name.
-paths.targets = { paywall = "plain", dashboard = "plain", onboarding = "plain", report = "id", insights = "id" }
-
-local list = {
-  { path = "/", destination = "dashboard" }, { path = "/paywall", destination = "paywall" },
-  { path = "/onboarding", destination = "dashboard" }, { path = "/invite", destination = "invite" },
-  { path = "/invite/*", destination = "invite" }, { path = "/report/*", destination = "report" },
-  { path = "/insights/*", destination = "insights" }, { path = "/referr/*", destination = "referral" },
-}
-for _, channel in ipairs { "youtube", "instagram", "facebook", "reddit", "x", "tiktok", "respire-website", "email" } do
-  list[#list + 1] = { path = "/" .. channel, destination = "dashboard" }
-end
-paths.routes = routes.new(list, paths.flows)
+paths.flows = routes.flows(LINKS.flows, LINKS.facts, FILE)
+paths.routes = routes.new(LINKS.routes, paths.flows, FILE)
+paths.targets = routes.targets(LINKS.targets, paths.flows, FILE)
 
 return paths

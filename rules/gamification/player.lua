@@ -1,5 +1,4 @@
 -- A player's record: how streaks and points are kept, the first values, the civil day.
-
 local freezes = settings.freezes
 
 -- The points that an action may earn in a day.

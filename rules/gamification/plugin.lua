@@ -50,6 +50,7 @@ plugin {
   },
 }
 
+require "settings"
 require "events"
 
 local account = require "account"

@@ -10,6 +10,11 @@ local attention = {}
 
 local MOST_WAITING = 50
 
+event("attention.asked", {
+  from = "rules", kind = "string", key = "string?", urgent = "boolean?", data = "any?",
+}, { about = "A plugin asks to send a message." })
+event("attention.due", { from = "rules" }, { about = "A message that waited is due." })
+
 --- Asks the plugin that keeps the budget to send a message: `{ kind, key?, urgent?, data? }`.
 function attention.ask(message) raise("attention.asked", message) end
 

@@ -13,26 +13,6 @@ end
 --- The date of a day's number, as 2025-11-10.
 function figures.date(day) return calendar.date(day * 86400, "UTC") end
 
---- Adds `n` (1) to a figure of a day: a counter that is named by `prefix`, month and figure, so that a query reads only
---- the months that it needs.
-function figures.add_monthly(prefix, figure, day, n, labels)
-  local on, all = figures.date(day), {}
-  for key, value in pairs(labels or {}) do all[key] = value end
-  all.day = on
-  count(prefix .. on:sub(1, 7) .. "." .. figure, all, n)
-end
-
---- Calls `visit(figure, labels, value)` for the counters of the months of the days `from` to `to`.
-function figures.each_monthly(prefix, from, to, visit)
-  local day = from
-  while day <= to do
-    local month = figures.date(day):sub(1, 7)
-    local name = prefix .. month .. "."
-    for _, counter in ipairs(counters(name)) do visit(counter.name:sub(#name + 1), counter.labels, counter.value) end
-    repeat day = day + 1 until day > to or figures.date(day):sub(1, 7) ~= month
-  end
-end
-
 --- The lower edge of the band that a number is in: the last of `edges` that it reaches, or 0.
 function figures.band(edges, n)
   local band = 0

@@ -1,4 +1,5 @@
--- A user's notifications: oldest first in the state, newest first in answers, at most so many.
+-- A user's notifications: oldest first in the state, newest first in answers, at most so many. `options.gone(kept,
+-- notification)` is called for each that has left.
 
 local fields = require "fields"
 
@@ -10,17 +11,22 @@ local function list(kept) return kept.notifications or NONE end
 
 local function find(kept, id) return fields.find(list(kept), "id", id) end
 
+local function take(kept, options, place)
+  local notification = table.remove(kept.notifications, place)
+  if options.gone then options.gone(kept, notification) end
+end
+
 --- Adds a notification with an id and a time. More than `options.most` are not kept: the oldest leaves, or the one
 --- after it where `options.keeps(kept, oldest)` holds.
 function inbox.add(kept, options, at, notification)
   local notifications = kept.notifications or array {}
+  kept.notifications = notifications
   notification.id, notification.createdAt = uuid(), calendar.format(at)
   notifications[#notifications + 1] = notification
   while #notifications > options.most do
     local keeps = #notifications > 1 and options.keeps and options.keeps(kept, notifications[1])
-    table.remove(notifications, keeps and 2 or 1)
+    take(kept, options, keeps and 2 or 1)
   end
-  kept.notifications = notifications
 end
 
 --- How many are not read.
@@ -43,10 +49,13 @@ function inbox.read_all(kept)
   for _, notification in ipairs(list(kept)) do notification.isRead = true end
 end
 
---- Removes a notification. Returns it; nil for an id that is not there.
-function inbox.remove(kept, id)
-  local place = find(kept, id)
-  return place and table.remove(kept.notifications, place)
+--- Removes the notifications whose member has that value, such as the one with an id.
+function inbox.remove(kept, options, member, value)
+  local place = fields.find(list(kept), member, value)
+  while place do
+    take(kept, options, place)
+    place = fields.find(list(kept), member, value)
+  end
 end
 
 --- A page of notifications, newest first: those before the notification `before`, or the newest; `page` of them if

@@ -9,7 +9,6 @@ local utm = require "utm"
 local meta = {}
 
 local DAY = 24 * 60 * 60
-local VERSION = { ios = "i2", android = "a2" }
 
 -- The 15 fields of `extinfo` that follow the version, in Meta's order.
 local FIELDS = {
@@ -25,18 +24,19 @@ function meta.device(device, most)
   return known
 end
 
---- `extinfo`: 16 strings about the device in Meta's order, "" where unknown.
-function meta.extinfo(platform, device)
-  local info = array { VERSION[platform] or "" }
+--- `extinfo`: 16 strings about the device in Meta's order, "" where unknown. `version` is i2 for iOS, a2 for Android.
+function meta.extinfo(version, device)
+  local info = array { version }
   for _, name in ipairs(FIELDS) do info[#info + 1] = device and device[name] or "" end
   return info
 end
 
---- Where a user came from, as conversions tell it. The email is hashed here and leaves in no other form.
+--- Where a user came from, as conversions tell it, and the millisecond of the install, which stands for the click. The
+--- email is hashed here and leaves in no other form.
 function meta.origin(attribution)
-  local email = attribution.email
+  local email, at = attribution.email, calendar.parse(attribution.installedAt or "")
   return {
-    fbclid = attribution.fbclid,
+    fbclid = attribution.fbclid, clickedAt = attribution.fbclid and at and math.floor(at * 1000 + 0.5),
     userData = { email = email and email_address.hashed(email) or nil },
     customData = utm.present(attribution),
   }
@@ -49,10 +49,16 @@ function meta.send(name, sdk_event, at, allowed, extinfo, from)
     client = { eventName = sdk_event, advertiserTrackingEnabled = allowed },
     conversions = {
       eventName = name, eventTime = math.floor(at), advertiserTrackingEnabled = allowed,
-      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = from.fbclid, userData = from.userData,
-      customData = from.customData,
+      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = from.fbclid, clickedAt = from.clickedAt,
+      userData = from.userData, customData = from.customData,
     },
   })
+end
+
+-- The click id as Meta's cookie has it, with the millisecond since which it is known.
+local function click(conversion)
+  if not conversion.fbclid then return nil end
+  return ("fb.1.%d.%s"):format(conversion.clickedAt or conversion.eventTime * 1000, conversion.fbclid)
 end
 
 local function bit(flag) return flag and 1 or 0 end
@@ -66,7 +72,7 @@ function meta.request(effect, options, at)
   end
   local event = {
     event_name = conversion.eventName, event_time = conversion.eventTime, event_id = conversion.eventId,
-    action_source = "app", user_data = { em = (conversion.userData or {}).email },
+    action_source = "app", user_data = { em = (conversion.userData or {}).email, fbc = click(conversion) },
     app_data = {
       advertiser_tracking_enabled = bit(conversion.advertiserTrackingEnabled),
       application_tracking_enabled = bit(conversion.applicationTrackingEnabled),

@@ -3,31 +3,57 @@
 
 local places = {}
 
---- The places by id. To be called at load: a list with a place that has no id, no position, or is there twice is
---- refused.
-function places.new(file, list)
-  local by_id = {}
-  for _, place in ipairs(list) do
-    local name = file .. ": the place " .. tostring(place.id)
-    assert(type(place.id) == "string", name .. " has no id")
+local function checked(file, place)
+  local name = file .. ": the place " .. tostring(place.id)
+  assert(type(place.id) == "string", name .. " has no id")
+  local is_placed = type(place.lat) == "number" and type(place.lon) == "number"
+  assert(is_placed or place.requiresLocation == false, name .. " has neither lat and lon nor requiresLocation false")
+  return name
+end
+
+-- The place with the radius that counts.
+local function completed(place, radius_m)
+  local all = {}
+  for member, value in pairs(place) do all[member] = value end
+  if place.requiresLocation ~= false then all.radius_m = place.radius_m or radius_m end
+  return all
+end
+
+--- The places by id, and in the order of the list, each with its own radius or `radius_m`. To be called at load: a list
+--- with a place that has no id, no position, or is there twice is refused.
+function places.new(file, list, radius_m)
+  local by_id, all = {}, array {}
+  for i, place in ipairs(list) do
+    local name = checked(file, place)
     assert(not by_id[place.id], name .. " is there twice")
-    local is_placed = type(place.lat) == "number" and type(place.lon) == "number"
-    assert(is_placed or place.requiresLocation == false, name .. " has neither lat and lon nor requiresLocation false")
-    by_id[place.id] = place
+    all[i] = completed(place, radius_m)
+    by_id[place.id] = all[i]
   end
-  return by_id
+  return by_id, all
 end
 
 local function is_degrees(value, most) return type(value) == "number" and value >= -most and value <= most end
 
 --- Why somebody at a position can't claim a place, or nil: `location_required`, `invalid_location`, `too_far`, which is
---- beyond the place's own radius or `radius_m`. And the distance in metres, where it matters.
-function places.refusal(place, lat, lon, radius_m)
+--- beyond the place's radius. And the distance in metres, where it matters.
+function places.refusal(place, lat, lon)
   if place.requiresLocation == false then return nil end
   if lat == nil or lon == nil then return "location_required" end
   if not (is_degrees(lat, 90) and is_degrees(lon, 180)) then return "invalid_location" end
   local distance = geo.distance(lat, lon, place.lat, place.lon)
-  return distance > (place.radius_m or radius_m) and "too_far" or nil, distance
+  return distance > place.radius_m and "too_far" or nil, distance
+end
+
+--- How far somebody may be after so many seconds, in metres: `options` are `km_h`, how fast one can travel, and
+--- `from_km`, a distance that needs no time. Any distance if `km_h` is 0.
+function places.reach(options, seconds)
+  if options.km_h == 0 then return math.huge end
+  return options.from_km * 1000 + math.max(0, seconds) * options.km_h / 3.6
+end
+
+--- Whether a position is out of reach from a place where one had to be.
+function places.is_beyond(place, lat, lon, reach)
+  return place.requiresLocation ~= false and geo.distance(lat, lon, place.lat, place.lon) > reach
 end
 
 return places

@@ -1,5 +1,6 @@
 -- Reports of a plan: which events there are, with which properties, and how a given report violates it. A property
--- has a `type`, and `values`, a range `min` to `max`, a `form` or `bins`; it may be `optional`.
+-- has a `type`, and `values`, a range `min` to `max`, a `form` or `bins`; it may be `optional`, `derived`, or `open`,
+-- which lets reports that rules make have other values than the listed ones.
 
 local bins = require "bins"
 local fields = require "fields"
@@ -7,14 +8,8 @@ local pii = require "pii"
 
 local reports = {}
 
---- A plan from the events of a data file: `options` are `name_length`, `violations_listed`, `bins` (upper edges by
---- name) and `pii`.
-function reports.new(events, options)
-  local plan = { events = events, names = {}, options = options, bins = {} }
-  for name in pairs(events) do plan.names[#plan.names + 1] = name end
-  for name, edges in pairs(options.bins) do plan.bins[name] = bins.new(edges) end
-  return plan
-end
+-- What an error is whose code or type is none.
+local OTHER = "other"
 
 -- A number beyond 64 bits is not whole: it could not leave as an integer.
 local function whole(value) return type(value) == "number" and math.tointeger(value) ~= nil end
@@ -26,19 +21,58 @@ local is_a = {
   double = function(value) return type(value) == "number" end,
 }
 
--- Allowed forms of strings for which the plan lists no values.
+local function is_word(text) return text:find("^[%w_.:-]+$") ~= nil end
+
+local function is_code(plan, text) return #text <= plan.options.name_length and is_word(text) end
+
+-- Allowed forms of strings for which the plan lists no values. A code of another form leaves as `other`.
 local forms = {
-  id     = function(_, text) return text:find("^[%w_.:-]+$") ~= nil end,
-  word   = function(plan, text) return #text <= plan.options.name_length and text:find("^%l[%l%d_]*$") ~= nil end,
-  screen = function(_, text) return text:find("^[%w_./:-]+$") ~= nil end,
+  id     = is_word,
+  code   = function() return true end,
+  screen = function(text) return text:find("^[%w_./:-]+$") ~= nil end,
 }
 
--- Forms in which several words are free text, which may say anything about a person.
-local one_word = { word = true, screen = true }
+local members = {
+  type = true, values = true, min = true, max = true, form = true, bins = true, optional = true, derived = true,
+  open = true,
+}
 
-local function violation_of_form(plan, form, text)
-  if forms[form](plan, text) then return nil end
-  return one_word[form] and text:find("%S%s+%S") and "pii" or "value"
+local function check(plan, place, of)
+  for member in pairs(of) do assert(members[member], place .. ": there is no '" .. member .. "' of a property") end
+  assert(is_a[of.type], place .. ": there is no type '" .. tostring(of.type) .. "'")
+  assert(not of.form or forms[of.form], place .. ": there is no form '" .. tostring(of.form) .. "'")
+  assert(not of.bins or plan.bins[of.bins], place .. ": there are no bins '" .. tostring(of.bins) .. "'")
+end
+
+--- A plan from the events of a data file, which are checked: `options` are `name_length`, `violations_listed`, `bins`
+--- (upper edges by name), `pii`, and `unknown_properties`: "drop" or "refuse".
+function reports.new(file, events, options)
+  local plan = { events = events, names = {}, options = options, bins = {} }
+  for name, edges in pairs(options.bins) do plan.bins[name] = bins.new(edges) end
+  for name, of in pairs(events) do
+    plan.names[#plan.names + 1] = name
+    for key, one in pairs(of) do check(plan, file .. ": " .. name .. "." .. key, one) end
+  end
+  return plan
+end
+
+--- Whether a text is an id. Digits alone are one, and no phone number.
+function reports.is_id(plan, text)
+  if type(text) ~= "string" or not is_word(text) then return false end
+  return #text <= plan.options.name_length and not text:find("%D") or not pii.in_string(plan.options.pii, text)
+end
+
+-- Whether a text can't tell anything about a person: an id, or a code that leaves as `other`.
+local function is_harmless(plan, of, value)
+  if type(value) ~= "string" then return false end
+  if of.form == "id" then return reports.is_id(plan, value) end
+  return of.form == "code" and #value > plan.options.name_length
+end
+
+-- A screen of several words is free text, which may say anything about a person.
+local function violation_of_form(form, text)
+  if forms[form](text) then return nil end
+  return form == "screen" and text:find("%S%s+%S") and "pii" or "value"
 end
 
 -- Whether the plan lists exactly this value.
@@ -47,21 +81,23 @@ local function permitted(plan, of, value)
   return of.values ~= nil and fields.is_one_of(value, of.values)
 end
 
-local function violation_of_binned(value)
+-- What rules count may be fractions, such as points times 1.5.
+local function violation_of_binned(value, by_rules)
   if type(value) == "string" then return "value" end
-  if not whole(value) then return "type" end
+  if not (whole(value) or by_rules and type(value) == "number") then return "type" end
   return value < 0 and "range" or nil
 end
 
 -- The kind of a property's violation, or nil: personal data before type, type before list and range.
-local function violation(plan, of, value, looking)
+local function violation(plan, of, value, looking, by_rules)
   if value == nil or value == json.null then return not of.optional and "missing" or nil end
-  if permitted(plan, of, value) then return nil end
+  if permitted(plan, of, value) or is_harmless(plan, of, value) then return nil end
   if pii.in_value(plan.options.pii, value, looking) then return "pii" end
-  if of.bins then return violation_of_binned(value) end
+  if of.bins then return violation_of_binned(value, by_rules) end
   if not is_a[of.type](value) then return "type" end
+  if of.open and by_rules then return nil end
   if of.values then return "value" end
-  if of.form then return violation_of_form(plan, of.form, value) end
+  if of.form then return violation_of_form(of.form, value) end
   if of.min and value < of.min or of.max and value > of.max then return "range" end
   return nil
 end
@@ -97,15 +133,21 @@ local function kind_of_unknown(options, key, value, looking)
   return (pii.in_name(options, key) or pii.in_value(options, value, looking)) and "pii" or "unknown_property"
 end
 
---- The violations in order of path: an array of {path, kind}, empty if there are none. `properties` are those listed.
-function reports.violations(plan, name, properties)
-  if not reports.good_name(plan, name) then return { { path = "", kind = "name" } } end
+local function of_event(kind) return { { path = "", kind = kind } }, true end
+
+-- Whether the report is refused for it: a property that the plan does not have may also be dropped.
+local function refuses(plan, kind) return kind ~= "unknown_property" or plan.options.unknown_properties == "refuse" end
+
+--- The violations in order of path: an array of {path, kind}, empty if there are none; and whether the report is
+--- refused for them. `properties` are those listed, `by_rules` tells that a rule made the report.
+function reports.violations(plan, name, properties, by_rules)
+  if not reports.good_name(plan, name) then return of_event "name" end
   local known = plan.events[name]
-  if not known then return { { path = "", kind = "unknown_event" } } end
-  if not is_map(properties) then return { { path = "", kind = "type" } } end
-  local found, looking = {}, pii.looking(plan.options.pii)
-  for key, rule_of in pairs(known) do
-    local kind = violation(plan, rule_of, properties[key], looking)
+  if not known then return of_event "unknown_event" end
+  if not is_map(properties) then return of_event "type" end
+  local found, looking, is_refused = {}, pii.looking(plan.options.pii), false
+  for key, of in pairs(known) do
+    local kind = violation(plan, of, properties[key], looking, by_rules)
     if kind then found[#found + 1] = { path = key, kind = kind } end
   end
   for key, value in pairs(properties) do
@@ -113,20 +155,24 @@ function reports.violations(plan, name, properties)
       found[#found + 1] = { path = path_of(plan, key), kind = kind_of_unknown(plan.options.pii, key, value, looking) }
     end
   end
+  for _, one in ipairs(found) do is_refused = is_refused or refuses(plan, one.kind) end
   table.sort(found, function(a, b) return a.path < b.path or (a.path == b.path and a.kind < b.kind) end)
   for i = #found, plan.options.violations_listed + 1, -1 do found[i] = nil end
-  return found
+  return found, is_refused
 end
 
---- The properties as they are sent: an exact count as its bin, a whole number as an integer.
+local function leaving(plan, of, value)
+  if of.bins and type(value) ~= "string" then return bins.of(plan.bins[of.bins], value) end
+  if of.form == "code" and not is_code(plan, value) then return OTHER end
+  return of.type == "int" and math.tointeger(value) or value
+end
+
+--- The properties as they are sent: an exact count as its bin, a whole number as an integer, no code as `other`.
 function reports.leaving(plan, of, properties)
   local out = {}
   for key, one in pairs(of) do
     local value = properties[key]
-    if value ~= nil and value ~= json.null then
-      if one.bins and type(value) ~= "string" then value = bins.of(plan.bins[one.bins], value) end
-      out[key] = one.type == "int" and math.tointeger(value) or value
-    end
+    if value ~= nil and value ~= json.null then out[key] = leaving(plan, one, value) end
   end
   return out
 end

@@ -3,38 +3,70 @@
 -- In a pattern `*` is any text and `?` one character, as in Apple's file. What stands for the first `*` is the id that
 -- the destination needs.
 
+local fields = require "fields"
+
 local routes = {}
 
 local OPENS_LINKS = "delegate_permission/common.handle_all_urls"
 local SLASH = ("/"):byte()
-local MOST_STARS = 2 -- each makes matching slower by the length of the path
+local TARGETS = { plain = true, id = true }
 
--- A pattern as Lua has it; `some` is what a `*` stands for.
-local function compiled(path, some)
-  local pattern = path:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", some):gsub("%?", utf8.charpattern)
-  return "^" .. pattern .. "$"
+local function refuse(file, what, problem) error((file and file .. ": " or "") .. what .. " " .. problem, 0) end
+
+-- A part of a pattern as a regular expression, by Apple's rules, in which a `*` may be nothing.
+local function expression(part)
+  return (part:gsub("[\\^$.|()%[%]{}+]", "\\%0"):gsub("%*", ".*"):gsub("%?", "."))
+end
+
+-- What finds a pattern's paths in the app: what stands for the first `*` is a group, and not nothing.
+local function compiled(path)
+  local before, after = path:match("^([^*]*)%*(.*)$")
+  if not before then return "(?s)^" .. expression(path) .. "$" end
+  return "(?s)^(" .. expression(before) .. ")(.+)" .. expression(after) .. "$"
+end
+
+local function problem_of_line(line, is_last, facts)
+  if type(line.screens) ~= "table" or #line.screens == 0 then return "has a line without screens" end
+  if not line.when and not is_last then return "has lines after one that always holds" end
+  if line.when and is_last then return "ends without a line that always holds" end
+  for name in pairs(facts and line.when or {}) do
+    if not fields.is_one_of(name, facts) then return "asks for '" .. name .. "', which is none of its facts" end
+  end
+end
+
+--- Flows, `{ [name] = { { when, screens }, … } }`. To be called at load, which a wrong flow refuses: one without a line
+--- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, where they are given.
+function routes.flows(flows, facts, file)
+  for name, lines in pairs(flows) do
+    local what = "the flow '" .. name .. "'"
+    if type(lines) ~= "table" or #lines == 0 then refuse(file, what, "has no lines") end
+    for i, line in ipairs(lines) do
+      local problem = problem_of_line(line, i == #lines, facts)
+      if problem then refuse(file, what, problem) end
+    end
+  end
+  return flows
 end
 
 local function problem_of(route, flows, seen)
   local path = route.path
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then return "does not begin with /" end
   if path ~= text.lower(path) then return "has capitals; links are compared in lower case" end
+  if path ~= routes.path(path) then return "ends in /; links are compared without it" end
   if seen[path] then return "is there twice" end
-  if select(2, path:gsub("%*", "")) > MOST_STARS then return "has more than " .. MOST_STARS .. " *" end
   if not flows[route.destination] then return "leads to '" .. tostring(route.destination) .. "', which has no flow" end
 end
 
 --- A table of routes from a list of `{ path, destination }`. To be called at load, which a wrong route refuses: a path
 --- that is there twice, or a destination without a flow.
-function routes.new(list, flows)
+function routes.new(list, flows, file)
   local made, seen = { list = list, fixed = {}, patterns = {} }, {}
   for _, route in ipairs(list) do
     local path, problem = route.path, problem_of(route, flows, seen)
-    if problem then error("the route '" .. tostring(path) .. "' " .. problem, 0) end
+    if problem then refuse(file, "the route '" .. tostring(path) .. "'", problem) end
     seen[path] = true
     if path:find("[*?]") then
-      local pattern = compiled(path, ".+"):gsub("%.%+", "()%0()", 1)
-      made.patterns[#made.patterns + 1] = { pattern = pattern, destination = route.destination }
+      made.patterns[#made.patterns + 1] = { pattern = compiled(path), destination = route.destination }
     else
       made.fixed[path] = route.destination
     end
@@ -42,11 +74,26 @@ function routes.new(list, flows)
   return made
 end
 
---- Whether a parsed link is one of the web and of that host, without regard to case, port and a dot at the end.
+--- What a link's parameter can name: `plain` for a destination, `id` for one that is written like report:<id>. To be
+--- called at load, which a target without a flow refuses.
+function routes.targets(targets, flows, file)
+  for name, kind in pairs(targets) do
+    local what = "the target '" .. name .. "'"
+    if not flows[name] then refuse(file, what, "has no flow") end
+    if not TARGETS[kind] then refuse(file, what, "is neither plain nor id") end
+  end
+  return targets
+end
+
+--- A host as it is compared: in lower case, without a port, a dot at its end, and `www.`.
+function routes.host(name)
+  return (text.lower(name):gsub(":%d*$", ""):gsub("%.$", ""):gsub("^www%.", ""))
+end
+
+--- Whether a parsed link is one of the web and of that host, however both are written.
 function routes.is_host(parsed, host)
   local scheme = parsed and parsed.host and text.lower(parsed.scheme or "")
-  if scheme ~= "http" and scheme ~= "https" then return false end
-  return text.lower(parsed.host):gsub(":%d*$", ""):gsub("%.$", "") == host
+  return (scheme == "http" or scheme == "https") and routes.host(parsed.host) == routes.host(host)
 end
 
 --- A path without slashes at its end; "/" for an empty one.
@@ -62,18 +109,19 @@ function routes.is_fixed(made, path) return made.fixed[path] ~= nil end
 
 --- The destination of a path, without regard to case, and the id as it is written; nil for an unknown path.
 function routes.find(made, path)
-  local destination = made.fixed[text.lower(path)]
+  local lower = text.lower(path)
+  local destination = made.fixed[lower]
   if destination then return destination end
-  local lower = path:lower() -- of the same length, so that places in it are places in the path
+  if #lower ~= #path then lower = path:lower() end -- places in it are places in the path
   for _, route in ipairs(made.patterns) do
-    local found, _, first, past = lower:find(route.pattern)
-    if found then return route.destination, first and path:sub(first, past - 1) end
+    local found, _, before, id = text.find_re(lower, route.pattern)
+    if found then return route.destination, id and path:sub(#before + 1, #before + #id) end
   end
   return nil
 end
 
---- The destination that a target names, without regard to case, and its id as it is written. `targets` has `plain` for
---- a destination, and `id` for one that is written like report:<id>. Nil for an unknown one, or without the id.
+--- The destination that a target names, without regard to case, and its id as it is written. Nil for an unknown one, or
+--- without the id.
 function routes.target(targets, target)
   local plain = text.lower(target)
   if targets[plain] == "plain" then return plain end
@@ -83,17 +131,21 @@ function routes.target(targets, target)
   return nil
 end
 
+-- A fact that nobody told is false.
 local function holds(when, facts)
   for name, value in pairs(when) do
-    if facts[name] ~= value then return false end
+    local fact = facts[name]
+    if type(value) == "boolean" then fact = fact == true end
+    if fact ~= value then return false end
   end
   return true
 end
 
---- The screens that lead to a destination: of the first line of its flow whose `when` holds for the facts.
+--- The screens that lead to a destination, of the first line of its flow whose `when` holds for the facts; and that
+--- line.
 function routes.flow(flows, destination, facts)
   for _, line in ipairs(flows[destination]) do
-    if not line.when or holds(line.when, facts) then return line.screens end
+    if not line.when or holds(line.when, facts) then return line.screens, line end
   end
 end
 
@@ -126,11 +178,10 @@ function routes.asset_links(made, apps)
   return statements
 end
 
---- Whether Apple's file opens the app for a path, by Apple's rules, in which a `*` may be nothing: for tests that hold
---- the routes against the file.
+--- Whether Apple's file opens the app for a path: for tests that hold the routes against the file.
 function routes.opens(made, path)
   for _, component in ipairs(components(made)) do
-    if path:find(compiled(component["/"], ".*")) then return true end
+    if text.find_re(path, "(?s)^" .. expression(component["/"]) .. "$") then return true end
   end
   return false
 end

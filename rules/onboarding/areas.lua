@@ -1,32 +1,41 @@
--- An area knows its members and notifies them of a new stamp, once per stamp, also members of several areas.
+-- The members of an area are a topic, which a user joins and leaves. A new stamp is published to it, once, in its own
+-- area only.
 local bell = require "bell"
 local collection = require "collection"
-local members = require "members"
+local lists = require "lists"
 local subjects = require "subjects"
 
 local areas = {}
 
-local MESSAGES = { ["area.entered"] = "area.joined", ["area.left"] = "area.parted" }
+local topic_of = lists.topic
 
--- An event of the user: tells the area who came or left.
-function areas.visit(_, data, event)
+-- An event of the user who came into an area.
+function areas.enter(_, data)
   if not subjects.is_id(data.area, settings.id_bytes) then return decide("error", "invalid_area") end
-  send("area:" .. data.area, MESSAGES[event.type], { user = subjects.id("user:", event.subject) })
+  topic.join(topic_of(data.area))
 end
 
-function areas.joined(state, data, event) members.join(state, settings.area_members, event, data.user) end
+function areas.leave(_, data, event)
+  if not subjects.is_id(data.area, settings.id_bytes) then return decide("error", "invalid_area") end
+  topic.leave(topic_of(data.area))
+  lists.leave(data.area, event)
+end
 
-function areas.parted(state, data, event) members.leave(state, event, data.user) end
-
+-- A stamp that has no area, as the welcome's, is published nowhere.
 function areas.published(state, data, event)
-  if not collection.stamp(data.stamp) then return decide("error", "unknown_stamp") end
-  if once("published:" .. data.stamp) then members.tell(state, event, "user:", "area.told", { stamp = data.stamp }) end
+  local stamp, area = collection.stamp(data.stamp), subjects.id("area:", event.subject)
+  if not stamp then return decide("error", "unknown_stamp") end
+  if stamp.area ~= area then return decide("error", "wrong_area") end
+  if not once("published:" .. stamp.id) then return end
+  lists.publish(state, { plugin = plugin.name, stamp = stamp.id, area = area }, event)
 end
 
--- Notifies a user, once per stamp, whichever area it comes from.
+-- Notifies a member, once per stamp, whichever area it comes from.
 function areas.told(state, data, event)
+  if data.area and not lists.join(state, data.area) then return end
   if not once("area_stamp:" .. data.stamp) then return end
-  bell.add(state, event.subject, "area_stamp", { relatedStampId = data.stamp })
+  local notification = { type = "area_stamp", relatedStampId = data.stamp }
+  bell.add(state, event.subject, notification, { stamp = collection.name(data.stamp) })
 end
 
 return areas

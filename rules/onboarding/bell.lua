@@ -2,21 +2,40 @@
 local fields = require "fields"
 local inbox = require "inbox"
 local subjects = require "subjects"
+local texts = require "texts"
 
 local bell = {}
 
+--- The topic of those who hold something of a user.
+function bell.holders(user) return "of:" .. user end
+
 local INBOX = {
-  most = settings.notifications_kept,
+  most  = settings.notifications_kept,
   keeps = function(state, oldest) return oldest.type == "welcome" and not state.welcomed end,
+  gone  = function(state, notification)
+    local actor = notification.actor
+    if actor and not fields.find(state.notifications, "actor", actor) then topic.leave(bell.holders(actor)) end
+  end,
 }
 
--- Adds a notification; `more` has the optional fields: actor, post, relatedStampId, isRead, and the text's values.
-function bell.add(state, subject, kind, more)
-  inbox.add(state, INBOX, now(), {
-    userId = subjects.id("user:", subject), type = kind, sender = more.actor or settings.sender,
-    message = (settings.messages[more.text or kind]:gsub("{(%a+)}", { actor = more.actor, count = more.count })),
-    isRead = more.isRead or false, relatedStampId = more.relatedStampId, actor = more.actor, post = more.post,
-  })
+--- Joins the topics of all whose notifications the user holds.
+function bell.join(state)
+  for _, notification in ipairs(state.notifications) do
+    if notification.actor then topic.join(bell.holders(notification.actor)) end
+  end
+  state.unjoined = nil
+end
+
+--- A text of the settings in the user's language.
+function bell.text(state, key, values) return texts.of(settings.messages, state.locale, key, values) end
+
+--- Adds a notification, whose text has the key `text` or else its type.
+function bell.add(state, subject, notification, values, text)
+  notification.userId, notification.isRead = subjects.id("user:", subject), notification.isRead or false
+  notification.sender = notification.actor or settings.sender
+  notification.message = bell.text(state, text or notification.type, values)
+  if notification.actor then topic.join(bell.holders(notification.actor)) end
+  inbox.add(state, INBOX, now(), notification)
 end
 
 -- A dismissed notification leaves the list. The welcome is only read until its stamp is claimed, and marking it unread
@@ -30,7 +49,7 @@ function bell.mark(state, data, event)
   if notification.type == "welcome" and not state.welcomed then
     if event.type ~= "notification.read" then state.welcome_dismissed = dismisses or nil end
   elseif dismisses then
-    inbox.remove(state, data.id)
+    inbox.remove(state, INBOX, "id", data.id)
   end
 end
 
@@ -38,8 +57,11 @@ end
 function bell.welcome_done(state)
   local _, notification = fields.find(state.notifications or {}, "type", "welcome")
   if notification then notification.isRead = true end
-  if notification and state.welcome_dismissed then inbox.remove(state, notification.id) end
+  if notification and state.welcome_dismissed then inbox.remove(state, INBOX, "id", notification.id) end
   state.welcome_dismissed = nil
 end
+
+--- What another user has done leaves the list.
+function bell.erase(state, actor) inbox.remove(state, INBOX, "actor", actor) end
 
 return bell

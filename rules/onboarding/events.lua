@@ -1,7 +1,13 @@
 -- The events, for readers and editors. The rules judge the data themselves, so nothing is checked here.
 local documented = function(about) return { about = about, checked = false } end
 
-event("user.signed_in", {}, documented "A user signed in; the first time brings the welcome notification.")
+local profile = {
+  name = "string?: what others' texts call the user; empty for none", locale = "string?: such as pt-BR",
+  time_zone = "string?: an IANA name",
+}
+event("profile.updated", profile, documented "The user's profile changed.")
+event("user.signed_in", profile, documented "A user signed in; the first time brings the welcome notification.")
+event("account.deleted", {}, documented "The user's account is deleted.")
 event("stamp.claim", {
   stamp = "string: the stamp's id", lat = "number?: degrees north", lon = "number?: degrees east",
 }, documented "A user claims a stamp.")
@@ -27,12 +33,22 @@ event("stamp.published", {
   stamp = "string: the stamp's id",
 }, documented "A new stamp was published; the subject is its area.")
 
--- What the rules tell each other, and the timer that claims the welcome stamp.
-event("social.told", {
-  from = "rules", kind = "string", actor = "string", post = "string?", each = "boolean?",
-}, documented "Somebody followed, mentioned, liked or commented on the user.")
-local member = { from = "rules", user = "string" }
-event("area.joined", member, documented "A user came into the area.")
-event("area.parted", member, documented "A user left the area.")
-event("area.told", { from = "rules", stamp = "string" }, documented "A stamp was published in an area of the user.")
-event("welcome.claim_due", { from = "rules" }, documented "The user has not claimed the welcome stamp for some days.")
+-- What the rules tell each other, and timers. A copy of the plugin hears them too, so they name the plugin that made
+-- them.
+local function made(type, about, members)
+  members.from, members.plugin = "rules", "string?"
+  event(type, members, documented(about))
+end
+
+made("social.told", "Somebody followed, mentioned, liked or commented on the user.", {
+  kind = "string", actor = "string", name = "string?: the actor's", about = "string?: what `thing` is",
+  thing = "string?", key = "string?: the same for the same deed",
+})
+made("area.told", "A stamp was published in an area of the user.", { stamp = "string", area = "string?: to be joined" })
+made("area.parted", "A user left the area.", { user = "string" })
+made("area.publish_due", "More of an area's listed members are to be told of a stamp.", {
+  stamp = "string", area = "string",
+})
+made("account.erased", "What others hold of the user is to be erased.", {})
+made("person.erased", "The account of somebody in the user's list was deleted.", {})
+made("welcome.claim_due", "The user has not claimed the welcome stamp for some days.", {})

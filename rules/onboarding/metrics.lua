@@ -4,9 +4,9 @@ local figures = require "figures"
 
 local metrics = {}
 
-local WINDOWS = { claimed_24h = 86400, claimed_7d = 7 * 86400 } -- seconds from the sign-up
+local PREFIX = plugin.name .. "."
 
-local function note(name, n) if once("metric:" .. name) then count("onboarding." .. name, {}, n) end end
+local function note(name, n) if once("metric:" .. name) then count(PREFIX .. name, {}, n) end end
 
 function metrics.record(state)
   local start = state.signed_up_at
@@ -17,8 +17,9 @@ function metrics.record(state)
     note("first_claims", 1)
     note("first_claim_seconds", math.floor(math.max(0, state.first_claim_at - start) + 0.5))
   end
-  for name, seconds in pairs(WINDOWS) do
-    if state.welcome_claimed_at and state.welcome_claimed_at - start <= seconds then note(name, 1) end
+  for name, hours in pairs(settings.claim_windows) do
+    local claimed_at = state.welcome_claimed_at
+    if claimed_at and claimed_at - start <= hours * 3600 then note("claimed_" .. name, 1) end
   end
 end
 
@@ -34,13 +35,16 @@ function metrics.bell_opened(state)
 end
 
 function metrics.report()
-  local of, pct = figures.sums("onboarding."), figures.pct
-  return {
-    signed_up = of.signed_up, claimed_24h = of.claimed_24h, claimed_7d = of.claimed_7d,
-    pct_24h = pct(of.claimed_24h, of.signed_up), pct_7d = pct(of.claimed_7d, of.signed_up),
+  local of, pct = figures.sums(PREFIX), figures.pct
+  local report = {
+    signed_up = of.signed_up, bell_rate = pct(of.bell_opened, of.signed_up),
     mean_seconds_to_first_claim = of.first_claims > 0 and of.first_claim_seconds / of.first_claims or json.null,
-    bell_rate = pct(of.bell_opened, of.signed_up),
   }
+  for name in pairs(settings.claim_windows) do
+    report["claimed_" .. name] = of["claimed_" .. name]
+    report["pct_" .. name] = pct(of["claimed_" .. name], of.signed_up)
+  end
+  return report
 end
 
 return metrics

@@ -1,32 +1,42 @@
--- Follows, likes, comments and mentions. The actor's event becomes a message to the other user, who is notified once of
--- the same follow, like or mention, and of every comment. Nobody is notified of their own actions.
+-- What users do to each other, such as follows, likes, comments and mentions. The actor's event becomes a message to
+-- the other user, who is notified once of the same deed, or of each where the setting says so. Nobody is notified of
+-- their own actions.
 local bell = require "bell"
 local dedup = require "dedup"
 local subjects = require "subjects"
 
 local social = {}
 
--- `whom`: the field with the other user. `needs_post`: it is about a post. `each`: every one notifies, not only the
--- first.
-local DEEDS = {
-  ["user.followed"]  = { kind = "follow", whom = "target" },
-  ["post.liked"]     = { kind = "like", whom = "owner", needs_post = true },
-  ["post.commented"] = { kind = "comment", whom = "owner", needs_post = true, each = true },
-  ["user.mentioned"] = { kind = "mention", whom = "target", needs_post = true },
-}
+--- The types of events that the setting `social` has.
+social.types = {}
+for type in pairs(settings.social) do social.types[#social.types + 1] = type end
 
-function social.tell(_, data, event)
-  local deed = DEEDS[event.type]
-  local actor, other, post = subjects.id("user:", event.subject), data[deed.whom], deed.needs_post and data.post or nil
+-- A key by which the other user knows the same deed again, and that names nobody once the actor's secret is gone.
+local function key_of(state, ...)
+  state.secret = state.secret or uuid()
+  return hash.hmac_sha256(state.secret, dedup.key(...))
+end
+
+function social.tell(state, data, event)
+  local deed = settings.social[event.type]
+  local kind, actor, other = deed.kind, subjects.id("user:", event.subject), data[deed.whom]
+  local thing = deed.about and data[deed.about] or nil
   if not subjects.is_id(other, settings.id_bytes) then return decide("error", "invalid_" .. deed.whom) end
-  if deed.needs_post and not subjects.is_id(post, settings.id_bytes) then return decide("error", "invalid_post") end
+  if deed.about and not subjects.is_id(thing, settings.id_bytes) then
+    return decide("error", "invalid_" .. deed.about)
+  end
   if other == actor then return end
-  send(subjects.of_user(other), "social.told", { kind = deed.kind, actor = actor, post = post, each = deed.each })
+  send(subjects.of_user(other), "social.told", {
+    plugin = plugin.name, kind = kind, actor = actor, name = state.name, about = deed.about, thing = thing,
+    key = not deed.each and key_of(state, kind, other, thing) or nil,
+  })
 end
 
 function social.told(state, news, event)
-  if not news.each and not dedup.once("social", news.kind, news.actor, news.post) then return end
-  bell.add(state, event.subject, news.kind, { actor = news.actor, post = news.post })
+  if news.key and not once("social:" .. news.key) then return end
+  local notification = news.about and { [news.about] = news.thing } or {}
+  notification.type, notification.actor = news.kind, news.actor
+  bell.add(state, event.subject, notification, { actor = news.name or bell.text(state, "someone") })
 end
 
 return social

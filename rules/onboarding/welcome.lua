@@ -1,6 +1,7 @@
 -- The welcome: a notification at the first sign-in; its stamp is claimed by the user, or automatically after some days.
 local bell = require "bell"
 local metrics = require "metrics"
+local profile = require "profile"
 
 local welcome = {}
 
@@ -15,16 +16,20 @@ function welcome.claimed(state)
   bell.welcome_done(state)
 end
 
-function welcome.sign_in(state, _, event)
+-- A sign-in may tell the profile, so that the welcome is in the user's language.
+function welcome.sign_in(state, data, event)
+  profile.update(state, data)
   if not state.signed_up_at then
     state.signed_up_at = now()
-    bell.add(state, event.subject, "welcome", {
-      relatedStampId = settings.welcome_stamp, isRead = state.welcomed or false,
+    bell.add(state, event.subject, {
+      type = "welcome", relatedStampId = settings.welcome_stamp, isRead = state.welcomed,
     })
     metrics.record(state)
   end
   if days() <= 0 or state.welcomed or timer.due("welcome") then return end
-  timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {})
+  timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {
+    plugin = plugin.name,
+  })
 end
 
 -- Whether the timer's automatic claim is to be made: not, if the setting was switched off meanwhile.

@@ -123,6 +123,7 @@ typedef enum {
   RB_DECLARE_EVENT, /* type, json [members, options] */
   RB_DECLARE_STATE,   /* json: the members and the options */
   RB_DECLARE_MIGRATE, /* json: for each step [version, whether it has an up, whether it has a down] */
+  RB_DECLARE_SETTING, /* path, index of its check, json of its options; `check` is true if there is one */
 } rb_declaration;
 
 /* What `find` answers. */
@@ -173,6 +174,7 @@ enum { RB_OP_SET = 0, RB_OP_ADD = 1, RB_OP_LEAVE = 2, RB_OP_OPTIONS = 4, RB_OP_L
 /* Flags of operations; rb_collapse_ops sets the last two. */
 enum {
   RB_OP_KEYED = 1,    /* an effect with a key: recorded once */
+  RB_OP_ALL = 1,      /* a forget of the whole subject */
   RB_OP_FOLLOWS_FORGET = 64,  /* an effect with a key after a forget: nothing recorded before the event counts as a repeat */
   RB_OP_VOID = 128,   /* a later operation of the event undoes it, or it is an effect that repeats an earlier one: skip it */
 };

@@ -154,6 +154,7 @@ extension Configuration.Metrics {
 extension Configuration.Plugin {
   fileprivate init(_ section: ConfigurationSection) {
     isEnabled = section.boolean("enabled") ?? true
+    sources = section.read("sources", expected: "an array of sources", Configuration.names)
     settings = section.remaining
   }
 }
@@ -168,6 +169,7 @@ extension Configuration.Sink {
     file = section.path("file")
     log = section.boolean("log") ?? false
     lease = section.boolean("lease") ?? false
+    anonymous = section.boolean("anonymous")
     certificateFile = section.path("cert")
     authoritiesFile = section.path("ca")
     if [url != nil, file != nil, log, lease].count(where: { $0 }) > 1 {

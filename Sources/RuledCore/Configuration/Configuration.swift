@@ -33,6 +33,9 @@ package struct Configuration: Sendable, Equatable {
   /// What is set for sinks, by name.
   package var sinks: [String: Sink] = [:]
 
+  /// The file that it was read from; nil if it is none.
+  package var file: String?
+
   package init() {}
 
   /// The listener that speaks HTTP alone and wants a bearer token.
@@ -167,12 +170,15 @@ package struct Configuration: Sendable, Equatable {
   package struct Plugin: Sendable, Equatable {
     /// Whether it is loaded.
     package var isEnabled = true
-    /// What overrides the plugin's own settings, key by key.
+    /// The sources whose events it sees; nil for those that the plugin names itself.
+    package var sources: [String]?
+    /// What overrides the plugin's own settings, key by key at every depth.
     package var settings = JSONObject()
 
-    /// A plugin that is loaded, unless it says otherwise, with its own settings but for these.
-    package init(isEnabled: Bool = true, settings: JSONObject = JSONObject()) {
+    /// A plugin that is loaded, unless it says otherwise, with its own sources and settings but for these.
+    package init(isEnabled: Bool = true, sources: [String]? = nil, settings: JSONObject = JSONObject()) {
       self.isEnabled = isEnabled
+      self.sources = sources
       self.settings = settings
     }
   }
@@ -193,6 +199,8 @@ package struct Configuration: Sendable, Equatable {
     package var log = false
     /// Whether effects are handed out to clients that lease them.
     package var lease = false
+    /// Whether effects leave without their subject; nil if that is up to the rules.
+    package var anonymous: Bool?
   }
 }
 

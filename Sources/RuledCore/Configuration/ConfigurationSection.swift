@@ -87,7 +87,7 @@ final class ConfigurationSection {
 
 extension JSONValue {
   /// The value as an error shows it: a long string in part, and one that may hold a secret not at all.
-  fileprivate var shown: String {
+  package var shown: String {
     switch self {
     case .null: "null"
     case .bool(let value): "\(value)"

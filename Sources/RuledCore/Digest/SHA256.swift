@@ -86,6 +86,16 @@ package struct SHA256: Sendable {
     return Digest(words: last.state)
   }
 
+  /// The message authentication code of RFC 2104 under a key of at most 64 bytes; `digest` adds the message to what it is given.
+  package static func authenticator(key: [UInt8], digest: (SHA256) -> Digest) -> Digest {
+    let padded = key + [UInt8](repeating: 0, count: 64 - key.count)
+    var inner = SHA256(), outer = SHA256()
+    padded.map { $0 ^ 0x36 }.withView { inner.update($0) }
+    padded.map { $0 ^ 0x5C }.withView { outer.update($0) }
+    digest(inner).bytes.withView { outer.update($0) }
+    return outer.finish()
+  }
+
   /// Digests blocks of 64 bytes each.
   private mutating func compress(_ blocks: ByteView) {
     let isDone =

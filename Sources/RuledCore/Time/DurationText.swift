@@ -20,6 +20,9 @@ package enum DurationText {
   /// The duration in microseconds, or nil if `text` is none, is zero or exceeds 64 bits.
   package static func parse(_ text: String) -> Int64? { parse(text, allowsZero: false) }
 
+  /// The duration in microseconds, or nil if a number in it has a fraction.
+  package static func parseWhole(_ text: String) -> Int64? { text.contains(".") ? nil : parse(text) }
+
   private static func microseconds(_ number: Substring.UTF8View, _ unit: Int64, allowsFraction: Bool) -> Int64? {
     let parts = number.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
     guard let whole = parts.first, isNumber(whole), let count = Int64(String(Substring(whole))) else { return nil }

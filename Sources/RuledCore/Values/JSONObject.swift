@@ -71,3 +71,30 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     self.init(elements.map { (name: $0.0, value: $0.1) })
   }
 }
+
+extension JSONObject {
+  /// These members with those of `other` in their place, key by key at every depth; a list is one value.
+  package func overridden(by other: JSONObject) -> JSONObject {
+    var merged = self
+    for (name, value) in other {
+      guard case .object(let own)? = merged[name], !own.isEmpty else {
+        merged[name] = value
+        continue
+      }
+      // Lua's empty table may be a list, too.
+      let members = value.arrayValue?.isEmpty == true ? JSONObject() : value.objectValue
+      merged[name] = members.map { .object(own.overridden(by: $0)) } ?? value
+    }
+    return merged
+  }
+
+  /// Puts a value at the end of a path of members, or removes what is there.
+  package mutating func put(_ value: JSONValue?, at path: some Collection<String>) {
+    guard let name = path.first else { return }
+    let rest = path.dropFirst()
+    guard !rest.isEmpty else { return self[name] = value }
+    guard case .object(var inner)? = self[name] else { return }
+    inner.put(value, at: rest)
+    self[name] = .object(inner)
+  }
+}

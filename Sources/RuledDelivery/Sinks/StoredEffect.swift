@@ -79,14 +79,23 @@ package struct StoredEffect {
   }
 
   /// The effect as it was emitted, without the mark of being given up, from the text that it was read from.
-  package func emitted(_ text: ByteView, _ document: TapeDocument) -> [UInt8] {
-    guard mark != nil, let effect = try? document.parse(text) else { return Array(text) }
+  ///
+  /// With an anonymous id it has that one, and no subject.
+  package func emitted(_ text: ByteView, _ document: TapeDocument, anonymousID: String? = nil) -> [UInt8] {
+    guard mark != nil || anonymousID != nil, let effect = try? document.parse(text) else { return Array(text) }
     let buffer = ByteBuffer(capacity: text.count)
     var writer = JSONWriter(buffer)
     writer.beginObject()
     var members = MemberCursor(effect, text: text)
     while let member = members.next() {
       guard !member.name.elementsEqual("failed".utf8) else { continue }
+      if let anonymousID {
+        if member.name.elementsEqual("subject".utf8) { continue }
+        if member.name.elementsEqual("id".utf8) {
+          writer.member("id", anonymousID)
+          continue
+        }
+      }
       writer.member(named: member.name)
       writer.raw(member.text)
     }

@@ -106,7 +106,9 @@ package final class Evaluator {
     try transaction.runRules()
     let outcome = try transaction.outcome()
     if !event.isDryRun {
+      let before = transaction.forgetsAll ? (batch.mark, Array(subject.record)) : nil
       try transaction.addToBatch(outcome, identity: identity, cascade: cascade)
+      if let before { try erase(event.subject, subject, or: before) }
       if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
     OutcomeWriter.compose(
@@ -165,9 +167,26 @@ package final class Evaluator {
   /// Tries a parked part again and removes it if that succeeds; nil when it is gone.
   package func retry(_ parked: ParkedKey) throws(RequestError) -> RetryResult? {
     if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
-    return try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
+    let subject = try subjects.load(parked.subject)
+    let before = (batch.mark, Array(subject.record))
+    var erases = false
+    let result = try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
       try transaction.retry(
-        event, furtherEvents: further, of: subject, record: try subjects.record(of: subject), plugin: plugin)
+        event, furtherEvents: further, of: subject, record: try subjects.record(of: subject), plugin: plugin,
+        erases: &erases)
+    }
+    if erases { try parked.subject.withView { (name) throws(RequestError) in try erase(name, subject, or: before) } }
+    return result
+  }
+
+  /// Erases the subject of an event that is in the batch already, as a rule asked for; takes the event back if that fails.
+  private func erase(
+    _ name: ByteView, _ subject: Subject, or before: (mark: CommitBatch.Mark, record: [UInt8])
+  ) throws(RequestError) {
+    do throws(RequestError) { _ = try administration.forget(name) } catch {
+      batches.rollBack(to: before.mark)
+      before.record.withView { subjects.setRecord($0, of: subject) }
+      throw error
     }
   }
 

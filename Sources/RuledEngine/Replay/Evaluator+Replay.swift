@@ -163,7 +163,7 @@ extension Evaluator {
     return try administration.export(name.bytes)
   }
 
-  /// Gives a subject a version and the plugins' states in the place of its own, and timers and `once` keys; it remembers no events then.
+  /// Gives a subject a version and the plugins' states in the place of its own, and timers, `once` keys and topics; it remembers no events then.
   package func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
@@ -184,6 +184,7 @@ extension Evaluator {
     withExtendedLifetime((record, key)) {}
     for timer in given.timers { try items.timers.give(timer, subject: subject) }
     for once in given.once { items.onceKeys.give(once, subject: subject) }
+    for topic in given.topics { try items.topics.join(Array(topic.name.utf8), of: topic.plugin, subject) }
   }
 
   package func forget(_ subject: String) throws(RequestError) {

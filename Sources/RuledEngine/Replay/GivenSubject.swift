@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What a test gives a subject, as if events had made it: states as `state` shows them, timers and `once` keys as `export` shows them.
+/// What a test gives a subject, as if events had made it: states as `state` shows them, timers, `once` keys and topics as `export` does.
 package struct GivenSubject: Sendable {
   struct State: Sendable {
     let plugin: String
@@ -34,13 +34,15 @@ package struct GivenSubject: Sendable {
   let states: [State]
   let timers: [Timer]
   let once: [Once]
+  /// The topics of which the subject is a member.
+  let topics: [(plugin: String, name: String)]
 
   /// Reads what was given.
   ///
   /// - Parameters:
   ///   - version: the subject's version.
   ///   - states: the plugins' states by name; one may be `{version, state}`.
-  ///   - items: `timers` and `once`.
+  ///   - items: `timers`, `once` and `topics`.
   /// - Throws: `invalid_params` that says what is wrong.
   package init(version: UInt64, states: JSONObject, items: JSONObject = JSONObject()) throws(RequestError) {
     self.version = version
@@ -72,9 +74,21 @@ package struct GivenSubject: Sendable {
           expires: try Self.time(key, "expires", place)))
     }
     (self.timers, self.once) = (timers, once)
+    topics = try Self.topics(items["topics"])
   }
 
-  private static let known = ["timers", "once"]
+  private static let known = ["timers", "once", "topics"]
+
+  private static func topics(_ value: JSONValue?) throws(RequestError) -> [(plugin: String, name: String)] {
+    let names = value?.objectValue?.isEmpty == true ? [] : value?.arrayValue ?? (value == nil ? [] : [.null])
+    var topics: [(plugin: String, name: String)] = []
+    for name in names {
+      let parts = (name.stringValue ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else { throw error("'topics' must be a list of names such as \"plugin/topic\"") }
+      topics.append((parts[0], parts[1]))
+    }
+    return topics
+  }
 
   /// What was given for a plugin: its state, or that with its version.
   private static func state(of plugin: String, _ given: JSONValue) -> State {

@@ -9,8 +9,6 @@ package final class Catalog: Sendable {
   /// A plugin of the catalog.
   package final class Plugin: Sendable {
     package let source: PluginSource
-    /// The settings of the configuration.
-    package let overrides: JSONObject
     package let manifest: PluginManifest
     /// Its rules in the order in which they run.
     package let order: [Int]
@@ -24,6 +22,8 @@ package final class Catalog: Sendable {
     package let stateVersion: Int
 
     package var name: String { source.name }
+    /// The settings of the configuration that are in force.
+    package var overrides: JSONObject { manifest.overrides }
     /// Its name as bytes, valid as long as the plugin.
     nonisolated(unsafe) let nameBytes: ByteView
     /// Its name as a JSON string, valid as long as the plugin.
@@ -32,11 +32,9 @@ package final class Catalog: Sendable {
     private let text: ByteBuffer
 
     init(
-      source: PluginSource, overrides: JSONObject, manifest: PluginManifest, runtime: PluginRuntime,
-      readyVMs: ReadyVMs, generation: UInt64
+      source: PluginSource, manifest: PluginManifest, runtime: PluginRuntime, readyVMs: ReadyVMs, generation: UInt64
     ) {
       self.source = source
-      self.overrides = overrides
       self.manifest = manifest
       self.runtime = runtime
       self.readyVMs = readyVMs
@@ -66,6 +64,8 @@ package final class Catalog: Sendable {
   let checksEvents: Bool
   /// The types of events that only rules make.
   package let internalTypes: Set<String>
+  /// The sinks that effects reach without their subject, unless the configuration says otherwise.
+  package let anonymousSinks: Set<String>
   /// Whether a plugin's states have another version than 1.
   let hasStateVersions: Bool
   /// `revision` as bytes, which never change.
@@ -79,6 +79,7 @@ package final class Catalog: Sendable {
     self.loadedAt = loadedAt
     self.configuration = configuration
     internalTypes = Set(plugins.flatMap(\.manifest.events).filter(\.isInternal).map(\.type))
+    anonymousSinks = Set(plugins.flatMap(\.manifest.anonymousSinks).map(\.name))
     checksEvents = plugins.contains { $0.manifest.events.contains(where: \.isChecked) }
     hasStateVersions = plugins.contains { $0.stateVersion != 1 }
     revision = Self.revision(of: source, configuration)
@@ -91,14 +92,20 @@ package final class Catalog: Sendable {
     guard !configuration.isEmpty else { return source.revision }
     let described = configuration.keys.sorted().map { name in
       let plugin = configuration[name] ?? Configuration.Plugin()
-      return "\(name)=\(plugin.isEnabled)\(JSONValue.object(plugin.settings).text)"
+      let sources = plugin.sources.map { JSONValue.array($0.map { .string($0) }).text } ?? ""
+      return "\(name)=\(plugin.isEnabled)\(sources)\(JSONValue.object(plugin.settings).text)"
     }
     return String(SHA256.hash(source.revision + described.joined(separator: "\n")).hex.prefix(16))
   }
 
-  /// The configured plugins and settings that do not exist, and settings of another kind than their default.
+  /// The configured plugins and settings that do not exist, and settings that are not as their plugin declares.
   package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
     configuration.unknownPlugins(known: source.plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
+  }
+
+  /// The settings of the configuration that are not as their plugin declares, so that the plugin's own are in force.
+  package var badSettings: [ConfigurationProblem] {
+    plugins.flatMap(\.manifest.settingProblems).filter(\.isBadSetting)
   }
 
   /// The plugins that have files but are disabled by the configuration, in order of name.
@@ -114,8 +121,8 @@ package final class Catalog: Sendable {
     name.withView { name in plugins.contains { ByteOrder.equal($0.nameBytes, name) } }
   }
 
-  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, their settings as the configuration
-  /// has them, and the rollout that they are part of, if any.
+  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, their settings as far as the configuration
+  /// sets them, and the rollout that they are part of, if any.
   func journalEvent(_ rollout: JSONValue?) -> JSONValue {
     let configured = plugins.filter { !$0.overrides.isEmpty }
     var data: JSONObject = [

@@ -55,18 +55,19 @@ package enum CatalogBuilder {
     let inspector = checksFiles ? SourceInspector(worker: worker) : nil
     var errors = inspector.map { check(libraryOf: source, besides: previous?.source, $0) } ?? []
     for plugin in source.plugins {
-      let settings = configuration[plugin.name] ?? Configuration.Plugin()
-      guard settings.isEnabled else { continue }
-      if let same = previous?.plugins.first(where: { isSame($0, plugin, settings.settings) }) {
+      let configured = configuration[plugin.name] ?? Configuration.Plugin()
+      guard configured.isEnabled else { continue }
+      let isConfiguredAlike = (previous?.configuration[plugin.name] ?? Configuration.Plugin()) == configured
+      if isConfiguredAlike, let same = previous?.plugins.first(where: { isSame($0.source, plugin) }) {
         plugins.append(same)
         continue
       }
       do throws(LoadError) {
         let began = EngineClock.monotonic
-        let vm = try PluginVM(source: plugin, settings: settings.settings, worker: worker)
+        let vm = try PluginVM.load(plugin, configured, worker: worker)
         let isSlow = EngineClock.monotonic - began > UInt64(Limits.slowLoad) * 1000
         let loaded = Catalog.Plugin(
-          source: plugin, overrides: settings.settings, manifest: vm.manifest, runtime: PluginRuntime(),
+          source: plugin, manifest: vm.manifest, runtime: PluginRuntime(),
           readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
         loaded.readyVMs.add(vm)
@@ -115,13 +116,6 @@ package enum CatalogBuilder {
   /// Builds a VM for a slow plugin that has none ready; false when all have one.
   package static func replenish(_ catalog: Catalog, worker: LuaWorker) -> Bool {
     catalog.plugins.contains { $0.readyVMs.isSlow && $0.readyVMs.count == 0 && $0.addVM(worker) }
-  }
-
-  /// Whether the plugin's files and settings are the same.
-  ///
-  /// Of the library only the required files matter.
-  private static func isSame(_ old: Catalog.Plugin, _ new: PluginSource, _ settings: JSONObject) -> Bool {
-    old.overrides == settings && isSame(old.source, new)
   }
 
   /// Whether the plugin's files are the same, those of the library only as far as they are required.

@@ -10,6 +10,17 @@ package struct ReloadError: Error, Sendable {
   /// The errors of a folder.
   package init(_ errors: [LoadError]) { self.errors = errors }
 
+  /// The bad settings of a configuration, for which rules can't come into force while others serve; nil if there are none.
+  ///
+  /// `file` is the configuration's, if it is known.
+  package init?(_ badSettings: [ConfigurationProblem], in file: String?) {
+    guard !badSettings.isEmpty else { return nil }
+    errors = badSettings.map { problem in
+      let line = file.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
+      return LoadError(file: file ?? "", line: line, problem.message)
+    }
+  }
+
   /// The errors as JSON, `[{file, line, message}]`.
   package var json: JSONValue {
     .array(

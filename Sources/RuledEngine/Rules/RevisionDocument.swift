@@ -52,7 +52,9 @@ package enum RevisionDocument {
   static func content(of revision: RevisionArchive.Revision) -> JSONValue {
     var plugins = JSONObject()
     for (name, plugin) in revision.configuration.sorted(by: { $0.key < $1.key }) {
-      plugins[name] = .object(["enabled": .bool(plugin.isEnabled), "settings": .object(plugin.settings)])
+      var described: JSONObject = ["enabled": .bool(plugin.isEnabled), "settings": .object(plugin.settings)]
+      described["sources"] = plugin.sources.map { .array($0.map { .string($0) }) }
+      plugins[name] = .object(described)
     }
     return .object(["configuration": .object(plugins), "rules": revision.rules.encoded])
   }
@@ -67,7 +69,8 @@ package enum RevisionDocument {
       guard let isEnabled = plugin["enabled"]?.boolValue, let settings = plugin["settings"]?.objectValue else {
         return nil
       }
-      configuration[name] = Configuration.Plugin(isEnabled: isEnabled, settings: settings)
+      let sources = plugin["sources"]?.arrayValue?.compactMap(\.stringValue)
+      configuration[name] = Configuration.Plugin(isEnabled: isEnabled, sources: sources, settings: settings)
     }
     return RevisionArchive.Revision(entry: entry, rules: rules, configuration: configuration)
   }

@@ -101,34 +101,19 @@ extension Configuration {
   }
 }
 
-extension PluginManifest {
-  /// The configured settings that the plugin does not declare, and those of another kind than it has by default.
-  package var settingProblems: [ConfigurationProblem] {
-    let known = settings.names.filter { !unknownSettings.contains($0) }
-    let ofOtherKind = settingsOfOtherKind.map { setting in
-      ConfigurationProblem(
-        path: ["plugins", name, setting.name],
-        message: "the setting '\(setting.name)' of plugin '\(name)' must be \(setting.kind), as it is by default")
-    }
-    return ofOtherKind
-      + unknownSettings.map { setting in
-        ConfigurationProblem(
-          path: ["plugins", name, setting],
-          message: "plugin '\(name)' has no setting '\(setting)'\(NearestName.hint(setting, in: known))")
-      }
-  }
-}
-
 /// What is wrong with the configuration, by the rules and the host that it is for.
 package struct ConfigurationProblem: Sendable {
   /// The path of its key, as in `["plugins", "greeter"]`.
   package let path: [String]
   /// What is wrong and what to do.
   package let message: String
+  /// Whether it is a bad setting, for which the plugin's own is in force.
+  package let isBadSetting: Bool
 
   /// A problem at a path.
-  package init(path: [String], message: String) {
+  package init(path: [String], message: String, isBadSetting: Bool = false) {
     self.path = path
     self.message = message
+    self.isBadSetting = isBadSetting
   }
 }

@@ -59,7 +59,7 @@ func takeDeclaration(
   }
   do throws(ManifestBuilder.Refusal) {
     let settings = try vm.declare(
-      rb_declaration(UInt32(kind)), name.text, json.raw, file: file.text, line: Int(line))
+      rb_declaration(UInt32(kind)), index: Int(index), name.text, json.raw, file: file.text, line: Int(line))
     if let settings {
       vm.answer.removeAll()
       JSONValue.object(settings).write(to: vm.answer)
@@ -80,11 +80,11 @@ func takeDeclaration(
 }
 
 extension PluginVM {
-  /// Takes a declaration.
+  /// Takes a declaration; its index is negative if it has no function.
   ///
   /// - Returns: the settings in force if it is the declaration of the plugin itself.
   fileprivate func declare(
-    _ kind: rb_declaration, _ name: String, _ json: ByteView, file: String, line: Int
+    _ kind: rb_declaration, index: Int, _ name: String, _ json: ByteView, file: String, line: Int
   ) throws(ManifestBuilder.Refusal) -> JSONObject? {
     let value = (try? JSONValue(parsing: json)) ?? .null
     switch kind {
@@ -94,8 +94,9 @@ extension PluginVM {
     case RB_DECLARE_EVENT: try builder.event(name, value, file: file, line: line)
     case RB_DECLARE_STATE: try builder.state(value, file: file, line: line)
     case RB_DECLARE_MIGRATE: try builder.migrate(value, file: file, line: line)
+    case RB_DECLARE_SETTING: try builder.setting(name, value, check: index, file: file, line: line)
     case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
-    case RB_DECLARE_SINK: try builder.handler(\.sinkHandlers, "sink handler", name, file: file, line: line)
+    case RB_DECLARE_SINK: try builder.sink(name, value, hasHandler: index >= 0, file: file, line: line)
     default: try builder.test(name, file: file, line: line)
     }
     return nil

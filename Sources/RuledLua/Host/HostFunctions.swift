@@ -25,7 +25,7 @@ extension PluginVM {
     case RB_CALL_ARGUMENT: try answerArgument(arguments, &answers)
     case RB_CALL_TEST: try answerTest(arguments, &answers)
     case RB_CALL_DURATION:
-      guard let time = DurationText.parse(try arguments.text(0, "the duration")) else { return answers.addNil() }
+      guard let time = DurationText.parseWhole(try arguments.text(0, "the duration")) else { return answers.addNil() }
       answers.add(Double(time) / 1e6)
     case RB_CALL_TIMER_EVERY: try answerSchedule(arguments, &answers)
     case RB_CALL_CHECK_DATA: try checkData(arguments)
@@ -166,14 +166,7 @@ extension PluginVM {
 
   /// The message authentication code of RFC 2104; of a part of the text if the rule's time is over meanwhile.
   private func authenticator(of text: ByteView, key: ByteView) -> SHA256.Digest {
-    let block = 64
-    var padded = key.count > block ? digest(of: key).bytes : Array(key)
-    padded += [UInt8](repeating: 0, count: block - padded.count)
-    var inner = SHA256(), outer = SHA256()
-    padded.map { $0 ^ 0x36 }.withView { inner.update($0) }
-    padded.map { $0 ^ 0x5C }.withView { outer.update($0) }
-    digest(of: text, after: inner).bytes.withView { outer.update($0) }
-    return outer.finish()
+    SHA256.authenticator(key: key.count > 64 ? digest(of: key).bytes : Array(key)) { digest(of: text, after: $0) }
   }
 
   /// Where a key falls between 0 and 1: the first 53 bits of the digest of the plugin, the name and the key, a zero byte between two.

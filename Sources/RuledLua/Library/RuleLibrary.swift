@@ -15,7 +15,7 @@ package enum RuleLibrary {
 
   /// The functions that declare something while a file loads.
   static let declarations = [
-    "plugin", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
+    "plugin", "setting", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
   ]
 
   /// The functions of one table, such as `calendar`.
@@ -105,8 +105,9 @@ package enum RuleLibrary {
       "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
       example: #"peek("gamification")"#),
     LibraryFunction(
-      "forget", "", "", "Erases this plugin's state, timers, once keys, memberships and places of this subject.",
-      example: "forget()"),
+      "forget", "options: { all: boolean? }?", "",
+      "Erases this plugin's state, timers, once keys, memberships and places of this subject; or all of the subject.",
+      example: "forget { all = true }"),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",
       "The committed counters whose name begins so; in queries only.", example: #"counters("t.")"#, scope: .query),

@@ -22,6 +22,12 @@ package final class LoadNotes {
     notes.append(Note(error: LoadError(file: "", line: 0, message), key: key))
   }
 
+  /// Adds errors with their positions.
+  func add(_ errors: [LoadError]) {
+    notes += errors.map { Note(error: $0, key: nil) }
+    located = notes.count
+  }
+
   /// Sets the position of the errors that were added since the last call.
   func locate(file: String, line: Int) {
     while located < notes.count {

@@ -12,9 +12,11 @@ struct ManifestBuilder {
 
   private static let pluginKeys = ["name", "version", "about", "settings", "sinks", "sources", "budget"]
   private static let queryKeys = ["about", "args", "run"]
+  private static let sinkKeys = ["anonymous", "run"]
   private static let eventKeys = ["about", "checked", "closed"]
   private static let ruleKeys = ["on", "priority", "when", "run"]
   private static let budgetKeys = ["instructions", "memory_mib"]
+  private static let settingKeys = ["type", "min", "max", "one_of", "sorted_by", "check", "about"]
 
   init(folder: String, overrides: JSONObject, takesTests: Bool, notes: LoadNotes? = nil) {
     self.folder = folder
@@ -45,7 +47,12 @@ struct ManifestBuilder {
     manifest.sinks = try texts(object, "sinks")
     manifest.sources = try texts(object, "sources").map { GlobPattern($0) }
     manifest.budget = try budget(object["budget"])
-    manifest.settings = try settings(object["settings"])
+    if let settings = object["settings"], !settings.isEmptyTable {
+      guard let table = settings.objectValue else { throw Refusal("plugin.settings must be a table of named values") }
+      manifest.ownSettings = table
+    }
+    manifest.overrides = overrides
+    manifest.settings = manifest.ownSettings.overridden(by: overrides)
     manifest.name = name
     return manifest.settings
   }
@@ -170,6 +177,61 @@ struct ManifestBuilder {
     do throws(SchemaError) { return try DataSchema(table, of: what) } catch { throw Refusal(error.message) }
   }
 
+  /// Takes `setting "path" {…}`; `check` is the index of its check.
+  mutating func setting(_ path: String, _ json: JSONValue, check index: Int, file: String, line: Int) throws(Refusal) {
+    try declared("setting", path)
+    let what = "setting '\(path)'"
+    let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard !keys.contains("") else {
+      throw Refusal("\(what): a path is keys between dots, such as \"freezes.every_days\"")
+    }
+    if let earlier = manifest.declaredSettings.first(where: { $0.keys == keys }) {
+      throw Refusal("\(what) is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    guard let object = json.objectValue, let written = object["type"] else {
+      throw Refusal("\(what) takes a table with its type, such as { type = \"integer\", min = 1 }")
+    }
+    try check(object.names, known: Self.settingKeys, of: what)
+    let isOptional = written.stringValue?.hasSuffix("?") == true
+    let type: SettingType
+    do throws(SchemaError) {
+      let name = isOptional ? written.stringValue.map { JSONValue.string(String($0.dropLast())) } : nil
+      type = try SettingType(name ?? written, at: what)
+    } catch { throw Refusal(error.message) }
+    let sorting = try text(object, "sorted_by", of: what)
+    let order = sorting.map { text in
+      let isDescending = text.hasPrefix("-")
+      let member = isDescending ? String(text.dropFirst()) : text
+      return SettingDeclaration.Order(member: member == "*" ? nil : member, isDescending: isDescending)
+    }
+    manifest.declaredSettings.append(
+      SettingDeclaration(
+        keys: keys, type: type, isOptional: isOptional, least: try number(object, "min", of: what),
+        greatest: try number(object, "max", of: what), choices: try choices(object["one_of"], of: what), order: order,
+        about: try text(object, "about", of: what) ?? "", check: object["check"] == nil ? nil : index, file: file,
+        line: line))
+  }
+
+  private func number(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Double? {
+    guard let value = object[key] else { return nil }
+    guard let number = value.doubleValue else { throw Refusal("\(what): '\(key)' must be a number") }
+    return number
+  }
+
+  private func choices(_ value: JSONValue?, of what: String) throws(Refusal) -> [JSONValue] {
+    guard let value else { return [] }
+    guard let choices = value.arrayValue, !choices.isEmpty else {
+      throw Refusal("\(what): 'one_of' must be a list of values")
+    }
+    return choices
+  }
+
+  /// Takes what the configuration has instead of the plugin's own sources, and what is wrong with its settings.
+  mutating func configure(sources: [String]?, problems: [ConfigurationProblem]) {
+    if let sources { manifest.sources = sources.map { GlobPattern($0) } }
+    manifest.settingProblems = problems
+  }
+
   /// Takes a query, a handler or a test.
   mutating func handler(
     _ kind: WritableKeyPath<PluginManifest, [PluginManifest.Handler]>, _ what: String, _ name: String, file: String,
@@ -183,6 +245,19 @@ struct ManifestBuilder {
       throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
+  }
+
+  /// Takes `sink "name" (function)` or `sink "name" {…}`, which may have no function.
+  mutating func sink(
+    _ name: String, _ json: JSONValue, hasHandler: Bool, file: String, line: Int
+  ) throws(Refusal) {
+    let what = "sink '\(name)'"
+    guard let object = json.objectValue else { throw Refusal("\(what) takes a function or a table of named values") }
+    try check(object.names, known: Self.sinkKeys, of: what)
+    let isAnonymous = try flag(object, "anonymous", of: what)
+    guard hasHandler || isAnonymous != nil else { throw Refusal("\(what) has neither 'run' nor 'anonymous'") }
+    if isAnonymous == true { try handler(\.anonymousSinks, "sink", name, file: file, line: line) }
+    if hasHandler { try handler(\.sinkHandlers, "sink handler", name, file: file, line: line) }
   }
 
   /// Takes `test "name"`, which only test files may declare.
@@ -247,43 +322,4 @@ struct ManifestBuilder {
     }
     return budget
   }
-
-  private mutating func settings(_ value: JSONValue?) throws(Refusal) -> JSONObject {
-    var merged = JSONObject()
-    if let value {
-      guard let object = value.objectValue else { throw Refusal("plugin.settings must be a table of named values") }
-      merged = object
-    }
-    for (name, value) in overrides {
-      if let own = merged[name] {
-        if own.settingKind != value.settingKind, !own.isEmptyTable, !value.isEmptyTable, !own.isUnset(for: value) {
-          manifest.settingsOfOtherKind.append((name, own.settingKind))
-        }
-      } else {
-        manifest.unknownSettings.append(name)
-      }
-      merged[name] = value
-    }
-    return merged
-  }
-}
-
-extension JSONValue {
-  /// The kind of a setting, with its article; whole and other numbers are of one kind.
-  fileprivate var settingKind: String {
-    switch self {
-    case .null: "null"
-    case .bool: "true or false"
-    case .integer, .number: "a number"
-    case .string: "a string"
-    case .array: "an array"
-    case .object: "a table of named values"
-    }
-  }
-
-  /// Whether it is an empty string, which the configuration may replace with an id that is written as a number.
-  fileprivate func isUnset(for value: JSONValue) -> Bool { stringValue == "" && value.doubleValue != nil }
-
-  /// Whether it is Lua's empty table, which is an array as well as a table of named values.
-  fileprivate var isEmptyTable: Bool { arrayValue?.isEmpty == true || objectValue?.isEmpty == true }
 }

@@ -16,7 +16,7 @@ package struct PluginManifest: Sendable {
     package let line: Int
   }
 
-  /// A query, a `web` handler or a `sink` handler.
+  /// A query, a `web` handler, a sink or a test.
   package struct Handler: Sendable {
     /// The query's name, the host, or the sink.
     package let name: String
@@ -34,12 +34,16 @@ package struct PluginManifest: Sendable {
   package internal(set) var version = ""
   /// What it is for, in a sentence.
   package internal(set) var about = ""
-  /// Its settings, overridden by the configuration's.
+  /// Its settings as it has them by itself.
+  var ownSettings = JSONObject()
+  /// The settings of the configuration that are in force.
+  package internal(set) var overrides = JSONObject()
+  /// Its settings, overridden by those of the configuration.
   package internal(set) var settings = JSONObject()
-  /// Settings of the configuration that the plugin does not declare.
-  var unknownSettings: [String] = []
-  /// Settings of the configuration that are of another kind than the plugin's own, and that kind.
-  var settingsOfOtherKind: [(name: String, kind: String)] = []
+  /// What it declares about them, in order of declaration.
+  package internal(set) var declaredSettings: [SettingDeclaration] = []
+  /// What is wrong with those of the configuration.
+  package internal(set) var settingProblems: [ConfigurationProblem] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.
@@ -60,6 +64,8 @@ package struct PluginManifest: Sendable {
   package internal(set) var hosts: [Handler] = []
   /// The sinks whose requests it builds.
   package internal(set) var sinkHandlers: [Handler] = []
+  /// The sinks that its effects reach without their subject.
+  package internal(set) var anonymousSinks: [Handler] = []
   /// Its tests, if they were loaded.
   package internal(set) var tests: [Handler] = []
 
@@ -69,6 +75,12 @@ package struct PluginManifest: Sendable {
       rules[$0].priority != rules[$1].priority ? rules[$0].priority > rules[$1].priority : $0 < $1
     }
   }
+
+  /// The names of its settings, also of those that are declared and have no default.
+  package var settingNames: [String] { settings.names + declaredSettings.compactMap(\.keys.first) }
+
+  /// Whether it declares a setting with these keys, or one within it.
+  package func declares(_ keys: [String]) -> Bool { declaredSettings.contains { $0.covers(keys) } }
 
   /// Whether the plugin sees events of that source.
   package func accepts(source: String) -> Bool { sources.isEmpty || sources.contains { $0.matches(source) } }

@@ -91,8 +91,8 @@ package final class SourceInspector {
     "pick",
     "plugin", "publish", "query",
     "raise",
-    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "settings",
-    "sink",
+    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "setting",
+    "settings", "sink",
     "state", "string", "table", "test", "text", "timer", "tonumber", "topic", "tostring", "type", "url", "utf8", "uuid",
     "web", "xpcall",
   ]

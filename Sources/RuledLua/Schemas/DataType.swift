@@ -103,7 +103,7 @@ extension DataType {
     }
   }
 
-  private var article: String {
+  var article: String {
     switch self {
     case .integer, .object, .array, .any, .members: "an"
     default: "a"

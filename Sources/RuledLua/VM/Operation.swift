@@ -70,8 +70,8 @@ public enum Operation {
   /// A timer that is due at `due` in seconds since 1970; `schedule` is JSON if it repeats, else empty.
   case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double, schedule: Bytes)
   case cancelTimer(name: Bytes)
-  /// Erases the plugin's state, timers, `once` keys, memberships and places for the subject.
-  case forget
+  /// Erases the plugin's state, timers, `once` keys, memberships and places for the subject; with `all` the subject, after the event.
+  case forget(all: Bool)
   /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
   case log(level: Int, message: Bytes, fields: Bytes)
   /// A claimed `once` key, for so many seconds or for ever.

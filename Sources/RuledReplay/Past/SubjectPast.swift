@@ -58,7 +58,7 @@ package final class SubjectPast {
   // MARK: States and explanations
 
   /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before, and with
-  /// what else `export` shows that rules depend on: timers and `once` keys.
+  /// what else `export` shows that rules depend on: timers, `once` keys, topics and boards.
   ///
   /// - Throws: `not_found` if the subject did not exist then, or the journal does not reach back so far; `unavailable` if the replay does not
   ///   result in the recorded state.

@@ -18,8 +18,8 @@ package struct TraceTree {
 
   /// The tree of an outcome that has a trace.
   ///
-  /// Rules that listen to other types are counted in one line, unless `all` are to be shown. `followed` has what came of messages and timers,
-  /// by their ids.
+  /// Where no rule listens to the event, the rules with what they listen to are shown if `all` are. `followed` has what came of messages and
+  /// timers, by their ids.
   package init(_ outcome: JSONValue, style: Style, all: Bool = false, followed: [String: TreeNode] = [:]) {
     self.outcome = outcome
     showsAll = all
@@ -57,21 +57,15 @@ package struct TraceTree {
   /// The plugins with the rules that were considered on an event; takes what they raised out of `raised`.
   private func plugins(of event: Event, raised: inout [Event]) -> [TreeNode] {
     var nodes: [(name: String, node: TreeNode)] = []
-    var others = 0
     let isUnheard = event.entries.allSatisfy { Self.listensToOthers($0) || $0.member("rule")?.stringValue == nil }
     for entry in event.entries {
-      if !showsAll, Self.listensToOthers(entry) {
-        others += 1
-        continue
-      }
+      if !showsAll, Self.listensToOthers(entry) { continue }
       let plugin = entry.member("plugin")?.stringValue ?? "?"
       if nodes.last?.name != plugin { nodes.append((plugin, TreeNode(style.cyan(plugin.printable)))) }
       let node = node(entry, raised: &raised)
       nodes[nodes.count - 1].node.children.append(node)
     }
-    let count = others == 1 ? "1 rule listens" : "\(others) rules listen"
     return (isUnheard ? [unheard(event)] : []) + nodes.map(\.node)
-      + (others > 0 ? [TreeNode(style.dim("\(count) to other types"))] : [])
   }
 
   /// Says that no rule listens to an event's type, with the nearest of those that rules listen to.

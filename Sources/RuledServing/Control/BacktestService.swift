@@ -10,7 +10,6 @@ import RuledReports
 import RuledStore
 import RuledThreads
 import RuledWire
-import Synchronization
 
 /// A backtest that a client asked the daemon for: it runs on a thread of its own at low priority; one at a time.
 ///
@@ -20,8 +19,9 @@ final class BacktestService: Sendable {
   private let journal: JournalService
   private let params: BacktestParams
   private let caller: ControlCaller
-  /// Whether the client has disconnected.
-  private let isAbandoned = Atomic(false)
+  private let clientEnd = ClientEnd()
+
+  private var isAwaited: Bool { services.isConnected(caller, clientEnd) }
 
   /// A backtest that has not begun.
   init(_ params: BacktestParams, _ services: Services, _ journal: JournalService, for caller: ControlCaller) {
@@ -55,7 +55,7 @@ final class BacktestService: Sendable {
     let backtest = try self.backtest()
     // On one thread: the daemon has other work for the processors.
     let found = try backtest.play(
-      load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in shouldContinue() })
+      load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in isAwaited })
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
     let result = found.comparison.result
     let report = result.json(
@@ -76,7 +76,7 @@ final class BacktestService: Sendable {
     guard !search.isComplete else { return [] }
     try backtest.playInOrder(
       load, configuration: services.context.configuration,
-      shouldContinue: { _ in !search.isComplete && shouldContinue() }, before: search.look)
+      shouldContinue: { _ in !search.isComplete && isAwaited }, before: search.look)
     return search.found
   }
 
@@ -125,24 +125,10 @@ final class BacktestService: Sendable {
     let backtest: JournalBacktest
     do throws(StoreError) {
       backtest = try JournalBacktest(
-        journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in shouldContinue() })
+        journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in isAwaited })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
     if let problem = backtest.problem { throw RequestError(.unavailable, problem) }
     return backtest
-  }
-
-  // MARK: The client
-
-  /// Whether the client is still connected, as the worker or the HTTP server with its connection says.
-  private func shouldContinue() -> Bool {
-    let token = caller.target.connection
-    switch caller.target.receiver {
-    case .http: return services.web.withLock { $0 }?.isAwaited(token) ?? false
-    case .worker(let index):
-      _ = services.workers[index].send(
-        .lookForEnd(of: ConnectionToken(raw: token)) { self.isAbandoned.store(true, ordering: .relaxed) })
-    }
-    return !isAbandoned.load(ordering: .relaxed)
   }
 }
 

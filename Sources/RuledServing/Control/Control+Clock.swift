@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledIO
 import RuledStore
 import RuledWire
 
@@ -9,14 +10,14 @@ extension Control {
     let clock = services.context.clock
     timers.retryAll()
     switch params {
-    case .set(let time): advance(to: max(time, clock.now), then: time, caller)
+    case .set(let time): advance(to: max(time, clock.now), then: time, caller, ClientEnd())
     case .advance(let microseconds):
       let (sum, overflow) = clock.now.microseconds.addingReportingOverflow(microseconds)
       let time = Timestamp(microseconds: sum)
       guard !overflow, time <= Timestamp.maximum else {
         return reply(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), to: caller)
       }
-      advance(to: time, then: time, caller)
+      advance(to: time, then: time, caller, ClientEnd())
     }
   }
 
@@ -28,8 +29,8 @@ extension Control {
   ///
   /// In the end the clock shows `end`, which is earlier if it was set back.
   ///
-  /// A timer that can't fire is skipped and tried again the next time.
-  func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
+  /// A timer that can't fire is skipped and tried again the next time. The clock stays where it is once the client has gone.
+  func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller, _ clientEnd: ClientEnd) {
     let clock = services.context.clock
     let rules = services.status.rulesInForce
     let due: [DueTimer]
@@ -49,9 +50,28 @@ extension Control {
         .failure(RequestError(.unavailable, "the store takes no commits; the clock stands at \(clock.now.rfc3339)")),
         to: caller)
     }
+    guard services.isConnected(caller, clientEnd) else {
+      services.context.log.write(
+        LogLine(.info, "the clock stands at \(clock.now.rfc3339), as the client that moved it has gone"))
+      return StoredClock.write(services.context)
+    }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
-    let cascade = Cascade { _ = mailbox.send(.moveClock(to: time, then: end, caller)) }
+    let cascade = Cascade { _ = mailbox.send(.moveClock(to: time, then: end, caller, clientEnd)) }
     _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, cascade))
+  }
+}
+
+extension Services {
+  /// Whether a client is still connected, as the worker or the HTTP server with its connection says; a worker's answer counts the next time.
+  func isConnected(_ caller: ControlCaller, _ end: ClientEnd) -> Bool {
+    let token = caller.target.connection
+    switch caller.target.receiver {
+    case .http: return web.withLock { $0 }?.isAwaited(token) ?? false
+    case .worker(let index):
+      _ = workers[index].send(
+        .lookForEnd(of: ConnectionToken(raw: token)) { end.hasCome.store(true, ordering: .relaxed) })
+    }
+    return !end.hasCome.load(ordering: .relaxed)
   }
 }

@@ -52,6 +52,9 @@ extension Control {
     for name in ["timers", "once"] {
       object[name] = state[name]?.arrayValue.map { .array($0.filter { $0["plugin"]?.stringValue == plugin }) }
     }
+    let isOwn = { (name: JSONValue?) in name?.stringValue?.hasPrefix("\(plugin)/") == true }
+    object["topics"] = state["topics"]?.arrayValue.map { .array($0.filter(isOwn)) }
+    object["boards"] = state["boards"]?.arrayValue.map { .array($0.filter { isOwn($0["board"]) }) }
     return .object(object)
   }
 

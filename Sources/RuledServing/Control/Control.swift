@@ -113,7 +113,7 @@ final class Control {
       services.outbox.scanStore()
     case .retryTimer(let timer, let error): timers.retryLater(timer, after: error)
     case .timersFired(let fired): timers.finish(fired)
-    case .moveClock(let time, let end, let caller): advance(to: time, then: end, caller)
+    case .moveClock(let time, let end, let caller, let clientEnd): advance(to: time, then: end, caller, clientEnd)
     case .adopt(let descriptor, let client): assign(descriptor, for: client)
     case .stop(let reason): onStop(reason)
     }

@@ -6,7 +6,7 @@ extension RulesLoader {
   /// Reads the configuration: nil if it is unchanged, true if a new one is in force, false if it is wrong and the old one stays in force.
   func reconfigure() -> Bool? {
     let next: Configuration
-    do throws(StartError) { next = try readConfiguration() } catch {
+    do throws(StartError) { next = try readSettings() } catch {
       refuse(error)
       return false
     }
@@ -18,14 +18,27 @@ extension RulesLoader {
   }
 
   /// Looks at the configuration for a client that has the rules loaded: as `reconfigure`, but the settings in force change only if SIGHUP has asked
-  /// for it before, when the configuration was refused.
+  /// for it before, when the configuration was refused, or if the daemon runs without some of them since its start.
   func reviewConfiguration() -> Bool? {
-    if services.status.configurationError != nil { return reconfigure() }
-    do throws(StartError) { _ = try readConfiguration() } catch {
+    if services.status.configurationError != nil || !catalog.badSettings.isEmpty { return reconfigure() }
+    do throws(StartError) { _ = try readSettings() } catch {
       refuse(error)
       return false
     }
     return nil
+  }
+
+  /// Reads the configuration, and compares its settings with what the rules declare that a reload puts in force.
+  private func readSettings() throws(StartError) -> Configuration {
+    let next = try readConfiguration()
+    guard next.plugins != services.configuration.plugins, folderWaits == nil, let folder = try? RulesFolder.read(path)
+    else { return next }
+    let rules = try? Self.build(
+      promoted(over: folder) ?? folder, next.plugins, previous: catalog, services, lua, at: services.context.clock.now)
+    guard let error = ReloadError(rules?.badSettings ?? [], in: next.file) else { return next }
+    var refusal = StartError(error.errors.map(\.description).joined(separator: "\n"), isLasting: true)
+    refusal.errors = error.json
+    throw refusal
   }
 
   private func refuse(_ error: StartError) {

@@ -42,11 +42,14 @@ extension RulesLoader {
   private func adopt(
     _ folder: RulesSource, _ configuration: [String: Configuration.Plugin], isOwn: Bool
   ) throws(ReloadError) -> Bool {
-    let promoted = replacing.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
+    let promoted = promoted(over: folder)
     let next = try Self.build(
       promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
       at: services.context.clock.now)
-    if let obstacle = next.changedShape(since: catalog) ?? services.context.steps.obstacle(to: next) { throw obstacle }
+    let obstacle =
+      ReloadError(next.badSettings, in: isOwn ? services.configuration.file : nil) ?? next.changedShape(since: catalog)
+      ?? services.context.steps.obstacle(to: next)
+    if let obstacle { throw obstacle }
     try Self.agreeAndCommit(next, services)
     services.status.reloadErrors = nil
     foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)
@@ -60,6 +63,11 @@ extension RulesLoader {
     keep(next, from: promoted == nil ? .folder : .promoted)
     putInForce(next, as: origin)
     return true
+  }
+
+  /// The rules that were promoted over a folder as long as it had these files.
+  func promoted(over folder: RulesSource) -> RulesSource? {
+    replacing.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
   }
 
   /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.

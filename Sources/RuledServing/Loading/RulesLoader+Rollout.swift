@@ -27,7 +27,8 @@ extension RulesLoader {
       throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")
     }
     let obstacle =
-      next.changedShape(since: catalog) ?? services.context.steps.obstacle(toTrying: next, besides: catalog)
+      ReloadError(next.badSettings, in: services.configuration.file) ?? next.changedShape(since: catalog)
+      ?? services.context.steps.obstacle(toTrying: next, besides: catalog)
     if let obstacle { throw obstacle.requestError }
     try agree(on: next)
     prepare(next)

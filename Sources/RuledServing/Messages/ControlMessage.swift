@@ -2,6 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledWire
+import Synchronization
 
 /// What the control thread is asked to do.
 enum ControlMessage: Sendable {
@@ -18,7 +19,7 @@ enum ControlMessage: Sendable {
   /// Timers have fired that were due.
   case timersFired([DueTimer])
   /// Go on with moving the manual clock to a time; in the end it shows `end`.
-  case moveClock(to: Timestamp, then: Timestamp, ControlCaller)
+  case moveClock(to: Timestamp, then: Timestamp, ControlCaller, ClientEnd)
   /// Take over a socket on which another node has carried a client here.
   case adopt(Int32, for: CarriedClient)
   /// The daemon is to stop.
@@ -56,6 +57,11 @@ enum StopReason {
   case ownership
   /// All that was received is answered.
   case drained
+}
+
+/// Notes that a client has gone for whom something takes long.
+final class ClientEnd: Sendable {
+  let hasCome = Atomic(false)
 }
 
 /// A client that waits for a reply of the control thread, or of the outbox.

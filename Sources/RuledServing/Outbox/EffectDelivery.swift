@@ -12,6 +12,8 @@ final class EffectDelivery {
     let subject: SubjectEffects
     let key: EffectKey
     let effect: StoredEffect
+    /// The id with which the effect leaves.
+    let id: String
     /// The lease that waits for it; nil if the outbox delivers it itself.
     let lease: LeaseRequest?
 
@@ -21,6 +23,7 @@ final class EffectDelivery {
 
   private let services: Services
   private let store: EffectStore
+  private let sinks: SinkTable
   private let loop: EventLoop
   /// Sends requests; nil if a courier does.
   private let deliverer: Deliverer?
@@ -31,9 +34,13 @@ final class EffectDelivery {
   private var lastNumber: UInt64 = 0
 
   /// No deliveries; what fails is tried again as `backoff` says.
-  init(_ services: Services, _ store: EffectStore, on loop: EventLoop, _ deliverer: Deliverer?, _ backoff: Backoff) {
+  init(
+    _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, _ deliverer: Deliverer?,
+    _ backoff: Backoff
+  ) {
     self.services = services
     self.store = store
+    self.sinks = sinks
     self.loop = loop
     self.deliverer = deliverer
     self.backoff = backoff
@@ -68,20 +75,29 @@ final class EffectDelivery {
     switch store.fetch(key) {
     case .found(let effect):
       sink.unreadable.remove(key)
-      let text = store.emitted(effect)
-      callHandler(
-        Delivery(sink: sink, queue: queue, subject: subject, key: key, effect: effect, lease: lease), text: text)
-      return true
+      if let leaving = store.leaving(effect, anonymously: sinks.isAnonymous(sink)) {
+        callHandler(
+          Delivery(
+            sink: sink, queue: queue, subject: subject, key: key, effect: effect, id: leaving.id, lease: lease),
+          text: leaving.text)
+        return true
+      }
+      delay(subject, of: queue, now: now)
     case .gone:
       sink.unreadable.remove(key)
       sink.ended(key)
       queue.completeFirst(of: subject)
     case .unreadable:
       sink.unreadable.insert(key)
-      subject.tries += 1
-      queue.retryFirst(of: subject, at: now + backoff.delay(after: subject.tries))
+      delay(subject, of: queue, now: now)
     }
     return false
+  }
+
+  /// Lets a subject's first effect be tried again, and the later ones wait for it.
+  private func delay(_ subject: SubjectEffects, of queue: DeliveryQueue, now: UInt64) {
+    subject.tries += 1
+    queue.retryFirst(of: subject, at: now + backoff.delay(after: subject.tries))
   }
 
   private func callHandler(_ delivery: Delivery, text: [UInt8]) {
@@ -108,7 +124,7 @@ final class EffectDelivery {
     guard case .url(let receiver) = delivery.sink.target, let deliverer else { return }
     var request = HandlerRequest(body: text)
     if case .request(let made) = answer { request = made }
-    deliverer.send(request, id: delivery.effect.id, to: receiver) { [unowned self] in finish(delivery, $0) }
+    deliverer.send(request, id: delivery.id, to: receiver) { [unowned self] in finish(delivery, $0) }
   }
 
   /// Ends the try if the handler wants no delivery, or has failed; false if the effect is to be delivered.
@@ -246,12 +262,17 @@ final class EffectDelivery {
   ) -> [(key: EffectKey, isStored: Bool)] {
     var chunk: [(key: EffectKey, isStored: Bool)] = []
     lines.removeAll()
+    let isAnonymous = sinks.isAnonymous(sink)
     while lines.count < Self.chunkBytes, let key = keys.popFirst() {
       guard !queue.isPostponed(key) else { continue }
       switch store.fetch(key) {
       case .found(let effect):
         sink.unreadable.remove(key)
-        store.emitted(effect).withView { lines.append($0) }
+        guard let leaving = store.leaving(effect, anonymously: isAnonymous) else {
+          queue.postpone(key) { now + backoff.delay(after: $0) }
+          continue
+        }
+        leaving.text.withView { lines.append($0) }
         lines.append(UInt8(ascii: "\n"))
         chunk.append((key, true))
       case .gone:
@@ -265,6 +286,7 @@ final class EffectDelivery {
 
   /// Writes the effects that are due to the log, without their data.
   private func writeToLog(_ sink: Sink, now: UInt64) {
+    let isAnonymous = sinks.isAnonymous(sink)
     for queue in sink.queues {
       for key in queue.due(now: now) where !queue.isPostponed(key) {
         switch store.fetch(key) {
@@ -273,10 +295,15 @@ final class EffectDelivery {
           continue
         case .gone: break
         case .found(let effect):
+          guard let leaving = store.leaving(effect, anonymously: isAnonymous) else {
+            queue.postpone(key) { now + backoff.delay(after: $0) }
+            continue
+          }
           services.context.log.write(
             LogLine(
-              .info, "effect", plugin: effect.plugin, subjectHash: LogLine.hash(of: key.subject),
-              fields: Self.logFields(effect)))
+              .info, "effect", plugin: effect.plugin,
+              subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
+              fields: Self.logFields(effect, id: leaving.id)))
           sink.figures.countDelivered()
           store.remove(key, of: sink)
         }
@@ -299,13 +326,14 @@ final class EffectDelivery {
       LogLine(
         level, "\(message): \(reason)", plugin: delivery.effect.plugin,
         subjectHash: LogLine.hash(of: delivery.key.subject),
-        fields: Self.logFields(delivery.effect)), limitedBy: "\(message), sink \(delivery.sink.name)")
+        fields: Self.logFields(delivery.effect, id: delivery.effect.id)),
+      limitedBy: "\(message), sink \(delivery.sink.name)")
   }
 
   /// What the log shows of an effect.
-  private static func logFields(_ effect: StoredEffect) -> String {
+  private static func logFields(_ effect: StoredEffect, id: String) -> String {
     JSONValue.object([
-      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(effect.id),
+      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id),
     ]).text
   }
 }

@@ -30,6 +30,9 @@ final class EffectStore {
   private var removals: [(key: EffectKey, sink: Sink)] = []
   private var nextRemoval: UInt64 = 0
   private let writes = WriteSet(capacity: 4096)
+  private static let storedKey = StoredValue(name: "anonymous_key")
+  /// The key of anonymous ids; empty before its first use.
+  private var key: [UInt8] = []
 
   /// The effects in the store of `context`; what could not be removed is tried again as `backoff` says.
   init(_ context: EngineContext, _ backoff: Backoff) {
@@ -69,6 +72,35 @@ final class EffectStore {
 
   /// The text of the effect that was read last, as it was emitted.
   func emitted(_ effect: StoredEffect) -> [UInt8] { effect.emitted(value.bytes, document) }
+
+  /// Id and text with which the effect that was read last leaves; nil while the store can't give the key of anonymous ids.
+  func leaving(_ effect: StoredEffect, anonymously: Bool) -> (id: String, text: [UInt8])? {
+    guard anonymously else { return (effect.id, emitted(effect)) }
+    guard let key = anonymousKey() else { return nil }
+    let id = SHA256.authenticator(key: key) { begun in
+      var hash = begun
+      hash.update(effect.id)
+      return hash.finish()
+    }.hex
+    return (id, effect.emitted(value.bytes, document, anonymousID: id))
+  }
+
+  /// The key of anonymous ids, made and stored at its first use.
+  private func anonymousKey() -> [UInt8]? {
+    if !key.isEmpty { return key }
+    let stored = ByteBuffer(capacity: 32)
+    do throws(StoreError) {
+      if try !Self.storedKey.read(from: context.store, into: stored) {
+        for _ in 0..<32 { stored.append(.random(in: 0 ... .max)) }
+        try Self.storedKey.write(to: context.store) { $0.append(stored.bytes) }
+      }
+    } catch {
+      context.log.write(LogLine(.error, "anonymous effects wait for their key: \(error)"))
+      return nil
+    }
+    key = Array(stored.bytes)
+    return key
+  }
 
   /// Whether an effect is given up, and not to be tried again.
   func isGivenUp(_ effect: StoredEffect) -> Bool { effect.givenUpAfter.map { $0 >= retriesBefore } ?? false }

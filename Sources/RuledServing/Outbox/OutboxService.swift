@@ -60,7 +60,7 @@ final class OutboxService {
     sinks = SinkTable(services, hasCourier: deliverer == nil)
     scan = EffectScan(
       services, store, sinks, on: loop, backoff: settings.backoff, recountDelay: settings.recountDelay)
-    deliveries = EffectDelivery(services, store, on: loop, deliverer, settings.backoff)
+    deliveries = EffectDelivery(services, store, sinks, on: loop, deliverer, settings.backoff)
     leases = EffectLeases(services, store, sinks, deliveries, on: loop)
     listing = EffectListing(services, store, sinks, scan, on: loop)
     failures = SinkFailures(services, sinks)

@@ -45,6 +45,13 @@ final class SinkTable {
     }
   }
 
+  /// Whether effects leave to a sink without their subject: as the configuration says, or else the rules.
+  func isAnonymous(_ sink: Sink) -> Bool {
+    if let anonymous = configured[sink.name]?.anonymous { return anonymous }
+    let rules = services.status.rulesInForce
+    return [rules.live, rules.candidate?.rules].contains { $0?.anonymousSinks.contains(sink.name) == true }
+  }
+
   /// Uses other sinks; secrets are read and files opened again.
   func reload(_ next: [String: Configuration.Sink]) {
     configured = next

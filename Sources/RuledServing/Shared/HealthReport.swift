@@ -49,7 +49,9 @@ struct HealthReport {
     }
     found.degrade([services.bearerToken?.problem].compactMap { $0 })
     let settings = now.catalog?.problems(in: services.configuration) ?? []
-    found.note(settings.map { "the configuration: \($0.message)" })
+    found.note(settings.filter { !$0.isBadSetting }.map { "the configuration: \($0.message)" })
+    found.degrade(
+      settings.filter(\.isBadSetting).map { "the configuration: \($0.message); the plugin's own is in force" })
     if let notice = now.origin.notice(now.catalog?.revision ?? "") { found.note([notice]) }
     if now.origin == .stored { found.isReady = false }
     if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }

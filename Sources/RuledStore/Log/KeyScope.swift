@@ -36,6 +36,11 @@ struct KeyScope {
     return hash(key.extracting(subject))
   }
 
+  /// Whether keys of that kind, with that `tag`, may be in the scope.
+  @inline(__always) func holds(kind: UInt8, tag: UInt32) -> Bool {
+    kind == self.kind && (subject == 0 || tag == subject)
+  }
+
   /// The subject whose key it is; nil for a key of no subject, and where it is no text.
   static func subjectName(of key: ByteView) -> String? {
     subject(of: key).flatMap { String(validating: key[$0], as: UTF8.self) }

@@ -183,11 +183,26 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// The last committed writes on the keys of a scope, in order, and perhaps on others; on all keys when there is no scope.
   func writes(in scope: KeyScope?) -> OrderedWrites {
     if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
-    var found: [UInt32] = []
-    for slot in index.slots where slot.offset != 0 {
-      if let scope, slot.kind != scope.kind || (scope.subject != 0 && slot.subject != scope.subject) { continue }
-      found.append(slot.offset)
-    }
+    let found = committed < index.bytes ? offsetsOfFrames(in: scope) : index.offsets(in: scope)
     return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
+  }
+
+  /// What `SegmentIndex.offsets` gives, from the frames: less to read where the segment has few yet.
+  private func offsetsOfFrames(in scope: KeyScope?) -> [UInt32] {
+    var found: [UInt32] = []
+    forEachCommit(from: nil, before: committed) { payload, frame in
+      var next = frame + LogFrame.header
+      let end = next + payload.count
+      while next < end {
+        let write = next
+        SegmentWrite.skip(&next, in: base)
+        if WriteRecords.isForJournal(in: base, at: write) { continue }
+        let key = SegmentWrite.key(at: write, in: base)
+        let isWanted = scope.map { $0.holds(kind: key.first ?? 0, tag: KeyScope.tag(key)) } ?? true
+        if isWanted, index.find(key, in: base) == write { found.append(UInt32(write)) }
+      }
+      return true
+    }
+    return found
   }
 }

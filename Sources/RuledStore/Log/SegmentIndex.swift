@@ -50,6 +50,20 @@ struct SegmentIndex {
     return 0
   }
 
+  /// How many bytes the table has.
+  var bytes: Int { slots.count * MemoryLayout<Slot>.stride }
+
+  /// The offsets of the last writes on the keys of a scope, in no order, and perhaps on others; on all keys when there is no scope.
+  ///
+  /// - Complexity: O(slots).
+  func offsets(in scope: KeyScope?) -> [UInt32] {
+    var found: [UInt32] = []
+    for slot in slots where slot.offset != 0 {
+      if scope?.holds(kind: slot.kind, tag: slot.subject) ?? true { found.append(slot.offset) }
+    }
+    return found
+  }
+
   /// Prefetches the slot of a key; gives the key's hash.
   func prefetchSlot(of key: ByteView) -> UInt64 {
     let hash = hash64(key, seed: seed)

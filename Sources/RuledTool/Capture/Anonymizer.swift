@@ -113,11 +113,12 @@ struct Anonymizer {
     JSONObject(states.map { (name: $0.name, value: value($0.value, at: ["state", $0.name])) })
   }
 
-  /// The timers and the `once` keys of a subject; when they are due, and when they expire, stays.
+  /// The timers, the `once` keys and the topics of a subject; when they are due, and when they expire, stays.
   mutating func items(_ items: JSONObject) -> JSONObject {
     JSONObject(
       items.map { name, list in
         let others = (list.arrayValue ?? []).map { item -> JSONValue in
+          if let topic = item.stringValue { return .string(self.topic(topic)) }
           var other = item.objectValue ?? [:]
           for name in ["name", "key"] { other[name] = other[name]?.stringValue.map { .string(text($0)) } }
           other["data"] = other["data"].map { value($0, at: ["data"]) }
@@ -126,6 +127,12 @@ struct Anonymizer {
         }
         return (name: name, value: .array(others))
       })
+  }
+
+  /// A topic, `plugin/name`, whose plugin stays.
+  private mutating func topic(_ topic: String) -> String {
+    let parts = topic.split(separator: "/", maxSplits: 1)
+    return parts.count == 2 ? "\(parts[0])/\(text(String(parts[1])))" : topic
   }
 
   // MARK: Values

@@ -89,14 +89,16 @@ struct Capture {
     }
     var configuration: [String: Configuration.Plugin] = [:]
     for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
-      configuration[plugin] = Configuration.Plugin(settings: configured.member("settings")?.objectValue ?? [:])
+      configuration[plugin] = Configuration.Plugin(
+        sources: configured.member("sources")?.arrayValue?.compactMap(\.stringValue),
+        settings: configured.member("settings")?.objectValue ?? [:])
     }
     let catalog = try CatalogBuilder.build(
       RulesSource(plugins: plugins), configuration: configuration, previous: nil, worker: LuaWorker(),
       now: Timestamp(microseconds: 0))
     let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
       let known = plugin.manifest.settings
-      let values = (configuration[plugin.name]?.settings ?? [:]).filter { known[$0.name] != nil }
+      let values = plugin.overrides.filter { known[$0.name] != nil }
       return values.isEmpty ? nil : .settings(plugin.name, JSONObject(values))
     }
     return (catalog, settings)
@@ -175,7 +177,7 @@ struct Capture {
     return steps + [.event(plain, decisions: decisions(of: message))]
   }
 
-  /// The steps that give a subject the state, the timers and the `once` keys that it had before an entry; none if that is its first event.
+  /// The steps that give a subject the state, timers, `once` keys and topics that it had before an entry; none if that is its first event.
   ///
   /// A timer among `firing` gets the id that its event had.
   private func given(
@@ -193,7 +195,7 @@ struct Capture {
     let fired = firing.filter { $0.member("origin")?.stringValue == "timer" }
     var items = JSONObject()
     items["timers"] = .array(state.elements("timers").map { Self.withIdentity($0, among: fired) })
-    items["once"] = .array(state.elements("once"))
+    for name in ["once", "topics"] { items[name] = .array(state.elements(name)) }
     items = JSONObject(items.filter { $0.value.arrayValue?.isEmpty == false })
     let given = CapturedTest.Step.given(
       subject, version: version, states: state.member("plugins")?.objectValue ?? [:], items: items)

@@ -7,7 +7,7 @@ struct CapturedTest {
   enum Step {
     /// Sets the clock.
     case at(Timestamp)
-    /// Gives a subject a version and states, and timers and `once` keys as `export` shows them.
+    /// Gives a subject a version and states, and timers, `once` keys and topics as `export` shows them.
     case given(String, version: Int64, states: JSONObject, items: JSONObject)
     /// Configures settings of a plugin.
     case settings(String, JSONObject)

@@ -15,7 +15,7 @@ struct HostNames {
   /// What is known before a file is read, of a plugin with that manifest.
   func surroundings(_ manifest: PluginManifest?, isTest: Bool = false) -> SourceReview.Surroundings {
     SourceReview.Surroundings(
-      members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settings.names) },
+      members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settingNames) },
       isTest: isTest)
   }
 }

@@ -84,10 +84,9 @@ struct RulesCheck {
         add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
       }
     }
-    for sink in manifest?.sinkHandlers ?? [] {
-      if let manifest, !manifest.sinks.contains(sink.name) {
-        add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
-      }
+    guard let manifest else { return }
+    for sink in manifest.sinkHandlers + manifest.anonymousSinks where !manifest.sinks.contains(sink.name) {
+      add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
     }
   }
 
@@ -107,7 +106,7 @@ struct RulesCheck {
     let notes = LoadNotes()
     var loads = true
     do throws(LoadError) {
-      _ = try PluginVM(source: plugin, worker: worker, noting: notes)
+      _ = try PluginVM.load(plugin, worker: worker, noting: notes)
     } catch {
       loads = false
       allLoad = false
@@ -191,7 +190,7 @@ extension RulesCheck {
     }
     add(configuration.unknownPlugins(known: plugins.map(\.name)), path)
     for plugin in plugins {
-      checkSettings(configuration.plugins[plugin.name]?.settings ?? JSONObject(), of: plugin, path)
+      checkSettings(configuration.plugins[plugin.name] ?? .init(), of: plugin, path)
     }
     let sinks = manifests.count == plugins.count ? manifests.flatMap(\.sinks) : nil
     let review = HostReview(configuration, sinks: sinks)
@@ -208,10 +207,10 @@ extension RulesCheck {
     }
   }
 
-  private mutating func checkSettings(_ settings: JSONObject, of plugin: PluginSource, _ path: String) {
-    guard !settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
+  private mutating func checkSettings(_ configured: Configuration.Plugin, of plugin: PluginSource, _ path: String) {
+    guard !configured.settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
     do throws(LoadError) {
-      add(try PluginVM(source: plugin, settings: settings, worker: worker).manifest.settingProblems, path)
+      add(try PluginVM.load(plugin, configured, worker: worker).manifest.settingProblems, path)
     } catch {
       add(
         path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),

@@ -43,7 +43,8 @@ struct SettingReview {
 
   private mutating func review(_ node: SyntaxNode) {
     guard let key = node.children[1].stringValue, let outer = setting(node.children[0]), outer.path != "settings",
-      let members = outer.value.objectValue, !members.isEmpty, members[key] == nil
+      let members = outer.value.objectValue, !members.isEmpty, members[key] == nil,
+      !manifest.declares("\(outer.path).\(key)".split(separator: ".").dropFirst().map(String.init))
     else { return }
     let near = NearestName.find(key, in: members.names)
     findings.append(

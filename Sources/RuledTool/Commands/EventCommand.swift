@@ -22,7 +22,7 @@ enum EventCommand: Command {
       OptionSpec("dry-run", short: "n", "Evaluates the event and stores nothing."),
       OptionSpec("explain", "Shows which rules fired, and why the others did not."),
       OptionSpec("follow", "Shows all that followed as one tree, with times: messages and timers, and theirs in turn."),
-      OptionSpec("all", "With --explain or --follow, lists the rules that listen to other types too."),
+      OptionSpec("all", "With --explain or --follow, lists what rules listen to, where none listens to the event."),
       OptionSpec("no-values", "With --explain, leaves out the values of what rules read."),
       OptionSpec("wait", "Waits until the messages that the event sends to other subjects are applied, too."),
       .json,

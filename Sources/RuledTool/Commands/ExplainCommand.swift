@@ -12,7 +12,7 @@ enum ExplainCommand: Command {
     options: [
       OptionSpec(
         "rules", value: "DIR", "For a past event, also what the rules in DIR would have said.", completes: .folders),
-      OptionSpec("all", "Lists the rules that listen to other types too."),
+      OptionSpec("all", "Lists what rules listen to, where none listens to the event."),
       OptionSpec("no-values", "Leaves out the values of what rules read, and for a past event the state before it."),
       .json,
     ],

@@ -1,3 +1,4 @@
+internal import RuledCore
 internal import RuledLua
 
 /// What an editor with lua-language-server needs to know of rules: definitions in LuaCATS, and its settings.
@@ -6,16 +7,22 @@ enum Definitions {
   static let path = ".definitions/ruled.lua"
 
   /// `.luarc.json`: the version of Lua, where the definitions are, and what rules don't have of Lua.
-  static let settings = """
-    {
-      "runtime.version": "Lua 5.4",
-      "runtime.builtin": { "io": "disable", "os": "disable", "debug": "disable", "package": "disable" },
-      "runtime.path": ["?.lua", "lib/?.lua"],
-      "workspace.library": [".definitions"],
-      "diagnostics.disable": ["lowercase-global"]
-    }
+  ///
+  /// `library` is the folder of the modules that are installed with the program, which `require` finds after those of `lib`.
+  static func settings(library: String?) -> String {
+    let paths: [JSONValue] = ["?.lua", "lib/?.lua"] + (library.map { [.string("\($0)/?.lua")] } ?? [])
+    let folders: [JSONValue] = [".definitions"] + (library.map { [.string($0)] } ?? [])
+    return """
+      {
+        "runtime.version": "Lua 5.4",
+        "runtime.builtin": { "io": "disable", "os": "disable", "debug": "disable", "package": "disable" },
+        "runtime.path": \(JSONValue.array(paths).text),
+        "workspace.library": \(JSONValue.array(folders).text),
+        "diagnostics.disable": ["lowercase-global"]
+      }
 
-    """
+      """
+  }
 
   /// The definitions of all that the host gives to rules and tests.
   static var text: String {
@@ -66,10 +73,19 @@ enum Definitions {
     ---@field name string the folder's name
     ---@field version? string
     ---@field about? string
-    ---@field settings? table<string, any> defaults; the configuration overrides them key by key
+    ---@field settings? table<string, any> defaults; the configuration overrides them key by key at every depth
     ---@field sinks? string[] the only sinks it may emit to
     ---@field sources? string[] only events whose source matches; * is any text
     ---@field budget? { instructions: integer?, memory_mib: integer? }
+
+    ---@class ruled.Setting
+    ---@field type string|table a type of an event's data, "zone", "duration", "host" or "url"; "?": it may be missing or empty
+    ---@field min? number of a number, a duration in seconds, a text's characters, a list's elements
+    ---@field max? number
+    ---@field one_of? any[]
+    ---@field sorted_by? string the host sorts the list by this member of its elements; "*" by themselves; "-" before it: the greatest first
+    ---@field check? fun(value: any, settings: table<string, any>): boolean, string? whether it is right; why not
+    ---@field about? string
 
     ---@class ruled.Rule
     ---@field on string|string[] event types; a prefix ends in .*, "*" is every event
@@ -81,6 +97,10 @@ enum Definitions {
     ---@field about? string
     ---@field args? table<string, any> members and their types
     ---@field run fun(state: table?, args: table): any
+
+    ---@class ruled.Sink
+    ---@field anonymous? boolean whether effects leave without their subject; the configuration may say otherwise
+    ---@field run? fun(effect: ruled.Effect): table?, string?
 
     ---@class ruled.StateDeclaration
     ---@field version integer of the shape, from 1 on
@@ -106,7 +126,7 @@ enum Definitions {
     ---@field sink string
     ---@field type string
     ---@field data table
-    ---@field subject string
+    ---@field subject? string not for the handler of an anonymous sink
     ---@field at string
 
     ---@class ruled.Outcome
@@ -129,6 +149,11 @@ enum Definitions {
     ---The plugin's settings, frozen.
     ---@type table<string, any>
     settings = {}
+
+    ---Declares a setting by its path; "*" is each key of a table, or each element of a list.
+    ---@param path string
+    ---@return fun(setting: ruled.Setting)
+    function setting(path) end
 
     ---Describes the data of an event type, which is then checked; from = "rules" among the members keeps it for rules.
     ---@param type string
@@ -158,7 +183,7 @@ enum Definitions {
     function web(host) end
 
     ---@param name string
-    ---@return fun(request: fun(effect: ruled.Effect): table?, string?)
+    ---@return fun(sink: ruled.Sink|fun(effect: ruled.Effect): table?, string?)
     function sink(name) end
 
     ---@param name string

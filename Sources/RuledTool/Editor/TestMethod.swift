@@ -56,9 +56,10 @@ struct TestMethod {
       "given",
       [
         ("subject", "string"), ("version", "integer"), ("states", "table<string, any>"),
-        ("items?", "{ timers: table[]?, once: table[]? }"),
+        ("items?", "{ timers: table[]?, once: table[]?, topics: string[]? }"),
       ],
-      "Gives the subject a version, the plugins' states by name, and timers and once keys as export shows them."),
+      "Gives the subject a version, the plugins' states by name, and timers, once keys and topics as export shows them."
+    ),
     TestMethod("now", [], "number", "The clock, in epoch seconds."),
     TestMethod(
       "property", [("n", "integer"), ("generator", "fun(random: table): any"), ("run", "fun(value: any)")],

@@ -7,7 +7,9 @@ struct MutantFinder {
     "==": "~=", "~=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "and": "or", "or": "and", "+": "-", "-": "+",
     "*": "+", "/": "*", "//": "+", "%": "*", "^": "*", "&": "|", "|": "&", "~": "&", "<<": ">>", ">>": "<<",
   ]
-  private static let declarations: Set<String> = ["plugin", "rule", "query", "web", "sink", "require", "data", "event"]
+  private static let declarations: Set<String> = [
+    "plugin", "setting", "rule", "query", "web", "sink", "require", "data", "event",
+  ]
 
   private(set) var mutants: [Mutant] = []
   private let file: SourceFile

@@ -76,7 +76,9 @@ struct PluginPage {
 
   private var effects: String {
     guard !manifest.sinks.isEmpty else { return "" }
-    var text = "\n## Effects\n\nSinks: \(manifest.sinks.map(Self.code).joined(separator: ", ")).\n"
+    let anonymous = Set(manifest.anonymousSinks.map(\.name))
+    let names = manifest.sinks.map { Self.code($0) + (anonymous.contains($0) ? " (without subject)" : "") }
+    var text = "\n## Effects\n\nSinks: \(names.joined(separator: ", ")).\n"
     guard !examples.effects.isEmpty else { return text }
     text += "\n| sink | type | example |\n| --- | --- | --- |\n"
     for effect in examples.effects {
@@ -111,9 +113,17 @@ struct PluginPage {
 
   private var settings: String {
     guard !manifest.settings.isEmpty else { return "" }
-    var text = "\n## Settings\n\n| setting | default |\n| --- | --- |\n"
-    for (name, value) in manifest.settings.sorted(by: { $0.name < $1.name }) {
-      text += "| \(Self.cell(Self.code(name))) | \(Self.cell(Self.code(Self.brief(value)))) |\n"
+    var text = "\n## Settings\n\n| setting | type | default | |\n| --- | --- | --- | --- |\n"
+    var rows = manifest.declaredSettings.map { ($0.path, Optional($0)) }
+    for name in manifest.settings.names where !rows.contains(where: { $0.0 == name }) { rows.append((name, nil)) }
+    for (path, declared) in rows.sorted(by: { $0.0 < $1.0 }) {
+      let value = path.split(separator: ".").reduce(Optional(JSONValue.object(manifest.settings))) { $0?[String($1)] }
+      let about = [declared?.limits, declared?.about].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ": ")
+      let cells = [
+        Self.code(path), declared?.typeText ?? value?.kind ?? "", value.map { Self.code(Self.brief($0)) } ?? "",
+        Self.plain(about),
+      ]
+      text += "| \(cells.map(Self.cell).joined(separator: " | ")) |\n"
     }
     return text
   }
@@ -152,5 +162,19 @@ struct PluginPage {
   /// Text for a cell of a table.
   private static func cell(_ text: String) -> String {
     text.replacing("\n", with: " ").replacing("|", with: "\\|")
+  }
+}
+
+extension JSONValue {
+  /// Its type, as declarations name it.
+  fileprivate var kind: String? {
+    switch self {
+    case .null: nil
+    case .bool: "boolean"
+    case .integer, .number: "number"
+    case .string: "string"
+    case .array: "array"
+    case .object: "object"
+    }
   }
 }

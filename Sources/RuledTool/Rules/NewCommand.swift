@@ -100,7 +100,8 @@ enum NewCommand: Command {
     unlink(path)
     try WholeFile.create(path, with: Array(Definitions.text.utf8))
     if access("\(rules)/.luarc.json", F_OK) != 0 {
-      try WholeFile.create("\(rules)/.luarc.json", with: Array(Definitions.settings.utf8))
+      let settings = Definitions.settings(library: InstalledLibrary.folder)
+      try WholeFile.create("\(rules)/.luarc.json", with: Array(settings.utf8))
     }
   }
 

@@ -4,14 +4,14 @@ internal import RuledLua
 
 /// Given states, and web and sink handlers.
 extension TestDriver {
-  /// Gives a subject a version and states, and perhaps timers and `once` keys, as if events had made them.
+  /// Gives a subject a version and states, and perhaps timers, `once` keys and topics, as if events had made them.
   func give(_ arguments: TestArguments) throws -> [JSONValue] {
     let subject = try arguments.text(0, "a subject")
     guard let version = arguments.value(1)?.intValue, version >= 0 else {
       throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
     }
     let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
-    let items = try arguments.object(3, "timers and once keys, as export shows them") ?? JSONObject()
+    let items = try arguments.object(3, "timers, once keys and topics, as export shows them") ?? JSONObject()
     try engine.give(subject, version: UInt64(version), states: states, items: items)
     return []
   }
@@ -55,8 +55,12 @@ extension TestDriver {
 
   /// The request that a sink handler makes of an effect.
   func sink(_ arguments: TestArguments) throws -> [JSONValue] {
-    guard let effect = try arguments.object(0, "an effect") else { throw TestFailure("t:sink takes an effect") }
+    guard var effect = try arguments.object(0, "an effect") else { throw TestFailure("t:sink takes an effect") }
     let name = arguments.value(1)?.stringValue ?? effect["sink"]?.stringValue ?? ""
+    if engine.evaluator.catalog.anonymousSinks.contains(name) {
+      effect["subject"] = nil
+      effect["id"] = .string(SHA256.hash(effect["id"]?.stringValue ?? "").hex)
+    }
     let buffer = ByteBuffer(capacity: 512)
     JSONValue.object(effect).write(to: buffer)
     let owner = effect["plugin"]?.stringValue ?? plugin

@@ -227,10 +227,11 @@ final class TestDriver: TestHost {
   private func override(_ arguments: TestArguments) throws -> [JSONValue] {
     let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
     guard hasPlugin(name) else { throw TestFailure("there is no plugin '\(name)'") }
-    for (setting, value) in try arguments.object(0, "settings") ?? JSONObject() {
-      settings[name, default: JSONObject()][setting] = value
-    }
-    engine.adopt(try catalog(with: settings))
+    let more = try arguments.object(0, "settings") ?? JSONObject()
+    var next = settings
+    next[name] = settings[name]?.overridden(by: more) ?? more
+    engine.adopt(try catalog(with: next))
+    settings = next
     return []
   }
 

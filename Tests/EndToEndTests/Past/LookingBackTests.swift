@@ -10,6 +10,7 @@ extension EndToEnd {
     private static let game = """
       plugin { name = "game", version = "1", settings = { earned = 10, at = 100 }, sinks = { "push" } }
       rule "play" { on = "played", run = function(event, state)
+        topic.join("players")
         state.points = (state.points or 0) + settings.earned
         state.mail = event.data.mail or state.mail
         decide("points", state.points)
@@ -177,6 +178,7 @@ extension EndToEnd {
       #expect(tool(daemon, "capture", "user:nobody").code == 1)
       let since = tool(daemon, "capture", "user:anna", "--since", "1m").output
       #expect(since.contains("t:given(\"user:anna\", ") && !since.contains("id = \"e2\""), "\(since)")
+      #expect(since.contains("topics = array { \"game/players\" }"), "\(since)")
     }
 
     @Test func `an anonymized test has nothing of events and states but what stands in the rules or is kept`() throws {

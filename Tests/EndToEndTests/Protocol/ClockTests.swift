@@ -46,6 +46,27 @@ extension EndToEnd {
       #expect(try client.call("clock", ["set": "2039-01-01T00:00:00Z"]) == ["now": "2039-01-01T00:00:00.000Z"])
     }
 
+    @Test func `a clock that is on its way stops once its client has gone`() throws {
+      let rules = """
+        plugin { name = "fails", version = "1" }
+        rule "set" { on = "set", run = function() timer.every("t", { seconds = 1 }, "tick") end }
+        rule "tick" { on = "tick", run = function() count("fails.ticks") error("no") end }
+        query "now" (function() return now() end)
+        """
+      let daemon = try RuledDaemon(rules: ["fails/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00Z"])
+      try client.event("set", "s")
+      do {
+        let mover = try daemon.client()
+        mover.send(#"{"jsonrpc":"2.0","id":1,"method":"clock","params":{"advance":"365d"}}"# + "\n")
+        #expect(try eventually { try client.call("query", ["name": "fails.now"]) != .number(2_208_988_800) })
+      }
+      #expect(eventually { daemon.log.contains("as the client that moved it has gone") })
+      let stopped = try client.call("clock", ["advance": "0s"])["now"]?.stringValue ?? ""
+      #expect("2040-01-01T00:00:01" <= stopped && stopped < "2040-12-01")
+    }
+
     @Test
     func `the manual clock stands still and survives restarts, and pending timers fire once after one`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)

@@ -1,6 +1,8 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import RuledJournal
+import RuledStore
 import TestSupport
 import Testing
 
@@ -35,6 +37,32 @@ extension EndToEnd {
       }
       let decisions = try client.event("app.launched", "device:d", ["platform": "android"])["decisions"]
       #expect(decisions?["attribution"]?["first_launch"] == true)
+    }
+
+    @Test func `no effect, outcome, journal entry or file has a deleted account's address, plain or hashed`() throws {
+      let daemon = try RuledDaemon(
+        rules: [:], preparation: "cp -r '\(Self.root)/rules/attribution' '\(Self.root)/rules/lib' \"$2\"")
+      let client = try Client(daemon.socket)
+      let address = "anna@example.org", hash = SHA256.hash(address).hex
+      let url: JSONValue = .string("https://example.org/?utm_source=facebook&fbclid=abc&email=\(address)")
+      try client.event("app.launched", "device:d", ["platform": "android", "url": url])
+      _ = try client.event("user.authenticated", "device:d", ["user": "42"], with: ["wait": "cascade"])
+      #expect(try client.call("export", ["subject": "device:d"]).text.contains(hash))
+      #expect(try client.call("effects", ["data": true]).text.contains(hash))
+      #expect(try client.call("log").text.contains(address))
+      _ = try client.event("account.deleted", "user:42", [:], with: ["wait": "cascade"])
+      #expect(try client.call("effects")["effects"] == [])
+      let log = try client.call("log").text
+      #expect(!log.contains(address) && !log.contains(hash), "\(log)")
+      for subject: JSONValue in ["user:42", "device:d"] {
+        #expect(try client.reply("export", ["subject": subject])["error"]?["data"]?["code"] == "not_found")
+      }
+      #expect(daemon.end(SIGTERM) == 0)
+      let journal = Journal(of: daemon.store, settings: Configuration.Journal())
+      let store = try RocksStore(path: daemon.store, journal: journal)
+      try journal.erase(from: store) { true }
+      for text in [address, hash] { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
+      try store.close()
     }
   }
 }

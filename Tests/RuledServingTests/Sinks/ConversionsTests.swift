@@ -43,7 +43,10 @@ import Testing
     #expect(event["event_id"] == effect["data"]?["eventId"])
     #expect(
       event["user_data"]
-        == .object(["em": "62a14e44f765419d10fea99367361a727c12365e2520f32218d505ed9aa0f62f"]))
+        == .object([
+          "em": "62a14e44f765419d10fea99367361a727c12365e2520f32218d505ed9aa0f62f",
+          "fbc": "fb.1.1762778096789.IwAR1aBc",
+        ]))
     #expect(event["custom_data"] == .object(["utm_source": "facebook", "utm_campaign": "c"]))
     let app = try #require(event["app_data"])
     #expect(

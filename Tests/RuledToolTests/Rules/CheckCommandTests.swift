@@ -1,4 +1,5 @@
 import RuledCore
+import RuledEngine
 import RuledJSON
 import RuledTool
 import TestSupport
@@ -59,13 +60,20 @@ import Testing
 
   @Test func `unknown sinks are found where they are named`() {
     let found = findings(
-      "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)"
+      "rule 'r' { on = 'x', run = function()\nemit('mial', 't', {})\nemit('mail', 't')\nend }\nsink 'other' (function() end)\nsink 'mial' { anonymous = true }"
     )
     #expect(
       found == [
         "p/plugin.lua:3: plugin 'p' has no sink 'mial'; did you mean 'mail'?",
         "p/plugin.lua:6: plugin 'p' has no sink 'other'; it declares mail",
+        "p/plugin.lua:7: plugin 'p' has no sink 'mial'; did you mean 'mail'?",
       ])
+  }
+
+  @Test func `a sink's table is checked`() {
+    #expect(findings("sink 'mail' { anonymus = true }")[0].contains("did you mean 'anonymous'?"))
+    #expect(findings("sink 'mail' {}")[0].contains("sink 'mail' has neither 'run' nor 'anonymous'"))
+    #expect(findings("sink 'mail' { anonymous = 1 }")[0].contains("sink 'mail'.anonymous must be true or false"))
   }
 
   @Test func `rules that share a name are found each time`() {
@@ -293,6 +301,37 @@ import Testing
     #expect(run.output.contains("1 plugin, 3 rules, 5 findings"))
   }
 
+  @Test func `settings are held against what the plugin declares, its own and the configuration's`() {
+    let plugin = """
+      plugin { name = "p", version = "1", settings = { freezes = { every_days = 7 }, zone = "UTC" } }
+      setting "zone" { type = "zone" }
+      setting "app" { type = "url?" }
+      setting "freezes.every_days" { type = "integer", min = 1 }
+      rule "r" { on = "x", run = function() decide("d", { settings.freezes.every_days, settings.zone, settings.app }) end }
+      """
+    let configuration = """
+      plugins = {
+        p = {
+          freezes = {
+            every_days = 0,
+          },
+          zone = "Europe/Berln",
+        },
+      }
+      """
+    let files = ["rules/p/plugin.lua": plugin, "conf.lua": configuration]
+    let run = check(files, ["--config", "@conf.lua"])
+    #expect(run.exit == .no)
+    #expect(
+      run.output.contains(
+        "conf.lua:4: the setting 'freezes.every_days' of plugin 'p' must be at least 1, not 0"), "\(run.output)")
+    #expect(run.output.contains("conf.lua:6: the setting 'zone' of plugin 'p' must be the name of a time zone"))
+    #expect(check(["rules/p/plugin.lua": plugin]).exit == .done)
+    let wrong = check(["rules/p/plugin.lua": plugin.replacing("\"UTC\"", with: "\"Utopia\"")])
+    #expect(wrong.exit == .no)
+    #expect(wrong.output.contains("p/plugin.lua:2: the setting 'zone' of plugin 'p' must be"), "\(wrong.output)")
+  }
+
   @Test func `unknown keys of the configuration have their line and the nearest name`() {
     let run = check(
       [
@@ -325,7 +364,7 @@ import Testing
     #expect(check.output == "1 plugin, 1 rule, no findings\n")
   }
 
-  @Test func `editors get definitions and their settings`() {
+  @Test func `editors get definitions and their settings`() throws {
     let folder = RulesFolderOnDisk([".luarc.json": "mine", ".definitions/ruled.lua": "old"])
     #expect(Run(words: ["new", "one", "--rules", folder.path]).exit == .done)
     let definitions = TemporaryFolder.read("\(folder.path)/.definitions/ruled.lua")
@@ -338,7 +377,9 @@ import Testing
     let fresh = RulesFolderOnDisk([:])
     #expect(Run(words: ["new", "one", "--rules", fresh.path]).exit == .done)
     let settings = try? JSONValue(parsing: TemporaryFolder.read("\(fresh.path)/.luarc.json"))
-    #expect(settings?["workspace.library"] == [".definitions"])
+    let library = try #require(InstalledLibrary.folder)
+    #expect(settings?["workspace.library"] == [".definitions", .string(library)])
+    #expect(settings?["runtime.path"]?.arrayValue?.last == .string("\(library)/?.lua"))
   }
 
   @Test func `existing files are not written over`() {

@@ -11,7 +11,7 @@ struct DocsCommandTests {
     folder.write(
       "rules/shop/plugin.lua",
       """
-      plugin { name = "shop", version = "1.0.0", about = "Sells.", sinks = { "mail" }, settings = { word = "a|b" } }
+      plugin { name = "shop", version = "1.0.0", about = "Sells.", sinks = { "mail" }, settings = { word = "a|b", caps = { daily = 3 } } }
       event("shop.paid", { amount = "integer: in cents", ["buyer?"] = { name = "string" } }, { about = "Money came." })
       rule "paid" { on = { "shop.paid", "shop.due" }, run = function(event, state)
         state.sum = (state.sum or 0) + event.data.amount
@@ -19,6 +19,8 @@ struct DocsCommandTests {
         emit("mail", "receipt", { at = calendar.date(now(), "UTC") })
       end }
       query "sum" { about = "The sum.", args = { unit = "string?" }, run = function(state) return state and { state.sum } end }
+      setting "caps.daily" { type = "integer", min = 1, max = 9, about = "Purchases a day." }
+      setting "unit" { type = "string?", one_of = { "eur", "usd" } }
       \(more)
       """)
     folder.write(
@@ -41,7 +43,9 @@ struct DocsCommandTests {
       "Takes &lt;b&gt;all&lt;/b&gt; &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
       #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
-      "Example: `[12]`", #"| `word` | `"a\|b"` |"#,
+      "Example: `[12]`", #"| `word` | string | `"a\|b"` |  |"#,
+      "| `caps.daily` | integer | `3` | 1 or more, at most 9: Purchases a day. |",
+      #"| `unit` | string? |  | one of "eur", "usd" |"#,
     ] { #expect(run.output.split(separator: "\n").contains { $0 == line }, "there is no line '\(line)'") }
     #expect(Run("docs", folder("rules/shop")).output.contains("Example") == false)
   }
@@ -70,7 +74,7 @@ struct DocsCommandTests {
     #expect(Run("docs", folder("rules"), "--output", folder("none")).errors.contains("cannot write"))
     Self.plugin(folder, "event 'x' { a = 'strng' }")
     let run = Run("docs", folder("rules"))
-    #expect(run.exit == .failed && run.errors.contains("shop/plugin.lua:9: event 'x'.a: there is no type 'strng'"))
+    #expect(run.exit == .failed && run.errors.contains("shop/plugin.lua:11: event 'x'.a: there is no type 'strng'"))
   }
 
   @Test(arguments: ["analytics", "attribution", "deeplinks", "gamification", "onboarding"])

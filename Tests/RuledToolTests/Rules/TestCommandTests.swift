@@ -174,6 +174,25 @@ import Testing
     #expect(run.exit == .done, "\(run.output)\(run.errors)")
   }
 
+  @Test func `a subject is given topics as export shows them, and gets what is published there`() {
+    let plugin = """
+      plugin { name = "news", version = "1" }
+      rule "go" { on = "go", run = function() publish("all", "came") end }
+      rule "came" { on = "came", run = function(_, state) state.came = topic.joined("all") end }
+      """
+    let tests = """
+      test "given" (function(t)
+        t:given("user:1", 1, {}, { topics = { "news/all" } })
+        t:event("author", "go")
+        t:equal(t:state("user:1"), { came = true })
+        t:fails(function() t:given("user:1", 1, {}, { topics = { "all" } }) end, "names such as \"plugin/topic\"")
+        t:fails(function() t:given("user:1", 1, {}, { topics = "news/all" }) end, "must be a list")
+      end)
+      """
+    let run = run(folder("local nothing = 1", ["news/plugin.lua": plugin, "news/tests/t.lua": tests]))
+    #expect(run.exit == .done, "\(run.output)\(run.errors)")
+  }
+
   @Test func `a subject is given timers and once keys as export shows them`() {
     let tests = """
       test "given" (function(t)
@@ -189,7 +208,7 @@ import Testing
         t:advance("1m")
         t:equal(t:state("user:1").bye, calendar.parse("2025-11-10T09:00:00Z"))
         t:equal(t:sent()[1].subject, "user:2")
-        t:fails(function() t:given("user:1", 1, {}, { timer = {} }) end, "'timer' is not known; known are timers, once")
+        t:fails(function() t:given("user:1", 1, {}, { timer = {} }) end, "'timer' is not known; known are timers, once, topics")
         t:fails(function() t:given("user:1", 1, {}, { timers = { { plugin = "greeter", name = "bye", type = "bye" } } }) end, "needs 'due'")
         t:fails(function() t:given("user:1", 1, {}, { once = { { plugin = "greeter" } } }) end, "needs 'key'")
       end)

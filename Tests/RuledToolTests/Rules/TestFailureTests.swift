@@ -8,7 +8,7 @@ import Testing
 @Suite struct TestFailureTests {
   /// A plugin with a rule for each mistake.
   private static let plugin = """
-    plugin { name = "p", settings = { words = "hi", limit = 3 } }
+    plugin { name = "p", settings = { words = "hi", limit = 3, caps = { daily = 2 } } } setting "caps.daily" { type = "integer", min = 1 }
     rule "raises" { on = "raise", run = function() log.warn("about to", { n = 1 }) error("no such thing") end }
     rule "typo" { on = "typo", run = function(event) send(event.subjct, "hello") end }
     rule "sink" { on = "sink", run = function() emit("mial", "x", {}) end }
@@ -126,6 +126,10 @@ import Testing
   @Test(arguments: [
     ("t:settings { wrods = 'x' }", "plugin 'p' has no setting 'wrods'; did you mean 'words'?"),
     ("t:settings { limit = 'three' }", "the setting 'limit' of plugin 'p' must be a number, as it is by default"),
+    (
+      "t:settings { caps = { daily = 1 } } t:settings { caps = { daily = 0 } }",
+      "the setting 'caps.daily' of plugin 'p' must be at least 1, not 0"
+    ),
     ("t:event('', 'fine')", "event.subject: must not be empty"),
     ("t:event('user:1', 'a\\nb')", "event.type: must not have control characters"),
     ("t:event('user:1', 'fine', nil, { Trace = 'x' })", "event.Trace: "),

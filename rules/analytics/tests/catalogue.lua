@@ -8,7 +8,7 @@ local function good(of, name)
   if of.values then return of.values[1] end
   if of.bins then return 0 end
   if of.type == "bool" then return false end
-  if of.type == "string" then return of.form == "word" and "network_error" or of.form == "id" and "s-9" or name end
+  if of.type == "string" then return of.form == "code" and "network_error" or of.form == "id" and "s-9" or name end
   return of.min or 0
 end
 
@@ -39,16 +39,11 @@ local function wrong(of)
     all[#all + 1] = { 18446744073709551615.0, "type" }
   end
   if of.values then all[#all + 1] = { number and 99 or "unheard_of", "value" } end
-  if of.form == "word" then
-    all[#all + 1] = { "Network", "value" }
-    all[#all + 1] = { "", "value" }
-    all[#all + 1] = { ("a"):rep(41), "value" }
-  end
   if of.form == "screen" then
     all[#all + 1] = { "home?", "value" }
     all[#all + 1] = { "", "value" }
+    all[#all + 1] = { "Anna wrote this", "pii" }
   end
-  if of.form == "word" or of.form == "screen" then all[#all + 1] = { "Anna wrote this", "pii" } end
   if of.form == "id" then all[#all + 1] = { "two words", "value" } end
   if of.min then all[#all + 1] = { of.min - 1, "range" } end
   if of.max then all[#all + 1] = { of.max + 1, "range" } end
@@ -110,6 +105,64 @@ test "every listed value is accepted, and no other" (function(t)
   end
 end)
 
+test "a code of any form counts, and is sent as other where it is none" (function(t)
+  opted_in(t)
+  local codes = {
+    ["503"] = "503", ["-1001"] = "-1001", RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED", timeout = "timeout",
+    ["NSURLErrorDomain:-1009"] = "NSURLErrorDomain:-1009", ["auth/quota"] = "other", [""] = "other",
+    ["Something went wrong"] = "other", ["timeout!"] = "other", [("k"):rep(40)] = ("k"):rep(40),
+    [("k"):rep(41)] = "other", [("no answer "):rep(30)] = "other",
+  }
+  for code, sent in pairs(codes) do
+    local shown = t:event("device:c", "error_displayed", { error_type = code, error_code = code, screen = "home" })
+    t:equal(shown.decisions, { accepted = true })
+    t:equal({ shown.effects[1].data.error_type, shown.effects[1].data.error_code }, { sent, sent })
+    local failed = { error_code = code, error_message = "no answer", retry_attempt = 1 }
+    t:equal(t:event("device:c", "flirt_generation_failed", failed).effects[1].data.error_code, sent)
+  end
+end)
+
+test "a rule may report values that the plan does not list, where they are another plugin's settings" (function(t)
+  opted_in(t)
+  t:settings({
+    points = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
+    multipliers = { { streak = 1, times = 1.5 } }, milestones = { { type = "starter", at = 1, reward = 7 } },
+    tiers = { { name = "tin", revealed = 1, streak = 99, spent = 99 } }, tutorial = { "Hello", "Go", "On", "Done" },
+  }, "gamification")
+  local function sent(type, data)
+    local outcome, all = t:event("device:c", type, data), {}
+    for _, effect in ipairs(outcome.effects) do
+      t:equal({ effect.sink, effect.data.violations }, { "analytics" })
+      all[effect.type] = effect.data
+    end
+    return all
+  end
+  local all = sent("flirt.revealed", { flirt_index = 0, scroll_duration_ms = 9, reveal_method = "scroll" })
+  t:equal(all.gamification_points_awarded.multiplier, 1.5)
+  t:equal(all.gamification_milestone_achieved.milestone_type, "starter")
+  t:equal(all.gamification_tier_unlocked.tier_unlocked, "tin")
+  all = sent("flirt.copied", { flirt_index = 0, tone_used = "bold", quality_tier = "tin" })
+  t:equal(all.gamification_flirt_copied.quality_tier, "tin")
+  t:equal(sent("tutorial.step_viewed", { step_number = 4 }).gamification_tutorial_step_viewed.step_title, "Done")
+  local own = { flirt_index = 0, tone_used = "bold", quality_tier = "tin" }
+  t:equal(t:event("device:c", "gamification_flirt_copied", own).decisions.violations,
+    { { path = "quality_tier", kind = "value" } })
+  local figures = t:query(nil, "kpis").range
+  t:equal({ figures.milestones.starter.users, figures.milestones.explorer.users }, { 1, 0 })
+  t:equal(figures.tiers.tin, { users = 1, pct = 100.0 })
+end)
+
+test "points and flirts leave in the plugin's own ranges, whatever another plugin counts" (function(t)
+  opted_in(t)
+  t:settings { bins = { points = { 20, 30 }, flirts_revealed = { 10, 50, 100 } } }
+  for _, bin in ipairs { "0-20", "21-30", "30+" } do
+    for _, effect in ipairs(t:event("device:c", "flirt.copied", { flirt_index = 0 }).effects) do
+      local after = effect.data.total_points_after
+      if after then t:equal(after, bin) end
+    end
+  end
+end)
+
 test "the document's future values are in the plan" (function(t)
   opted_in(t)
   local reveal = { reveal_method = "ad_watched", scroll_duration_ms = 1, flirt_index = 2 }
@@ -154,7 +207,7 @@ test "several violations are listed in order of path, one for each property" (fu
 end)
 
 test "no more violations are listed than the setting says" (function(t)
-  t:settings { violations_listed = 3 }
+  t:settings { violations_listed = 3, unknown_properties = "refuse" }
   opted_in(t)
   local many = { launch_type = "cold_start" }
   for i = 1, 9 do many["extra_" .. i] = i end

@@ -122,3 +122,33 @@ test "deleting without consent erases everything and sends nothing" (function(t)
   t:equal(outcome.decisions, { accepted = false, reason = "opted_out" })
   nothing_is_left(t, "device:a")
 end)
+
+-- A state with which every report fails.
+local function broken(t)
+  t:given("device:a", 7, { analytics = { consent = true, installed = "never" } })
+  t:equal(t:event("device:a", "session.started", {}).decisions.accepted, nil)
+  t:equal(#t:failures(), 1)
+end
+
+test "opting out ends consent, even if its report fails" (function(t)
+  broken(t)
+  local outcome = t:event("device:a", "settings.analytics_toggled", { enabled = false })
+  t:equal({ outcome.decisions, outcome.failures }, { { accepted = true }, array {} })
+  t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.reason, "opted_out")
+end)
+
+test "deleting erases everything, even if its report fails" (function(t)
+  broken(t)
+  local outcome = t:event("device:a", "data.deleted", {})
+  t:equal({ outcome.decisions.accepted, outcome.failures }, { false, array {} })
+  nothing_is_left(t, "device:a")
+end)
+
+test "a time zone that the host does not know any more changes neither" (function(t)
+  opted_in(t, "device:a")
+  local state = t:state("device:a")
+  state.zone = "Mars/Olympus"
+  t:given("device:a", 7, { analytics = state })
+  t:equal(t:event("device:a", "app.opened", { launch_type = "cold_start" }).effects[1].data.days_since_install, 0)
+  t:equal(t:event("device:a", "settings.analytics_toggled", { enabled = false }).decisions.accepted, true)
+end)

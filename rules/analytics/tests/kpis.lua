@@ -164,10 +164,69 @@ test "errors that are as common are sorted by type, then by code" (function(t)
   })
 end)
 
-test "the counters have no subject" (function(t)
+local function shown(t, subject, kind, code)
+  t:event(subject, "error_displayed", { error_type = kind, error_code = code, screen = "home" })
+end
+
+test "so many codes of a user count a day, and the others as other" (function(t)
+  t:settings { codes_a_day = 3 }
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  for _ = 1, 2 do
+    for i = 1, 20 do shown(t, "device:a", "api_error", "code_" .. i) end
+  end
+  shown(t, "device:a", "made_up", "code_1")
+  opted_in(t, "device:b", "2025-11-01T10:00:00Z")
+  shown(t, "device:b", "made_up", "code_20")
+  local function counts(date)
+    local found = {}
+    for _, one in ipairs(day(t, date).errors) do found[one.type .. " " .. one.code] = one.count end
+    return found
+  end
+  t:equal(counts "2025-11-01", {
+    ["api_error code_1"] = 2, ["api_error code_2"] = 2, ["api_error code_3"] = 2, ["api_error other"] = 34,
+    ["other other"] = 1, ["made_up code_20"] = 1,
+  })
+  opted_in(t, "device:a", "2025-11-02T10:00:00Z")
+  shown(t, "device:a", "api_error", "code_20")
+  t:equal(counts "2025-11-02", { ["api_error code_20"] = 1 })
+end)
+
+test "a session with errors counts on the day on which the session counts" (function(t)
+  opted_in(t, "device:a", "2025-11-01T23:50:00Z")
+  t:at("2025-11-02T00:10:00Z")
+  for _ = 1, 2 do shown(t, "device:a", "api_error", "timeout") end
+  t:equal(day(t, "2025-11-01").error_impact, { sessions = 1, of = 1, pct = 100.0 })
+  t:equal(day(t, "2025-11-02").error_impact, { sessions = 0, of = 0, pct = json.null })
+end)
+
+test "the share of a milestone is that of the days' own users" (function(t)
+  local milestone = { milestone_type = "explorer", flirts_revealed_count = 10, reward_points = 100 }
+  for _, user in ipairs { "a", "b", "c" } do
+    opted_in(t, "device:" .. user, "2025-11-01T10:00:00Z")
+    t:event("device:" .. user, "gamification_milestone_achieved", milestone)
+  end
+  opted_in(t, "device:a", "2025-11-02T10:00:00Z")
+  opted_in(t, "device:d", "2025-11-02T10:00:00Z")
+  t:equal(day(t, "2025-11-02").milestones.explorer, { users = 3, pct = 50.0 })
+  t:equal(t:query(nil, "kpis", { from = "2025-11-01" }).range.milestones.explorer, { users = 3, pct = 80.0 })
+end)
+
+test "figures are kept for fourteen months" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  t:advance("425d")
+  t:equal(t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-01" }).range.dau, 1)
+  t:advance("1d")
+  t:equal(t:counters(), array {})
+end)
+
+test "the counters bear the plugin's name, and have no subject" (function(t)
   opted_in(t, "device:secret-subject", "2025-11-01T10:00:00Z")
   t:event("device:secret-subject", "gamification_streak_updated", streak(3))
-  t:equal(json.encode(t:query(nil, "kpis", { from = "2025-11-01" })):find("secret", 1, true), nil)
+  for _, counter in ipairs(t:counters()) do
+    local owner = counter.name:match("^[^.]+")
+    t:truthy(owner == plugin.name or owner == "gamification")
+  end
+  t:equal(json.encode(t:counters()):find("secret", 1, true), nil)
 end)
 
 test "counts stay when the user's data is deleted" (function(t)
@@ -176,4 +235,42 @@ test "counts stay when the user's data is deleted" (function(t)
   local range = day(t, "2025-11-01")
   t:equal(range.dau, 1)
   t:equal(range.churn, { analytics_disabled = 0, data_deleted = 1 })
+end)
+
+-- Two months and a half of a few users, who do a little every third day.
+local function play(t)
+  for date = 20393, 20393 + 75 do
+    for user = 1, 3 do
+      if (date + user) % 3 == 0 then
+        local subject = "device:" .. user
+        opted_in(t, subject, date * 86400 + 3600)
+        shown(t, subject, "api_error", "code_" .. date % 4)
+        t:event(subject, "screenshot_upload_success", { image_size_kb = 1, upload_duration_ms = date % 100 })
+        local milestone = date % 7 == user and "master" or "explorer"
+        t:event(subject, "gamification_milestone_achieved",
+          { milestone_type = milestone, flirts_revealed_count = 10, reward_points = 100 })
+      end
+    end
+  end
+end
+
+test "a long range has the figures of its months, and the users of its days" (function(t)
+  play(t)
+  local function compare(spans)
+    local whole = { from = spans[1][1], to = spans[#spans][2] }
+    t:settings { daily_range_days = 31 }
+    local long = t:query(nil, "kpis", whole)
+    t:equal(#long.months, #spans)
+    for i, span in ipairs(spans) do
+      local month = t:query(nil, "kpis", { from = span[1], to = span[2] }).range
+      month.from, month.to, month.month = nil, nil, span[1]:sub(1, 7)
+      t:equal(long.months[i], month)
+    end
+    t:settings { daily_range_days = 100 }
+    local by_day = t:query(nil, "kpis", whole)
+    t:equal({ long.range, #long.days }, { by_day.range, #by_day.days })
+    for i, one in ipairs(by_day.days) do t:equal(long.days[i], { day = one.day, dau = one.dau, wau = one.wau }) end
+  end
+  compare { { "2025-10-20", "2025-10-31" }, { "2025-11-01", "2025-11-30" }, { "2025-12-01", "2025-12-31" } }
+  compare { { "2025-11-11", "2025-11-30" }, { "2025-12-01", "2025-12-31" }, { "2026-01-01", "2026-01-10" } }
 end)

@@ -5,6 +5,11 @@ local function opted_in(t)
   t:event("device:p", "session.started", {})
 end
 
+local function refusing(t)
+  t:settings { unknown_properties = "refuse" }
+  opted_in(t)
+end
+
 local function kinds(t, message)
   local failed = { error_code = "timeout", error_message = message, retry_attempt = 1 }
   local outcome = t:event("device:p", "screenshot_upload_failed", failed)
@@ -50,7 +55,7 @@ test "text that only resembles personal data is accepted" (function(t)
 end)
 
 test "a property with the name of personal data is refused, whatever its value" (function(t)
-  opted_in(t)
+  refusing(t)
   for _, name in ipairs { "email", "user_name", "firstName", "phone_number", "home_address", "Email", "ip",
     "date-of-birth", "emailAddress", "phones", "city_of_birth" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = 1 })
@@ -63,7 +68,7 @@ test "a property with the name of personal data is refused, whatever its value" 
 end)
 
 test "personal data is found in unknown and in nested properties" (function(t)
-  opted_in(t)
+  refusing(t)
   for value, kind in pairs { ["anna@example.com"] = "pii", plain = "unknown_property" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", note = value })
     t:equal(outcome.decisions.violations, { { path = "note", kind = kind } })
@@ -77,7 +82,7 @@ test "personal data is found in unknown and in nested properties" (function(t)
 end)
 
 test "a property name that is personal data is reported as the event only" (function(t)
-  opted_in(t)
+  refusing(t)
   for name, kind in pairs { ["anna@example.com"] = "pii", ["she lives next door"] = "unknown_property",
     ["0170-1234567"] = "pii", [("k"):rep(101)] = "pii" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = true })
@@ -87,7 +92,7 @@ test "a property name that is personal data is reported as the event only" (func
 end)
 
 test "a name is reported up to the longest that the plan allows, and all violations in order" (function(t)
-  opted_in(t)
+  refusing(t)
   for length, path in pairs { [40] = ("k"):rep(40), [41] = "" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [("k"):rep(length)] = 1 })
     t:equal(outcome.decisions.violations, { { path = path, kind = "unknown_property" } })
@@ -99,29 +104,65 @@ test "a name is reported up to the longest that the plan allows, and all violati
     { { path = "", kind = "pii" }, { path = "", kind = "pii" }, { path = "", kind = "unknown_property" } })
 end)
 
-test "an error's type and code are words of 40 letters at most" (function(t)
+test "properties that the plan does not have are dropped, and the rest is sent and counted" (function(t)
   opted_in(t)
-  local function shown(code)
-    return t:event("device:p", "error_displayed", { error_type = "api_error", error_code = code, screen = "home" })
+  local failed = { error_code = "timeout", error_message = "no answer", retry_attempt = 1, host = "a", tries = { 1 } }
+  local outcome = t:event("device:p", "screenshot_upload_failed", failed)
+  t:equal(outcome.decisions, { accepted = true })
+  t:equal({ outcome.effects[1].sink, outcome.effects[1].data.host, outcome.effects[1].data.tries }, { "analytics" })
+  t:equal(outcome.effects[2].sink, "rejected")
+  t:equal(outcome.effects[2].data, { event = "screenshot_upload_failed", violations = {
+    { path = "host", kind = "unknown_property" }, { path = "tries", kind = "unknown_property" },
+  } })
+  t:equal(t:query(nil, "kpis").range.uploads.success_pct, 0.0)
+  t:settings { unknown_properties = "refuse" }
+  t:equal(t:event("device:p", "screenshot_upload_failed", failed).decisions.reason, "invalid")
+end)
+
+test "personal data in a property that the plan does not have refuses the report" (function(t)
+  opted_in(t)
+  local cases = {
+    { "email", "withheld", { { path = "email", kind = "pii" } } },
+    { "note", "call +49 170 1234567", { { path = "note", kind = "pii" } } },
+    { "extra", 1, {}, launch_type = "warm" },
+  }
+  for _, case in ipairs(cases) do
+    local data = { launch_type = case.launch_type or "cold_start", [case[1]] = case[2] }
+    local outcome = t:event("device:p", "app_opened", data)
+    if case.launch_type then
+      case[3] = { { path = "extra", kind = "unknown_property" }, { path = "launch_type", kind = "value" } }
+    end
+    t:equal(outcome.decisions, { accepted = false, reason = "invalid", violations = case[3] })
+    t:equal({ #outcome.effects, outcome.effects[1].sink }, { 1, "rejected" })
   end
-  t:equal(shown(("k"):rep(40)).decisions.accepted, true)
-  t:equal(shown(("k"):rep(41)).decisions.violations, { { path = "error_code", kind = "value" } })
+end)
+
+test "digits are a session, a phone number elsewhere" (function(t)
+  opted_in(t)
+  for _, id in ipairs { "1", "20251110120000", "4111111111111111", "491701234567" } do
+    local outcome = t:event("device:p", "settings_data_exported", { export_format = "json", session_id = id })
+    t:equal({ outcome.decisions, outcome.effects[1].data.session_id }, { { accepted = true }, id })
+  end
+  for _, id in ipairs { "192.168.0.17", "0170-1234567" } do
+    local outcome = t:event("device:p", "settings_data_exported", { export_format = "json", session_id = id })
+    t:equal(outcome.decisions.violations, { { path = "session_id", kind = "pii" } })
+  end
 end)
 
 test "a rejected effect carries paths and kinds, never the values" (function(t)
   opted_in(t)
   local outcome = t:event("device:p", "error_displayed",
-    { error_type = "SECRET-1", error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
+    { error_type = 1, error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
   t:equal(#outcome.effects, 1)
   t:equal(outcome.effects[1].sink, "rejected")
   t:equal(outcome.effects[1].data, { event = "error_displayed", violations = {
-    { path = "error_code", kind = "pii" }, { path = "error_type", kind = "value" },
+    { path = "error_code", kind = "pii" }, { path = "error_type", kind = "type" },
     { path = "extra", kind = "unknown_property" }, { path = "screen", kind = "type" },
   } })
 end)
 
 test "of large data only a part is looked at, and it is refused" (function(t)
-  opted_in(t)
+  refusing(t)
   local object, list = {}, {}
   for i = 1, 3000 do
     object["member" .. i] = "some text, 1.2.3"

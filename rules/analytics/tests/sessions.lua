@@ -96,7 +96,7 @@ test "thirty minutes without an event end a session" (function(t)
     { { path = "session_id", kind = "missing" } })
   t:event("device:s", "screen.viewed", {})
   t:event("device:s", "flirts.generated", {})
-  t:equal(t:state("device:s").session, nil)
+  t:equal(t:state("device:s").sessions, {})
 end)
 
 test "a session that began before the consent continues" (function(t)
@@ -163,4 +163,73 @@ test "derived properties may be left out of every report" (function(t)
   t:equal(sent(t:event("device:s", "gamification_milestone_achieved",
     { milestone_type = "explorer", flirts_revealed_count = 10, reward_points = 100 })).days_since_install, 0)
   t:equal(sent(t:event("device:s", "analytics.track", { name = "session_ended" })).session_duration_seconds, 120)
+end)
+
+test "app.opened opens a session where none is, which counts once" (function(t)
+  opted_in(t, "device:s")
+  local function opened(data)
+    data.launch_type = "cold_start"
+    return sent(t:event("device:s", "app.opened", data)).session_id
+  end
+  local id = opened {}
+  t:equal({ opened {}, sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id }, { id, id })
+  t:equal(sent(t:event("device:s", "session.started", {})).session_id, id)
+  t:equal(t:query(nil, "kpis").range.sessions, 1)
+  local new = sent(t:event("device:s", "session.started", {})).session_id
+  t:truthy(new ~= id)
+  t:advance("31m")
+  t:equal({ opened { session_id = "mine" }, opened { session_id = "other" } }, { "mine", "other" })
+  t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "mine")
+  t:equal(sent(t:event("device:s", "session.started", { session_id = "its-own" })).session_id, "its-own")
+  t:equal(t:query(nil, "kpis").range.sessions, 3)
+  t:event("device:s", "session.ended", {})
+  local invalid = t:event("device:s", "app.opened", { launch_type = "cold_start", session_id = "a b" })
+  t:equal(invalid.decisions.violations, { { path = "session_id", kind = "value" } })
+end)
+
+test "each device of a user has a session of its own" (function(t)
+  opted_in(t, "user:s")
+  local function on(source, type, data) return sent(t:event("user:s", type, data, { source = source })) end
+  on("vibe8/phone", "session.started", { session_id = "p" })
+  t:advance("20m")
+  on("vibe8/tablet", "session.started", { session_id = "t" })
+  t:advance("9m")
+  t:equal(on("vibe8/phone", "screenshot_upload_initiated", upload).session_id, "p")
+  t:equal(on("vibe8/tablet", "screenshot_upload_initiated", upload).session_id, "t")
+  t:equal(on("vibe8/phone", "session.ended", {}).session_duration_seconds, 29 * 60)
+  t:equal(on("vibe8/phone", "screenshot_upload_initiated", upload), nil)
+  t:equal(on("vibe8/tablet", "session.ended", {}).session_duration_seconds, 9 * 60)
+end)
+
+test "what other plugins raise belongs to the session of the event's source" (function(t)
+  opted_in(t, "user:s")
+  for _, source in ipairs { "vibe8/phone", "vibe8/tablet" } do
+    t:event("user:s", "session.started", { session_id = source:sub(7) }, { source = source })
+  end
+  local outcome = t:event("user:s", "flirts.generated", { flirt_count = 3 }, { source = "vibe8/phone" })
+  t:truthy(#outcome.effects > 0)
+  for _, effect in ipairs(outcome.effects) do t:equal(effect.data.session_id, "phone") end
+end)
+
+test "of too many sessions the one that was quiet for longest ends" (function(t)
+  t:settings { sessions_open = 2 }
+  opted_in(t, "user:s")
+  for _, source in ipairs { "a", "b", "a", "c" } do
+    t:advance("1m")
+    t:event("user:s", source == "a" and "app.opened" or "session.started", { launch_type = "cold_start" },
+      { source = "vibe8/" .. source })
+  end
+  local open = {}
+  for source in pairs(t:state("user:s").sessions) do open[#open + 1] = source end
+  t:equal(open, { "vibe8/a", "vibe8/c" })
+end)
+
+test "a session that lasted longer than the plan allows ends with the longest duration" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", {})
+  for _ = 1, 25 * 3 do
+    t:advance("20m")
+    t:event("device:s", "screen.viewed", {})
+  end
+  t:equal(sent(t:event("device:s", "session.ended", {})).session_duration_seconds, 86400)
 end)

@@ -5,6 +5,17 @@ local first = 20393                     -- 2025-11-01
 local tones = { "playful", "sincere", "witty", "bold", "casual" }
 local milestones = { explorer = { 10, 100 }, connoisseur = { 50, 500 }, master = { 100, 1500 } }
 
+local ladders = {
+  milestones = {
+    property = "milestone_type", steps = { "explorer", "connoisseur", "master" },
+    places = { explorer = 1, connoisseur = 2, master = 3 },
+  },
+  tiers = {
+    property = "tier_unlocked", steps = { "silver", "gold", "platinum" },
+    places = { silver = 1, gold = 2, platinum = 3 },
+  },
+}
+
 local function date(day) return calendar.date(day * 86400, "UTC") end
 
 -- The same numbers in every run.
@@ -128,6 +139,18 @@ local function reached(noted, to, steps, property)
   return all
 end
 
+-- Adds to `sum` how many of a day's users had reached each step of a ladder, or one above it, by the end of that day.
+local function add_active(sum, noted, day, ladder)
+  local highest = {}
+  for _, one in ipairs(noted) do
+    local at = one.day <= day and ladder.places[one.properties[ladder.property]] or 0
+    highest[one.user] = math.max(highest[one.user] or 0, at)
+  end
+  for user in pairs(users_of(noted, day, day)) do
+    for i = 1, highest[user] do sum[i] = sum[i] + 1 end
+  end
+end
+
 -- Users active on a day whose last toggle by then was not "disabled".
 local function in_game(noted, day)
   local off = {}
@@ -210,10 +233,14 @@ local function expected(noted, installed, from, to, today)
   for _, one in ipairs(noted) do
     if one.name == "error_displayed" and one.day >= from and one.day <= to then erred[one.session] = true end
   end
-  local steps = { milestones = reached(noted, to, { "explorer", "connoisseur", "master" }, "milestone_type"),
-    tiers = reached(noted, to, { "silver", "gold", "platinum" }, "tier_unlocked") }
-  for _, ladder in pairs(steps) do
-    for step, n in pairs(ladder) do ladder[step] = { users = n, pct = pct(n * days, dau) } end
+  local steps = {}
+  for name, ladder in pairs(ladders) do
+    local active = { 0, 0, 0 }
+    for day = from, to do add_active(active, noted, day, ladder) end
+    steps[name] = reached(noted, to, ladder.steps, ladder.property)
+    for i, step in ipairs(ladder.steps) do
+      steps[name][step] = { users = steps[name][step], pct = pct(active[i], dau) }
+    end
   end
   return {
     dau = dau / days, wau = size(users_of(noted, to - 6, to)), sessions = sessions,

@@ -1,5 +1,7 @@
 -- The end of an account: what goes with it, and what stays because it is somebody else's.
 
+local account = require "profile"
+
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_campaign=install&email=user@example.com"
 
 local function launch(t, device, data)
@@ -41,7 +43,7 @@ end)
 test "deleting an unknown account leaves nothing" (function(t)
   t:equal(t:event("user:nobody", "account.deleted", {}).failures, {})
   t:equal(t:state("user:nobody"), {})
-  t:equal(t:event("device:d", "attribution.owner_deleted", { owner = "user:1" }, { internal = true }).failures, {})
+  t:equal(t:event("device:d", plugin.name .. ".owner_deleted", {}, { internal = true }).failures, {})
 end)
 
 test "an answer that names a user links the device to that user" (function(t)
@@ -51,8 +53,76 @@ test "an answer that names a user links the device to that user" (function(t)
   t:equal(t:state("device:d"), {})
 end)
 
-test "a client can't link, erase or wait in the place of the rules" (function(t)
-  for _, type in ipairs { "attribution.linked", "attribution.owner_deleted", "attribution.deletion_waits" } do
-    t:fails(function() t:event("user:1", type, {}) end, "only rules make events")
+test "an account on any number of devices is erased whole" (function(t)
+  for i = 1, 1001 do sign_in(t, i, "42") end
+  t:event("user:42", "account.deleted", {})
+  for i = 1, 1001, 100 do t:equal(t:state("device:" .. i), {}) end
+end)
+
+local LINK = { attribution = { email = "user@example.com" }, facebook = false, att_status = "denied" }
+
+test "a device of a deleted account takes back a link that was under way" (function(t)
+  sign_in(t, "d", "42")
+  t:event("user:42", "account.deleted", {})
+  local last = t:sent()[#t:sent()]
+  t:equal({ last.subject, last.type, last.from }, { "user:42", plugin.name .. ".device_left", "device:d" })
+  local state = {}
+  account.linked({ data = LINK, sender = "device:d" }, state)
+  account.device_left({ sender = "device:d" }, state)
+  t:equal(state, {})
+end)
+
+test "what a device takes back leaves what other devices brought" (function(t)
+  local state = {}
+  account.linked({ data = LINK, sender = "device:new" }, state)
+  account.device_left({ sender = "device:old" }, state)
+  t:equal(account.answer(state).attribution.email, "user@example.com")
+  t:equal(account.answer(state).att_status, "denied")
+end)
+
+test "the end of an account takes its attribution from a device that somebody else is on" (function(t)
+  launch(t, "d", { url = AD })
+  sign_in(t, "d", "old")
+  sign_in(t, "d", "new")
+  t:equal(t:state("device:d").install_origin.userData.email, hash.sha256("user@example.com"))
+  t:event("user:old", "account.deleted", {})
+  local state = t:state("device:d")
+  t:equal({ state.user, state.facebook, state.install_origin, state.attributed_to }, { "new", false })
+  t:equal(t:event("device:d", "att.answered", { status = "authorized" }).effects, {})
+  t:equal(profile(t, "new").att_status, "authorized")
+end)
+
+test "the end of an account leaves the attribution of somebody else" (function(t)
+  launch(t, "d", { url = AD, platform = "android" })
+  t:event("device:d", "att.answered", { status = "denied", user = "old" })
+  sign_in(t, "d", "new")
+  t:event("user:old", "account.deleted", {})
+  t:equal(launch(t, "d", { platform = "android" }).facebook_attribution, true)
+  t:equal(profile(t, "new").attribution.fbclid, "IwAR1aB")
+end)
+
+test "after the end of an account nothing holds the address" (function(t)
+  launch(t, "a", { url = AD })
+  sign_in(t, "a", "42")
+  launch(t, "b", { url = AD, platform = "android", authenticated = true, user = "42" })
+  sign_in(t, "b", "7")
+  local before = #t:sent()
+  t:event("user:42", "account.deleted", {})
+  local found = { table.unpack(t:sent(), before + 1) }
+  for _, subject in ipairs { "user:42", "user:7", "device:a", "device:b" } do found[#found + 1] = t:state(subject) end
+  t:equal(json.encode(found):find("user@example.com", 1, true), nil)
+  t:equal(json.encode(found):find(hash.sha256("user@example.com"), 1, true), nil)
+end)
+
+test "a device of an earlier version, which its user's state lists, is erased too" (function(t)
+  t:given("user:42", 1, { attribution = { devices = { "device:d" } } })
+  t:given("device:d", 1, { attribution = { launched = true, user = "42" } })
+  t:event("user:42", "account.deleted", {})
+  t:equal({ t:state("user:42"), t:state("device:d") }, { {}, {} })
+end)
+
+test "a client can't link or erase in the place of the rules" (function(t)
+  for _, type in ipairs { "linked", "owner_deleted", "device_left" } do
+    t:fails(function() t:event("user:1", plugin.name .. "." .. type, {}) end, "only rules make events")
   end
 end)

@@ -33,9 +33,10 @@ test "Android sends AppInstall at once, as a pair with one event id" (function(t
     eventName = "AppInstall", eventTime = 1762778126, eventId = id,
     advertiserTrackingEnabled = true, applicationTrackingEnabled = true,
     extinfo = { "a2", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "" },
-    fbclid = "IwAR1aB", userData = { email = HASH }, customData = { utm_source = "facebook", utm_medium = "cpc" },
+    fbclid = "IwAR1aB", clickedAt = 1762778126789, userData = { email = HASH },
+    customData = { utm_source = "facebook", utm_medium = "cpc" },
   })
-  t:equal(math.type(effects[2].data.eventTime), "integer")
+  t:equal({ math.type(effects[2].data.eventTime), math.type(effects[2].data.clickedAt) }, { "integer", "integer" })
 end)
 
 test "click id and email are left out or empty if absent" (function(t)
@@ -157,4 +158,26 @@ test "a status reported by a foreground event counts on the next launch" (functi
   launch(t, "ios", { url = AD })
   t:equal(t:event("device:d", "app.foregrounded", { att_status = "denied" }).effects, {})
   t:equal(types(launch(t, "ios")), INSTALL)
+end)
+
+test "an install that is older than the rules sends no AppInstall, and is no first launch" (function(t)
+  for _, platform in ipairs { "android", "ios" } do
+    local device = "device:" .. platform
+    local data = { platform = platform, url = AD, first_launch = false }
+    local outcome = t:event(device, "app.launched", data)
+    t:equal(outcome.decisions, {
+      first_launch = false, facebook_attribution = false, reprompt = false, screen = "welcome",
+    })
+    t:equal(t:event(device, "att.answered", { status = "authorized" }).effects, {})
+    t:equal(t:event(device, "app.launched", { platform = platform, url = AD }).decisions.first_launch, false)
+    t:equal(t:effects(device), {})
+  end
+  t:equal(t:query(nil, "installs"), { installs = {} })
+end)
+
+test "only a known launch is a later one, whatever the client says" (function(t)
+  launch(t, "android", { url = AD, first_launch = true })
+  t:equal(types(launch(t, "android", { url = AD, first_launch = true })), LAUNCH)
+  local odd = { platform = "android", url = AD, first_launch = 0 }
+  t:equal(types(t:event("device:e", "app.launched", odd).effects), INSTALL)
 end)

@@ -72,3 +72,56 @@ test "the web sends no conversions" (function(t)
   t:equal(launch(t, "web"), {})
   t:equal(answer(t, "authorized"), {})
 end)
+
+local function launch_of(t, user) return launch(t, "android", { authenticated = true, user = user }) end
+
+test "AppLaunch goes with the account that is there" (function(t)
+  launch(t, "android", { url = AD })
+  t:equal(launch_of(t, "ada")[2].data.fbclid, nil)
+  t:equal(launch_of(t, "bob"), {})
+  t:equal(launch(t, "android"), {})
+  t:equal(types(launch_of(t, "ada")), LAUNCH)
+  t:equal(types(launch(t, "android")), LAUNCH)
+end)
+
+local function launch_on(t, device, more)
+  local data = { platform = "android", authenticated = true, user = "ada" }
+  for name, value in pairs(more or {}) do data[name] = value end
+  return types(t:event("device:" .. device, "app.launched", data).effects)
+end
+
+test "AppLaunch goes with an account to its other devices, from their next launch on" (function(t)
+  t:equal(launch_on(t, "before", { url = PLAIN }), {})
+  t:equal(launch_on(t, "before"), {})
+  t:equal(launch_on(t, "ad", { url = AD }), { "client AppInstall", "conversions AppInstall" })
+  t:equal(launch_on(t, "before"), LAUNCH)
+  t:equal(launch_on(t, "after"), {})
+  t:equal(launch_on(t, "after"), LAUNCH)
+  t:equal(launch_on(t, "after", { user = "bob" }), {})
+  t:equal(launch_on(t, "after", { user = "bob" }), {})
+  t:equal(launch_on(t, "after"), {})
+  t:equal(launch_on(t, "after"), LAUNCH)
+end)
+
+test "an account that has left a device brings nothing to who is there" (function(t)
+  launch_on(t, "shared")
+  launch_on(t, "shared", { user = "bob" })
+  launch_on(t, "ad", { url = AD })
+  t:equal(launch_on(t, "shared", { user = "bob" }), {})
+end)
+
+test "a status that is linked brings no attribution along" (function(t)
+  launch(t, "ios", { url = AD, att_status = "denied" })
+  for _, user in ipairs { "ada", "bob" } do launch(t, "ios", { authenticated = true, user = user }) end
+  t:equal(launch(t, "ios"), {})
+end)
+
+test "while nobody is there AppLaunch is the device's" (function(t)
+  launch(t, "android", { url = AD })
+  launch_of(t, "ada")
+  launch_of(t, "bob")
+  t:equal(types(launch(t, "android", { authenticated = false })), LAUNCH)
+  launch_on(t, "organic")
+  launch_on(t, "organic")
+  t:equal(launch_on(t, "organic", { authenticated = false }), {})
+end)

@@ -121,6 +121,13 @@ test "the sources that are Facebook's are a setting" (function(t)
   t:equal(facebook(t, "a", "utm_source=Instagram"), true)
 end)
 
+test "click ids are settings, with the source that each proves" (function(t)
+  t:settings { click_ids = { fbclid = "facebook", gclid = "google" } }
+  t:equal(attribution(t, "gclid=Cj0&fbclid=").gclid, "Cj0")
+  t:equal({ facebook(t, "a", "gclid=Cj0"), facebook(t, "b", "gclid=Cj0&utm_source=facebook") }, { false, true })
+  t:equal(t:query(nil, "installs").installs[2].source, "google")
+end)
+
 test "a later launch keeps the first attribution whatever its link says" (function(t)
   launch(t, LINK .. "utm_source=google")
   local decided = launch(t, LINK .. "fbclid=x")

@@ -14,7 +14,7 @@ test "a conversion is posted in Meta's format, one event per request" (function(
   t:equal(request.headers, { ["content-type"] = "application/json" })
   t:equal(json.decode(request.body), { data = { {
     event_name = "AppInstall", event_time = 1762776000, event_id = effect.data.eventId, action_source = "app",
-    user_data = { em = hash.sha256("user@example.com") },
+    user_data = { em = hash.sha256("user@example.com"), fbc = "fb.1.1762776000000.IwAR1aB" },
     app_data = {
       advertiser_tracking_enabled = 1, application_tracking_enabled = 1, extinfo = effect.data.extinfo,
     },
@@ -54,4 +54,34 @@ test "the sink's own URL is used unless a setting names one" (function(t)
   t:equal(t:sink(effect).url, nil)
   t:settings { url = "https://graph.facebook.com/v24.0/{pixel_id}/events", pixel_id = 123 }
   t:equal(t:sink(effect).url, "https://graph.facebook.com/v24.0/123/events")
+end)
+
+local function fbc(t, effect) return json.decode(t:sink(effect).body).data[1].user_data.fbc end
+
+test "the click id has the millisecond of the install, also after the link to a user" (function(t)
+  t:at("2025-11-10T12:00:00.789Z")
+  t:event("device:d", "app.launched", { platform = "ios", url = AD })
+  t:advance("3d")
+  t:event("device:d", "user.authenticated", { user = "42" })
+  local effect = t:event("device:d", "att.answered", { status = "authorized" }).effects[2]
+  t:equal(fbc(t, effect), "fb.1.1762776000789.IwAR1aB")
+end)
+
+test "a later launch has the click id of the install, until the device is linked" (function(t)
+  t:at("2025-11-10T12:00:00Z")
+  install(t)
+  t:advance("1d")
+  local function launch() return t:event("device:d", "app.launched", { platform = "android" }).effects[2] end
+  t:equal(fbc(t, launch()), "fb.1.1762776000000.IwAR1aB")
+  t:event("device:d", "user.authenticated", { user = "42" })
+  t:equal(fbc(t, launch()), nil)
+end)
+
+test "without a click id there is none in the request, and one of unknown age has the event's time" (function(t)
+  t:at("2025-11-10T12:00:00Z")
+  local data = { platform = "android", url = "boss://open?utm_source=facebook" }
+  local effect = t:event("device:d", "app.launched", data).effects[2]
+  t:equal(fbc(t, effect), nil)
+  effect.data.fbclid = "IwAR1aB"
+  t:equal(fbc(t, effect), "fb.1.1762776000000.IwAR1aB")
 end)

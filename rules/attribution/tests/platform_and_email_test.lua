@@ -36,24 +36,54 @@ test "an invalid email is dropped" (function(t)
   end
 end)
 
-test "a missing or unknown platform is an error and stores nothing" (function(t)
+test "a missing or unknown platform is an error beside a screen, and stores nothing" (function(t)
   for _, platform in ipairs { "windows", "iOS", "", 7, true, {} } do
     local outcome = t:event("device:d", "app.launched", { platform = platform, url = LINK .. "fbclid=x" })
-    t:equal(outcome.decisions, { error = "invalid_platform" })
+    t:equal(outcome.decisions, { error = "invalid_platform", screen = "welcome" })
     t:equal(outcome.effects, {})
   end
-  t:equal(t:event("device:d", "app.launched", {}).decisions, { error = "invalid_platform" })
+  t:equal(t:event("device:d", "app.launched", {}).decisions, { error = "invalid_platform", screen = "welcome" })
   t:equal(t:state("device:d"), {})
   t:equal(launch(t, nil).first_launch, true)
 end)
 
+test "an unknown platform gets the screen of the web" (function(t)
+  local mail = LINK .. "fbclid=x&email=user@example.com"
+  local function screen(device, data)
+    data.platform = "windows"
+    local decided = t:event("device:" .. device, "app.launched", data).decisions
+    return { decided.screen, decided.prefill and decided.prefill.email }
+  end
+  t:equal(screen("a", { url = mail }), { "email-input", "user@example.com" })
+  t:equal(screen("a", { url = mail, authenticated = true }), { "tabs" })
+  t:event("device:b", "app.launched", { platform = "ios", url = mail, authenticated = true })
+  t:equal(screen("b", {}), { "tabs" })
+  t:equal(screen("b", { authenticated = false }), { "email-input", "user@example.com" })
+  t:event("device:b", "user.authenticated", { user = "42" })
+  t:equal(screen("b", { url = mail, authenticated = false }), { "welcome" })
+end)
+
+test "platforms are settings: who is asked, and who is told of" (function(t)
+  t:settings { platforms = {
+    ios = { asks = true, extinfo = "i2" }, android = {}, harmony = { extinfo = "a2" },
+  } }
+  local function open(platform)
+    local data = { platform = platform, url = LINK .. "fbclid=x" }
+    return t:event("device:" .. platform, "app.launched", data)
+  end
+  t:equal(open("harmony").effects[2].data.extinfo[1], "a2")
+  t:equal(open("android").effects, {})
+  t:equal(open("ios").decisions.screen, "tracking-onboarding")
+end)
+
 test "data that is not an object counts as empty" (function(t)
-  for _, data in ipairs { 7, "text", true } do
-    t:equal(t:event("device:d", "app.launched", data).decisions, { error = "invalid_platform" })
-    t:equal(t:event("device:d", "email.submitted", data).decisions.error, "invalid_email")
-    t:equal(t:event("device:d", "att.answered", data).decisions, { error = "invalid_status" })
-    t:equal(t:event("device:d", "app.foregrounded", data).decisions, { reprompt = false })
-    t:equal(t:event("device:d", "user.authenticated", data).failures, {})
+  for i, data in ipairs { 7, "text", true } do
+    local device = "device:" .. i
+    t:equal(t:event(device, "app.launched", data).decisions, { error = "invalid_platform", screen = "welcome" })
+    t:equal(t:event(device, "email.submitted", data).decisions.error, "invalid_email")
+    t:equal(t:event(device, "att.answered", data).decisions, { error = "invalid_status" })
+    t:equal(t:event(device, "app.foregrounded", data).decisions, { reprompt = false })
+    t:equal(t:event(device, "user.authenticated", data).failures, {})
   end
 end)
 

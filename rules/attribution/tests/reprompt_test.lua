@@ -66,11 +66,51 @@ end)
 test "only a denial is asked about again" (function(t)
   denied(t)
   t:advance("14d")
+  t:equal(foreground(t, { att_status = "denied" }), DUE)
+  t:equal(foreground(t, { att_status = "maybe" }), DUE)
   for _, status in ipairs { "authorized", "restricted", "not-determined" } do
     t:equal(foreground(t, { att_status = status }), NOT_DUE)
   end
+end)
+
+test "a revocation in the phone's settings counts its days from when it was seen" (function(t)
+  denied(t)
+  t:event("device:d", "att.answered", { status = "authorized" })
+  t:advance("100d")
+  t:equal(foreground(t, { att_status = "denied" }), NOT_DUE)
+  t:advance("13d")
+  t:equal(foreground(t, { att_status = "denied" }), NOT_DUE)
+  t:advance("1d")
   t:equal(foreground(t, { att_status = "denied" }), DUE)
-  t:equal(foreground(t, { att_status = "maybe" }), DUE)
+end)
+
+test "a denial that the phone reports again is the one that was answered" (function(t)
+  denied(t)
+  t:advance("10d")
+  t:equal(foreground(t, { att_status = "denied" }), NOT_DUE)
+  t:advance("4d")
+  t:equal(foreground(t), DUE)
+end)
+
+test "a cold start asks again as a return to the foreground does" (function(t)
+  denied(t)
+  t:advance("14d")
+  local function launch() return t:event("device:d", "app.launched", { platform = "ios" }).decisions end
+  t:equal({ launch().reprompt, launch().screen }, { true, "tracking-onboarding" })
+  t:equal(t:event("device:d", "att.answered", { status = "denied" }).decisions, { screen = "tabs" })
+  t:equal({ launch().reprompt, launch().screen }, { false, "tabs" })
+end)
+
+test "the statuses that are asked about again are a setting, and the events that check it" (function(t)
+  t:settings { reprompt_statuses = { "denied", "restricted" }, reprompt_on = { "app.foregrounded", "book.bought" } }
+  t:event("device:d", "app.launched", { platform = "ios", authenticated = true, att_status = "restricted" })
+  t:advance("14d")
+  t:equal(foreground(t), DUE)
+  t:equal(t:event("device:d", "book.bought", {}).decisions, DUE)
+  local launched = t:event("device:d", "app.launched", { platform = "ios" }).decisions
+  t:equal({ launched.reprompt, launched.screen }, { nil, "tabs" })
+  t:equal(t:event("device:d", "user.authenticated", { user = "42" }).decisions, { screen = "tabs" })
+  t:equal(t:event("device:d", "att.answered", { status = "denied", authenticated = false }).decisions.screen, "tabs")
 end)
 
 test "Android, the web and an unknown device are never asked again" (function(t)

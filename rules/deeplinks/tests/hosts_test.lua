@@ -10,10 +10,11 @@ end
 
 local MEMBER = { logged_in = true, onboarding_seen = true }
 
-test "the host is compared without case and port, over http or https" (function(t)
+test "the host is compared without case, port and www., over http or https" (function(t)
   for _, link in ipairs {
     "HTTPS://APP.RespireLYF.com/paywall", "http://app.respirelyf.com/paywall",
     "https://app.respirelyf.com:8443/paywall", "https://app.respirelyf.com./paywall",
+    "https://www.App.respirelyf.com/PayWall/",
   } do
     t:equal(open(t, link, MEMBER).decisions.destination, "paywall")
   end
@@ -42,6 +43,15 @@ test "the hosts come from the settings" (function(t)
   local file = t:web { host = "go.example.org", path = "/.well-known/apple-app-site-association" }
   t:equal(file.status, 200)
   t:equal(t:web { host = "example.org", path = "/Paywall" }.status, 308)
+end)
+
+test "hosts in the settings are compared without case and www." (function(t)
+  t:settings { host = "WWW.Go.Example.org", main_host = "Example.ORG" }
+  for _, host in ipairs { "go.example.org", "www.GO.example.org" } do
+    t:equal(open(t, "https://" .. host .. "/paywall", MEMBER).decisions.destination, "paywall")
+    t:equal(t:web { host = host:lower(), path = "/.well-known/apple-app-site-association" }.status, 200)
+  end
+  t:equal(t:web { host = "www.example.org", path = "/Paywall" }.status, 308)
 end)
 
 test "a link event on a user is ignored" (function(t)

@@ -65,3 +65,10 @@ test "an empty target is absent" (function(t)
   t:equal({ outcome.decisions.destination, outcome.decisions.unknown_target }, { "paywall" })
   t:equal(outcome.effects[1].data.dl_target, nil)
 end)
+
+test "the parameter that names the target is a setting" (function(t)
+  t:settings { target_parameter = "to" }
+  local outcome = open(t, HOST .. "/?to=paywall&dl_target=onboarding", MEMBER)
+  t:equal(outcome.decisions.destination, "paywall")
+  t:equal({ outcome.effects[1].data.to, outcome.effects[1].data.dl_target }, { "paywall" })
+end)

@@ -1,4 +1,4 @@
--- The web side: Apple's file, the way to the store, and capitals.
+-- The web side: Apple's file, the way to the store, and links that are written otherwise.
 
 local ASSOCIATION = "/.well-known/apple-app-site-association"
 local ASSET_LINKS = "/.well-known/assetlinks.json"
@@ -70,6 +70,32 @@ test "everything else goes to the App Store" (function(t)
   end
 end)
 
+local function browser(t, user_agent)
+  local headers = { ["user-agent"] = user_agent }
+  return t:web { host = "app.respirelyf.com", path = "/paywall", headers = headers }.headers.location
+end
+
+local PIXEL = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 Chrome/131.0.0.0 Mobile Safari/537.36"
+local IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 Version/18.1 Mobile/15E148"
+local APPLE = "https://apps.apple.com/app/id1"
+
+test "Android browsers go to the Play store, where one is set" (function(t)
+  local android_apps = { { package = "com.a", fingerprints = { "14:6D" } } }
+  t:each({
+    neither = { {}, APPLE },
+    id = { { play_store_id = "com.b" }, "https://play.google.com/store/apps/details?id=com.b" },
+    app = { { android_apps = android_apps }, "https://play.google.com/store/apps/details?id=com.a" },
+    both = {
+      { android_apps = android_apps, play_store_id = "com.b", play_store_url = "https://store.example/" },
+      "https://store.example/com.b",
+    },
+  }, function(case)
+    case[1].app_store_id = "1"
+    t:settings(case[1])
+    t:equal({ browser(t, PIXEL), browser(t, IPHONE) }, { case[2], APPLE })
+  end)
+end)
+
 test "the App Store id may be a number" (function(t)
   for _, id in ipairs { 1234567890, 1234567890.0 } do
     t:settings { app_store_id = id }
@@ -78,14 +104,32 @@ test "the App Store id may be a number" (function(t)
 end)
 
 test "without an App Store id there is a page with a button" (function(t)
-  for _, id in ipairs { "", "abc", "12 34", "123/../x" } do
-    t:settings { app_store_id = id }
-    local response = app(t, "/paywall")
-    t:equal(response.status, 200)
-    t:equal(response.headers["content-type"], "text/html; charset=utf-8")
-    t:truthy(response.body:find(">Download on the App Store</a>", 1, true))
-    t:truthy(response.body:find('<html lang="en">', 1, true))
-    t:truthy(response.body:find("<h1>Respire LYF</h1>", 1, true))
+  local response = app(t, "/paywall")
+  t:equal(response.status, 200)
+  t:equal(response.headers["content-type"], "text/html; charset=utf-8")
+  t:truthy(response.body:find(">Download on the App Store</a>", 1, true))
+  t:truthy(response.body:find('<html lang="en">', 1, true))
+  t:truthy(response.body:find("<h1>Respire LYF</h1>", 1, true))
+end)
+
+local PAGE = {
+  language = "de", title = "{name} laden", heading = "Zu {name}", text = "Im Browser nicht.", button = "Zum Store",
+  missing_title = "Leer – {name}", missing_heading = "Hier ist nichts", missing_text = "Kein <Buch> & kein {name}.",
+}
+
+test "the texts of the pages are settings" (function(t)
+  t:settings { app_name = "Bücher", page = PAGE }
+  local download, missing = app(t, "/").body, main(t, "/").body
+  for _, text in ipairs {
+    '<html lang="de">', "<title>Bücher laden</title>", "<h1>Zu Bücher</h1>", "<p>Im Browser nicht.</p>",
+    ">Zum Store</a>",
+  } do
+    t:truthy(download:find(text, 1, true), text)
+  end
+  for _, text in ipairs {
+    "<title>Leer – Bücher</title>", "<h1>Hier ist nichts</h1>", "<p>Kein &lt;Buch&gt; &amp; kein Bücher.</p>",
+  } do
+    t:truthy(missing:find(text, 1, true), text)
   end
 end)
 
@@ -96,9 +140,10 @@ test "settings are escaped in the page" (function(t)
   t:truthy(body:find('href="https://x/?a=1&amp;b=&quot;%1"', 1, true))
 end)
 
-test "a path with capitals is redirected to lower case on the main site" (function(t)
+test "a path with capitals or slashes at its end is redirected to the app's path on the main site" (function(t)
   for path, lower in pairs {
     ["/YouTube"] = "/youtube", ["/INSTAGRAM"] = "/instagram", ["/PayWall"] = "/paywall", ["/X"] = "/x",
+    ["/youtube/"] = "/youtube", ["/PayWall//"] = "/paywall",
     ["/Respire-Website"] = "/respire-website", ["/Invite"] = "/invite", ["/Onboarding"] = "/onboarding",
   } do
     local response = main(t, path)
@@ -115,11 +160,25 @@ end)
 
 test "everything else on the main site is not found" (function(t)
   for _, path in ipairs {
-    "/", "/youtube", "/paywall", "/Report/AbC", "/Invite/Code", "/Invite/*", "/YouTube/", "/Pricing", "/%59ouTube", "",
+    "/", "/youtube", "/paywall", "/Report/AbC", "/Invite/Code", "/Invite/*", "/youtube/x", "/Pricing", "/%59ouTube",
     ASSOCIATION, "*",
   } do
     local response = main(t, path, "utm_source=a")
     t:equal(response.status, 404)
     t:equal(response.headers.location, nil)
   end
+end)
+
+test "www. reaches the same pages" (function(t)
+  for _, host in ipairs { "app.respirelyf.com", "respirelyf.com" } do
+    for _, path in ipairs { "/", "/YouTube/", "/paywall", ASSOCIATION } do
+      t:equal(t:web { host = "www." .. host, path = path }, t:web { host = host, path = path })
+    end
+  end
+end)
+
+test "a product without a main site has none" (function(t)
+  t:settings { main_host = "" }
+  t:equal(app(t, ASSOCIATION).status, 200)
+  t:fails(function() main(t, "/YouTube") end, "no plugin")
 end)

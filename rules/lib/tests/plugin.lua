@@ -5,6 +5,7 @@ plugin { name = "lib", about = "The rules of the library's tests.", sinks = { "c
 local attention = require "attention"
 local dedup = require "dedup"
 local experiment = require "experiment"
+local periods = require "periods"
 
 rule "once" {
   on  = "lib.once",
@@ -49,3 +50,20 @@ rule "experiment" {
 }
 
 query "arm" (function(state, args) return { arm = experiment.known(state, args) } end)
+
+local SOLD = periods.new("lib", "2d")
+
+rule "periods" {
+  on  = "lib.periods",
+  run = function(event)
+    local day, n = event.data.day, event.data.n
+    periods.add(SOLD, "sold", day, n, { shop = "one" })
+    periods.add(SOLD, "sold.books", day, n)
+    periods.add_to_day(SOLD, "buyers", day)
+    periods.add_ever(SOLD, "orders")
+  end,
+}
+
+query "periods" (function(_, args)
+  return { sums = periods.sums(SOLD), days = periods.days(SOLD, args.month) }
+end)

@@ -83,3 +83,15 @@ test "actions before the sign-up count at the sign-up, and never exceed 100 per 
   local metrics = t:query(nil, "metrics")
   t:equal({ metrics.pct_24h, metrics.bell_rate, metrics.mean_seconds_to_first_claim }, { 50.0, 50.0, 0.0 })
 end)
+
+test "the figures bear the plugin's name, and other windows have their own" (function(t)
+  t:settings { claim_windows = { ["1h"] = 1 } }
+  sign_up(t, "a")
+  t:advance("1h")
+  claim(t, "a")
+  local report = t:query(nil, "metrics")
+  t:equal({ report.claimed_1h, report.pct_1h }, { 1, 100 })
+  local named = {}
+  for _, counter in ipairs(t:counters()) do named[counter.name] = counter.value end
+  t:equal({ named[plugin.name .. ".signed_up"], named[plugin.name .. ".claimed_1h"] }, { 1, 1 })
+end)

@@ -1,4 +1,4 @@
--- What people and areas tell each other.
+-- What people tell each other.
 local function list(t, user) return t:query("user:" .. user, "notifications").items end
 
 local function kinds(t, user)
@@ -15,7 +15,7 @@ test "a follow, a like, a comment and a mention reach the other user" (function(
   t:equal(kinds(t, "bob"), { "mention", "comment", "like", "follow" })
   local like = list(t, "bob")[3]
   t:equal({ like.sender, like.actor, like.post, like.userId, like.isRead }, { "ann", "ann", "p1", "bob", false })
-  t:equal(like.message, "ann liked your stamp collection post")
+  t:equal(like.message, "Someone liked your stamp collection post")
   t:equal(t:query("user:bob", "notifications").unread, 4)
   t:equal(list(t, "ann"), {})
 end)
@@ -40,6 +40,50 @@ test "nobody is notified of their own actions" (function(t)
   t:event("user:ann", "user.mentioned", { target = "ann", post = "p1" })
   t:equal(t:sent(), {})
   t:equal(list(t, "ann"), {})
+end)
+
+test "a text names who it was once they told their name, and not before" (function(t)
+  t:event("user:ann", "user.followed", { target = "bob" })
+  t:event("user:ann", "profile.updated", { name = " Ann Lee " })
+  t:event("user:ann", "user.mentioned", { target = "bob", post = "p1" })
+  t:event("user:ann", "user.signed_in", { name = "" })
+  t:event("user:ann", "post.commented", { owner = "bob", post = "p1" })
+  local messages = {}
+  for i, notification in ipairs(list(t, "bob")) do messages[i] = notification.message end
+  t:equal(messages, { "Someone commented on your stamp", "Ann Lee mentioned you", "Someone followed you" })
+end)
+
+test "texts are in the language of the one who reads them" (function(t)
+  t:each({ exact = "de", region = "de-AT", posix = "DE_at" }, function(locale)
+    t:event("user:bob", "profile.updated", { locale = locale })
+    t:event("user:ann", "user.followed", { target = "bob" })
+    t:event("user:bob", "user.followed", { target = "ann" })
+    t:equal(list(t, "bob")[1].message, "Jemand folgt dir jetzt")
+    t:equal(list(t, "ann")[1].message, "Someone followed you")
+  end)
+end)
+
+test "a profile that can be none is an error, and nothing of it counts" (function(t)
+  t:each({
+    { "invalid_name", { name = ("x"):rep(129) } }, { "invalid_name", { name = "a\nb" } },
+    { "invalid_name", { name = 5 } },
+    { "invalid_locale", { locale = "german", name = "Ann" } }, { "invalid_locale", { locale = ("x"):rep(36) } },
+    { "invalid_zone", { time_zone = "Europe/Berln", name = "Ann" } }, { "invalid_zone", { time_zone = 1 } },
+  }, function(case)
+    t:equal(t:event("user:ann", "profile.updated", case[2]).decisions, { error = case[1], badge = 0 })
+    t:equal(t:state("user:ann"), {})
+  end)
+end)
+
+test "other products set their own deeds" (function(t)
+  t:settings {
+    social   = { ["recipe.cooked"] = { kind = "cooked", whom = "cook", about = "recipe" } },
+    messages = { cooked = "{actor} cooked your recipe", someone = "Somebody" },
+  }
+  for _ = 1, 2 do t:event("user:ann", "recipe.cooked", { cook = "bob", recipe = "r1" }) end
+  t:equal(t:event("user:ann", "recipe.cooked", { cook = "bob" }).decisions.error, "invalid_recipe")
+  local cooked = list(t, "bob")
+  t:equal({ #cooked, cooked[1].message, cooked[1].recipe }, { 1, "Somebody cooked your recipe", "r1" })
 end)
 
 test "an event without a user or a post is an error" (function(t)
@@ -67,76 +111,91 @@ test "the longest ids notify once too" (function(t)
   t:equal(kinds(t, "bob"), { "like" })
 end)
 
-test "everyone in an area is notified of a stamp published there, once" (function(t)
-  t:event("user:ann", "area.entered", { area = "paris" })
-  t:event("user:bob", "area.entered", { area = "paris" })
-  t:event("user:bob", "area.entered", { area = "paris" })
-  t:event("user:cid", "area.entered", { area = "berlin" })
-  t:equal(t:event("area:paris", "stamp.published", { stamp = "louvre" }).decisions, { badge = 0 })
-  local messages = #t:sent()
-  t:equal(t:event("area:paris", "stamp.published", { stamp = "louvre" }).decisions, { badge = 0 })
-  t:equal(#t:sent(), messages)
-  t:equal(kinds(t, "ann"), { "area_stamp" })
-  t:equal(kinds(t, "bob"), { "area_stamp" })
-  t:equal(kinds(t, "cid"), {})
-  local told = list(t, "ann")[1]
-  t:equal({ told.sender, told.message, told.relatedStampId },
-    { "Stampbook Team", "New stamps in your area", "louvre" })
-end)
-
-test "a user who left is not notified, a member of two areas is notified once" (function(t)
-  t:event("user:ann", "area.entered", { area = "paris" })
-  t:event("user:ann", "area.left", { area = "paris" })
-  t:event("user:ann", "area.left", { area = "paris" })
-  t:event("user:bob", "area.entered", { area = "paris" })
-  t:event("user:bob", "area.entered", { area = "seine" })
-  t:event("area:paris", "stamp.published", { stamp = "louvre" })
-  t:event("area:seine", "stamp.published", { stamp = "louvre" })
-  t:event("area:seine", "stamp.published", { stamp = "notre-dame" })
-  t:equal(list(t, "ann"), {})
-  t:equal(#list(t, "bob"), 2)
-end)
-
-test "a stamp that is not in the catalogue is not published" (function(t)
-  local unknown = { error = "unknown_stamp", badge = 0 }
-  t:equal(t:event("area:paris", "stamp.published", { stamp = "atlantis" }).decisions, unknown)
-  t:equal(t:event("area:paris", "stamp.published").decisions, unknown)
-  t:equal(t:event("area:empty", "stamp.published", { stamp = "louvre" }).failures, {})
-end)
-
-test "further members of a full area go to its annex" (function(t)
-  t:settings { area_members = 2 }
-  for i = 1, 5 do t:event("user:" .. i, "area.entered", { area = "paris" }) end
-  t:event("user:5", "area.left", { area = "paris" })
-  t:event("user:1", "area.left", { area = "paris" })
-  t:event("user:4", "area.entered", { area = "paris" })     -- now in both
-  t:event("area:paris", "stamp.published", { stamp = "louvre" })
-  local told = {}
-  for i = 1, 5 do told[i] = #list(t, i) end
-  t:equal(told, { 0, 1, 1, 1, 0 })
-end)
-
-test "an area has a place for each member, which is free again when the member leaves" (function(t)
-  t:settings { area_members = 2 }
-  t:event("user:cid", "area.left", { area = "paris" })
-  t:equal(t:state("area:paris"), {})
-  for _, user in ipairs { "ann", "ann", "bob" } do t:event("user:" .. user, "area.entered", { area = "paris" }) end
-  t:equal(t:state("area:paris"), { members = { ann = true, bob = true }, count = 2 })
-  t:event("user:ann", "area.left", { area = "paris" })
-  t:event("user:cid", "area.entered", { area = "paris" })
-  t:equal(t:state("area:paris"), { members = { bob = true, cid = true }, count = 2 })
-  t:equal(t:state("area:paris+"), {})
-  t:event("user:dan", "area.entered", { area = "paris" })
-  t:equal(t:state("area:paris").annex, true)
-  t:equal(t:state("area:paris+"), { members = { dan = true }, count = 1 })
-end)
-
 test "a client can't say what only the rules tell" (function(t)
   for type, data in pairs {
-    ["social.told"] = { kind = "follow", actor = "2" }, ["area.told"] = { stamp = "welcome" },
-    ["area.joined"] = { user = "2" }, ["area.parted"] = { user = "2" }, ["welcome.claim_due"] = {},
+    ["social.told"] = { kind = "follow", actor = "2" }, ["area.told"] = { stamp = "louvre", area = "paris" },
+    ["area.parted"] = { user = "2" }, ["area.publish_due"] = { stamp = "louvre", area = "paris" },
+    ["account.erased"] = {}, ["person.erased"] = {}, ["welcome.claim_due"] = {},
   } do
     t:fails(function() t:event("user:1", type, data) end, "only rules make events")
   end
   t:equal(t:state("user:1"), {})
+end)
+
+-- Whether anything that is held of a subject has a text in it.
+local function holds(t, subject, text) return json.encode(t:state(subject)):find(text, 1, true) ~= nil end
+
+test "with an account goes all of the user" (function(t)
+  t:settings { auto_claim_days = 3 }
+  t:event("user:ann", "user.signed_in", { name = "Ann" })
+  t:event("user:ann", "area.entered", { area = "paris" })
+  t:event("user:bob", "user.followed", { target = "ann" })
+  t:equal(t:event("user:ann", "account.deleted").decisions, { badge = 0 })
+  t:advance("4d")
+  t:event("area:paris", "stamp.published", { stamp = "louvre" })
+  t:equal(t:state("user:ann"), {})
+  t:equal(t:query("user:ann", "stamps").count, 0)
+end)
+
+test "with an account goes what others hold of the user" (function(t)
+  t:event("user:ann", "profile.updated", { name = "Ann Lee" })
+  for _, other in ipairs { "bob", "cid" } do
+    t:event("user:ann", "user.followed", { target = other })
+    t:event("user:ann", "post.liked", { owner = other, post = "p1" })
+    t:event("user:dan", "post.liked", { owner = other, post = "p1" })
+  end
+  t:event("user:ann", "account.deleted")
+  for _, other in ipairs { "bob", "cid" } do
+    t:equal(kinds(t, other), { "like" })
+    t:truthy(holds(t, "user:" .. other, "dan") and not holds(t, "user:" .. other, "ann"))
+  end
+end)
+
+test "who comes back after a deletion is somebody new" (function(t)
+  for _ = 1, 2 do
+    t:event("user:ann", "user.followed", { target = "bob" })
+    t:equal(kinds(t, "bob"), { "follow" })
+    t:event("user:ann", "account.deleted")
+    t:equal(kinds(t, "bob"), {})
+  end
+end)
+
+test "who holds nothing of a user any more does not hear of the deletion" (function(t)
+  t:settings { notifications_kept = 2 }
+  t:event("user:ann", "user.followed", { target = "bob" })
+  t:event("user:ann", "user.mentioned", { target = "bob", post = "p1" })
+  local followed = list(t, "bob")[2].id
+  t:event("user:bob", "notification.dismissed", { id = followed })
+  t:event("user:cid", "user.followed", { target = "bob" })
+  t:event("user:dan", "user.followed", { target = "bob" })   -- the mention leaves
+  local function heard()
+    local erased = 0
+    for _, message in ipairs(t:sent()) do
+      if message.type == "person.erased" and message.data.plugin == plugin.name then erased = erased + 1 end
+    end
+    return erased
+  end
+  t:event("user:ann", "account.deleted")
+  t:equal(heard(), 0)
+  t:event("user:cid", "account.deleted")
+  t:equal(heard(), 1)
+  t:equal(kinds(t, "bob"), { "follow" })
+end)
+
+test "one notification that leaves does not keep the others of its user" (function(t)
+  t:event("user:ann", "user.followed", { target = "bob" })
+  t:event("user:ann", "user.mentioned", { target = "bob", post = "p1" })
+  t:event("user:bob", "notification.dismissed", { id = list(t, "bob")[2].id })
+  t:event("user:ann", "account.deleted")
+  t:equal(kinds(t, "bob"), {})
+end)
+
+test "lists of earlier rules let go of a deleted account once their user was there again" (function(t)
+  local from_ann = { id = "1", type = "follow", actor = "ann", isRead = true }
+  local stamps = { id = "2", type = "area_stamp", isRead = true }
+  t:given("user:bob", 3, { onboarding = { version = 1, state = { notifications = array { from_ann, stamps } } } })
+  t:event("user:bob", "bell.opened")
+  t:event("user:ann", "account.deleted")
+  t:equal(kinds(t, "bob"), { "area_stamp" })
+  t:equal(t:state("user:bob").unjoined, nil)
 end)

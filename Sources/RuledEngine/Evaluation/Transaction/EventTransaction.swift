@@ -153,29 +153,23 @@ final class EventTransaction {
     let queued = queue[index]
     let listeners = plugins.listeners(to: queue.type(of: queued))
     if queued.origin == .sent { try checkArrived(listeners) }
-    guard !event.isExplained else { return explainPlugins(onEventAt: index) }
+    if event.isExplained { beginExplanation(ofEventAt: index, isHeard: !listeners.plugins.isEmpty) }
     for listener in listeners.plugins where !queued.isRaised(by: listener.plugin) {
       if let retriedPlugin, !queued.isRaised, listener.plugin != retriedPlugin { continue }
       withRun(of: listener.plugin) { $0.takeEvent(at: index, rules: listener.rules, in: self) }
     }
   }
 
-  /// As `runPlugins`, with entries in the trace for the plugins that do not listen to the event.
-  private func explainPlugins(onEventAt index: Int) {
-    let queued = queue[index]
-    let type = typeText(of: queued)
-    let listeners = plugins.catalog.listeners(to: type)
+  /// Begins the part of the trace on an event.
+  ///
+  /// Where no rule listens to the event that was sent, it lists what rules listen to.
+  private func beginExplanation(ofEventAt index: Int, isHeard: Bool) {
     trace.begin(event)
-    trace.type = type
-    trace.cause = cause(of: queued)
-    if index == 0 { for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) } }
-    for run in runs where !queued.isRaised(by: run.plugin.index) {
-      if let listener = listeners.first(where: { $0.plugin == run.plugin.index }) {
-        run.takeEvent(at: index, rules: listener.rules, in: self)
-      } else {
-        trace.skip(run.plugin.entry.order[...], of: run.plugin.entry, listeners: [], type: type, reason: "")
-      }
-    }
+    trace.type = typeText(of: queue[index])
+    trace.cause = cause(of: queue[index])
+    guard index == 0 else { return }
+    for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) }
+    if !isHeard { for run in runs { trace.list(run.plugin.entry) } }
   }
 
   /// Calls `body`, in which the event is run as one that is not explained.
@@ -195,10 +189,11 @@ final class EventTransaction {
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.
   ///
+  /// `erases` is set if a rule asked for the erasure of the whole subject.
   /// - Returns: why the plugin failed again; nil when it succeeded.
   func retry(
     _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
-    plugin: Int
+    plugin: Int, erases: inout Bool
   ) throws(RequestError) -> Failure? {
     begin(event, of: subject, record: record)
     defer { end() }
@@ -209,7 +204,18 @@ final class EventTransaction {
     try runRules()
     if let failure = runs[plugin].failure { return failure }
     try addToBatch(try outcome(), identity: 0, cascade: nil)
+    erases = forgetsAll
     return nil
+  }
+
+  /// Whether a rule asked for the erasure of the whole subject.
+  var forgetsAll: Bool {
+    var isAsked = false
+    forEachTouched { run in
+      guard !run.hasFailed, run.operations.contains(.forget), let operations = run.plugin.vm?.operations else { return }
+      for index in operations.indices { if case .forget(true) = operations[index] { isAsked = true } }
+    }
+    return isAsked
   }
 
   // MARK: Outcome

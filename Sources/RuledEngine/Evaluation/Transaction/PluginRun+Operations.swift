@@ -35,7 +35,7 @@ extension PluginRun {
       case .count(let name, let labels, let amount, let keep):
         let key = counterKeys.key(name: name, labels: labels)
         counts.append(CounterDelta(key, CounterValue(amount), now: transaction.event.now, keep: keep))
-      case .place(_, .add(let number), _): addsMuch = addsMuch || abs(number) >= Self.leastToOverflow
+      case .place(_, .add(let number), _): addsMuch = addsMuch || abs(number) >= Self.leastToCheck
       default: break
       }
     }
@@ -95,10 +95,20 @@ extension PluginRun {
         + "set one for what comes next, or send messages to subjects that set their own")
   }
 
-  /// What must be added at least for a score to become infinite: less than half of the last digit of the greatest score is rounded away.
-  private static let leastToOverflow = 0x1p970
+  /// From which number on the sum is looked at: no score comes near the bound of whole numbers by smaller steps.
+  private static let leastToCheck = 0x1p32
+  /// The greatest whole number up to which a score has all digits.
+  private static let greatestWhole = 0x1p53
 
-  /// Refuses a score that would not be finite.
+  /// Why a sum can't be a score; nil if it can.
+  private static func problem(_ score: Double, plus number: Double) -> String? {
+    let sum = score + number
+    guard sum.isFinite else { return "would not be finite" }
+    let areWhole = [score, number].allSatisfy { $0 == $0.rounded() && abs($0) <= greatestWhole }
+    return areWhole && abs(sum) > greatestWhole ? "would be a whole number beyond 2^53, and lose digits" : nil
+  }
+
+  /// Refuses a score that would not be finite, or lose digits.
   private func checkScores(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     guard let subject = transaction.subject else { return }
     var scores: [[UInt8]: Double] = [:]
@@ -120,13 +130,12 @@ extension PluginRun {
               on: board, of: plugin.entry.name, subject: subject, now: transaction.event.now)
           } catch { return transaction.storeFailure = error }
         }
-        let sum = (score ?? 0) + number
-        guard sum.isFinite else {
+        if let problem = Self.problem(score ?? 0, plus: number) {
           throw Failure(
             plugin: plugin.entry.name, rule: rule(at: index, in: operations), kind: .value,
-            message: "board.add: the score on '\(String(decoding: board, as: UTF8.self))' would not be finite")
+            message: "board.add: the score on '\(String(decoding: board, as: UTF8.self))' \(problem)")
         }
-        scores[Array(board)] = sum
+        scores[Array(board)] = (score ?? 0) + number
       }
     }
   }
@@ -139,7 +148,7 @@ extension PluginRun {
         plugin: plugin.entry.name, kind: .cycle,
         message: "\(all) publications would follow where \(transaction.event.mayPublish) more may: "
           + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
-          + "an event sends, and among the members of a topic")
+          + "an event sends, and among the members of a topic; a timer that is due in a second or later begins anew")
     }
     self.publications = publications
   }

@@ -86,8 +86,7 @@ final class PluginRun {
         if transaction.event.isExplained {
           let sources = entry.manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
           transaction.trace.skip(
-            entry.order[...], of: entry, listeners: rules, type: transaction.typeText(of: queued),
-            reason: "the plugin takes sources \(sources), not '\(source)'")
+            rules[...], of: entry, reason: "the plugin takes sources \(sources), not '\(source)'")
         }
         return
       }
@@ -105,9 +104,7 @@ final class PluginRun {
     {
       setFailure(Failure(plugin: entry.name, kind: .error, message: obstacle.message))
       if transaction.event.isExplained {
-        transaction.trace.skip(
-          entry.order[...], of: entry, listeners: rules, type: transaction.typeText(of: queued),
-          reason: obstacle.reason)
+        transaction.trace.skip(rules[...], of: entry, reason: obstacle.reason)
       }
       return
     }
@@ -246,7 +243,7 @@ final class PluginRun {
     if transaction.event.isExplained {
       guard vm.begin(&event, budget: budget) != .failed else { throw vm.failure(rule: nil) }
       began = true
-      try runAll(rules, on: queued, vm, in: transaction)
+      try runAll(rules, vm, in: transaction)
     } else {
       began = true
       switch vm.run(&event, budget: budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted) {
@@ -273,8 +270,7 @@ final class PluginRun {
       return state
     } catch {
       if event.isExplained {
-        transaction.trace.skip(
-          entry.order[...], of: entry, listeners: rules, type: transaction.trace.type, reason: error.message)
+        transaction.trace.skip(rules[...], of: entry, reason: error.message)
       }
       throw error
     }
@@ -300,7 +296,7 @@ final class PluginRun {
       depth: queued.depth,
       chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
-    try runAll(rules, on: queued, vm, in: transaction)
+    try runAll(rules, vm, in: transaction)
     vm.endRaised()
     guard vm.encodeState(limit: transaction.context.stateBytes) != .failed else {
       throw withCause(vm.failure(rule: nil), vm, in: transaction)
@@ -310,25 +306,13 @@ final class PluginRun {
 
   // MARK: Rules
 
-  /// Runs rules in order.
-  ///
-  /// An explanation also lists the plugin's other rules, in their places among them.
-  private func runAll(
-    _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, in transaction: EventTransaction
-  ) throws(Failure) {
+  /// Runs rules in order; an explanation lists those that a failure keeps from running.
+  private func runAll(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
-    let type = transaction.typeText(of: queued)
-    let entry = plugin.entry
-    let listening = Set(rules)
-    for (index, rule) in entry.order.enumerated() {
-      guard listening.contains(rule) else {
-        transaction.trace.skip([rule], of: entry, listeners: [], type: type, reason: "")
-        continue
-      }
+    for (index, rule) in rules.enumerated() {
       do throws(Failure) { try runRules([rule], vm, in: transaction) } catch {
         transaction.trace.skip(
-          entry.order[(index + 1)...], of: entry, listeners: rules, type: type,
-          reason: "a rule of the plugin failed before it")
+          rules[(index + 1)...], of: plugin.entry, reason: "a rule of the plugin failed before it")
         throw error
       }
     }

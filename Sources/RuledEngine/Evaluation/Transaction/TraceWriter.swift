@@ -40,17 +40,21 @@ final class TraceWriter {
     event = .none
   }
 
-  /// Writes entries for rules of a plugin that do not run on an event of `type`.
-  ///
-  /// Those in `listeners` listen to the type and get `reason`. The others get the types that they listen to.
-  func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, listeners: [Int], type: String, reason: String) {
-    let listeners = Set(listeners)
+  /// Writes entries for rules of a plugin that listen to the event and do not run.
+  func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, reason: String) {
     for rule in rules {
-      let patterns = listeners.contains(rule) ? nil : plugin.manifest.rules[rule].on.map(\.text)
-      let others = patterns?.map { "'\($0)'" }.joined(separator: ", ")
-      var json = beginEntry(
-        plugin, rule, fired: false, others.map { "listens to \($0), not to '\(type)'" } ?? reason)
-      if let patterns { writeList("on", patterns, to: &json) }
+      var json = beginEntry(plugin, rule, fired: false, reason)
+      endEmptyEntry(&json, microseconds: 0)
+    }
+  }
+
+  /// Writes entries for the rules of a plugin, which all listen to other types, with these.
+  func list(_ plugin: Catalog.Plugin) {
+    for rule in plugin.order {
+      let patterns = plugin.manifest.rules[rule].on.map(\.text)
+      let others = patterns.map { "'\($0)'" }.joined(separator: ", ")
+      var json = beginEntry(plugin, rule, fired: false, "listens to \(others), not to '\(type)'")
+      writeList("on", patterns, to: &json)
       endEmptyEntry(&json, microseconds: 0)
     }
   }

@@ -1,0 +1,180 @@
+import RuledCore
+
+/// Compares settings with what a plugin declares about them.
+///
+/// What the configuration sets wrong falls back to the plugin's own settings.
+struct SettingsReview {
+  /// What is wrong with the configuration's settings.
+  private(set) var problems: [ConfigurationProblem] = []
+  /// What is wrong with the plugin's own.
+  private(set) var errors: [LoadError] = []
+  /// The configuration's settings without the bad ones, and with lists in the order that is declared.
+  private(set) var overrides: JSONObject
+
+  private let manifest: PluginManifest
+  private let configured: JSONObject
+  /// The settings that are compared.
+  private var settings: JSONObject
+
+  /// Reviews what a plugin has with what is configured for it; `check` answers why a declaration's own check refuses a value.
+  init(
+    _ manifest: PluginManifest, _ configured: JSONObject, zones: ZoneDatabase,
+    check: (Int, JSONValue, JSONObject) -> String?
+  ) {
+    self.manifest = manifest
+    self.configured = configured
+    overrides = configured
+    settings = manifest.ownSettings.overridden(by: configured)
+    reviewKinds(configured, besides: manifest.ownSettings, SettingPlace())
+    for declaration in manifest.declaredSettings {
+      for found in found(of: declaration) {
+        switch found {
+        case .wrong(let mismatch): note(mismatch, of: declaration)
+        case .value(let place, let value):
+          if let mismatch = declaration.mismatch(value, at: place, zones: zones) { note(mismatch, of: declaration) }
+        }
+      }
+    }
+    // Checks rely on what is declared beside them.
+    guard errors.isEmpty, overrides == configured else { return }
+    sort()
+    for declaration in manifest.declaredSettings {
+      guard let index = declaration.check else { continue }
+      for case .value(let place, let value) in found(of: declaration) {
+        guard let reason = check(index, value, settings) else { continue }
+        let isTable = value.arrayValue != nil || value.objectValue != nil
+        note(
+          SettingMismatch(place, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
+      }
+    }
+  }
+
+  /// Notes what is wrong, and drops the setting from the configuration's.
+  private mutating func note(_ found: SettingMismatch, of declaration: SettingDeclaration?) {
+    let path = ["plugins", manifest.name] + found.place.keys
+    guard !problems.contains(where: { $0.isBadSetting && $0.path == path }) else { return }
+    let message = "the setting '\(found.place.text)' of plugin '\(manifest.name)' \(found.detail)"
+    if let declaration, configured.isEmpty {
+      return errors.append(LoadError(file: declaration.file, line: declaration.line, message))
+    }
+    problems.append(ConfigurationProblem(path: path, message: message, isBadSetting: true))
+    // A value of the plugin's own may be wrong beside others of the configuration: then these go.
+    if let bad = configuredKeys(of: found.place.keys) { overrides.put(nil, at: bad) } else { overrides = JSONObject() }
+  }
+
+  /// The keys of what is configured at a place, or around it; nil if nothing is.
+  private func configuredKeys(of keys: [String]) -> [String]? {
+    var value = JSONValue.object(configured)
+    for (depth, key) in keys.enumerated() {
+      guard let members = value.objectValue else { return Array(keys[..<depth]) }
+      guard let next = members[key] else { return nil }
+      value = next
+    }
+    return keys
+  }
+
+  // MARK: Places
+
+  /// What a declaration finds in the settings.
+  private enum Found {
+    case value(SettingPlace, JSONValue)
+    case wrong(SettingMismatch)
+  }
+
+  /// The values that a declaration is about, and where they are missing.
+  private func found(of declaration: SettingDeclaration) -> [Found] {
+    find(declaration, declaration.keys[...], in: .object(settings), at: SettingPlace())
+  }
+
+  private func find(
+    _ declaration: SettingDeclaration, _ keys: ArraySlice<String>, in value: JSONValue, at place: SettingPlace
+  ) -> [Found] {
+    guard let key = keys.first else { return [.value(place, value)] }
+    let rest = keys.dropFirst()
+    switch value {
+    case .array(let all) where key == "*":
+      return all.enumerated().flatMap { find(declaration, rest, in: $0.element, at: place.element($0.offset)) }
+    case .object(let members) where key == "*":
+      return members.flatMap { find(declaration, rest, in: $0.value, at: place.member($0.name)) }
+    case .object, .array([]):
+      if let member = value[key] { return find(declaration, rest, in: member, at: place.member(key)) }
+      let mayMiss = !rest.isEmpty || declaration.isOptional
+      return mayMiss ? [] : [.wrong(SettingMismatch(place.member(key), "is missing"))]
+    default: return [.wrong(SettingMismatch(place, "must be a table, not \(value.shown)"))]
+    }
+  }
+
+  // MARK: Kinds
+
+  /// Compares what is configured with the kinds of the plugin's own settings, where nothing is declared.
+  private mutating func reviewKinds(_ configured: JSONObject, besides own: JSONObject, _ place: SettingPlace) {
+    for (name, value) in configured {
+      let inner = place.member(name)
+      guard let known = own[name] else {
+        noteUnknown(inner, name, besides: own, place)
+        continue
+      }
+      if let ownMembers = known.objectValue, let members = value.objectValue {
+        reviewKinds(members, besides: ownMembers, inner)
+      } else if !manifest.declaredSettings.contains(where: { $0.declares(inner.keys) }), !value.isOfKind(known) {
+        note(SettingMismatch(inner, "must be \(known.settingKind), as it is by default"), of: nil)
+      }
+    }
+  }
+
+  /// Notes a setting that the plugin does not have, unless the table around it may have any.
+  private mutating func noteUnknown(
+    _ inner: SettingPlace, _ name: String, besides own: JSONObject, _ place: SettingPlace
+  ) {
+    let declared = manifest.declaredSettings.filter { $0.keys.count > place.keys.count && $0.covers(place.keys) }
+    let isOpen = declared.contains { $0.covers(inner.keys) } || declared.isEmpty && !place.keys.isEmpty
+    guard !isOpen else { return }
+    let names = own.names + declared.map { $0.keys[place.keys.count] }
+    problems.append(
+      ConfigurationProblem(
+        path: ["plugins", manifest.name] + inner.keys,
+        message: "plugin '\(manifest.name)' has no setting '\(inner.text)'\(NearestName.hint(name, in: names))"))
+  }
+
+  // MARK: Order
+
+  /// Sorts the lists whose order is declared.
+  private mutating func sort() {
+    var sorted: [(SettingPlace, JSONValue, SettingDeclaration)] = []
+    for declaration in manifest.declaredSettings {
+      guard let order = declaration.order else { continue }
+      for case .value(let place, let value) in found(of: declaration) {
+        let list = JSONValue.array(order.sorted(value.arrayValue ?? []))
+        if value.arrayValue != nil, list != value { sorted.append((place, list, declaration)) }
+      }
+    }
+    for (place, list, declaration) in sorted {
+      if !place.isInList, configuredKeys(of: place.keys) == place.keys {
+        overrides.put(list, at: place.keys)
+        settings.put(list, at: place.keys)
+      } else {
+        note(SettingMismatch(place, "must be in the order that its declaration says"), of: declaration)
+      }
+    }
+  }
+}
+
+extension JSONValue {
+  /// The kind of a setting, with its article; whole and other numbers are of one kind.
+  fileprivate var settingKind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "true or false"
+    case .integer, .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "a table of named values"
+    }
+  }
+
+  /// Whether it may stand for a plugin's own value: an empty table is of two kinds, and an empty text may be replaced by an id that is
+  /// written as a number.
+  fileprivate func isOfKind(_ own: JSONValue) -> Bool {
+    settingKind == own.settingKind || isEmptyTable || own.isEmptyTable || own.stringValue == "" && doubleValue != nil
+  }
+}

@@ -1,0 +1,105 @@
+import RuledCore
+import RuledJSON
+
+/// What a plugin declares about one of its settings: `setting "freezes.every_days" { type = "integer", min = 1 }`.
+package struct SettingDeclaration: Sendable {
+  /// By what a list is sorted.
+  struct Order: Sendable {
+    /// The member of each element; nil for the elements themselves.
+    let member: String?
+    let isDescending: Bool
+  }
+
+  /// The keys down to it; `*` is each key of a table, or each element of a list.
+  let keys: [String]
+  let type: SettingType
+  /// Whether it may be missing or an empty text.
+  let isOptional: Bool
+  /// The least and the greatest of a number, of a duration in seconds, of a text's characters, of a list's elements.
+  let least: Double?
+  let greatest: Double?
+  /// The values that it may have; empty for any.
+  let choices: [JSONValue]
+  let order: Order?
+  /// What it is for, in a sentence; may be empty.
+  package let about: String
+  /// The index of its check; nil if it has none.
+  let check: Int?
+  /// The file that declares it.
+  let file: String
+  /// The line at which it is declared.
+  let line: Int
+
+  /// Its path as the plugin writes it.
+  package var path: String { keys.joined(separator: ".") }
+
+  /// Its type as the plugin writes it.
+  package var typeText: String { type.text + (isOptional ? "?" : "") }
+
+  /// Which values of the type it may have, in words; empty for any.
+  package var limits: String {
+    if !choices.isEmpty { return "one of \(choices.map(\.text).joined(separator: ", "))" }
+    return [
+      least.map { "\(Self.text($0)) or more" }, greatest.map { "at most \(Self.text($0))" },
+    ].compactMap { $0 }.joined(separator: ", ")
+  }
+}
+
+extension SettingDeclaration {
+  /// Whether it declares the place with these keys.
+  func declares(_ keys: [String]) -> Bool { self.keys.count == keys.count && covers(keys) }
+
+  /// Whether it declares the place with these keys, or what is in there.
+  func covers(_ keys: [String]) -> Bool {
+    self.keys.count >= keys.count && zip(self.keys, keys).allSatisfy { $0 == "*" || $0 == $1 }
+  }
+
+  /// Where a value differs from what is declared, and how; nil if it does not.
+  func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
+    if isOptional, value.stringValue == "" { return nil }
+    if let found = type.mismatch(value, at: place, zones: zones) { return found }
+    if !choices.isEmpty, !choices.contains(value) {
+      return SettingMismatch(place, "must be \(limits), not \(value.shown)")
+    }
+    guard let (size, what, unit) = size(of: value) else { return nil }
+    if let least, size < least {
+      return SettingMismatch(place, "\(what) at least \(Self.text(least))\(unit), not \(Self.text(size))")
+    }
+    if let greatest, size > greatest {
+      return SettingMismatch(place, "\(what) at most \(Self.text(greatest))\(unit), not \(Self.text(size))")
+    }
+    return nil
+  }
+
+  /// What `least` and `greatest` limit, with the beginning of a message and the unit.
+  private func size(of value: JSONValue) -> (Double, what: String, unit: String)? {
+    switch (type, value) {
+    case (.duration, .string(let text)):
+      let duration = DurationText.parse(text, allowsZero: true) ?? 0
+      return (Double(duration) / Double(Limits.second), "must be", " seconds")
+    case (_, .string(let text)): return (Double(text.count), "must have a length of", "")
+    case (_, .array(let all)): return (Double(all.count), "must have a length of", "")
+    default: return value.doubleValue.map { ($0, "must be", "") }
+    }
+  }
+
+  private static func text(_ number: Double) -> String { Int64(exactly: number).map { "\($0)" } ?? "\(number)" }
+}
+
+extension SettingDeclaration.Order {
+  /// The list in this order; elements without the member come first.
+  func sorted(_ list: [JSONValue]) -> [JSONValue] {
+    list.enumerated().sorted { left, right in
+      let (first, second) = isDescending ? (right, left) : (left, right)
+      if precedes(first.element, second.element) { return true }
+      return !precedes(second.element, first.element) && left.offset < right.offset
+    }.map(\.element)
+  }
+
+  private func precedes(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    let (left, right) = (member.map { left[$0] } ?? left, member.map { right[$0] } ?? right)
+    if let left = left?.doubleValue, let right = right?.doubleValue { return left < right }
+    if let left = left?.stringValue, let right = right?.stringValue { return left < right }
+    return false
+  }
+}

@@ -1,0 +1,167 @@
+import RuledCore
+
+/// What a declared setting must be.
+enum SettingType: Sendable {
+  /// One of the types of events' data, or a list or a record of them.
+  case data(DataType)
+  /// The name of a time zone.
+  case zone
+  /// Such as `1h30m`.
+  case duration
+  /// The name of a host.
+  case host
+  /// An http or https URL.
+  case url
+
+  private static let named: [(name: String, type: SettingType)] = [
+    ("zone", .zone), ("duration", .duration), ("host", .host), ("url", .url),
+  ]
+
+  /// The type that a plugin wrote, without the `?` after a name.
+  init(_ written: JSONValue, at path: String) throws(SchemaError) {
+    guard let name = written.stringValue else {
+      self = .data(try DataType(table: written, at: path))
+      return
+    }
+    if let found = Self.named.first(where: { $0.name == name }) {
+      self = found.type
+    } else if let type = DataType(named: Substring(name)) {
+      self = .data(type)
+    } else {
+      let names = DataType.names + Self.named.map(\.name)
+      let hint = NearestName.hint(name, in: names, otherwise: "types are \(names.joined(separator: ", "))")
+      throw SchemaError("\(path): there is no type '\(name)'\(hint)")
+    }
+  }
+
+  /// The type as pages show it.
+  var text: String {
+    switch self {
+    case .data(let type): type.text
+    case .zone: "zone"
+    case .duration: "duration"
+    case .host: "host"
+    case .url: "url"
+    }
+  }
+
+  /// Where a value differs from the type, and how; nil if it does not.
+  func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
+    if case .data(let type) = self { return type.mismatch(value, at: place) }
+    let text = value.stringValue
+    let isRight =
+      switch self {
+      case .data: true
+      // Without the host's files no zone is known, which `health` says.
+      case .zone: text.map { (try? zones.knows($0)) ?? true }
+      case .duration: text.map { DurationText.parse($0, allowsZero: true) != nil }
+      case .host: text.map(Self.isHost)
+      case .url: text.map(Self.isURL)
+      }
+    if isRight == true { return nil }
+    let wanted =
+      switch self {
+      case .data, .zone: "the name of a time zone, such as \"Europe/Berlin\""
+      case .duration: "a duration such as \"1h30m\""
+      case .host: "the name of a host, such as \"app.example.com\""
+      case .url: "an http or https URL"
+      }
+    return SettingMismatch(place, "must be \(wanted), not \(value.shown)")
+  }
+
+  private static func isHost(_ text: String) -> Bool {
+    let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    return text.utf8.count <= 253
+      && labels.allSatisfy { label in
+        (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
+          && label.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+            default: false
+            }
+          }
+      }
+  }
+
+  private static func isURL(_ text: String) -> Bool {
+    guard let url = try? URLText.parse(text), let host = url.host else { return false }
+    return ["http", "https"].contains(url.scheme) && !host.isEmpty
+  }
+}
+
+/// A place in a plugin's settings.
+struct SettingPlace: Sendable {
+  /// The keys down to it; those of a list end with the list, which is one value.
+  private(set) var keys: [String] = []
+  /// Whether it is in a list.
+  private(set) var isInList = false
+  /// The place as messages name it, such as `milestones[2].at`.
+  private(set) var text = ""
+
+  /// The member of that name of the table that is here.
+  func member(_ name: String) -> SettingPlace {
+    var place = self
+    if !isInList { place.keys.append(name) }
+    place.text += place.text.isEmpty ? name : ".\(name)"
+    return place
+  }
+
+  /// An element of the list that is here, counted from 0 on; rules count from 1 on.
+  func element(_ index: Int) -> SettingPlace {
+    var place = self
+    place.isInList = true
+    place.text += "[\(index + 1)]"
+    return place
+  }
+}
+
+/// Where settings are not as declared, and what is wrong there.
+struct SettingMismatch: Error {
+  let place: SettingPlace
+  /// What is wrong, such as `must be at least 1, not 0`.
+  let detail: String
+
+  init(_ place: SettingPlace, _ detail: String) {
+    self.place = place
+    self.detail = detail
+  }
+}
+
+extension DataType {
+  /// Where a setting differs from the type, and how; nil if it does not.
+  fileprivate func mismatch(_ value: JSONValue, at place: SettingPlace) -> SettingMismatch? {
+    switch (self, value) {
+    case (.any, _), (.string, .string), (.boolean, .bool), (.integer, .integer), (.number, .integer),
+      (.number, .number),
+      (.object, .object), (.array(nil), .array):
+      return nil
+    case (.integer, .number(let number)) where number == number.rounded(): return nil
+    case (.array(let element?), .array(let all)):
+      return all.indices.lazy.compactMap { element.mismatch(all[$0], at: place.element($0)) }.first
+    case (.members(let schema), .object(let object)): return schema.mismatch(object, at: place)
+    case (.members(let schema), _) where value.isEmptyTable: return schema.mismatch(JSONObject(), at: place)
+    case (.object, _) where value.isEmptyTable, (.array, _) where value.isEmptyTable: return nil
+    default: return SettingMismatch(place, "must be \(article) \(text), not \(value.shown)")
+    }
+  }
+}
+
+extension DataSchema {
+  fileprivate func mismatch(_ object: JSONObject, at place: SettingPlace) -> SettingMismatch? {
+    for member in members {
+      guard let value = object[member.name] else {
+        if member.isOptional { continue }
+        return SettingMismatch(place.member(member.name), "is missing")
+      }
+      if let found = member.type.mismatch(value, at: place.member(member.name)) { return found }
+    }
+    guard let unknown = object.names.first(where: { !names.contains($0) }) else { return nil }
+    return SettingMismatch(place.member(unknown), "is unknown" + NearestName.hint(unknown, in: names))
+  }
+}
+
+extension JSONValue {
+  /// Whether it is Lua's empty table, which is a list as well as a table of named values.
+  var isEmptyTable: Bool { arrayValue?.isEmpty == true || objectValue?.isEmpty == true }
+}

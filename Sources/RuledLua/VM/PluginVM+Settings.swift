@@ -1,0 +1,56 @@
+import CLuaBridge
+package import RuledCore
+import RuledJSON
+
+extension PluginVM {
+  /// Loads a plugin with what is configured for it: where that is wrong, with its own settings, which `manifest.settingProblems` tells.
+  ///
+  /// - Throws: why it does not load. An error in its own settings has the line of the declaration that they break.
+  package static func load(
+    _ source: PluginSource, _ configured: Configuration.Plugin = .init(), worker: LuaWorker,
+    noting notes: LoadNotes? = nil
+  ) throws(LoadError) -> PluginVM {
+    let (vm, problems) = try load(source, configured.settings, worker, notes)
+    vm.builder.configure(sources: configured.sources, problems: problems)
+    return vm
+  }
+
+  private static func load(
+    _ source: PluginSource, _ settings: JSONObject, _ worker: LuaWorker, _ notes: LoadNotes?
+  ) throws(LoadError) -> (PluginVM, [ConfigurationProblem]) {
+    let review: SettingsReview
+    let loading = Result { () throws(LoadError) in
+      try PluginVM(source: source, settings: settings, worker: worker, noting: notes)
+    }
+    switch loading {
+    case .success(let vm):
+      review = vm.review(settings)
+      if let notes {
+        notes.add(review.errors)
+      } else if let error = review.errors.first {
+        throw error
+      }
+      if review.overrides == settings { return (vm, review.problems) }
+    case .failure(let error):
+      // A bad setting may also make a file fail that reads it.
+      guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker) else { throw error }
+      review = own.review(settings)
+      guard review.overrides != settings else { throw error }
+    }
+    // Each round drops a setting or sorts a list, so there is a last one.
+    let (vm, more) = try load(source, review.overrides, worker, notes)
+    return (vm, review.problems + more.filter { problem in !review.problems.contains { $0.path == problem.path } })
+  }
+
+  /// Compares these settings of a configuration with what the plugin declares.
+  private func review(_ configured: JSONObject) -> SettingsReview {
+    SettingsReview(manifest, configured, zones: zones) { check, value, settings in
+      let argument = JSONValue.array([value, .object(settings)]).text
+      let result = argument.withSlice { rb_handle(handle, RB_DECLARE_SETTING, Int32(check), $0) }
+      guard result == RB_OK else { return "its check fails: \(failure(rule: nil).message)" }
+      let answer = try? JSONValue(parsing: output)
+      if let isRight = answer?[0], isRight != .bool(false), !isRight.isNull { return nil }
+      return answer?[1]?.stringValue ?? "its check refuses it"
+    }
+  }
+}

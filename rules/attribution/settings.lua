@@ -1,0 +1,18 @@
+-- What the settings must be: checked at load, those of the configuration too.
+
+local function bytes(about) return { type = "integer", min = 1, about = about } end
+
+setting "reprompt_days" { type = "number", min = 0, about = "Days of 24 hours between a prompt and the next." }
+setting "facebook_sources" { type = { "string" }, about = "Values of utm_source that are Facebook's, in lower case." }
+setting "counted_sources" { type = { "string" }, about = "The others count as “other”." }
+setting "client_event" { type = "string", min = 1, about = "The name of both events in the Facebook SDK." }
+setting "expire_days" { type = "number", min = 0, about = "Older events are not sent." }
+setting "url" { type = "url?", about = "Where conversions go, with {pixel_id}; without it, the URL of the sink." }
+setting "pixel_id" {
+  type  = "any",
+  check = function(id) return type(id) == "string" or math.type(id) == "integer", "an id is digits or a text" end,
+  about = "Replaces {pixel_id} in the URL.",
+}
+setting "url_bytes" (bytes "A longer link has no attribution.")
+setting "value_bytes" (bytes "A longer value in a link is dropped.")
+setting "device_bytes" (bytes "A longer value of the device counts as unknown.")

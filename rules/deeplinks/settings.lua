@@ -1,0 +1,22 @@
+-- What the settings must be: checked at load, those of the configuration too.
+
+setting "host" { type = "host", about = "The host of the links; its site serves Apple's file." }
+setting "main_host" {
+  type  = "host",
+  check = function(host, all) return host ~= all.host, "host is the same" end,
+  about = "The main site, which redirects links with capitals.",
+}
+setting "url_bytes" { type = "integer", min = 1, about = "A longer link is ignored." }
+setting "app_store_id" {
+  type  = "any",
+  check = function(id) return id == "" or tostring(math.tointeger(id) or id):find "^%d+$" ~= nil, "an id is digits" end,
+  about = "The digits of the id, as a text or a number; without it, a page instead of the redirect.",
+}
+setting "app_ids" { type = { "string" }, about = "Apple's team id and bundle." }
+setting "android_apps" {
+  type  = { { package = "string", fingerprints = { "string" } } },
+  about = "The fingerprints are the SHA-256 of keys.",
+}
+setting "app_name" { type = "string", min = 1 }
+setting "store_url" { type = "url", about = "The id follows it." }
+setting "search_url" { type = "url", about = "Where the page leads if there is no id." }

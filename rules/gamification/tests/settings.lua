@@ -1,0 +1,25 @@
+-- Settings that are given in part, in another order, or wrong.
+test "a setting that can't be right is refused" (function(t)
+  t:fails(function() t:settings { freezes = { every_days = 0 } } end, "'freezes.every_days' .*at least 1, not 0")
+  t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
+  t:fails(function() t:settings { rating = { highest = 0 } } end, "'rating.highest' .*rating.lowest is greater")
+  local twice = { { type = "a", at = 1, reward = 1 }, { type = "a", at = 2, reward = 1 } }
+  t:fails(function() t:settings { milestones = twice } end, "'milestones' .*two have the type \"a\"")
+end)
+
+test "one action's points can be set, and the others stay" (function(t)
+  t:settings { points = { scroll_reveal = 12 } }
+  t:equal(t:event("user:1", "flirt.revealed", { flirt_index = 0 }).decisions.points.earned, 12)
+  t:equal(t:event("user:1", "flirt.copied").decisions.points.earned, 15)
+end)
+
+test "milestones and multipliers may be set in any order" (function(t)
+  t:settings {
+    multipliers = { { streak = 1, times = 2 }, { streak = 2, times = 5 } },
+    milestones  = { { type = "second", at = 2, reward = 10 }, { type = "first", at = 1, reward = 5 } },
+  }
+  local function reveal() return t:event("user:1", "flirt.revealed", { flirt_index = 0 }).decisions end
+  t:equal(reveal().milestones, { { type = "first", reward = 5 } })
+  t:advance("1d")
+  t:equal(reveal().points.multiplier, 5)
+end)

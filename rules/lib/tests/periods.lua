@@ -1,0 +1,24 @@
+-- Figures by day, by month and of all time.
+local periods = require "periods"
+
+test "a figure counts for its day and its month, a user for the day alone" (function(t)
+  for _, one in ipairs { { "2025-11-30", 2 }, { "2025-12-01", 3 }, { "2025-12-01", 0 } } do
+    t:event("user:1", "lib.periods", { day = calendar.day(calendar.parse(one[1] .. "T00:00:00Z"), "UTC"), n = one[2] })
+  end
+  local read = t:query(nil, "periods", { month = "2025-12" })
+  t:equal(read.sums["2025-11"].sums, { sold = 2, ["sold.books"] = 2 })
+  t:equal(read.sums["2025-12"].sums, { sold = 3, ["sold.books"] = 3 })
+  t:equal(read.sums["2025-12-01"].sums, { buyers = 2 })
+  t:equal(read.sums.ever.sums, { orders = 3 })
+  t:equal(read.days, { ["2025-12-01"] = { sums = { sold = 3, ["sold.books"] = 3 }, parts = {
+    sold = { { name = "lib.day.2025-12-01.sold", labels = { shop = "one" }, value = 3 } },
+  } } })
+end)
+
+test "figures are kept for so long" (function(t)
+  local kept = periods.new("shop", "2d")
+  t:equal({ kept.days, kept.sums, kept.options.keep }, { "shop.day.", "shop.sum.", "2d" })
+  t:event("user:1", "lib.periods", { day = 20000, n = 1 })
+  t:advance("2d")
+  t:equal(t:counters(), array {})
+end)

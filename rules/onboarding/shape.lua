@@ -1,0 +1,21 @@
+-- What the states hold: those of users, and at last what areas of earlier rules hold until their next stamp.
+state {
+  version = 2,
+  name = "string?", locale = "string?", time_zone = "string?", secret = "string?: signs what others are told",
+  signed_up_at = "number?: epoch seconds", welcomed = "boolean?", welcome_dismissed = "boolean?",
+  notifications = "array?: oldest first", stamps = "array?: in the order of claiming",
+  first_claim_at = "number?", welcome_claimed_at = "number?", bell_opened = "boolean?",
+  unjoined = "boolean?: does not hear yet of others' deleted accounts",
+  members = "object?", count = "integer?", annex = "boolean?",
+}
+
+migrate { [2] = {
+  up   = function(old)
+    old.unjoined = old.notifications ~= nil or nil
+    return old
+  end,
+  down = function(new)
+    new.unjoined = nil
+    return new
+  end,
+} }
