@@ -19,9 +19,9 @@ setting "time_zone" { type = "zone", about = "Whose civil days count, until the 
 setting "actions" {
   type  = {
     {
-      on = "string", earns = "string", ["each?"] = "string", ["needs?"] = { "string" }, ["with?"] = { "string" },
-      ["unique?"] = "string", ["renews?"] = "boolean", ["counts?"] = "boolean", ["daily?"] = "boolean",
-      ["streak?"] = "boolean", ["tells?"] = "string", ["when_off?"] = "boolean",
+      on = "string", earns = "string", each = "string?", ["needs?"] = { "string" }, ["with?"] = { "string" },
+      unique = "string?", renews = "boolean?", counts = "boolean?", daily = "boolean?",
+      streak = "boolean?", tells = "string?", when_off = "boolean?",
     },
   },
   min   = 1,
@@ -34,7 +34,7 @@ setting "actions" {
   about = "Which events earn what.",
 }
 setting "ranges.*" {
-  type  = { lowest = "integer", ["highest?"] = "integer" },
+  type  = { lowest = "integer", highest = "integer?" },
   check = function(range) return not range.highest or range.highest >= range.lowest, "lowest is greater" end,
   about = "Of a member of an action's data.",
 }
@@ -67,7 +67,7 @@ setting "milestones" {
 }
 setting "milestones.*.reward" (points "")
 setting "tiers" {
-  type      = { { name = "string", ["revealed?"] = "integer", ["streak?"] = "integer", ["spent?"] = "integer" } },
+  type      = { { name = "string", revealed = "integer?", streak = "integer?", spent = "integer?" } },
   sorted_by = "revealed",
   check     = unlike "name",
   about     = "Any of the three unlocks a tier and those before it.",
