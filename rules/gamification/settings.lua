@@ -51,11 +51,11 @@ setting "caps" {
 setting "caps.*" { type = "integer", min = 0, about = "How often the action earns in a civil day." }
 setting "unique_days" { type = "integer", min = 1, max = 3650, about = "For so long a repeat is known as one." }
 setting "multipliers" {
-  type      = { { streak = "integer", times = "integer" } },
+  type      = { { streak = "integer", times = "number" } },
   sorted_by = "-streak",
   about     = "How many times points count from a streak on.",
 }
-setting "multipliers.*.times" { type = "integer", min = 1 }
+setting "multipliers.*.times" { type = "number", min = 1 }
 setting "freezes.at_start" { type = "integer", min = 0 }
 setting "freezes.every_days" { type = "integer", min = 1, about = "Days of a streak that earn a freeze." }
 setting "freezes.most" { type = "integer", min = 0, about = "The freezes that are kept." }
