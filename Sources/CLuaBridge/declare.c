@@ -222,6 +222,11 @@ static void encode_functions(lua_State *L, const char *what) {
       if (lua_type(L, -1) != LUA_TFUNCTION) luaL_error(L, "'%s' must be a function, not a %s", name, luaL_typename(L, -1));
       lua_pop(L, 1);
     } else {
+      /* A function under another key is refused for its key. */
+      if (lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushboolean(L, true);
+      }
       lua_pushvalue(L, -2);
       lua_insert(L, -2);
       lua_rawset(L, copy);
