@@ -81,10 +81,9 @@ local function permitted(plan, of, value)
   return of.values ~= nil and fields.is_one_of(value, of.values)
 end
 
--- What rules count may be fractions, such as points times 1.5.
-local function violation_of_binned(value, by_rules)
+local function violation_of_binned(value)
   if type(value) == "string" then return "value" end
-  if not (whole(value) or by_rules and type(value) == "number") then return "type" end
+  if not whole(value) then return "type" end
   return value < 0 and "range" or nil
 end
 
@@ -93,7 +92,7 @@ local function violation(plan, of, value, looking, by_rules)
   if value == nil or value == json.null then return not of.optional and "missing" or nil end
   if permitted(plan, of, value) or is_harmless(plan, of, value) then return nil end
   if pii.in_value(plan.options.pii, value, looking) then return "pii" end
-  if of.bins then return violation_of_binned(value, by_rules) end
+  if of.bins then return violation_of_binned(value) end
   if not is_a[of.type](value) then return "type" end
   if of.open and by_rules then return nil end
   if of.values then return "value" end

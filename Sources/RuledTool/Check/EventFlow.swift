@@ -12,8 +12,8 @@ struct EventFlow {
     case nothing
     /// The event of rules that listen to these types, all of them exact.
     case event([String])
-    /// The data of such an event.
-    case data([String])
+    /// The data of such an event, or the member of it at that path.
+    case data([String], path: [String])
     /// Something else, or something that can't be told.
     case unknown
 
@@ -22,7 +22,8 @@ struct EventFlow {
       switch (self, other) {
       case (.nothing, let value), (let value, .nothing): value
       case (.event(let left), .event(let right)): .event(left + right.filter { !left.contains($0) })
-      case (.data(let left), .data(let right)): .data(left + right.filter { !left.contains($0) })
+      case (.data(let left, let path), .data(let right, let other)) where path == other:
+        .data(left + right.filter { !left.contains($0) }, path: path)
       default: .unknown
       }
     }
@@ -59,10 +60,10 @@ struct EventFlow {
     }
   }
 
-  /// The types of the event whose data an expression is; nil for anything else.
-  func types(ofData node: SyntaxNode) -> [String]? {
-    guard case .data(let types) = value(of: node) else { return nil }
-    return types
+  /// The types of the event whose data an expression is, or a member of it, and its path; nil for anything else.
+  func data(_ node: SyntaxNode) -> (types: [String], path: [String])? {
+    guard case .data(let types, let path) = value(of: node) else { return nil }
+    return (types, path)
   }
 
   private func value(of source: Source) -> Value {
@@ -79,7 +80,9 @@ struct EventFlow {
     case .index:
       switch value(of: node.children[0]) {
       case .nothing: return .nothing
-      case .event(let types) where node.children[1].stringValue == "data": return .data(types)
+      case .event(let types) where node.children[1].stringValue == "data": return .data(types, path: [])
+      case .data(let types, let path):
+        return node.children[1].stringValue.map { .data(types, path: path + [$0]) } ?? .unknown
       default: return .unknown
       }
     default: return .unknown

@@ -319,7 +319,7 @@ import Testing
         },
       }
       """
-    let files = ["rules/p/plugin.lua": plugin, "conf.lua": configuration]
+    let files: KeyValuePairs = ["rules/p/plugin.lua": plugin, "conf.lua": configuration]
     let run = check(files, ["--config", "@conf.lua"])
     #expect(run.exit == .no)
     #expect(

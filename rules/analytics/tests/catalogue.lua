@@ -126,7 +126,7 @@ test "a rule may report values that the plan does not list, where they are anoth
   opted_in(t)
   t:settings({
     points = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
-    multipliers = { { streak = 1, times = 1.5 } }, milestones = { { type = "starter", at = 1, reward = 7 } },
+    multipliers = { { streak = 1, times = 5 } }, milestones = { { type = "starter", at = 1, reward = 7 } },
     tiers = { { name = "tin", revealed = 1, streak = 99, spent = 99 } }, tutorial = { "Hello", "Go", "On", "Done" },
   }, "gamification")
   local function sent(type, data)
@@ -138,7 +138,7 @@ test "a rule may report values that the plan does not list, where they are anoth
     return all
   end
   local all = sent("flirt.revealed", { flirt_index = 0, scroll_duration_ms = 9, reveal_method = "scroll" })
-  t:equal(all.gamification_points_awarded.multiplier, 1.5)
+  t:equal(all.gamification_points_awarded.multiplier, 5.0)
   t:equal(all.gamification_milestone_achieved.milestone_type, "starter")
   t:equal(all.gamification_tier_unlocked.tier_unlocked, "tin")
   all = sent("flirt.copied", { flirt_index = 0, tone_used = "bold", quality_tier = "tin" })
