@@ -79,6 +79,7 @@ struct LuaParser {
     case ("{", "'then'"): "'if a {' is written if a then"
     case (":", "'}'"): "'{ \"a\": 1 }' is written { a = 1 }"
     case ("=", "'then'"), ("=", "'do'"): "'a = b' is no condition, a == b is"
+    case (_, "'}'") where token.kind == .string || token.kind == .name: "a comma is missing before it"
     default: nil
     }
   }

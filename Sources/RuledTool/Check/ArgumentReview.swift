@@ -49,8 +49,8 @@ struct ArgumentReview {
         guard let name = CallReview.hostName(node.children[0]), let parameters = Self.functions[name] else { return }
         review(node.children[1].children, (name, parameters))
       case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
-        reviewMilliseconds(node.children[0], beside: node.children[1])
-        reviewMilliseconds(node.children[1], beside: node.children[0])
+        review(span: node.children[0], beside: node.children[1])
+        review(span: node.children[1], beside: node.children[0])
       default: break
       }
     }
@@ -180,10 +180,14 @@ struct ArgumentReview {
     }
   }
 
-  /// Finds milliseconds that are added to, or compared with, a time in seconds.
-  private mutating func reviewMilliseconds(_ node: SyntaxNode, beside other: SyntaxNode) {
-    guard unit(of: other) == .moment, Self.areMilliseconds(node) else { return }
-    add(node, .wrongArguments, "times are in seconds, and this is in milliseconds")
+  /// Finds milliseconds, days and the like that are added to, or compared with, a time in seconds.
+  private mutating func review(span node: SyntaxNode, beside other: SyntaxNode) {
+    guard unit(of: other) == .moment else { return }
+    let name = node.kind == .index ? node.children[1].stringValue : node.kind == .name ? node.text : nil
+    let suffix = name?.split(separator: "_").last.map(String.init) ?? ""
+    let isMilliseconds = Self.areMilliseconds(node) || ["ms", "millis"].contains(suffix)
+    guard isMilliseconds || ["minutes", "hours", "days", "weeks"].contains(suffix) else { return }
+    add(node, .wrongArguments, "times are in seconds, and this is in \(isMilliseconds ? "milliseconds" : suffix)")
   }
 
   private static func areMilliseconds(_ node: SyntaxNode) -> Bool {

@@ -30,6 +30,7 @@ struct HandlerReview {
       func field(_ name: String) -> SyntaxNode? { fields.first { $0.children[0].stringValue == name }?.children[1] }
       if let what = Self.kinds[kind] {
         let run = given.kind == .table ? field("run") : given
+        if kind == "query" { review(order: body(run), ["state", "args"]) }
         review(run, what, cannot: (Self.changing, "which changes something"))
         if let function = body(run), !function.returnsValue {
           addMissingReturn(function, "\(what) answers with what it returns")
@@ -37,6 +38,7 @@ struct HandlerReview {
       } else if kind == "rule" {
         for run in [field("run"), field("when")] {
           review(run, "a rule", cannot: (Self.reading, "which only queries can"))
+          review(order: body(run), ["event", "state"])
         }
         if let when = field("when"), when.local != nil, let function = body(when), !function.returnsValue {
           addMissingReturn(function, "it is the 'when' of a rule, which then never runs")
@@ -48,6 +50,15 @@ struct HandlerReview {
   /// The function that an expression is, or that a variable holds always.
   private func body(_ node: SyntaxNode?) -> SyntaxNode? {
     node?.kind == .function ? node : node?.local.flatMap { functions.bodies[$0] }
+  }
+
+  /// Finds parameters in the wrong order.
+  private mutating func review(order function: SyntaxNode?, _ names: [String]) {
+    guard let list = function?.children[0], list.children.prefix(2).map(\.text) == names.reversed() else { return }
+    add(
+      Finding(
+        file: file.path, line: list.line, message: "gets \(names.joined(separator: ", ")), in this order",
+        code: .wrongArguments))
   }
 
   /// Finds steps to another version of the state that return none.

@@ -4,8 +4,8 @@ internal import RuledLua
 /// Finds members of plugins' states that a file reads or writes, and that the plugins do not declare, and values of other types than
 /// declared.
 ///
-/// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Variables that get a part of
-/// it once, and nothing else, are followed.
+/// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Local
+/// functions that get it, and variables that get a part of it once, and nothing else, are followed.
 struct StateReview {
   private(set) var findings: [Finding] = []
 
@@ -16,6 +16,7 @@ struct StateReview {
   private let states: [String: DataType]
   /// What the variables hold that hold the state or a part of it.
   private var held: [Int: DataType] = [:]
+  private let flow: EventFlow
   /// The variables that are assigned after their declaration.
   private var assigned: Set<Int> = []
 
@@ -27,6 +28,7 @@ struct StateReview {
       if let shape = manifest.state { states[manifest.name] = .members(shape.members) }
     }
     root = states[plugin]
+    flow = EventFlow(tree)
     assigned = FileFunctions.assigned(in: tree)
     visit(tree.root)
   }
@@ -100,7 +102,7 @@ struct StateReview {
   /// What an expression is of the state; nil if it is nothing of it, or if that can't be told.
   private func type(of node: SyntaxNode) -> DataType? {
     switch node.kind {
-    case .name: return node.local.flatMap { held[$0] }
+    case .name: return node.local.flatMap { held[$0] ?? (flow.holdsState($0) ? root : nil) }
     case .parenthesis: return type(of: node.children[0])
     case .call where node.children[0].globalName == "peek":
       return node.children[1].children.first?.stringValue.flatMap { states[$0] }
