@@ -116,7 +116,7 @@ rule_for("area:", "more of a list", { "area.publish_due" }, lists.publish)
 rule_for("area:", "off the list", { "area.parted" }, lists.parted)
 rule_for("user:", "profile", { "profile.updated" }, profile.update)
 rule_for("user:", "account", { "account.deleted" }, account.deleted)
-rule_for("user:", "account erased", { "account.erased" }, account.erased)
+rule_for("erased:", "account erased", { "account.erased" }, account.erased)
 rule_for("user:", "another account erased", { "person.erased" }, account.other_erased)
 
 rule "window closed" {

@@ -6,20 +6,48 @@ local stamps = data "stamps.json"
 
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
+local function number(about) return { type = "number", min = 0, about = about } end
+
+local function has_text(key, all) return type(all.messages[key]) == "string", "messages has no such text" end
+
+-- A text, or those of a locale.
+local function is_text(value)
+  local all = type(value) == "table" and value or { value }
+  for _, text in pairs(all) do
+    if type(text) ~= "string" or text == "" then return false, "it is no text, nor the texts of a locale" end
+  end
+  return true
+end
+
 setting "sender" { type = "string", min = 1, about = "Who sends what no user has caused." }
 setting "welcome_stamp" {
   type  = "string",
   check = function(id) return fields.find(stamps, "id", id) ~= nil, "stamps.json has no such stamp" end,
 }
-setting "auto_claim_days" { type = "number", min = 0, about = "When the welcome stamp claims itself; 0 is off." }
+setting "auto_claim_days" (number "When the welcome stamp claims itself; 0 is off.")
 setting "milestones" { type = { "integer" }, sorted_by = "*", about = "Counts of stamps." }
 setting "milestones.*" (whole(1))
-setting "areas_achieved" (whole(1, "Areas for the achievement three_areas."))
-setting "day_achieved" (whole(1, "Stamps for the achievement five_in_a_day."))
-setting "time_zone" { type = "zone", about = "Whose civil days five_in_a_day counts." }
-setting "radius_m" { type = "number", min = 0, about = "The radius of a stamp without its own." }
+setting "achievements" {
+  type = { { name = "string", measure = "string", at = "integer" } }, about = "Once each; messages has their texts.",
+}
+setting "achievements.*.name" { type = "string", check = has_text }
+setting "achievements.*.measure" {
+  type = "string", one_of = { "stamps", "areas", "day" }, about = "All stamps, their areas, or the stamps of a day.",
+}
+setting "achievements.*.at" (whole(1))
+setting "claim_windows.*" (number "Hours from the sign-up to the welcome stamp.")
+setting "time_zone" { type = "zone", about = "Whose civil days count, until the user's own is told." }
+setting "radius_m" (number "The radius of a stamp without its own.")
+setting "too_fast.km_h" (number "How fast users travel between claims; 0 is off.")
+setting "too_fast.from_km" (number "A distance that needs no time.")
 setting "notifications_kept" (whole(0))
 setting "page" (whole(1, "Notifications in an answer."))
-setting "area_members" (whole(1, "Members in one subject; further ones go to an annex."))
+setting "catalogue_page" (whole(1, "Stamps in an answer."))
 setting "id_bytes" (whole(1, "The longest id of a user, post or area."))
-setting "messages.*" { type = "string", min = 1 }
+setting "name_bytes" (whole(1, "The longest name of a user."))
+setting "social.*" {
+  type  = { kind = "string", whom = "string", about = "string?", each = "boolean?" },
+  about = "By type of event: the kind of notification, the members that name the other user and what it is about.",
+}
+setting "social.*.kind" { type = "string", check = has_text }
+setting "messages.*" { type = "any", min = 1, check = is_text, about = "In English; beside them, tables by locale." }

@@ -31,7 +31,8 @@ test "everyone in an area is notified of a stamp published there, once" (functio
 end)
 
 test "a large area is notified to the last member" (function(t)
-  for i = 1, 1010 do enter(t, "paris", i) end
+  local inside = { topics = { plugin.name .. "/area:paris" } }
+  for i = 1, 1010 do t:given("user:" .. i, 1, {}, inside) end
   publish(t, "paris", "louvre")
   t:equal(told(t, 1, 999, 1000, 1001, 1010), { 1, 1, 1, 1, 1 })
 end)

@@ -137,7 +137,7 @@ test "with an account goes all of the user" (function(t)
   t:equal(t:query("user:ann", "stamps").count, 0)
 end)
 
-test "with an account goes what others hold of the user" (function(t)
+test "with an account goes what others hold of the user, whatever else erases the user" (function(t)
   t:event("user:ann", "profile.updated", { name = "Ann Lee" })
   for _, other in ipairs { "bob", "cid" } do
     t:event("user:ann", "user.followed", { target = other })
