@@ -57,10 +57,19 @@ local function on_device(t, device, state)
   t:given("device:" .. device, 1, { [plugin.name] = state }, { topics = { plugin.name .. "/user:42" } })
 end
 
+-- What this plugin's rules sent: others hear of the end of an account too.
+local function own_messages(t)
+  local own = {}
+  for _, message in ipairs(t:sent()) do
+    if message.type:sub(1, #plugin.name + 1) == plugin.name .. "." then own[#own + 1] = message end
+  end
+  return own
+end
+
 test "the end of an account reaches any number of devices" (function(t)
   for i = 1, 1001 do on_device(t, i, { user = i == 1001 and "42" or "7" }) end
   t:event("user:42", "account.deleted", {})
-  t:equal(#t:sent(), 1001)
+  t:equal(#own_messages(t), 1001)
   t:equal(t:state("device:1001"), {})
 end)
 
@@ -68,7 +77,8 @@ local function deleted_with(t, unheard)
   on_device(t, "d", { user = "42", unheard = unheard })
   t:event("user:42", "account.deleted", {})
   t:equal(t:state("device:d"), {})
-  local last = t:sent()[#t:sent()]
+  local own = own_messages(t)
+  local last = own[#own]
   return { last.subject, last.type }
 end
 
