@@ -121,14 +121,15 @@ package enum CatalogBuilder {
   /// Whether the plugin's files are the same, those of the library only as far as they are required.
   static func isSame(_ old: PluginSource, _ new: PluginSource) -> Bool {
     old.name == new.name && old.modules == new.modules && old.data == new.data
-      && (old.library == new.library || required(by: old) == required(by: new))
+      && (old.library == new.library || required(by: old, andTests: true) == required(by: new, andTests: true))
   }
 
-  /// The files of the library whose names are quoted in the plugin's text, and those quoted in these in turn.
-  package static func required(by plugin: PluginSource) -> [SourceFile] {
+  /// The files of the library whose names are quoted in the plugin's text, or its tests', and those quoted in these in turn.
+  package static func required(by plugin: PluginSource, andTests: Bool = false) -> [SourceFile] {
     let byName = Dictionary(plugin.library.map { (Array($0.name.utf8.dropLast(4)), $0) }) { first, _ in first }
     var found: Set<String> = []
-    var texts = plugin.library.isEmpty ? [] : plugin.modules.map(\.text)
+    let files = plugin.modules + (andTests ? plugin.tests : [])
+    var texts = plugin.library.isEmpty ? [] : files.map(\.text)
     while let text = texts.popLast() {
       forEachQuoted(in: text) { name in
         guard let file = byName[Array(name)], found.insert(file.path).inserted else { return }

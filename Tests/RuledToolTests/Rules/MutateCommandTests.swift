@@ -114,4 +114,15 @@ import Testing
     let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
     #expect(!changes.isEmpty && changes.allSatisfy { $0["result"] == "unreached" }, "\(run.output)")
   }
+
+  @Test func `changes of a library that only tests require are tried`() throws {
+    let folder = RulesFolderOnDisk([
+      "lib/double.lua": "return { of = function(n) return n * 2 end }",
+      "lib/tests/plugin.lua": "plugin { name = 'lib' }",
+      "lib/tests/t.lua": "local double = require 'double' test 'a' (function(t) t:equal(double.of(3), 6) end)",
+    ])
+    let run = withExtendedLifetime(folder) { Run(words: ["mutate", folder.path + "/lib", "--json"]) }
+    let changes = try JSONValue(parsing: run.output)["changes"]?.arrayValue ?? []
+    #expect(!changes.isEmpty && changes.allSatisfy { $0["result"] == "killed" }, "\(run.output)\(run.errors)")
+  }
 }
