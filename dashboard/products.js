@@ -88,17 +88,17 @@ async function analytics() {
 // MARK: onboarding
 
 function funnel(metrics) {
-  const opened = metrics.bell_rate === null ? 0 : Math.round(metrics.signed_up * metrics.bell_rate / 100);
   const steps = [
-    ["Signed up", metrics.signed_up], ["Opened the bell", opened],
-    ["Claimed the welcome stamp within 7 days", metrics.claimed_7d], ["Claimed it within 24 hours", metrics.claimed_24h],
+    ["Signed up", metrics.signed_up, metrics.signed_up ? 100 : null],
+    ["Claimed the welcome stamp within 7 days", metrics.claimed_7d, metrics.pct_7d],
+    ["Claimed it within 24 hours", metrics.claimed_24h, metrics.pct_24h],
   ];
-  const share = (count) => metrics.signed_up ? count / metrics.signed_up * 100 : null;
   return card("Onboarding", el("div", { class: "actions" },
-    el("span", { class: "dim small" }, "of all sign-ups", metrics.mean_seconds_to_first_claim === null ? "" : `, first claim after ${number(metrics.mean_seconds_to_first_claim)} s on average`),
-    csvButton("onboarding", ["step", "users", "pct"], () => steps.map(([step, count]) => [step, count, share(count)]))),
-  el("ol", { class: "funnel" }, steps.map(([step, count]) => el("li", {},
-    el("div", { class: "row" }, el("span", {}, step), el("span", {}, el("strong", {}, number(count)), " ", el("span", { class: "dim" }, percent(share(count))))),
+    el("span", { class: "dim small" }, "of those whose time is over", metrics.mean_seconds_to_first_claim === null ? "" : `, first claim after ${number(metrics.mean_seconds_to_first_claim)} s on average`,
+      metrics.bell_rate === null ? "" : `. Opened the bell in ${percent(metrics.bell_rate)} of the weeks of use`),
+    csvButton("onboarding", ["step", "users", "pct"], () => steps)),
+  el("ol", { class: "funnel" }, steps.map(([step, count, pct]) => el("li", {},
+    el("div", { class: "row" }, el("span", {}, step), el("span", {}, el("strong", {}, number(count)), " ", el("span", { class: "dim" }, percent(pct)))),
     el("progress", { max: Math.max(1, metrics.signed_up), value: count, "aria-label": step })))));
 }
 

@@ -226,9 +226,10 @@ static void encode_functions(lua_State *L, const char *what, rb_declaration kind
       lua_pop(L, 1);
       continue;
     }
-    if (is_check) {
+    /* A check is noted; a function under another key is refused for its key. */
+    if (lua_isfunction(L, -1)) {
       lua_pop(L, 1);
-      lua_pushboolean(L, 1);
+      lua_pushboolean(L, true);
     }
     lua_pushvalue(L, -2);
     lua_insert(L, -2);

@@ -1,9 +1,12 @@
-"""A product of another kind from a copy of the rules: what a copied plugin counts."""
+"""A product of another kind from a copy of the rules: docs/adapting.md, played, and what a copied plugin counts."""
 
+import os
+import re
 import shutil
 import subprocess
 
 from daemon import PROGRAMS, ROOT
+from story import Shell, commands, says
 
 APART = """
 test "the game and its copy count alike, and apart" (function(t)
@@ -47,3 +50,31 @@ def test_a_copy_of_the_game_counts_apart_from_it(tmp_path):
     rulectl("new", "--from", "gamification", "shop", "--rules", rules)
     (rules / "shop/tests/apart.lua").write_text(APART)
     rulectl("test", rules / "shop", "--filter", "count alike, and apart")
+
+
+def steps(page):
+    """What a reader of the page does: the files that it says to save, each with its text, and the commands with what they print."""
+    for match in re.finditer(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        language, text = match.groups()
+        name = re.findall(r"`([\w./]+\.(?:json|lua))`", page[: match.start()].rstrip().split("\n\n")[-1])
+        if language == "console":
+            yield from commands(match.group())
+        elif language != "sh":
+            yield name[-1], text
+
+
+def test_a_bookshop_comes_of_the_page(tmp_path):
+    shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    shell = Shell(tmp_path, {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"})
+    played = []
+    try:
+        for step, rest in steps((ROOT / "docs/adapting.md").read_text()):
+            if isinstance(rest, str):
+                (tmp_path / "var/bookshop" / step).write_text(rest)
+                continue
+            found = shell.run(step)
+            assert says(found, rest), "\n".join([f"$ {step}", *found, "-- the page says:", *rest])
+            played.append(step)
+    finally:
+        shell.end()
+    assert len(played) > 20

@@ -13,6 +13,7 @@ local function report(state, event, name, properties)
   local done, result = pcall(track, state, event, name, properties)
   if done then return result end
   decide("accepted", false)
+  decide("reason", "failed")
   log.error("a report was lost", { report = name, why = tostring(result) })
   return false
 end

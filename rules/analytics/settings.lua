@@ -2,11 +2,16 @@
 
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
-local function ascending(about) return { type = { "integer" }, sorted_by = "*", about = about } end
-
+setting "unknown_properties" {
+  type = "string", one_of = { "drop", "refuse" }, about = "What becomes of a property that the plan does not have.",
+}
 setting "session_minutes" { type = "number", min = 1, about = "A session ends after so long without an event." }
+setting "sessions_open" (whole(1, "Of one user, at most: one for each source."))
 setting "name_length" (whole(1, "The longest name of an event, error code or error type."))
 setting "violations_listed" (whole(1, "Of one event, at most."))
+setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
+setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
+setting "game" { type = "string", about = "The plugin whose points a deletion reports." }
 setting "bins.*" { type = { "integer" }, min = 1, sorted_by = "*", about = "Upper edges." }
 setting "parts_of_day" { type = { { from = "integer", name = "string" } }, min = 1, sorted_by = "from" }
 setting "parts_of_day.*.from" { type = "integer", min = 0, max = 23, about = "The first hour." }
@@ -15,7 +20,8 @@ setting "pii.members" (whole(1, "Members of one event's tables that are looked a
 setting "pii.phone_digits.*" (whole(1))
 setting "pii.card_digits.*" (whole(1))
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }
+setting "users_do" { type = { "string" }, min = 1, about = "Types of events that users cause, beside reports." }
 setting "active_window_days" (whole(1, "Weekly active users look back over so many days."))
-setting "streak_steps" (ascending())
-setting "retention_days" (ascending "Days after the first one.")
+setting "retention_days" { type = { "integer" }, sorted_by = "*", about = "Days after the first one." }
+setting "daily_range_days" (whole(1, "A longer range has its figures by month."))
 setting "longest_range_days" (whole(1, "Of one query."))

@@ -31,8 +31,10 @@ event("account.deleted", {}, documented "A user deleted the account.")
 -- What the rules tell each other.
 event(plugin.name .. ".linked", {
   from = "rules", attribution = "object?", facebook = "boolean?", att_status = "string?",
-  new = "boolean?: the user is another one than before",
 }, documented "A device's attribution moves to the user who signed in on it, or its status has changed.")
+event(plugin.name .. ".heard", {
+  from = "rules", facebook = "boolean",
+}, documented "A user has heard of a link, and says whether that user came from Facebook.")
 event(plugin.name .. ".attributed", { from = "rules" }, documented "The device's user came from Facebook.")
 event(plugin.name .. ".owner_deleted", { from = "rules" }, documented "A user who was on the device was deleted.")
 event(plugin.name .. ".device_left", { from = "rules" }, documented "A device has forgotten the deleted user.")

@@ -7,17 +7,17 @@ local subjects = require "subjects"
 
 local linking = {}
 
-local function tell(state, user, attribution, is_new)
+local function tell(state, user, attribution)
   send(subjects.of_user(user), plugin.name .. ".linked", {
-    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status, new = is_new,
+    attribution = attribution, facebook = attribution and state.facebook, att_status = state.att_status,
   })
-  state.told_status = state.att_status
+  state.told_status, state.unheard = state.att_status, (state.unheard or 0) + 1
 end
 
 -- Whether the user is another one than before.
 local function belong(state, user)
   state.signed_out = nil
-  if state.user == user then return nil end
+  if state.user == user then return false end
   topic.join(subjects.of_user(user))
   state.user, state.user_facebook = user, state.attributed_to == user and state.facebook or nil
   return true
@@ -37,7 +37,7 @@ function linking.link(state, user)
   if not is_new and not state.attribution and state.told_status == state.att_status then return end
   conversions.keep_for_install(state)
   if state.attribution then state.attributed_to, state.user_facebook = user, state.facebook or nil end
-  tell(state, user, state.attribution, is_new)
+  tell(state, user, state.attribution)
   state.attribution = nil
 end
 
@@ -64,12 +64,20 @@ end
 function linking.tell_answer(event, state)
   local user = event.data.authenticated ~= false and linking.user_of(event) or account(state)
   if not user then return end
-  tell(state, user, nil, belong(state, user))
+  belong(state, user)
+  tell(state, user)
 end
 
 --- On a device: its user, who sent the message, came from Facebook.
 function linking.attributed(event, state)
   if state.user == subjects.id("user:", event.sender) then state.user_facebook = true end
+end
+
+--- On a device: a user, who sent the message, has heard of a link.
+function linking.heard(event, state)
+  if not state.unheard then return end
+  state.unheard = state.unheard > 1 and state.unheard - 1 or nil
+  if event.data.facebook then linking.attributed(event, state) end
 end
 
 --- Whether the account that is there came from Facebook; while nobody is there, whether the device did, and also while

@@ -53,6 +53,7 @@ rule "screen" { on = { "app.launched", "user.authenticated" }, when = is_known, 
 local function told(is_one) return function(event) return is_one(event) and event.sender ~= nil end end
 
 rule "link" { on = plugin.name .. ".linked", when = told(is_user), run = profile.linked }
+rule "heard" { on = plugin.name .. ".heard", when = told(is_device), run = linking.heard }
 rule "attributed" { on = plugin.name .. ".attributed", when = told(is_device), run = linking.attributed }
 rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
 rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = told(is_device), run = profile.owner_deleted }

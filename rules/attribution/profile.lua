@@ -21,10 +21,9 @@ function profile.linked(event, state)
   if link.attribution and counts(state, link.attribution, link.facebook) then
     state.attribution, state.facebook, state.attribution_from = link.attribution, link.facebook, device
   end
+  send(device, plugin.name .. ".heard", { facebook = state.facebook == true })
   if state.facebook and not was_facebook then
     publish(event.subject, plugin.name .. ".attributed", {}, { except = device })
-  elseif state.facebook and link.new then
-    send(device, plugin.name .. ".attributed", {})
   end
 end
 
@@ -37,12 +36,12 @@ function profile.deleted(event, state)
 end
 
 --- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
---- in since, only what is the deleted user's. It tells that user's state that nothing more comes from it.
+--- in since, only what is the deleted user's. If a link may be under way, it is taken back behind it.
 function profile.owner_deleted(event, state)
   local owner = event.sender
   local user = subjects.id("user:", owner)
   topic.leave(owner)
-  send(owner, plugin.name .. ".device_left", {})
+  if state.unheard then send(owner, plugin.name .. ".device_left", {}) end
   if state.user == user then return forget { all = true } end
   if state.attributed_to == user then
     conversions.forget_origin(state)
@@ -55,6 +54,7 @@ function profile.device_left(event, state)
   local device = event.sender
   if state.attribution_from == device then state.attribution, state.facebook, state.attribution_from = nil, nil, nil end
   if state.status_from == device then state.att_status, state.status_from = nil, nil end
+  if next(state) == nil then forget { all = true } end
 end
 
 function profile.answer(state)

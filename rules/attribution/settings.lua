@@ -3,6 +3,13 @@
 local function bytes(about) return { type = "integer", min = 1, about = about } end
 
 setting "reprompt_days" { type = "number", min = 0, about = "Days of 24 hours between a prompt and the next." }
+setting "reprompt_statuses.*" { type = "string", one_of = { "not-determined", "authorized", "denied", "restricted" } }
+setting "reprompt_on" { type = { "string" }, min = 1, about = "Events that check whether to ask again." }
+setting "platforms.*" {
+  type  = { asks = "boolean?", extinfo = "string?" },
+  about = "Whether tracking needs consent there; the version of Meta's extinfo, empty for no conversions.",
+}
+setting "click_ids.*" { type = "string", min = 1, about = "The source that this parameter of a link proves." }
 setting "facebook_sources" { type = { "string" }, about = "Values of utm_source that are Facebook's, in lower case." }
 setting "counted_sources" { type = { "string" }, about = "The others count as “other”." }
 setting "client_event" { type = "string", min = 1, about = "The name of both events in the Facebook SDK." }

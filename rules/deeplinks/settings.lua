@@ -1,17 +1,23 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
+local routes = require "routes"
+
 setting "host" { type = "host", about = "The host of the links; its site serves Apple's file." }
 setting "main_host" {
-  type  = "host",
-  check = function(host, all) return host ~= all.host, "host is the same" end,
-  about = "The main site, which redirects links with capitals.",
+  type  = "host?",
+  check = function(host, all) return routes.host(host) ~= routes.host(all.host), "host is the same" end,
+  about = "The main site, which redirects links that are written otherwise; without it, none.",
 }
+setting "target_parameter" { type = "string", min = 1, about = "Names the destination in a link." }
 setting "url_bytes" { type = "integer", min = 1, about = "A longer link is ignored." }
 setting "app_store_id" {
   type  = "any",
   check = function(id) return id == "" or tostring(math.tointeger(id) or id):find "^%d+$" ~= nil, "an id is digits" end,
   about = "The digits of the id, as a text or a number; without it, a page instead of the redirect.",
 }
+setting "play_store_id" { type = "string", about = "The app's package; without it, that of the first Android app." }
+setting "play_store_url" { type = "url", about = "The package follows it." }
+setting "page.*" { type = "string", about = "A text of the pages; {name} is the app's." }
 setting "app_ids" { type = { "string" }, about = "Apple's team id and bundle." }
 setting "android_apps" {
   type  = { { package = "string", fingerprints = { "string" } } },

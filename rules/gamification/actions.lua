@@ -17,7 +17,7 @@ local MULTIPLIERS, POINTS, ACTIONS = settings.multipliers, settings.points, cata
 local STREAK, WALLET, today_of = player.streak, player.points, player.today
 local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
-local nonsense, is_repeat = catalogue.nonsense, catalogue.is_repeat
+local is_repeat = catalogue.is_repeat
 local floor, tointeger = math.floor, math.tointeger
 
 local AWARDED, STREAK_UPDATED = telling "points_awarded", telling "streak_updated"
@@ -32,11 +32,12 @@ local function tell_streak(state, change, previous, multiplier)
 end
 
 local function tell_points(state, name, earned, multiplier, why)
-  decide("points", { action = name, earned = earned, multiplier = multiplier, total = state.points, reason = why })
+  local total = state.points
+  decide("points", { action = name, earned = earned, multiplier = multiplier, total = total, reason = why })
   if earned == 0 then return end
   raise(AWARDED, {
     action = name, points_earned = floor(earned / multiplier + 0.5), multiplier = multiplier + 0.0,
-    total_points_after = state.points,
+    total_points_after = total,
   })
 end
 
@@ -83,7 +84,7 @@ end
 
 function actions.perform(event, state)
   local action, data = ACTIONS[event.type], payload(event)
-  local wrong = nonsense(action, data)
+  local wrong = action.nonsense(data)
   if wrong then return decide("error", "invalid_" .. wrong) end
   local today = today_of(state)
   if not state.points then player.wake(state, today) end

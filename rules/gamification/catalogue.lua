@@ -5,54 +5,55 @@ local telling = require "telling"
 local catalogue = { types = {}, actions = {} } -- the types of events, and by each the action
 
 local RANGES = settings.ranges
+local label, kind_of = fields.label, math.type
 local MANY = { lowest = 1 }
 local LONGEST, DAY = 100, 86400 -- bytes of a thing's name; seconds
 
 local renews = false -- whether some action makes things new again
 
--- The members of the data that decide whether the action makes sense.
-local function judged_by(action)
-  local members = {}
-  local function judge(name, is_needed)
-    local range = RANGES[name] or name == action.each and MANY
-    if not (is_needed or range or name == action.unique) then return end
-    local lowest, highest = range and range.lowest, range and range.highest or math.huge
-    members[#members + 1] = { name = name, is_needed = is_needed, lowest = lowest, highest = highest }
+local function makes_sense() end
+
+-- A function that looks at a member of the data, and then at the others: the first with which an action makes no sense.
+local function judging(name, is_needed, range, others)
+  local lowest, highest = range and range.lowest, range and range.highest or math.huge
+  return function(data)
+    local value = data[name]
+    if value == nil then
+      if is_needed then return name end
+    elseif not lowest then
+      if not label(value, LONGEST) then return name end
+    elseif not kind_of(value) or value < lowest or value > highest or value % 1 ~= 0 then
+      return name
+    end
+    return others(data)
   end
-  for _, name in ipairs(action.with or {}) do judge(name, false) end
-  for _, name in ipairs(action.needs or {}) do judge(name, true) end
-  if action.unique then judge(action.unique, false) end
-  if action.each then judge(action.each, true) end
-  return members
+end
+
+-- What judges an action's data: the members that it needs, that have a range, or that must be new.
+local function judge_of(action)
+  local judge = makes_sense
+  local function add(name, is_needed)
+    local range = RANGES[name] or name == action.each and MANY
+    if is_needed or range or name == action.unique then judge = judging(name, is_needed, range, judge) end
+  end
+  for _, name in ipairs(action.with or {}) do add(name, false) end
+  for _, name in ipairs(action.needs or {}) do add(name, true) end
+  if action.unique then add(action.unique, false) end
+  if action.each then add(action.each, true) end
+  return judge
 end
 
 for place, action in ipairs(settings.actions) do
-  local known = { judged_by = judged_by(action) }
+  local known = { nonsense = judge_of(action) }
   for key, value in pairs(action) do known[key] = value end
   known.tells = action.tells and telling(action.tells)
   catalogue.types[place], catalogue.actions[action.on] = action.on, known
   renews = renews or action.renews
 end
 
---- The first member of the data with which the action makes no sense, or nil.
-function catalogue.nonsense(action, data)
-  local members = action.judged_by
-  for i = 1, #members do
-    local member = members[i]
-    local value, lowest = data[member.name], member.lowest
-    if value == nil then
-      if member.is_needed then return member.name end
-    elseif not lowest then
-      if not fields.label(value, LONGEST) then return member.name end
-    elseif type(value) ~= "number" or value < lowest or value > member.highest or value % 1 ~= 0 then
-      return member.name
-    end
-  end
-end
-
 --- Whether the action was done with the same thing before: since the last renewal, where some action renews.
 function catalogue.is_repeat(state, action, data)
-  local thing = fields.label(data[action.unique], LONGEST)
+  local thing = label(data[action.unique], LONGEST)
   if thing == nil or renews and not state.round then return false end
   return not once(action.earns .. ":" .. (state.round or 0) .. ":" .. thing, settings.unique_days * DAY)
 end

@@ -3,7 +3,7 @@ local freezes = settings.freezes
 
 -- The points that an action may earn in a day.
 local caps = {}
-for action, times in pairs(settings.caps) do caps[action] = times * (settings.points[action] or 0) end
+for action, times in pairs(settings.caps) do caps[action] = times * settings.points[action] end
 
 local player = {
   streak = {

@@ -16,18 +16,46 @@ local function unlike(member)
 end
 
 setting "time_zone" { type = "zone", about = "Whose civil days count, until the client sends the user's own." }
-setting "points.*" (points "What the action earns.")
-setting "rating.lowest" { type = "integer" }
-setting "rating.highest" {
-  type  = "integer",
-  check = function(highest, all) return highest >= all.rating.lowest, "rating.lowest is greater" end,
+setting "actions" {
+  type  = {
+    {
+      on = "string", earns = "string", each = "string?", ["needs?"] = { "string" }, ["with?"] = { "string" },
+      unique = "string?", renews = "boolean?", counts = "boolean?", daily = "boolean?",
+      streak = "boolean?", tells = "string?", when_off = "boolean?",
+    },
+  },
+  min   = 1,
+  check = function(list, all)
+    for _, action in ipairs(list) do
+      if not all.points[action.earns] then return false, ("points.%s is missing"):format(action.earns) end
+    end
+    return unlike "on" (list)
+  end,
+  about = "Which events earn what.",
 }
+setting "ranges.*" {
+  type  = { lowest = "integer", highest = "integer?" },
+  check = function(range) return not range.highest or range.highest >= range.lowest, "lowest is greater" end,
+  about = "Of a member of an action's data.",
+}
+setting "points.*" (points "What the action earns.")
+setting "caps" {
+  type  = "object",
+  check = function(caps, all)
+    for action in pairs(caps) do
+      if not all.points[action] then return false, ("points.%s is missing"):format(action) end
+    end
+    return true
+  end,
+}
+setting "caps.*" { type = "integer", min = 0, about = "How often the action earns in a civil day." }
+setting "unique_days" { type = "integer", min = 1, max = 3650, about = "For so long a repeat is known as one." }
 setting "multipliers" {
-  type      = { { streak = "integer", times = "integer" } },
+  type      = { { streak = "integer", times = "number" } },
   sorted_by = "-streak",
   about     = "How many times points count from a streak on.",
 }
-setting "multipliers.*.times" { type = "integer", min = 1 }
+setting "multipliers.*.times" { type = "number", min = 1 }
 setting "freezes.at_start" { type = "integer", min = 0 }
 setting "freezes.every_days" { type = "integer", min = 1, about = "Days of a streak that earn a freeze." }
 setting "freezes.most" { type = "integer", min = 0, about = "The freezes that are kept." }
@@ -39,11 +67,13 @@ setting "milestones" {
 }
 setting "milestones.*.reward" (points "")
 setting "tiers" {
-  type      = { { name = "string", revealed = "integer", streak = "integer", spent = "integer" } },
+  type      = { { name = "string", revealed = "integer?", streak = "integer?", spent = "integer?" } },
   sorted_by = "revealed",
   check     = unlike "name",
   about     = "Any of the three unlocks a tier and those before it.",
 }
+setting "first_tier" { type = "string", min = 1, about = "Everyone's." }
+setting "sign_ins" { type = { "string" }, min = 1, about = "The events whose user gets a device's points." }
 setting "standings.bands" { type = { "integer" }, sorted_by = "*", about = "Lower edges, by points." }
 setting "history" { type = "integer", min = 0, about = "Changes of points that are kept." }
 setting "tutorial" { type = { "string" }, about = "The titles of its steps." }

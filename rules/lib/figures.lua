@@ -67,12 +67,14 @@ function figures.by(name, label)
   return values, sum
 end
 
---- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 for what was never counted.
-function figures.sums(prefix)
+--- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 for what was never counted. Of
+--- those of days, only of the days `from` to `to`, which are dates or nil.
+function figures.sums(prefix, from, to)
   local sums = setmetatable({}, { __index = function() return 0 end })
   for _, counter in ipairs(counters(prefix)) do
-    local name = counter.name:sub(#prefix + 1)
-    sums[name] = sums[name] + counter.value
+    local name, day = counter.name:sub(#prefix + 1), counter.labels.day
+    local is_within = not day or (not from or day >= from) and (not to or day <= to)
+    if is_within then sums[name] = sums[name] + counter.value end
   end
   return sums
 end

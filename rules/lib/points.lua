@@ -5,6 +5,7 @@ local fields = require "fields"
 local points = {}
 
 local DAY = 86400
+local day_of = calendar.day
 
 -- One line of the history: "at cause earned times total".
 local function write_down(kept, options, at, cause, earned, times)
@@ -23,14 +24,15 @@ end
 local function allowed(kept, options, at, cause, n)
   local cap = options.caps[cause]
   if not cap then return n end
-  local today, capped = calendar.day(at, kept.zone or options.zone or "UTC"), kept.capped
-  if not capped or today > capped.day then
-    capped = { day = today, earned = {} }
-    kept.capped = capped
+  local today, day, earned = day_of(at, kept.zone or options.zone or "UTC"), kept.capped_on, kept.capped
+  if not day or today > day then
+    earned = {}
+    kept.capped_on, kept.capped = today, earned
   end
-  local before = capped.earned[cause] or 0
-  local rest = math.max(0, math.min(n, cap - before))
-  capped.earned[cause] = before + rest
+  local before = earned[cause] or 0
+  local rest = cap - before
+  if rest > n then rest = n elseif rest < 0 then rest = 0 end
+  earned[cause] = before + rest
   return rest
 end
 

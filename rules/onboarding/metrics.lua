@@ -1,25 +1,62 @@
 -- The document's success metrics, as counters shared by all users, which identify nobody. Each user counts once in
--- each, from the sign-up on; earlier actions count at the moment of the sign-up. An automatic claim does not count.
+-- each, on the day (UTC) of the sign-up; earlier actions count at the moment of the sign-up. An automatic claim does
+-- not count. The bell's rate is of users and weeks: in how many weeks of their use users opened it.
 local figures = require "figures"
 
 local metrics = {}
 
 local PREFIX = plugin.name .. "."
 
-local function note(name, n) if once("metric:" .. name) then count(PREFIX .. name, {}, n) end end
+local function note(state, name, n)
+  if once("metric:" .. name) then figures.add(PREFIX .. name, state.signed_up_at, {}, n) end
+end
 
+-- The day of the Monday of a day's week.
+local function monday(day) return day - calendar.weekday(day * 86400, "UTC") + 1 end
+
+local function this_week() return monday(calendar.day(now(), "UTC")) end
+
+--- Counts the week of a user who does something.
+function metrics.active(state)
+  if not state.signed_up_at then return end
+  local week = this_week()
+  if state.week ~= week then
+    state.week = week
+    figures.add(PREFIX .. "weeks", week * 86400, {})
+  end
+  if state.bell_week == week and state.counted_bell_week ~= week then
+    state.counted_bell_week = week
+    figures.add(PREFIX .. "bell_weeks", week * 86400, {})
+  end
+end
+
+-- Whoever claimed in time counts at once; for the rate both they and the others count when the window has closed.
+local function count_window(state, name, seconds)
+  local start, claimed_at = state.signed_up_at, state.welcome_claimed_at
+  local is_claimed, is_closed = claimed_at and claimed_at - start <= seconds, now() - start >= seconds
+  if is_claimed then note(state, "claimed_" .. name) end
+  if is_closed then note(state, "closed_" .. name) end
+  if is_closed and is_claimed then note(state, "closed_claimed_" .. name) end
+end
+
+--- Counts what a user has done since the sign-up.
 function metrics.record(state)
   local start = state.signed_up_at
   if not start then return end
-  note("signed_up", 1)
-  if state.bell_opened then note("bell_opened", 1) end
+  note(state, "signed_up")
   if state.first_claim_at then
-    note("first_claims", 1)
-    note("first_claim_seconds", math.floor(math.max(0, state.first_claim_at - start) + 0.5))
+    note(state, "first_claims")
+    note(state, "first_claim_seconds", math.floor(math.max(0, state.first_claim_at - start) + 0.5))
   end
+  for name, hours in pairs(settings.claim_windows) do count_window(state, name, hours * 3600) end
+end
+
+--- The sign-up: its windows close by timers.
+function metrics.signed_up(state)
+  metrics.record(state)
+  metrics.active(state)
   for name, hours in pairs(settings.claim_windows) do
-    local claimed_at = state.welcome_claimed_at
-    if claimed_at and claimed_at - start <= hours * 3600 then note("claimed_" .. name, 1) end
+    timer.set("window:" .. name, state.signed_up_at + hours * 3600, "claim.window_closed", { plugin = plugin.name })
   end
 end
 
@@ -30,19 +67,29 @@ function metrics.claimed(state, stamp)
 end
 
 function metrics.bell_opened(state)
-  state.bell_opened = true
-  metrics.record(state)
+  state.bell_week = this_week()
+  metrics.active(state)
 end
 
-function metrics.report()
-  local of, pct = figures.sums(PREFIX), figures.pct
+local function day_of(args, name)
+  if args[name] == nil then return nil end
+  local at = calendar.parse(args[name] .. "T00:00:00Z")
+  if not at then error("`" .. name .. "` is not a date like 2025-11-01", 0) end
+  return calendar.day(at, "UTC")
+end
+
+--- The metrics of those who signed up from `from` to `to`, and of the weeks of these days; of all, without them.
+function metrics.report(_, args)
+  local from, to, pct = day_of(args, "from"), day_of(args, "to"), figures.pct
+  local of = figures.sums(PREFIX, from and figures.date(from), to and figures.date(to))
+  local weeks = figures.sums(PREFIX, from and figures.date(monday(from)), to and figures.date(to))
   local report = {
-    signed_up = of.signed_up, bell_rate = pct(of.bell_opened, of.signed_up),
+    signed_up = of.signed_up, bell_rate = pct(weeks.bell_weeks, weeks.weeks),
     mean_seconds_to_first_claim = of.first_claims > 0 and of.first_claim_seconds / of.first_claims or json.null,
   }
   for name in pairs(settings.claim_windows) do
     report["claimed_" .. name] = of["claimed_" .. name]
-    report["pct_" .. name] = pct(of["claimed_" .. name], of.signed_up)
+    report["pct_" .. name] = pct(of["closed_claimed_" .. name], of["closed_" .. name])
   end
   return report
 end

@@ -119,6 +119,19 @@ rule_for("user:", "account", { "account.deleted" }, account.deleted)
 rule_for("erased:", "account erased", { "account.erased" }, account.erased)
 rule_for("user:", "another account erased", { "person.erased" }, account.other_erased)
 
+rule "window closed" {
+  on   = "claim.window_closed",
+  when = is_ours,
+  run  = function(_, state) metrics.record(state) end,
+}
+
+rule "active" {
+  on       = handled,
+  priority = 5,
+  when     = function(event) return event.origin == "client" and subjects.id("user:", event.subject) ~= nil end,
+  run      = function(_, state) metrics.active(state) end,
+}
+
 -- The last rule: every handled event also decides the bell's badge. Some types are also those of devices.
 rule "badge" {
   on       = handled,
@@ -139,4 +152,8 @@ query "catalogue" {
   },
   run   = collection.catalogue,
 }
-query "metrics" { about = "How many users claimed their first stamp, and when.", run = metrics.report }
+query "metrics" {
+  about = "How many users claimed their first stamp, and when.",
+  args  = { from = "string?: the first day of the sign-up, such as 2025-11-01", to = "string?: the last one" },
+  run   = metrics.report,
+}

@@ -4,7 +4,8 @@ state {
   name = "string?", locale = "string?", time_zone = "string?", secret = "string?: signs what others are told",
   signed_up_at = "number?: epoch seconds", welcomed = "boolean?", welcome_dismissed = "boolean?",
   notifications = "array?: oldest first", stamps = "array?: in the order of claiming",
-  first_claim_at = "number?", welcome_claimed_at = "number?", bell_opened = "boolean?",
+  first_claim_at = "number?", welcome_claimed_at = "number?", week = "integer?: the Monday of the last week of use",
+  bell_week = "integer?: that of the last week with the bell", counted_bell_week = "integer?",
   unjoined = "boolean?: does not hear yet of others' deleted accounts",
   members = "object?", count = "integer?", annex = "boolean?",
 }

@@ -24,7 +24,7 @@ function welcome.sign_in(state, data, event)
     bell.add(state, event.subject, {
       type = "welcome", relatedStampId = settings.welcome_stamp, isRead = state.welcomed,
     })
-    metrics.record(state)
+    metrics.signed_up(state)
   end
   if days() <= 0 or state.welcomed or timer.due("welcome") then return end
   timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {

@@ -94,6 +94,9 @@ package final class Connection {
   /// Whether the connection is not over.
   package var isOpen: Bool { phase != .closed }
 
+  /// Whether nobody can read replies any more, as the client has closed its socket, and not only its own side of it.
+  package var isAbandoned: Bool { !isOpen || inputEnded && SystemCalls.hasHungUp(descriptor) }
+
   /// The supplementary groups of the peer.
   package var peerGroups: [UInt32] { isOpen ? PeerCredentials.groups(of: descriptor) : [] }
 

@@ -63,6 +63,12 @@ package enum SystemCalls {
     }
   }
 
+  /// Whether both sides of a connection are closed: poll(2).
+  static func hasHungUp(_ descriptor: Int32) -> Bool {
+    var state = pollfd(fd: descriptor, events: 0, revents: 0)
+    return retrying { poll(&state, 1, 0) }.value == 1 && state.revents & Int16(POLLHUP) != 0
+  }
+
   /// Copies the first byte that is there and leaves it unread, without blocking: recv(2).
   static func peek(_ descriptor: Int32, _ first: inout UInt8) -> Transfer {
     withUnsafeMutableBytes(of: &first) { receive(descriptor, into: $0, flags: Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) }

@@ -29,6 +29,9 @@ package struct LibraryFunction: Sendable {
     case anywhere
   }
 
+  /// Whether only queries can call it.
+  package var isForQueriesOnly: Bool { scope == .query }
+
   /// A function; `parameters` are written `name: type; name: type?`, `results` `type; type`.
   init(
     _ name: String, _ parameters: String = "", _ results: String = "", _ about: String, example: String,

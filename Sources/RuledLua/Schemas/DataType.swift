@@ -31,7 +31,7 @@ package indirect enum DataType: Sendable {
   static var names: [String] { named.map(\.name) }
 
   /// The type's name: for one that is made of others, what these are.
-  var text: String {
+  package var text: String {
     switch self {
     case .array(let element?): "array of \(element.text)"
     case .members: "object"

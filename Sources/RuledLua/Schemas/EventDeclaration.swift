@@ -12,7 +12,7 @@ package struct EventDeclaration: Sendable {
   /// Whether only rules make such events: `from = "rules"`.
   package let isInternal: Bool
   /// The file that declares it.
-  let file: String
+  package let file: String
   /// The line at which it is declared.
-  let line: Int
+  package let line: Int
 }

@@ -79,6 +79,7 @@ extension SettingDeclaration {
       return (Double(duration) / Double(Limits.second), "must be", " seconds")
     case (_, .string(let text)): return (Double(text.count), "must have a length of", "")
     case (_, .array(let all)): return (Double(all.count), "must have a length of", "")
+    case (.data(.array), _) where value.isEmptyTable: return (0, "must have a length of", "")
     default: return value.doubleValue.map { ($0, "must be", "") }
     }
   }

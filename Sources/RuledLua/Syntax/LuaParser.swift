@@ -69,7 +69,19 @@ struct LuaParser {
   }
 
   func unexpected(_ message: String, hint: String? = nil) -> SyntaxError {
-    SyntaxError(line: token.line, message: "\(message) near '\(token.text)'", hint: hint ?? operatorHint)
+    SyntaxError(
+      line: token.line, message: "\(message) near '\(token.text)'", hint: hint ?? operatorHint ?? blockHint(message))
+  }
+
+  /// How Lua writes the beginning of a block or a table of another language that is at hand.
+  private func blockHint(_ message: String) -> String? {
+    switch (token.text, message.prefix { $0 != " " }) {
+    case ("{", "'then'"): "'if a {' is written if a then"
+    case (":", "'}'"): "'{ \"a\": 1 }' is written { a = 1 }"
+    case ("=", "'then'"), ("=", "'do'"): "'a = b' is no condition, a == b is"
+    case (_, "'}'") where token.kind == .string || token.kind == .name: "a comma is missing before it"
+    default: nil
+    }
   }
 
   /// How Lua writes the operator of another language that is at hand.
@@ -81,6 +93,10 @@ struct LuaParser {
     case "!": return "'!' is written not"
     case "&" where before == UInt8(ascii: "&"): return "'&&' is written and"
     case "|" where before == UInt8(ascii: "|"): return "'||' is written or"
+    case "//": return "'// comment' is written -- comment"
+    case "/" where after == UInt8(ascii: "*"): return "'/* comment */' is written --[[ comment ]]"
+    case "=" where after == UInt8(ascii: ">"): return "'(a) => b' is written function(a) return b end"
+    case "==": return "'a == b' compares, a = b assigns"
     case "?": return "'a ? b : c' is written a and b or c"
     case "+" where after == UInt8(ascii: "+"): return "'a++' is written a = a + 1"
     case "+", "-", "*", "/", "%", "^", "..", "&", "|":
@@ -286,15 +302,20 @@ struct LuaParser {
 
   // MARK: Expressions as statements
 
+  /// How Lua writes statements of other languages, by the word that they begin with.
+  private static let statementHints = [
+    "continue": "'continue' is written goto continue, with ::continue:: before the end of the loop",
+    "var": "'var a' is written local a", "let": "'let a' is written local a", "const": "'const a' is written local a",
+    "elif": "'elif' is written elseif", "elsif": "'elsif' is written elseif",
+    "throw": "'throw' is written error(…)", "import": "'import' is written require \"name\"",
+  ]
+
   private mutating func expressionStatement() throws(SyntaxError) -> SyntaxNode {
     let start = token
     let first = try suffixedExpression()
     guard isAt("=") || isAt(",") else {
       guard first.kind == .call || first.kind == .methodCall else {
-        let isContinue = first.globalName == "continue"
-        throw unexpected(
-          "syntax error",
-          hint: isContinue ? "'continue' is written goto continue, with ::continue:: before the end of the loop" : nil)
+        throw unexpected("syntax error", hint: first.globalName.flatMap { Self.statementHints[$0] })
       }
       return node(.callStatement, start, [first])
     }

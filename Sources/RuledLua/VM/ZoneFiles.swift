@@ -9,7 +9,7 @@ package enum ZoneFiles {
   package static var areMissing: Bool { access(folder + ZoneDatabase.always, R_OK) != 0 }
 
   /// The file of the zone of that name, or nil when there is none; the name has been checked to stay within the folder.
-  static func read(_ name: String) -> [UInt8]? {
+  package static func read(_ name: String) -> [UInt8]? {
     let descriptor = open(folder + name, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }

@@ -183,7 +183,7 @@ final class Worker {
     case .retryStored(let plugins, let before): inbox.retryParked(of: plugins, before: before)
     case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
     case .evict(let token): table[token]?.evict()
-    case .lookForEnd(let token, let then): if table[token] == nil { then() }
+    case .lookForEnd(let token, let then): if table[token]?.isAbandoned ?? true { then() }
     case .readChanges: watches.read()
     case .wake(let body): body()
     case .drain(let done): drain(then: done)

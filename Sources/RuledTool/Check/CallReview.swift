@@ -12,6 +12,10 @@ struct CallReview {
   private let modules: [String: ModuleExports]
   /// The names of all plugins.
   private let plugins: [String]
+  /// The tables that variables hold always.
+  private var tables: [Int: SyntaxNode] = [:]
+  /// The parameters of local functions that are passed on as options of a module, and which modules get them.
+  private var passed: [Int: String] = [:]
 
   private static let host = Dictionary(
     uniqueKeysWithValues: RuleLibrary.functions.map { ($0.name, Signature($0)) })
@@ -23,10 +27,21 @@ struct CallReview {
     self.modules = modules
     self.plugins = plugins
     functions = FileFunctions(tree)
+    let assigned = FileFunctions.assigned(in: tree)
+    tree.root.forEach { node in
+      if node.kind == .local {
+        for (variable, value) in zip(node.children[0].children, node.children[1].children) where value.kind == .table {
+          if let local = variable.local, !assigned.contains(local) { tables[local] = value }
+        }
+      } else if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
+        passed[local] = module
+      }
+    }
     visit(tree.root)
   }
 
-  private mutating func visit(_ node: SyntaxNode) {
+  /// `isUsed`: whether something gets what the node gives, if it is a call.
+  private mutating func visit(_ node: SyntaxNode, isUsed: Bool = true) {
     switch node.kind {
     case .index:
       let key = node.children[1]
@@ -36,10 +51,12 @@ struct CallReview {
       if let module = functions.module(of: node.children[0]), let known = modules[module]?.members[node.text] {
         review(node, known, name: "\(module):\(node.text)", isMethod: true)
       }
-    case .call: review(call: node)
+    case .call: review(call: node, isUsed: isUsed)
     default: break
     }
-    for child in node.children { visit(child) }
+    // A rule may end with `return f()`, whatever f gives.
+    let isEnd = node.kind == .callStatement || node.kind == .returnStatement
+    for child in node.children { visit(child, isUsed: node.kind == .list ? isUsed : !isEnd) }
   }
 
   private mutating func review(member name: String, of object: SyntaxNode, line: Int, _ range: Range<Int>) {
@@ -52,23 +69,72 @@ struct CallReview {
     findings.append(Finding(file: file.path, line: line, message: message, code: .unknownMember, fix: fix))
   }
 
-  private mutating func review(call node: SyntaxNode) {
+  private mutating func review(call node: SyntaxNode, isUsed: Bool) {
     let function = node.children[0]
+    reviewOptions(node)
     if let name = Self.hostName(function), let known = Self.host[name] {
-      review(node, known, name: name, isMethod: false)
+      review(node, known, name: name)
       if name == "peek" { review(peek: node.children[1].children.first) }
     } else if let local = function.local, let body = functions.bodies[local] {
-      review(node, Signature(body, in: file.text), name: function.text, isMethod: false)
+      review(node, Signature(body, in: file.text), name: function.text, isUsed: isUsed)
     } else if function.kind == .index, let module = functions.module(of: function.children[0]),
       let member = function.children[1].stringValue, let known = modules[module]?.members[member]
     {
-      review(node, known, name: "\(module).\(member)", isMethod: false)
+      review(node, known, name: "\(module).\(member)", isUsed: isUsed)
     }
   }
 
-  private mutating func review(_ call: SyntaxNode, _ known: Signature?, name: String, isMethod: Bool) {
+  /// Whether an expression at the end of a list may give any number of values.
+  private static func mayBeMany(_ node: SyntaxNode) -> Bool {
+    guard node.kind == .call, let name = hostName(node.children[0]), let known = host[name] else {
+      return [.call, .methodCall, .vararg].contains(node.kind)
+    }
+    return known.results != 1
+  }
+
+  // MARK: Options
+
+  /// What a call of a module's function gives as its options, and the module's name.
+  private func options(of call: SyntaxNode) -> (argument: SyntaxNode, module: String)? {
+    let function = call.children[0], arguments = call.children[1].children
+    guard function.kind == .index, let module = functions.module(of: function.children[0]),
+      let member = function.children[1].stringValue, let signature = modules[module]?.members[member] ?? nil,
+      let index = signature.parameters.firstIndex(of: "options"), index < arguments.count
+    else { return nil }
+    return (arguments[index], module)
+  }
+
+  /// Finds options that a module does not have, in a table that is given to it, also by way of a local function.
+  private mutating func reviewOptions(_ call: SyntaxNode) {
+    var given = [options(of: call)].compactMap { $0 }
+    if let body = call.children[0].local.flatMap({ functions.bodies[$0] }) {
+      for (argument, parameter) in zip(call.children[1].children, body.children[0].children) {
+        if let module = parameter.local.flatMap({ passed[$0] }) { given.append((argument, module)) }
+      }
+    }
+    for (argument, module) in given {
+      guard let table = argument.kind == .table ? argument : argument.local.flatMap({ tables[$0] }),
+        let names = modules[module]?.options
+      else { continue }
+      for field in table.children where field.kind == .namedField {
+        guard let name = field.children[0].stringValue, !names.contains(name) else { continue }
+        let near = NearestName.find(name, in: names), all = "it has \(names.joined(separator: ", "))"
+        let finding = Finding(
+          file: file.path, line: field.line,
+          message: "module '\(module)' has no option '\(name)'" + NearestName.hint(name, in: names, otherwise: all),
+          code: .unknownMember,
+          fix: Finding.Fix(field.children[0], from: name, to: near))
+        if !findings.contains(finding) { findings.append(finding) }
+      }
+    }
+  }
+
+  private mutating func review(
+    _ call: SyntaxNode, _ known: Signature?, name: String, isMethod: Bool = false, isUsed: Bool = false
+  ) {
+    if isUsed, known?.results == 0 { add(call, .missingReturn, "\(name) returns nothing", nil) }
     let given = call.children[1].children
-    let isOpen = given.last.map { [.call, .methodCall, .vararg].contains($0.kind) } ?? false
+    let isOpen = given.last.map { Self.mayBeMany($0) } ?? false
     let count = given.count - (isOpen ? 1 : 0) + (isMethod ? 1 : 0)
     guard let problem = known?.problem(of: name, count: count, isOpen: isOpen) else { return }
     if Self.judgedElsewhere.contains(name), problem.contains("needs") { return }
@@ -80,7 +146,7 @@ struct CallReview {
     let near = NearestName.find(name, in: plugins)
     add(
       argument, .unknownName, "there is no plugin '\(name)' for peek\(NearestName.hint(name, in: plugins))",
-      near.flatMap { isOneEdit(name, $0) ? Finding.Fix(range: argument.unquotedRange, text: $0) : nil })
+      Finding.Fix(argument, from: name, to: near))
   }
 
   private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, _ fix: Finding.Fix?) {

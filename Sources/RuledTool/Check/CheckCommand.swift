@@ -24,9 +24,11 @@ enum CheckCommand: Command {
       unknown sinks, files, modules and settings, settings that nothing reads, assignments that lose the state, decisions
       without a value, events that no rule listens to or that look like another, members of events' data that are not
       described, members of states that are not declared, conditions that return nothing, rules that share a name, and
-      rules that no event can reach; calls with too many or too few arguments, members that the plugin's modules do not
-      have, plugins that peek names and timers that are cancelled and do not exist, and calls in queries and handlers that
-      change something. Decisions that no test reads and locals that nothing reads are notes. A daemon at the socket is
+      rules that no event can reach; calls with too many, too few or wrong arguments, members and options that the
+      plugin's modules do not have, plugins, timers, boards, topics and counters that are named and that nothing makes,
+      changes in queries and handlers and of what is frozen, functions without a return, and expressions that are hardly
+      meant. Decisions that no test reads, locals that nothing reads and the like are notes. docs/mistakes.md has a
+      hundred mistakes with what finds each. A daemon at the socket is
       asked for its rules: a state's shape that differs from the one in force needs a new version. With --config also:
       secrets, tokens and folders that can't be used, settings of
       another kind than their default, users and groups that do not exist; run it as the daemon's user. The exit code is

@@ -2,21 +2,24 @@ internal import RuledLua
 
 /// Notes in one file which members of events' data rules read, and which members calls give to the events that they make.
 struct DataReview {
-  /// A read of `event.data.member` in a rule.
+  /// A read of `event.data.member`, or of a member of that, in a rule.
   struct Read {
     /// The types that the event may have.
     let types: [String]
-    let member: String
+    /// The names that lead to the member, and its own.
+    let path: [String]
     let line: Int
     /// The bytes of the member's name.
     let range: Range<Int>
+    /// The literal with which it is compared, if it is.
+    var literal: SyntaxNode?
   }
 
   /// The data that a call makes an event with.
   struct Made {
     let type: String
-    /// The names of the data's members.
-    let members: [String]
+    /// The data's members with their values.
+    let members: [(name: String, value: SyntaxNode)]
     /// The line of the call.
     let line: Int
   }
@@ -36,7 +39,11 @@ struct DataReview {
   private mutating func visit(_ node: SyntaxNode) {
     switch node.kind {
     case .call: note(call: node)
-    case .index: note(index: node)
+    case .index: note(index: node, literal: nil)
+    case .binary where ["==", "~=", "<", ">", "<=", ">="].contains(node.text):
+      for (side, other) in [(0, 1), (1, 0)] where ValueType(literal: node.children[other]) != .any {
+        note(index: node.children[side], literal: node.children[other])
+      }
     default: break
     }
     for child in node.children { visit(child) }
@@ -64,14 +71,17 @@ struct DataReview {
       return
     }
     let data = arguments[type + 1]
-    let names = data.children.map { $0.kind == .namedField ? $0.children[0].stringValue : nil }
-    guard data.kind == .table, !names.contains(nil) else { return }
-    made.append(Made(type: name, members: names.compactMap { $0 }, line: arguments[type].line))
+    let members = data.children.compactMap { field in
+      field.kind == .namedField ? field.children[0].stringValue.map { (name: $0, value: field.children[1]) } : nil
+    }
+    guard data.kind == .table, members.count == data.children.count else { return }
+    made.append(Made(type: name, members: members, line: arguments[type].line))
   }
 
-  private mutating func note(index node: SyntaxNode) {
-    guard let types = flow.types(ofData: node.children[0]), let member = node.children[1].stringValue else { return }
-    let key = node.children[1]
-    reads.append(Read(types: types, member: member, line: key.line, range: key.unquotedRange))
+  private mutating func note(index node: SyntaxNode, literal: SyntaxNode?) {
+    guard node.kind == .index, let (types, path) = flow.data(node), let key = node.children.last, !path.isEmpty else {
+      return
+    }
+    reads.append(Read(types: types, path: path, line: key.line, range: key.unquotedRange, literal: literal))
   }
 }

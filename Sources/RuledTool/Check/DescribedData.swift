@@ -18,25 +18,47 @@ struct DescribedData {
 
   private func finding(_ read: DataReview.Read, file: String) -> Finding? {
     let described = read.types.compactMap { declarations[$0] }
-    guard described.count == read.types.count else { return nil }
-    let names = described.joined().flatMap(\.data.names)
-    guard !names.contains(read.member) else { return nil }
-    let near = NearestName.find(read.member, in: names)
-    let isClosed = described.allSatisfy { $0.contains(where: \.isClosed) }
+    let schemas = described.joined().compactMap { Self.schema($0.data, at: read.path.dropLast()) }
+    guard described.count == read.types.count, !schemas.isEmpty, let member = read.path.last else { return nil }
+    let names = schemas.flatMap(\.names), types = read.types.map { "'\($0)'" }.joined(separator: " and ")
+    if let literal = read.literal { return finding(read, comparedWith: literal, schemas, file: file) }
+    guard !names.contains(member) else { return nil }
+    let near = NearestName.find(member, in: names)
+    let isClosed = read.path.count == 1 && described.allSatisfy { $0.contains(where: \.isClosed) }
     guard near != nil || isClosed else { return nil }
-    let types = read.types.map { "'\($0)'" }.joined(separator: " and ")
     return Finding(
       file: file, line: read.line,
-      message: "the data of \(types) has no member '\(read.member)'\(NearestName.hint(read.member, in: names))",
+      message: "the data of \(types) has no member '\(member)'\(NearestName.hint(member, in: names))",
       code: .unknownMember,
-      fix: near.flatMap { isOneEdit(read.member, $0) ? Finding.Fix(range: read.range, text: $0) : nil })
+      fix: near.flatMap { isOneEdit(member, $0) ? Finding.Fix(range: read.range, text: $0) : nil })
+  }
+
+  private func finding(
+    _ read: DataReview.Read, comparedWith literal: SyntaxNode, _ schemas: [DataSchema], file: String
+  ) -> Finding? {
+    let types = schemas.flatMap(\.members).filter { $0.name == read.path.last }.map(\.type)
+    guard let type = types.first, types.allSatisfy({ ValueType($0).excludes(ValueType(literal: literal)) }) else {
+      return nil
+    }
+    return Finding(
+      file: file, line: read.line,
+      message:
+        "data.\(read.path.joined(separator: ".")) is described as \(type.text), and is compared with "
+        + ValueType(literal: literal).text, code: .oddExpression)
+  }
+
+  /// The members of what a path leads to; nil if it has none that are declared.
+  private static func schema(_ schema: DataSchema, at path: ArraySlice<String>) -> DataSchema? {
+    guard let name = path.first else { return schema }
+    guard case .members(let inner)? = schema.members.first(where: { $0.name == name })?.type else { return nil }
+    return self.schema(inner, at: path.dropFirst())
   }
 
   private func finding(_ made: DataReview.Made, file: String) -> Finding? {
     let described = (declarations[made.type] ?? []).filter(\.isChecked)
     let names = described.flatMap(\.data.names)
     let isClosed = described.contains(where: \.isClosed)
-    if let member = made.members.first(where: {
+    if let member = made.members.map(\.name).first(where: {
       !names.contains($0) && !described.isEmpty && (isClosed || NearestName.find($0, in: names) != nil)
     }) {
       return Finding(
@@ -44,7 +66,19 @@ struct DescribedData {
         message: "the data of '\(made.type)' has no member '\(member)'\(NearestName.hint(member, in: names))",
         code: .unknownMember)
     }
-    let needed = described.flatMap(\.data.members).first { !$0.isOptional && !made.members.contains($0.name) }
+    for member in described.flatMap(\.data.members) {
+      guard let value = made.members.first(where: { $0.name == member.name })?.value else { continue }
+      let given = ValueType(literal: value)
+      guard ValueType(member.type).excludes(given) else { continue }
+      return Finding(
+        file: file, line: value.line,
+        message:
+          "the data of '\(made.type)' has '\(member.name)' as \(member.type.text), and \(given.text) is given here",
+        code: .wrongArguments)
+    }
+    let needed = described.flatMap(\.data.members).first { member in
+      !member.isOptional && !made.members.contains { $0.name == member.name }
+    }
     return needed.map {
       Finding(
         file: file, line: made.line, message: "the data of '\(made.type)' needs '\($0.name)', which is not given here",

@@ -1,8 +1,8 @@
 internal import RuledLua
 
-/// Tells which variables of a file hold the event of a rule, or its data, as far as that is certain.
+/// Tells which variables of a file hold the event of a rule, its data, or the plugin's state, as far as that is certain.
 ///
-/// A rule gives its event to the functions that are its `run` and `when`; these may stand in the rule or be local functions of the file. They
+/// A rule gives its event and its state to the functions that are its `run` and `when`; these may stand in the rule or be local functions of the file. They
 /// may give it, or its data, to other local functions and variables. Nothing is told of a variable that gets something else anywhere, and of
 /// the parameters of a function that is used in other ways than to be called: its receiver may call it with anything.
 struct EventFlow {
@@ -12,8 +12,10 @@ struct EventFlow {
     case nothing
     /// The event of rules that listen to these types, all of them exact.
     case event([String])
-    /// The data of such an event.
-    case data([String])
+    /// The data of such an event, or the member of it at that path.
+    case data([String], path: [String])
+    /// The plugin's state of the event's subject.
+    case state
     /// Something else, or something that can't be told.
     case unknown
 
@@ -21,8 +23,10 @@ struct EventFlow {
     func joined(_ other: Value) -> Value {
       switch (self, other) {
       case (.nothing, let value), (let value, .nothing): value
+      case (.state, .state): .state
       case (.event(let left), .event(let right)): .event(left + right.filter { !left.contains($0) })
-      case (.data(let left), .data(let right)): .data(left + right.filter { !left.contains($0) })
+      case (.data(let left, let path), .data(let right, let other)) where path == other:
+        .data(left + right.filter { !left.contains($0) }, path: path)
       default: .unknown
       }
     }
@@ -59,11 +63,14 @@ struct EventFlow {
     }
   }
 
-  /// The types of the event whose data an expression is; nil for anything else.
-  func types(ofData node: SyntaxNode) -> [String]? {
-    guard case .data(let types) = value(of: node) else { return nil }
-    return types
+  /// The types of the event whose data an expression is, or a member of it, and its path; nil for anything else.
+  func data(_ node: SyntaxNode) -> (types: [String], path: [String])? {
+    guard case .data(let types, let path) = value(of: node) else { return nil }
+    return (types, path)
   }
+
+  /// Whether a variable holds the plugin's state, and nothing else.
+  func holdsState(_ variable: Int) -> Bool { values[variable] == .state }
 
   private func value(of source: Source) -> Value {
     switch source {
@@ -79,7 +86,9 @@ struct EventFlow {
     case .index:
       switch value(of: node.children[0]) {
       case .nothing: return .nothing
-      case .event(let types) where node.children[1].stringValue == "data": return .data(types)
+      case .event(let types) where node.children[1].stringValue == "data": return .data(types, path: [])
+      case .data(let types, let path):
+        return node.children[1].stringValue.map { .data(types, path: path + [$0]) } ?? .unknown
       default: return .unknown
       }
     default: return .unknown
@@ -117,6 +126,9 @@ struct EventFlow {
     case .assignment:
       for target in node.children[0].children { add(.fixed(.unknown), to: target) }
     case .call:
+      if let (kind, handler, _) = Declaration.handler(node), kind == "query" {
+        if let parameter = handler.children[0].children.first { add(.fixed(.state), to: parameter) }
+      }
       if let rule = Self.rule(node) {
         findSources(inRule: rule)
         parts = node.children[0].children[1...]
@@ -162,10 +174,14 @@ struct EventFlow {
         continue
       }
       if let variable = handler.local, parameters[variable] != nil {
-        give([event], toFunctionIn: variable)
+        give([event, .fixed(.state)], toFunctionIn: variable)
         continue
       }
-      if handler.kind == .function, let parameter = handler.children[0].children.first { add(event, to: parameter) }
+      if handler.kind == .function {
+        for (parameter, source) in zip(handler.children[0].children, [event, .fixed(.state)]) {
+          add(source, to: parameter)
+        }
+      }
       findSources(in: handler)
     }
   }

@@ -8,7 +8,6 @@ struct FileFunctions {
   private(set) var modules: [Int: String] = [:]
 
   init(_ tree: SyntaxTree) {
-    var assigned: Set<Int> = []
     tree.root.forEach { node in
       switch node.kind {
       case .localFunction:
@@ -19,15 +18,26 @@ struct FileFunctions {
           if value.kind == .function { bodies[local] = value }
           modules[local] = Self.module(value)
         }
+      default: break
+      }
+    }
+    for local in Self.assigned(in: tree) {
+      bodies[local] = nil
+      modules[local] = nil
+    }
+  }
+
+  /// The variables of a file that are assigned after their declaration.
+  static func assigned(in tree: SyntaxTree) -> Set<Int> {
+    var assigned: Set<Int> = []
+    tree.root.forEach { node in
+      switch node.kind {
       case .assignment: assigned.formUnion(node.children[0].children.compactMap(\.local))
       case .functionStatement: if let local = node.children[0].local { assigned.insert(local) }
       default: break
       }
     }
-    for local in assigned {
-      bodies[local] = nil
-      modules[local] = nil
-    }
+    return assigned
   }
 
   /// The name of the module that an expression is: `require "name"`, or a variable with it.

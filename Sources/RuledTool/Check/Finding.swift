@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledLua
 
 /// A problem in the rules or the configuration.
 struct Finding: Equatable {
@@ -8,6 +9,18 @@ struct Finding: Equatable {
     let range: Range<Int>
     /// What takes their place.
     let text: String
+
+    /// A text for bytes of the file.
+    init(range: Range<Int>, text: String) {
+      self.range = range
+      self.text = text
+    }
+
+    /// The known name for a name that differs from it by one letter; nil for any other.
+    init?(_ node: SyntaxNode, from name: String, to near: String?) {
+      guard let near, isOneEdit(name, near) else { return nil }
+      self.init(range: node.unquotedRange, text: near)
+    }
   }
 
   /// The kinds of findings, for tools that sort them.
@@ -29,6 +42,10 @@ struct Finding: Equatable {
     case unusedLocal = "unused-local"
     case wrongArguments = "wrong-arguments"
     case forbiddenCall = "forbidden-call"
+    case emptyState = "empty-state"
+    case missingReturn = "missing-return"
+    case frozenTable = "frozen-table"
+    case oddExpression = "odd-expression"
     case data = "data"
     case configuration = "configuration"
   }

@@ -1,48 +1,99 @@
 internal import RuledLua
 
-/// Finds calls in one file that change something, in queries and handlers, which can't.
+/// Finds in one file what queries and handlers can't call, what rules can't, and functions that are to return something and don't.
 struct HandlerReview {
   private(set) var findings: [Finding] = []
 
   private let file: SourceFile
   private let functions: FileFunctions
-  /// What the function at hand is, and the local functions that were visited for it.
+  /// What the function at hand is, what it can't call and why, and the local functions that were visited for it.
   private var handler = ""
+  private var refused: (names: Set<String>, why: String) = ([], "")
   private var visited: Set<Int> = []
 
   private static let changing: Set<String> = [
     "decide", "emit", "raise", "send", "once", "count", "forget", "publish", "timer.set", "timer.every", "timer.cancel",
     "topic.join", "topic.leave", "board.set", "board.add", "board.leave",
   ]
+  private static let reading = Set(RuleLibrary.functions.filter(\.isForQueriesOnly).map(\.name))
   private static let kinds = ["query": "a query", "web": "a web handler", "sink": "a sink handler"]
 
   init(_ file: SourceFile, _ tree: SyntaxTree) {
     self.file = file
     functions = FileFunctions(tree)
-    var handlers: [(kind: String, node: SyntaxNode)] = []
     tree.root.forEach { node in
-      guard node.kind == .call, node.children[0].kind == .call,
-        let kind = node.children[0].children[0].globalName.flatMap({ Self.kinds[$0] }),
+      if node.kind == .call, node.children[0].globalName == "migrate" { reviewSteps(node) }
+      guard node.kind == .call, node.children[0].kind == .call, let kind = node.children[0].children[0].globalName,
         let given = node.children[1].children.first
       else { return }
-      let run = given.children.first { $0.kind == .namedField && $0.children[0].stringValue == "run" }
-      handlers.append((kind, given.kind == .table ? run?.children[1] ?? given : given))
+      let fields = given.kind == .table ? given.children.filter { $0.kind == .namedField } : []
+      func field(_ name: String) -> SyntaxNode? { fields.first { $0.children[0].stringValue == name }?.children[1] }
+      if let what = Self.kinds[kind] {
+        let run = given.kind == .table ? field("run") : given
+        if kind == "query" { review(order: body(run), ["state", "args"]) }
+        review(run, what, cannot: (Self.changing, "which changes something"))
+        if let function = body(run), !function.returnsValue {
+          addMissingReturn(function, "\(what) answers with what it returns")
+        }
+      } else if kind == "rule" {
+        for run in [field("run"), field("when")] {
+          review(run, "a rule", cannot: (Self.reading, "which only queries can"))
+          review(order: body(run), ["event", "state"])
+        }
+        if let when = field("when"), when.local != nil, let function = body(when), !function.returnsValue {
+          addMissingReturn(function, "it is the 'when' of a rule, which then never runs")
+        }
+      }
     }
-    for handler in handlers {
-      self.handler = handler.kind
-      visited = []
-      if let local = handler.node.local { visit(local: local) } else { visit(handler.node) }
+  }
+
+  /// The function that an expression is, or that a variable holds always.
+  private func body(_ node: SyntaxNode?) -> SyntaxNode? {
+    node?.kind == .function ? node : node?.local.flatMap { functions.bodies[$0] }
+  }
+
+  /// Finds parameters in the wrong order.
+  private mutating func review(order function: SyntaxNode?, _ names: [String]) {
+    guard let list = function?.children[0], list.children.prefix(2).map(\.text) == names.reversed() else { return }
+    add(
+      Finding(
+        file: file.path, line: list.line, message: "gets \(names.joined(separator: ", ")), in this order",
+        code: .wrongArguments))
+  }
+
+  /// Finds steps to another version of the state that return none.
+  private mutating func reviewSteps(_ call: SyntaxNode) {
+    call.forEach { node in
+      guard node.kind == .namedField, ["up", "down"].contains(node.children[0].stringValue),
+        let function = body(node.children[1]), !function.returnsValue
+      else { return }
+      addMissingReturn(function, "a step returns the state")
     }
+  }
+
+  private mutating func addMissingReturn(_ function: SyntaxNode, _ why: String) {
+    guard !function.children[1].children.isEmpty else { return }
+    add(Finding(file: file.path, line: function.line, message: "returns nothing: \(why)", code: .missingReturn))
+  }
+
+  private mutating func add(_ finding: Finding) {
+    if !findings.contains(finding) { findings.append(finding) }
+  }
+
+  private mutating func review(_ function: SyntaxNode?, _ handler: String, cannot refused: (Set<String>, String)) {
+    guard let function else { return }
+    (self.handler, self.refused, visited) = (handler, refused, [])
+    if let local = function.local { visit(local: local) } else { visit(function) }
   }
 
   private mutating func visit(_ node: SyntaxNode) {
     if node.kind == .call {
       if let local = node.children[0].local { visit(local: local) }
-      if let name = CallReview.hostName(node.children[0]), Self.changing.contains(name) {
-        let finding = Finding(
-          file: file.path, line: node.line, message: "\(handler) can't call '\(name)', which changes something",
-          code: .forbiddenCall)
-        if !findings.contains(finding) { findings.append(finding) }
+      if let name = CallReview.hostName(node.children[0]), refused.names.contains(name) {
+        add(
+          Finding(
+            file: file.path, line: node.line, message: "\(handler) can't call '\(name)', \(refused.why)",
+            code: .forbiddenCall))
       }
     }
     for child in node.children { visit(child) }
@@ -51,5 +102,19 @@ struct HandlerReview {
   /// Visits the function that a variable holds.
   private mutating func visit(local: Int) {
     if let body = functions.bodies[local], visited.insert(local).inserted { visit(body) }
+  }
+}
+
+extension SyntaxNode {
+  /// Whether a function returns a value in any place, functions in it left out; one that ends with an error counts.
+  var returnsValue: Bool { children.contains(where: \.hasReturn) }
+
+  private var hasReturn: Bool {
+    switch kind {
+    case .returnStatement: children.contains { $0.kind != .list || !$0.children.isEmpty }
+    case .call where children[0].globalName == "error": true
+    case .function: false
+    default: children.contains(where: \.hasReturn)
+    }
   }
 }

@@ -4,12 +4,17 @@ internal import RuledLua
 struct ModuleExports {
   /// The members by name; the signature is nil where a member is no function, or an unknown one.
   private(set) var members: [String: Signature?] = [:]
+  /// The members that the parameters called `options` may have; nil if more may be read than the text tells.
+  private(set) var options: [String]?
 
   /// The members of the table that the file returns; nil if more may be in it than its text tells.
   init?(_ file: SourceFile, _ tree: SyntaxTree) {
     guard let last = tree.root.children.last, last.kind == .returnStatement, last.children[0].children.count == 1
     else { return nil }
     let functions = FileFunctions(tree), result = last.children[0].children[0]
+    var reads = OptionReads(functions)
+    reads.visit(tree.root)
+    options = reads.names.map { $0.sorted() }
     if result.kind == .table {
       guard note(fields: result, functions, file) else { return nil }
     } else if let local = result.local {
@@ -35,6 +40,29 @@ struct ModuleExports {
     // A local that is assigned twice may be called in two ways.
     let isKnown = members.keys.contains(name)
     members.updateValue(isKnown ? nil : function.map { Signature($0, in: file.text) }, forKey: name)
+  }
+
+  /// A walk over a file that notes which members of `options` it reads.
+  private struct OptionReads {
+    /// The members; nil if `options` is passed on to where its reads can't be told.
+    private(set) var names: Set<String>? = []
+    private let functions: FileFunctions
+
+    init(_ functions: FileFunctions) { self.functions = functions }
+
+    mutating func visit(_ node: SyntaxNode) {
+      switch node.kind {
+      case .name where node.text == "options" && node.local != nil: names = nil
+      case .index where node.children[0].text == "options":
+        if let name = node.children[1].stringValue { names?.insert(name) } else { names = nil }
+      case .call where functions.module(of: node.children[0].chainRoot) == nil:
+        // A function of the same file has its parameter called so, too.
+        for argument in node.children[1].children where argument.text != "options" { visit(argument) }
+        visit(node.children[0])
+      case .function: visit(node.children[1])
+      default: for child in node.children { visit(child) }
+      }
+    }
   }
 
   /// A walk over a file that notes what is put into a table, and whether the table is used in other ways.

@@ -32,10 +32,15 @@ struct RulesCheck {
       let manifest = manifests.first { $0.name == plugin.name }
       for file in plugin.modules {
         inspect(file, inspector, host.surroundings(manifest))
-        if let shape = manifest?.state { for finding in StateReview(file, shape)?.findings ?? [] { add(finding) } }
       }
       for file in plugin.tests { inspect(file, inspector, host.surroundings(nil, isTest: true)) }
       checkNames(plugin, inspector)
+    }
+    for manifest in manifests { checkNames(of: manifest) }
+    for plugin in plugins {
+      for file in plugin.modules {
+        for finding in StateReview(file, of: plugin.name, manifests)?.findings ?? [] { add(finding) }
+      }
     }
     checkHosts()
     for error in EventDeclaration.disagreements(in: manifests) { add(error) }
@@ -161,6 +166,20 @@ struct RulesCheck {
     guard isUnreachable else { return }
     for rule in manifest.rules {
       add(rule.file, rule.line, "no event can reach rule '\(rule.name)', as no source can match the plugin's 'sources'")
+    }
+  }
+
+  /// Finds members that are declared as `["name?"] = "type"`, whose names then end in a question mark.
+  private mutating func checkNames(of manifest: PluginManifest) {
+    var schemas = manifest.events.map { ($0.data, $0.file, $0.line) }
+    if let state = manifest.state { schemas.append((state.members, state.file, state.line)) }
+    for (schema, file, line) in schemas {
+      for member in schema.members where member.name.hasSuffix("?") {
+        let name = member.name.dropLast()
+        add(
+          file, line, "the name of '\(member.name)' ends in '?'; write \(name) = \"\(member.type.text)?\"",
+          .unknownMember)
+      }
     }
   }
 

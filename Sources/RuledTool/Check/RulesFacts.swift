@@ -59,6 +59,7 @@ struct RulesFacts {
       }
       checkTested(plugin)
       checkRules(manifest)
+      checkDescriptions(manifest)
     }
   }
 
@@ -85,7 +86,12 @@ struct RulesFacts {
       findings += HandlerReview(file, tree).findings
       findings += LocalReview.findings(file, tree)
     }
-    findings += TimerReview.findings(own)
+    for (file, tree) in own {
+      let flow = ValueFlow(tree)
+      findings += ArgumentReview(file, tree, flow).findings + ExpressionReview(file, tree, flow).findings
+      findings += MemberReview(file, tree, flow).findings + FrozenReview(file, tree).findings
+    }
+    findings += NameReview(own).findings
   }
 
   // MARK: Settings and decisions
@@ -182,6 +188,20 @@ struct RulesFacts {
             message: "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?",
             code: .similarType))
       }
+    }
+  }
+
+  /// Finds descriptions of a type that no rule hears, and that looks like one that a rule hears and nobody describes.
+  private mutating func checkDescriptions(_ manifest: PluginManifest) {
+    for event in manifest.events where !isHeard(event.type) {
+      let near = heard.first { isOneEdit($0, event.type) && !described.contains($0) }
+      // Where nothing but the rule knows its type, the rule is wrong.
+      guard let near, (made + tested).contains(where: { $0.type == near }) else { continue }
+      findings.append(
+        Finding(
+          file: event.file, line: event.line,
+          message: "no rule listens to '\(event.type)', which is described here; did you mean '\(near)'?",
+          code: .similarType))
     }
   }
 

@@ -8,12 +8,15 @@ struct Signature {
   let needed: Int
   /// Whether it takes any number of further arguments.
   let takesMore: Bool
+  /// How many values it returns at most; nil for any number.
+  let results: Int?
 
   /// What a function of the host takes.
   init(_ function: LibraryFunction) {
     parameters = function.parameters.map(\.name)
     needed = (function.parameters.lastIndex { !$0.type.hasSuffix("?") } ?? -1) + 1
     takesMore = parameters.last == "..."
+    results = function.results.contains { $0.type.hasSuffix("...") } ? nil : function.results.count
   }
 
   /// What a function of Lua takes.
@@ -23,6 +26,7 @@ struct Signature {
     let list = function.children[0]
     parameters = list.children.map(\.text)
     takesMore = String(decoding: text[list.range], as: UTF8.self).contains("...")
+    results = function.returnsValue ? nil : 0
     var uses = Uses()
     uses.visit(function.children[1])
     needed = (list.children.lastIndex { $0.local.map(uses.isNeeded) ?? false } ?? -1) + 1

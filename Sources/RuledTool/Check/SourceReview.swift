@@ -49,7 +49,8 @@ struct SourceReview {
   private let file: SourceFile
   private let around: Surroundings
   let tree: SyntaxTree
-  /// The parameters of rules that hold the state, and those of tests that hold the driver.
+  /// The parameters of rules that hold the event and the state, and those of tests that hold the driver.
+  private var events: Set<Int> = []
   private var states: Set<Int> = []
   private var drivers: Set<Int> = []
   /// Where names stand as the table of a member that was judged already.
@@ -101,7 +102,7 @@ struct SourceReview {
   private mutating func review(index node: SyntaxNode) {
     let object = node.children[0], key = node.children[1]
     guard let member = key.stringValue else { return }
-    if let local = object.local, tree.locals[local].name == "event", tree.locals[local].isParameter {
+    if let local = object.local, events.contains(local) || tree.locals[local].isParameter && object.text == "event" {
       guard let near = Self.eventFields.first(where: { isOneEdit(member, $0) }) else { return }
       return add(
         key, .unknownMember, "event has no '\(member)'; did you mean '\(near)'?", fix: fix(key, near))
@@ -226,19 +227,13 @@ struct SourceReview {
     guard declaration == "rule", argument?.kind == .table else { return }
     for field in argument?.children ?? [] where field.kind == .namedField && field.children[1].kind == .function {
       let function = field.children[1], parameters = function.children[0].children
-      if field.children[0].text == "when", !Self.returns(function.children[1]) {
+      if field.children[0].text == "when", !function.returnsValue {
         add(field, .deadCondition, "'when' returns nothing, so the rule never runs; return the condition")
       }
-      if ["run", "when"].contains(field.children[0].text), parameters.count > 1, let local = parameters[1].local {
-        states.insert(local)
-      }
+      guard ["run", "when"].contains(field.children[0].text) else { continue }
+      if let local = parameters.first?.local { events.insert(local) }
+      if parameters.count > 1, let local = parameters[1].local { states.insert(local) }
     }
-  }
-
-  /// Whether a block returns a value, functions in it left out.
-  private static func returns(_ node: SyntaxNode) -> Bool {
-    if node.kind == .returnStatement { return node.children.contains { $0.kind != .list || !$0.children.isEmpty } }
-    return node.kind != .function && node.children.contains(where: returns)
   }
 
   private mutating func review(method node: SyntaxNode) {

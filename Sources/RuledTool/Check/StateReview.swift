@@ -1,28 +1,35 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds members of a plugin's state that a file reads or writes, and that the plugin does not declare.
+/// Finds members of plugins' states that a file reads or writes, and that the plugins do not declare, and values of other types than
+/// declared.
 ///
-/// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Variables that get a part of
-/// it once, and nothing else, are followed.
+/// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Local
+/// functions that get it, and variables that get a part of it once, and nothing else, are followed.
 struct StateReview {
   private(set) var findings: [Finding] = []
 
-  private let file: String
-  private let root: DataType
+  private let file: SourceFile
+  /// The plugin's state; nil if it does not declare it.
+  private let root: DataType?
+  /// The states that plugins declare, by their names.
+  private let states: [String: DataType]
   /// What the variables hold that hold the state or a part of it.
   private var held: [Int: DataType] = [:]
+  private let flow: EventFlow
   /// The variables that are assigned after their declaration.
   private var assigned: Set<Int> = []
 
   /// Reads a file of a plugin; nil if it is no Lua.
-  init?(_ file: SourceFile, _ shape: StateShape) {
+  init?(_ file: SourceFile, of plugin: String, _ manifests: [PluginManifest]) {
     guard let tree = try? SyntaxTree(parsing: file.text) else { return nil }
-    self.file = file.path
-    root = .members(shape.members)
-    tree.root.forEach { node in
-      if node.kind == .assignment { assigned.formUnion(node.children[0].children.compactMap(\.local)) }
+    self.file = file
+    states = manifests.reduce(into: [:]) { states, manifest in
+      if let shape = manifest.state { states[manifest.name] = .members(shape.members) }
     }
+    root = states[plugin]
+    flow = EventFlow(tree)
+    assigned = FileFunctions.assigned(in: tree)
     visit(tree.root)
   }
 
@@ -32,8 +39,18 @@ struct StateReview {
       // Steps have states of other versions.
       if node.children[0].globalName == "migrate" { return }
       findState(in: node)
+      review(call: node)
+      if let rule = Declaration.rule(node), let run = rule["run"], rule["when"].map(Self.usesState) != true {
+        findFirstUse(in: run, parameter: 1)
+      } else if let (kind, handler, _) = Declaration.handler(node), kind == "query" {
+        findFirstUse(in: handler, parameter: 0)
+      }
     case .function:
       for parameter in node.children[0].children where parameter.text == "state" { hold(root, parameter) }
+    case .binary where ["==", "~=", "<", ">", "<=", ">="].contains(node.text):
+      review(comparison: node.children[0], with: node.children[1])
+      review(comparison: node.children[1], with: node.children[0])
+    case .unary where node.text == "#": review(list: node.children[0])
     case .local:
       for (variable, value) in zip(node.children[0].children, node.children[1].children) {
         if let local = variable.local, !assigned.contains(local) { held[local] = type(of: value) }
@@ -41,18 +58,16 @@ struct StateReview {
     case .genericFor: findElements(in: node)
     case .assignment:
       for (target, value) in zip(node.children[0].children, node.children[1].children) {
-        if let type = type(of: target) { review(value, as: type) }
+        if let type = type(of: target) { review(value, as: type, of: target) }
       }
     case .index:
-      if case .members(let schema)? = type(of: node.children[0]), let member = node.children[1].stringValue {
-        review(member, node.children[1], in: schema)
-      }
+      review(index: node)
     default: break
     }
     for child in node.children { visit(child) }
   }
 
-  private mutating func hold(_ type: DataType, _ variable: SyntaxNode) {
+  private mutating func hold(_ type: DataType?, _ variable: SyntaxNode) {
     if let local = variable.local { held[local] = type }
   }
 
@@ -87,8 +102,10 @@ struct StateReview {
   /// What an expression is of the state; nil if it is nothing of it, or if that can't be told.
   private func type(of node: SyntaxNode) -> DataType? {
     switch node.kind {
-    case .name: return node.local.flatMap { held[$0] }
+    case .name: return node.local.flatMap { held[$0] ?? (flow.holdsState($0) ? root : nil) }
     case .parenthesis: return type(of: node.children[0])
+    case .call where node.children[0].globalName == "peek":
+      return node.children[1].children.first?.stringValue.flatMap { states[$0] }
     case .binary where node.text == "or": return type(of: node.children[0])
     case .index:
       switch type(of: node.children[0]) {
@@ -100,22 +117,125 @@ struct StateReview {
     }
   }
 
+  // MARK: An empty state
+
+  /// Whether a condition gets the state.
+  private static func usesState(_ function: SyntaxNode) -> Bool {
+    function.kind != .function || function.children[0].children.count > 1
+  }
+
+  /// Notes a member that a function uses as if it were there, where it is the first that the function does with its state.
+  private mutating func findFirstUse(in function: SyntaxNode, parameter: Int) {
+    guard root != nil, function.kind == .function, function.children[0].children.count > parameter,
+      let state = function.children[0].children[parameter].local
+    else { return }
+    for statement in function.children[1].children {
+      let part: SyntaxNode
+      switch statement.kind {
+      case .local, .assignment, .callStatement, .returnStatement: part = statement
+      case .ifStatement: part = statement.children[0]
+      case .genericFor: part = statement.children[1]
+      default: return
+      }
+      var isTested = false, isMentioned = false, uses: [SyntaxNode] = []
+      part.forEach { node in
+        if node.local == state { isMentioned = true }
+        if node.kind == .function || ["and", "or", "==", "~=", "not"].contains(node.text) { isTested = true }
+        uses += Self.needed(by: node).filter { $0.kind == .index && $0.children[0].local == state }
+      }
+      if let use = uses.first, !isTested {
+        findings.append(
+          Finding(
+            file: file.path, line: use.line,
+            message: "\(text(use)) is nil until something sets it; write (\(text(use)) or …)",
+            code: .emptyState, isNote: true))
+      }
+      guard !isMentioned, ![.ifStatement, .returnStatement, .genericFor].contains(statement.kind) else { return }
+    }
+  }
+
+  /// The operands that can't be nil.
+  private static func needed(by node: SyntaxNode) -> [SyntaxNode] {
+    switch node.kind {
+    case .binary: node.children
+    case .unary: node.children
+    case .index: [node.children[0]]
+    case .call:
+      CallReview.hostName(node.children[0]).map { name in
+        name == "ipairs" || name == "pairs" || name.hasPrefix("table.")
+          ? Array(node.children[1].children.prefix(1)) : []
+      } ?? []
+    default: []
+    }
+  }
+
   // MARK: Members
 
-  /// Finds members of a new table that its target in the state does not have.
-  private mutating func review(_ value: SyntaxNode, as type: DataType) {
+  private mutating func review(index node: SyntaxNode) {
+    let key = node.children[1]
+    switch type(of: node.children[0]) {
+    case .members(let schema)?:
+      if let member = key.stringValue { review(member, key, in: schema) }
+    case .array?:
+      if let member = key.stringValue {
+        add(
+          key, .unknownMember,
+          "\(text(node.children[0])) is an array and has no member '\(member)'; #list tells its length")
+      } else if text(key) == "0" {
+        add(key, .unknownMember, "\(text(node.children[0])) begins at 1")
+      }
+    default: break
+    }
+  }
+
+  /// Finds members of a new table that its target in the state does not have, and literals of another type.
+  private mutating func review(_ value: SyntaxNode, as type: DataType, of target: SyntaxNode) {
     switch (value.kind, type) {
-    case (.binary, _) where value.text == "or": review(value.children[1], as: type)
+    case (.binary, _) where value.text == "or": review(value.children[1], as: type, of: target)
     case (.table, .members(let schema)):
       for field in value.children where field.kind == .namedField {
         guard let member = field.children[0].stringValue else { continue }
         review(member, field.children[0], in: schema)
-        if let type = schema.members.first(where: { $0.name == member })?.type { review(field.children[1], as: type) }
+        if let type = schema.members.first(where: { $0.name == member })?.type {
+          review(field.children[1], as: type, of: field.children[0])
+        }
       }
     case (.table, .array(let element?)):
-      for field in value.children where field.kind == .positionalField { review(field.children[0], as: element) }
+      for field in value.children where field.kind == .positionalField {
+        review(field.children[0], as: element, of: target)
+      }
+    default:
+      guard ValueType(type).excludes(ValueType(literal: value)) || type.isInteger && value.isFraction else { return }
+      add(value, .wrongArguments, "\(text(target)) is declared as \(type.text), and gets \(text(value))")
+    }
+  }
+
+  private mutating func review(comparison node: SyntaxNode, with value: SyntaxNode) {
+    guard let type = type(of: node), ValueType(type).excludes(ValueType(literal: value)) else { return }
+    add(value, .oddExpression, "\(text(node)) is declared as \(type.text), and is compared with \(text(value))")
+  }
+
+  /// Finds elements that don't fit their list, and objects in the place of lists.
+  private mutating func review(call node: SyntaxNode) {
+    guard let name = CallReview.hostName(node.children[0]), ["ipairs", "table.insert", "table.remove"].contains(name),
+      let list = node.children[1].children.first
+    else { return }
+    review(list: list)
+    guard name == "table.insert", case .array(let element?)? = type(of: list) else { return }
+    if let value = node.children[1].children.dropFirst().last { review(value, as: element, of: list) }
+  }
+
+  private mutating func review(list node: SyntaxNode) {
+    switch type(of: node) {
+    case .members?, .object?: add(node, .oddExpression, "\(text(node)) is no array: pairs visits its members")
     default: break
     }
+  }
+
+  private func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
+
+  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String) {
+    findings.append(Finding(file: file.path, line: node.line, message: message, code: code))
   }
 
   private mutating func review(_ member: String, _ key: SyntaxNode, in schema: DataSchema) {
@@ -126,7 +246,16 @@ struct StateReview {
       + NearestName.hint(member, in: schema.names, otherwise: "add it to state { … }")
     findings.append(
       Finding(
-        file: file, line: key.line, message: message, code: .unknownMember,
-        fix: near.flatMap { isOneEdit(member, $0) ? Finding.Fix(range: key.unquotedRange, text: $0) : nil }))
+        file: file.path, line: key.line, message: message, code: .unknownMember,
+        fix: Finding.Fix(key, from: member, to: near)))
   }
+}
+
+extension DataType {
+  fileprivate var isInteger: Bool { if case .integer = self { true } else { false } }
+}
+
+extension SyntaxNode {
+  /// Whether it is a number that is no whole one.
+  fileprivate var isFraction: Bool { kind == .number && Double(text).map { $0 != $0.rounded() } == true }
 }

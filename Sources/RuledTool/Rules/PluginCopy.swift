@@ -2,8 +2,9 @@ internal import RuledLua
 
 /// The files of a plugin under another name.
 ///
-/// What bears the plugin's name becomes the copy's: counters, topics, boards, queries, and the events that the plugin makes itself. Types of
-/// events that others send stay, and so do sinks.
+/// What bears the plugin's name becomes the copy's: counters, topics, boards, queries, and the events that the plugin makes itself. An event that
+/// is kept for rules gets the copy's name before its own, so that neither plugin hears the other's. Types of events that others send stay, and so
+/// do sinks.
 struct PluginCopy {
   private let name: String
   private let copy: String
@@ -40,16 +41,26 @@ struct PluginCopy {
   /// The text of one of the plugin's files in the copy.
   func text(of file: SourceFile) -> [UInt8] {
     guard file.name.hasSuffix(".lua"), let tree = try? SyntaxTree(parsing: file.text) else { return file.text }
-    var places: Set<Int> = []
+    var places: Set<Int> = [], internals: Set<Int> = []
     tree.root.forEach { node in
+      if node.kind == .string, isInternal(node.text) { internals.insert(node.unquotedRange.lowerBound) }
       for string in named(in: node) where string.kind == .string {
         let start = string.unquotedRange.lowerBound
         if file.text[start...].starts(with: name.utf8) { places.insert(start) }
       }
     }
     var text = file.text
-    for place in places.sorted(by: >) { text.replaceSubrange(place..<place + name.utf8.count, with: Array(copy.utf8)) }
+    for place in places.union(internals).sorted(by: >) {
+      let isNamed = places.contains(place)
+      text.replaceSubrange(
+        place..<place + (isNamed ? name.utf8.count : 0), with: Array((isNamed ? copy : "\(copy).").utf8))
+    }
     return text
+  }
+
+  /// Whether it is a type of event that is kept for rules, and that does not bear the plugin's name.
+  private func isInternal(_ text: String) -> Bool {
+    !text.hasPrefix("\(name).") && manifest.events.contains { $0.isInternal && $0.type == text }
   }
 
   /// The strings that bear the plugin's name, itself or among its parts.

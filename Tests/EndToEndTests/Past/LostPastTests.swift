@@ -177,6 +177,8 @@ extension EndToEnd {
           decide("name", "hello " .. event.data.name)
           emit("push", "hello", { name = event.data.name })
           once(event.data.name)
+          topic.join("all")
+          board.set("all", 1)
           timer.set("later", now() + 86400, "later", { name = event.data.name })
         end }
 

@@ -88,6 +88,7 @@ struct SettingTests {
       (["freezes": ["every_days": 0]], "'freezes.every_days' of plugin 't' must be at least 1, not 0"),
       (["freezes": 3], "'freezes' of plugin 't' must be a table of named values, as it is by default"),
       (["points": ["reveal": -1]], "'points.reveal' of plugin 't' must be at least 0, not -1"),
+      (["steps": [:]], "'steps' of plugin 't' must have a length of at least 1, not 0"),
       (["steps": []], "'steps' of plugin 't' must have a length of at least 1, not 0"),
       (
         ["steps": [["at": 1, "name": "x"], ["at": "ten", "name": "x"]]],

@@ -319,8 +319,7 @@ import Testing
         },
       }
       """
-    let files: KeyValuePairs = ["rules/p/plugin.lua": plugin, "conf.lua": configuration]
-    let run = check(files, ["--config", "@conf.lua"])
+    let run = check(["rules/p/plugin.lua": plugin, "conf.lua": configuration], ["--config", "@conf.lua"])
     #expect(run.exit == .no)
     #expect(
       run.output.contains(

@@ -13,13 +13,16 @@ import Testing
       plugin { name = "game", sinks = { "game" } }
       local PLAYED = "game.played"
       event "game.opened" { n = "integer" }
+      event "hint.given" { from = "rules" }
       rule "open" { on = "game.opened", run = function(event, state)
         state.n = (state.n or 0) + event.data.n
         count(PLAYED, { how = "game" })
         emit("game", "opened", {})
         if event.data.n > 1 then send("user:2", "game.told", { by = event.subject }) end
+        raise("hint.given")
       end }
       rule "told" { on = "game.told", run = function(event, state) state.by = event.data.by decide("told", true) end }
+      rule "hint" { on = "hint.given", run = function() decide("hint", true) end }
       query "played" (function() return #counters("game.") end)
 
       """,
@@ -49,7 +52,8 @@ import Testing
     let text = (try? Input(path: alone.path + "/shop/plugin.lua").readAll()).map { String(decoding: $0, as: UTF8.self) }
     for expected in [
       "name = \"shop\", sinks = { \"game\" }", "\"shop.played\"", "event \"game.opened\"", "on = \"shop.told\"",
-      "\"user:2\", \"shop.told\"", "how = \"game\"", "counters(\"shop.\")",
+      "\"user:2\", \"shop.told\"", "raise(\"shop.hint.given\")", "on = \"shop.hint.given\"",
+      "how = \"game\"", "counters(\"shop.\")",
     ] {
       #expect(text?.contains(expected) == true, "\(expected) in \(text ?? "")")
     }

@@ -133,14 +133,14 @@ end
 test "opting out ends consent, even if its report fails" (function(t)
   broken(t)
   local outcome = t:event("device:a", "settings.analytics_toggled", { enabled = false })
-  t:equal({ outcome.decisions, outcome.failures }, { { accepted = true }, array {} })
+  t:equal({ outcome.decisions, outcome.failures }, { { accepted = true, reason = "failed" }, array {} })
   t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.reason, "opted_out")
 end)
 
 test "deleting erases everything, even if its report fails" (function(t)
   broken(t)
   local outcome = t:event("device:a", "data.deleted", {})
-  t:equal({ outcome.decisions.accepted, outcome.failures }, { false, array {} })
+  t:equal({ outcome.decisions, outcome.failures }, { { accepted = false, reason = "failed" }, array {} })
   nothing_is_left(t, "device:a")
 end)
 

@@ -105,6 +105,13 @@ test "a session that began before the consent continues" (function(t)
   t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, "early")
 end)
 
+test "a session that app.opened opened before the consent does not count" (function(t)
+  t:event("device:s", "app.opened", { launch_type = "cold_start" })
+  t:event("device:s", "settings.analytics_toggled", { enabled = true })
+  t:truthy(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id)
+  t:equal(t:query(nil, "kpis").range.sessions, 0)
+end)
+
 test "days since the install and since the last opening are civil days" (function(t)
   t:at("2025-11-03T23:50:00Z")
   t:event("device:s", "session.started", {})
@@ -214,14 +221,14 @@ end)
 test "of too many sessions the one that was quiet for longest ends" (function(t)
   t:settings { sessions_open = 2 }
   opted_in(t, "user:s")
-  for _, source in ipairs { "a", "b", "a", "c" } do
+  for _, source in ipairs { "b", "a", "b", "c" } do
     t:advance("1m")
-    t:event("user:s", source == "a" and "app.opened" or "session.started", { launch_type = "cold_start" },
+    t:event("user:s", source == "b" and "app.opened" or "session.started", { launch_type = "cold_start" },
       { source = "vibe8/" .. source })
   end
   local open = {}
   for source in pairs(t:state("user:s").sessions) do open[#open + 1] = source end
-  t:equal(open, { "vibe8/a", "vibe8/c" })
+  t:equal(open, { "vibe8/b", "vibe8/c" })
 end)
 
 test "a session that lasted longer than the plan allows ends with the longest duration" (function(t)

@@ -53,31 +53,54 @@ test "an answer that names a user links the device to that user" (function(t)
   t:equal(t:state("device:d"), {})
 end)
 
-test "an account on any number of devices is erased whole" (function(t)
-  for i = 1, 1001 do sign_in(t, i, "42") end
+local function on_device(t, device, state)
+  t:given("device:" .. device, 1, { [plugin.name] = state }, { topics = { plugin.name .. "/user:42" } })
+end
+
+-- What this plugin's rules sent: others hear of the end of an account too.
+local function own_messages(t)
+  local own = {}
+  for _, message in ipairs(t:sent()) do
+    if message.type:sub(1, #plugin.name + 1) == plugin.name .. "." then own[#own + 1] = message end
+  end
+  return own
+end
+
+test "the end of an account reaches any number of devices" (function(t)
+  for i = 1, 1001 do on_device(t, i, { user = i == 1001 and "42" or "7" }) end
   t:event("user:42", "account.deleted", {})
-  for i = 1, 1001, 100 do t:equal(t:state("device:" .. i), {}) end
+  t:equal(#own_messages(t), 1001)
+  t:equal(t:state("device:1001"), {})
 end)
 
-local LINK = { attribution = { email = "user@example.com" }, facebook = false, att_status = "denied" }
-
-test "a device of a deleted account takes back a link that was under way" (function(t)
-  sign_in(t, "d", "42")
+local function deleted_with(t, unheard)
+  on_device(t, "d", { user = "42", unheard = unheard })
   t:event("user:42", "account.deleted", {})
-  local last = t:sent()[#t:sent()]
-  t:equal({ last.subject, last.type, last.from }, { "user:42", plugin.name .. ".device_left", "device:d" })
-  local state = {}
-  account.linked({ data = LINK, sender = "device:d" }, state)
-  account.device_left({ sender = "device:d" }, state)
-  t:equal(state, {})
+  t:equal(t:state("device:d"), {})
+  local own = own_messages(t)
+  local last = own[#own]
+  return { last.subject, last.type }
+end
+
+test "a device of a deleted account takes back a link that may be under way" (function(t)
+  t:equal(deleted_with(t, 1), { "user:42", plugin.name .. ".device_left" })
+end)
+
+test "nothing is sent to a deleted user who has heard of all links" (function(t)
+  t:equal(deleted_with(t, nil), { "device:d", plugin.name .. ".owner_deleted" })
+  sign_in(t, "e", "42")
+  t:equal(t:state("device:e").unheard, nil)
 end)
 
 test "what a device takes back leaves what other devices brought" (function(t)
-  local state = {}
-  account.linked({ data = LINK, sender = "device:new" }, state)
-  account.device_left({ sender = "device:old" }, state)
-  t:equal(account.answer(state).attribution.email, "user@example.com")
-  t:equal(account.answer(state).att_status, "denied")
+  local state = {
+    attribution = { email = "user@example.com" }, attribution_from = "device:a", att_status = "denied",
+    status_from = "device:b",
+  }
+  account.device_left({ sender = "device:c" }, state)
+  t:equal(state.attribution_from, "device:a")
+  account.device_left({ sender = "device:a" }, state)
+  t:equal(state, { att_status = "denied", status_from = "device:b" })
 end)
 
 test "the end of an account takes its attribution from a device that somebody else is on" (function(t)
@@ -122,7 +145,7 @@ test "a device of an earlier version, which its user's state lists, is erased to
 end)
 
 test "a client can't link or erase in the place of the rules" (function(t)
-  for _, type in ipairs { "linked", "owner_deleted", "device_left" } do
+  for _, type in ipairs { "linked", "heard", "attributed", "owner_deleted", "device_left" } do
     t:fails(function() t:event("user:1", plugin.name .. "." .. type, {}) end, "only rules make events")
   end
 end)

@@ -65,7 +65,7 @@ end)
 
 test "platforms are settings: who is asked, and who is told of" (function(t)
   t:settings { platforms = {
-    ios = { asks = true, extinfo = "i2" }, android = {}, harmony = { extinfo = "a2" },
+    ios = { asks = true, extinfo = "i2" }, android = { extinfo = "" }, harmony = { extinfo = "a2" },
   } }
   local function open(platform)
     local data = { platform = platform, url = LINK .. "fbclid=x" }

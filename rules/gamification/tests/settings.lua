@@ -2,7 +2,12 @@
 test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { freezes = { every_days = 0 } } end, "'freezes.every_days' .*at least 1, not 0")
   t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
-  t:fails(function() t:settings { rating = { highest = 0 } } end, "'rating.highest' .*rating.lowest is greater")
+  t:fails(function() t:settings { ranges = { rating = { highest = 0 } } } end, "'ranges.rating' .*lowest is greater")
+  t:fails(function() t:settings { caps = { copy_flrt = 2 } } end, "'caps' .*points.copy_flrt is missing")
+  local unknown = { { on = "order.paid", earns = "order" } }
+  t:fails(function() t:settings { actions = unknown } end, "'actions' .*points.order is missing")
+  local same = { { on = "a.b", earns = "copy_flirt" }, { on = "a.b", earns = "rate_flirt" } }
+  t:fails(function() t:settings { actions = same } end, "'actions' .*two have the on \"a.b\"")
   local twice = { { type = "a", at = 1, reward = 1 }, { type = "a", at = 2, reward = 1 } }
   t:fails(function() t:settings { milestones = twice } end, "'milestones' .*two have the type \"a\"")
 end)

@@ -1,0 +1,202 @@
+internal import RuledCore
+internal import RuledJSON
+internal import RuledLua
+
+/// Finds arguments in one file that the host's functions refuse: of another type, options that they don't have, zones, times of day and
+/// durations that are none, and counts of days, seconds and times in each other's place.
+struct ArgumentReview {
+  private(set) var findings: [Finding] = []
+
+  private let file: String
+  private let flow: ValueFlow
+  /// What variables count, where that is certain.
+  private var units: [Int: Unit] = [:]
+
+  /// What a number counts.
+  private enum Unit {
+    /// Seconds since the epoch.
+    case moment
+    /// Civil days.
+    case day
+    /// What it counts is up to who wrote it: a constant, or a setting.
+    case constant
+  }
+
+  private typealias Function = (name: String, parameters: [(name: String, type: ValueType)])
+
+  private static let functions = Dictionary(
+    uniqueKeysWithValues: RuleLibrary.functions.map { function in
+      (function.name, function.parameters.map { (name: $0.name, type: ValueType($0.type)) })
+    })
+  /// Functions that take values of other types than theirs, as text.
+  private static let lenient: Set<String> = ["log.debug", "log.info", "log.warn", "log.error", "emit"]
+  private let zones = ZoneDatabase(load: ZoneFiles.read)
+  private static let moments: Set<String> = [
+    "now", "calendar.start", "calendar.at", "calendar.add", "calendar.parse", "timer.due",
+  ]
+
+  init(_ file: SourceFile, _ tree: SyntaxTree, _ flow: ValueFlow) {
+    self.file = file.path
+    self.flow = flow
+    let assigned = FileFunctions.assigned(in: tree)
+    tree.root.forEach { node in
+      switch node.kind {
+      case .local:
+        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
+          if let local = variable.local, !assigned.contains(local) { units[local] = unit(of: value) }
+        }
+      case .call:
+        guard let name = CallReview.hostName(node.children[0]), let parameters = Self.functions[name] else { return }
+        review(node.children[1].children, (name, parameters))
+      case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
+        review(span: node.children[0], beside: node.children[1])
+        review(span: node.children[1], beside: node.children[0])
+      default: break
+      }
+    }
+  }
+
+  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, fix: Finding.Fix? = nil) {
+    findings.append(Finding(file: file, line: node.line, message: message, code: code, fix: fix))
+  }
+
+  // MARK: Types
+
+  private mutating func review(_ arguments: [SyntaxNode], _ function: Function) {
+    for (argument, parameter) in zip(arguments, function.parameters) {
+      let given = flow.type(of: argument)
+      if parameter.type.excludes(given), !Self.lenient.contains(function.name) || parameter.type == .string {
+        guard !function.name.hasPrefix("log.") else { continue }
+        add(
+          argument, .wrongArguments,
+          "\(function.name): '\(parameter.name)' must be \(parameter.type.text), and \(given.text) is given here")
+      } else if case .record(let members) = parameter.type, argument.kind == .table {
+        review(options: argument, members, function.name)
+      }
+      if function.name == "timer.every", parameter.name == "spec" { review(schedule: argument) }
+      review(text: argument, parameter.name)
+      review(unit: argument, parameter.name, function.name)
+    }
+  }
+
+  private mutating func review(options table: SyntaxNode, _ members: [ValueType.Member], _ function: String) {
+    for field in table.children where field.kind == .namedField {
+      guard let name = field.children[0].stringValue else { continue }
+      guard let member = members.first(where: { $0.name == name }) else {
+        let known = members.map(\.name), near = NearestName.find(name, in: known)
+        add(
+          field, .wrongArguments,
+          "\(function) has no '\(name)'"
+            + NearestName.hint(name, in: known, otherwise: "it has \(known.joined(separator: ", "))"),
+          fix: Finding.Fix(field.children[0], from: name, to: near))
+        continue
+      }
+      let given = flow.type(of: field.children[1])
+      if member.type.excludes(given) {
+        add(
+          field, .wrongArguments, "\(function): '\(name)' must be \(member.type.text), and \(given.text) is given here")
+      }
+      review(text: field.children[1], name)
+    }
+  }
+
+  /// Finds zones, times of day and durations that are none.
+  private mutating func review(text node: SyntaxNode, _ parameter: String) {
+    guard let text = node.stringValue else { return }
+    switch parameter {
+    case "zone" where !ZoneFiles.areMissing && (try? zones.knows(text)) == false:
+      add(node, .wrongArguments, "unknown time zone \"\(text)\"; a zone is a name such as \"Europe/Berlin\"")
+    case "time":
+      do throws(CalendarError) { _ = try zones.moment(0, time: text, zone: "UTC") } catch {
+        add(node, .wrongArguments, error.message)
+      }
+    case "keep" where DurationText.parse(text) == nil:
+      add(node, .wrongArguments, "keep must be a duration such as \"30d\", not \"\(text)\"")
+    default: break
+    }
+  }
+
+  /// Finds what is wrong with a schedule; members that are no literals count as right ones.
+  private mutating func review(schedule table: SyntaxNode) {
+    guard table.kind == .table, !table.isEmptyTable else { return }
+    var spec = JSONObject()
+    for field in table.children {
+      guard field.kind == .namedField, let name = field.children[0].stringValue else { return }
+      let value = field.children[1], isNegative = value.kind == .unary && value.text == "-"
+      switch (value.kind, name) {
+      case (.string, _): spec[name] = .string(value.text)
+      case (.true, _): spec[name] = true
+      case (.number, _): spec[name] = Double(value.text).map(JSONValue.number) ?? .integer(1)
+      case (_, "at"): spec[name] = "09:00"
+      case (_, "zone"): spec[name] = "UTC"
+      default: spec[name] = isNegative ? .integer(-1) : .integer(1)
+      }
+    }
+    if spec["daily"] == .integer(1) { spec["daily"] = true }
+    do throws(CalendarError) { _ = try Schedule(.object(spec)) } catch {
+      guard !error.message.contains(" has no '") else { return }
+      add(table, .wrongArguments, error.message)
+    }
+  }
+
+  // MARK: Units
+
+  private mutating func review(unit argument: SyntaxNode, _ parameter: String, _ function: String) {
+    let text = "and this is"
+    switch (parameter, unit(of: argument)) {
+    case ("day", .moment):
+      add(
+        argument, .wrongArguments,
+        "\(function) takes a count of days, \(text) a time in epoch seconds; calendar.day(t, zone) is the day of a time"
+      )
+    case ("t", .day) where function.hasPrefix("calendar."), ("when", .day):
+      add(
+        argument, .wrongArguments,
+        "\(function) takes a time in epoch seconds, \(text) a count of days; calendar.start(day, zone) is when a day begins"
+      )
+    case ("when", .constant) where argument.text == "*":
+      add(argument, .pastTimer, "a timer is due at epoch seconds, and this is a number of seconds; add it to now()")
+    default: break
+    }
+  }
+
+  /// What an expression counts; nil where that can't be told.
+  private func unit(of node: SyntaxNode) -> Unit? {
+    switch node.kind {
+    case .number: return .constant
+    case .parenthesis: return unit(of: node.children[0])
+    case .name: return node.local.flatMap { units[$0] }
+    case .index:
+      if node.chainRoot.globalName == "settings" { return .constant }
+      return node.children[0].text == "event" && node.children[1].stringValue == "time" ? .moment : nil
+    case .call:
+      guard let name = CallReview.hostName(node.children[0]) else { return nil }
+      return name == "calendar.day" ? .day : Self.moments.contains(name) ? .moment : nil
+    case .binary where ["+", "-", "*", "/", "//"].contains(node.text):
+      guard let left = unit(of: node.children[0]), let right = unit(of: node.children[1]) else { return nil }
+      if left == .constant { return node.text == "+" || right == .constant ? right : nil }
+      return right == .constant && ["+", "-"].contains(node.text) ? left : nil
+    default: return nil
+    }
+  }
+
+  /// Finds milliseconds, days and the like that are added to, or compared with, a time in seconds.
+  private mutating func review(span node: SyntaxNode, beside other: SyntaxNode) {
+    guard unit(of: other) == .moment else { return }
+    let name = node.kind == .index ? node.children[1].stringValue : node.kind == .name ? node.text : nil
+    let suffix = name?.split(separator: "_").last.map(String.init) ?? ""
+    let isMilliseconds = Self.areMilliseconds(node) || ["ms", "millis"].contains(suffix)
+    guard isMilliseconds || ["minutes", "hours", "days", "weeks"].contains(suffix) else { return }
+    add(node, .wrongArguments, "times are in seconds, and this is in \(isMilliseconds ? "milliseconds" : suffix)")
+  }
+
+  private static func areMilliseconds(_ node: SyntaxNode) -> Bool {
+    switch node.kind {
+    case .number: Double(node.text).map { $0 >= 1e11 } ?? false
+    case .parenthesis: areMilliseconds(node.children[0])
+    case .binary where node.text == "*":
+      node.children.contains { $0.kind == .number && Double($0.text) == 1000 || areMilliseconds($0) }
+    default: false
+    }
+  }
+}
