@@ -1,9 +1,11 @@
--- The end of an account: all of the user goes, and what others hold of them. These hear of it from a subject that keeps
--- nothing, behind the user's messages to them that are under way.
+-- The end of an account: all of the user goes, and what others hold of them. A subject of its own tells these, and once
+-- more for what the user's messages that are under way bring them.
 local bell = require "bell"
 local subjects = require "subjects"
 
 local account = {}
+
+local AGAIN = { 1, 10, 60 } -- seconds until others hear of it once more
 
 function account.deleted(_, _, event)
   send("erased:" .. uuid(), "account.erased", { plugin = plugin.name, user = subjects.id("user:", event.subject) })
@@ -12,6 +14,9 @@ end
 
 function account.erased(_, data)
   publish(bell.holders(data.user), "person.erased", { plugin = plugin.name, user = data.user })
+  local round = (data.round or 0) + 1
+  if not AGAIN[round] then return end
+  timer.set("again", now() + AGAIN[round], "account.erased", { plugin = plugin.name, user = data.user, round = round })
 end
 
 -- On a user who holds something of another.

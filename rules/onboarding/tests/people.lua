@@ -151,6 +151,15 @@ test "with an account goes what others hold of the user, whatever else erases th
   end
 end)
 
+test "what was under way to others goes a little later" (function(t)
+  t:event("user:ann", "account.deleted")
+  t:each({ "1s", "11s", "71s" }, function(later)
+    t:event("user:bob", "social.told", { kind = "follow", actor = "ann" }, { internal = true })
+    t:advance(later)
+    t:equal(kinds(t, "bob"), {})
+  end)
+end)
+
 test "who comes back after a deletion is somebody new" (function(t)
   for _ = 1, 2 do
     t:event("user:ann", "user.followed", { target = "bob" })
