@@ -78,7 +78,8 @@ extension HostileScript {
       "effects without end", [.memory, .time, .instructions],
       run: #"local s = ("x"):rep(100000) while true do emit("client", "x", { s = s }) end"#),
     HostileScript(
-      "small effects without end", [.memory, .time, .instructions], run: #"while true do emit("client", "x") end"#),
+      "small effects without end", [.memory, .time, .instructions, .value],
+      run: #"while true do emit("client", "x") end"#),
     HostileScript(
       "log lines without end", [.memory, .time, .instructions],
       run: #"local s = ("x"):rep(4096) while true do log.info(s) end"#),
