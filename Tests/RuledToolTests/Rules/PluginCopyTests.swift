@@ -18,7 +18,8 @@ import Testing
         state.n = (state.n or 0) + event.data.n
         count(PLAYED, { how = "game" })
         emit("game", "opened", {})
-        if event.data.n > 1 then send("user:2", "game.told", { by = event.subject }) end
+        if event.data.n < 2 then return end
+        send("user:2", "game.told", { by = event.subject })
         raise("hint.given")
       end }
       rule "told" { on = "game.told", run = function(event, state) state.by = event.data.by decide("told", true) end }

@@ -185,7 +185,7 @@ import Testing
         t:given("user:1", 1, {}, { topics = { "news/all" } })
         t:event("author", "go")
         t:equal(t:state("user:1"), { came = true })
-        t:fails(function() t:given("user:1", 1, {}, { topics = { "all" } }) end, "names such as \"plugin/topic\"")
+        t:fails(function() t:given("user:1", 1, {}, { topics = { "all" } }) end, "names such as .plugin/topic.")
         t:fails(function() t:given("user:1", 1, {}, { topics = "news/all" }) end, "must be a list")
       end)
       """
