@@ -53,10 +53,10 @@ local function tell_milestones(state, reached, today)
   decide("milestones", list)
 end
 
-local function pay(state, action, data, at, multiplier)
+local function pay(state, action, data, at, multiplier, today)
   if action.unique and is_repeat(state, action, data) then return 0, "repeat" end
   local n = action.each and tointeger(data[action.each]) or 1
-  return earn(state, WALLET, at, action.earns, n * POINTS[action.earns], multiplier)
+  return earn(state, WALLET, at, action.earns, n * POINTS[action.earns], multiplier, today)
 end
 
 -- The days of the streak after the action, and how it changed.
@@ -69,7 +69,7 @@ end
 local function award(state, action, data, today)
   local days, change, previous = extend(state, action, today)
   local multiplier, at = times_of(MULTIPLIERS, "streak", days), now()
-  local earned, why = pay(state, action, data, at, multiplier)
+  local earned, why = pay(state, action, data, at, multiplier, today)
   update(state, at, action.earns, earned)
   local counts, reached = action.counts and why ~= "repeat", nil
   if counts then

@@ -21,10 +21,11 @@ local function write_down(kept, options, at, cause, earned, times)
 end
 
 -- What of `n` the day's cap of the cause still allows. A move to the day before does not give it back.
-local function allowed(kept, options, at, cause, n)
+local function allowed(kept, options, at, cause, n, today)
   local cap = options.caps[cause]
   if not cap then return n end
-  local today, day, earned = day_of(at, kept.zone or options.zone or "UTC"), kept.capped_on, kept.capped
+  local day, earned = kept.capped_on, kept.capped
+  today = today or day_of(at, kept.zone or options.zone or "UTC")
   if not day or today > day then
     earned = {}
     kept.capped_on, kept.capped = today, earned
@@ -65,9 +66,9 @@ local function take_from_lots(lots, n)
 end
 
 --- Adds `n` times `times` (1) points, as far as the day's cap of the cause allows. Returns how many, and `cap` if there
---- were less.
-function points.earn(kept, options, at, cause, n, times)
-  local base = options.caps and allowed(kept, options, at, cause, n) or n
+--- were less. `today` is the civil day, where it is known.
+function points.earn(kept, options, at, cause, n, times, today)
+  local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
   local earned = base * times
   if kept.lots then expire(kept, options, at) end
