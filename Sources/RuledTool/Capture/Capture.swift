@@ -132,17 +132,24 @@ struct Capture {
     entry.member(member)?.stringValue.flatMap { Timestamp(rfc3339: $0) }
   }
 
-  /// The event of a message's sender that sent it; nil when the journal does not have it.
+  /// The event of a message's sender that sent it; nil when the journal does not have it, or can't tell.
+  ///
+  /// A message has whole milliseconds. Of several events of one, each has sent one message if there are as many.
   private mutating func cause(of message: JSONValue) throws -> JSONValue? {
     guard let event = message.member("event"), let from = event.member("from")?.stringValue,
-      let sent = Self.time(of: event, "time")
+      let subject = event.member("subject")?.stringValue, let sent = Self.time(of: event, "time")?.rfc3339
     else { return nil }
     let sequence = Self.sequence(of: message)
-    return try events(of: from).last { entry in
-      // A message has whole milliseconds.
-      guard let now = Self.time(of: entry, "now") ?? Self.time(of: entry) else { return false }
-      return Self.sequence(of: entry) < sequence && now.rfc3339 == sent.rfc3339
+    let causes = try events(of: from).filter { entry in
+      (Self.time(of: entry, "now") ?? Self.time(of: entry))?.rfc3339 == sent
     }
+    guard causes.count > 1 else { return causes.first { Self.sequence(of: $0) < sequence } }
+    let messages = try events(of: subject).filter { entry in
+      guard let other = entry.member("event"), entry.member("origin") == "message" else { return false }
+      return other.member("from")?.stringValue == from && Self.time(of: other, "time")?.rfc3339 == sent
+    }
+    guard messages.count == causes.count else { return nil }
+    return messages.firstIndex { Self.sequence(of: $0) == sequence }.map { causes[$0] }
   }
 
   /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form where that can't be told.

@@ -182,11 +182,13 @@ struct RulesFacts {
         let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
         // A mistyped call is reported where it stands.
         guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
+        // Of two types that one rule each hears, either may be right, or both.
+        let isCertain = evidence.contains(near) || heard.count(where: { $0 == near }) > 1
         findings.append(
           Finding(
             file: rule.file, line: rule.line,
             message: "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?",
-            code: .similarType))
+            code: .similarType, isNote: !isCertain))
       }
     }
   }

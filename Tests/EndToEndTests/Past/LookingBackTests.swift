@@ -181,6 +181,27 @@ extension EndToEnd {
       #expect(since.contains("topics = array { \"game/players\" }"), "\(since)")
     }
 
+    @Test func `of events of one millisecond, a captured test has each with its message`() throws {
+      let rules = """
+        plugin { name = "pairs" }
+        rule "a" { on = "a", run = function(event) send("user:b", "b", { n = event.data.n }) end }
+        rule "b" { on = "b", run = function(event, state) state.n = (state.n or 0) * 10 + event.data.n end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["pairs/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      for n in 1...4 { _ = try client.event("a", "user:a", ["n": .integer(Int64(n))]) }
+      let isThere = try eventually {
+        try client.call("state", ["subject": "user:b"])["plugins"]?["pairs"]?["n"] == 1234
+      }
+      #expect(isThere)
+      let captured = tool(daemon, "capture", "user:b")
+      for n in 1...4 { #expect(captured.output.contains("n = \(n)"), "\(captured.output)") }
+      daemon.folder.write("rules/pairs/tests/b.lua", captured.output)
+      let passed = Program.run("\(RuledDaemon.programs)/rulectl", ["test", daemon.folder("rules")])
+      #expect(passed.code == 0, "\(passed.output)")
+    }
+
     @Test func `an anonymized test has nothing of events and states but what stands in the rules or is kept`() throws {
       let rules = """
         plugin { name = "calls" }
