@@ -16,8 +16,11 @@ for sign, alike in pairs {
   for _, code in utf8.codes(alike) do SIGNS[utf8.char(code)] = sign end
 end
 
--- The text in ASCII as far as it can be: digits and signs of all scripts, spaces of all widths, nothing invisible.
-local function folded(written) return (text.fold(written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS)) end
+-- The text in ASCII as far as it can be: digits and signs of all scripts, a space for tabs, ends of lines
+-- and spaces of all widths, nothing invisible.
+local function folded(written)
+  return (text.fold(written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS):gsub("%s", " "))
+end
 
 -- The digits of a run of digits and separators, and its groups.
 local function digits_of(run)
