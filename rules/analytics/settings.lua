@@ -21,7 +21,10 @@ setting "pii.phone_digits.*" (whole(1))
 setting "pii.card_digits.*" (whole(1))
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }
 setting "users_do" { type = { "string" }, min = 1, about = "Types of events that users cause, beside reports." }
-setting "active_window_days" (whole(1, "Weekly active users look back over so many days."))
+setting "active_window_days" {
+  type = "integer", min = 1, max = 92, about = "Weekly active users look back over so many days.",
+}
 setting "retention_days" { type = { "integer" }, sorted_by = "*", about = "Days after the first one." }
+setting "retention_days.*" { type = "integer", min = 1, max = 366 }
 setting "daily_range_days" (whole(1, "A longer range has its figures by month."))
-setting "longest_range_days" (whole(1, "Of one query."))
+setting "longest_range_days" { type = "integer", min = 1, max = 366, about = "Of one query." }

@@ -2,7 +2,9 @@
 
 local function bytes(about) return { type = "integer", min = 1, about = about } end
 
-setting "reprompt_days" { type = "number", min = 0, about = "Days of 24 hours between a prompt and the next." }
+setting "reprompt_days" {
+  type = "number", min = 0, max = 3650, about = "Days of 24 hours between a prompt and the next.",
+}
 setting "reprompt_statuses.*" { type = "string", one_of = { "not-determined", "authorized", "denied", "restricted" } }
 setting "reprompt_on" { type = { "string" }, min = 1, about = "Events that check whether to ask again." }
 setting "platforms.*" {

@@ -24,7 +24,9 @@ setting "welcome_stamp" {
   type  = "string",
   check = function(id) return fields.find(stamps, "id", id) ~= nil, "stamps.json has no such stamp" end,
 }
-setting "auto_claim_days" (number "When the welcome stamp claims itself; 0 is off.")
+setting "auto_claim_days" {
+  type = "number", min = 0, max = 3650, about = "When the welcome stamp claims itself; 0 is off.",
+}
 setting "milestones" { type = { "integer" }, sorted_by = "*", about = "Counts of stamps." }
 setting "milestones.*" (whole(1))
 setting "achievements" {
@@ -35,7 +37,9 @@ setting "achievements.*.measure" {
   type = "string", one_of = { "stamps", "areas", "day" }, about = "All stamps, their areas, or the stamps of a day.",
 }
 setting "achievements.*.at" (whole(1))
-setting "claim_windows.*" (number "Hours from the sign-up to the welcome stamp.")
+setting "claim_windows.*" {
+  type = "number", min = 0, max = 87600, about = "Hours from the sign-up to the welcome stamp.",
+}
 setting "time_zone" { type = "zone", about = "Whose civil days count, until the user's own is told." }
 setting "radius_m" (number "The radius of a stamp without its own.")
 setting "too_fast.km_h" (number "How fast users travel between claims; 0 is off.")

@@ -6,4 +6,13 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { unknown_properties = "keep" } end, "'unknown_properties'")
   t:fails(function() t:settings { keep = "a year" } end, "'keep'")
   t:fails(function() t:settings { pii = { text_length = 0 } } end, "'pii.text_length' .*must be at least 1")
+  t:fails(function() t:settings { active_window_days = 93 } end, "'active_window_days' .*at most 92")
+  t:fails(function() t:settings { retention_days = { -1 } } end, "'retention_days%[1%]' .*at least 1")
+  t:fails(function() t:settings { retention_days = { 367 } } end, "'retention_days%[1%]' .*at most 366")
+  t:fails(function() t:settings { longest_range_days = 367 } end, "'longest_range_days' .*at most 366")
+end)
+
+test "consent needs no more than the budget with the longest window that may be set" (function(t)
+  t:settings { active_window_days = 92 }
+  t:equal(t:event("user:w", "settings.analytics_toggled", { enabled = true }).decisions.accepted, true)
 end)
