@@ -31,7 +31,7 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
       let past = try RecordedPast(store: daemon.store)
       #expect(past.gaps.isEmpty)
-      #expect(past.entries.filter { $0.origin == .client }.count > 130)
+      #expect(past.entries.filter { $0.origin == .client }.count > 100)
       #expect(past.entries.contains { $0.origin == .message } && past.entries.contains { !$0.effects.isEmpty })
       for product in products {
         #expect(
