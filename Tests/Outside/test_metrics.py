@@ -93,13 +93,8 @@ def test_what_happened_is_counted(daemon):
     assert samples(read(daemon))['ruled_parked{plugin="probe"}'] == 3
     assert daemon.http.delete(f"/v1/parked/{first}").json()["dropped"] == 1
     daemon.http.delete("/v1/subjects/c")
-
-    # A timer that fires is counted before its commit removes it.
-    def has_fired():
-        now = samples(read(daemon))
-        return now["ruled_timers_fired_total"] == 1 and now["ruled_timers_waiting"] == before["ruled_timers_waiting"]
-
-    eventually(has_fired)
+    fired = before["ruled_timers_fired_total"]
+    eventually(lambda: samples(read(daemon))["ruled_timers_fired_total"] > fired)
     after = samples(read(daemon))
     assert after["ruled_events_duplicate_total"] == before["ruled_events_duplicate_total"] + 1
     assert after["ruled_event_latency_seconds_count"] == before["ruled_event_latency_seconds_count"] + 2
@@ -121,7 +116,7 @@ def test_what_waits_is_counted_again_after_a_restart(daemon, start):
     daemon.restart()
     after = samples(read(daemon))
     assert after['ruled_parked{plugin="probe"}'] == 3
-    assert after["ruled_timers_waiting"] == waiting
+    assert 5 <= after["ruled_timers_waiting"] <= waiting  # those of the examples may have fired
     assert daemon.http.get("/healthz").json()["parked"] == {"probe": 3}
 
 

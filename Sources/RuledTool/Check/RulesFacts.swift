@@ -182,13 +182,11 @@ struct RulesFacts {
         let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
         // A mistyped call is reported where it stands.
         guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
-        // Of two types that one rule each hears, either may be right, or both.
-        let isCertain = evidence.contains(near) || heard.count(where: { $0 == near }) > 1
         findings.append(
           Finding(
             file: rule.file, line: rule.line,
             message: "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?",
-            code: .similarType, isNote: !isCertain))
+            code: .similarType))
       }
     }
   }
@@ -207,10 +205,11 @@ struct RulesFacts {
     }
   }
 
-  /// Whether two types differ in dots, dashes and underscores alone, as the names of one event in several plugins do.
+  /// Whether two types differ in dots, dashes, underscores and digits alone, as the names of one event in several plugins do, and
+  /// those of levels.
   private static func areSpelledAlike(_ one: String, _ other: String) -> Bool {
     let marks: Set<Character> = [".", "_", "-"]
-    return one.filter { !marks.contains($0) } == other.filter { !marks.contains($0) }
+    return one.filter { !marks.contains($0) && !$0.isNumber } == other.filter { !marks.contains($0) && !$0.isNumber }
   }
 
   private mutating func add(

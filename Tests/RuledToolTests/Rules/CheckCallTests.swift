@@ -151,6 +151,11 @@ import Testing
     #expect(run.exit == .no)
   }
 
+  @Test func `types that differ in a digit are taken for what they are`() {
+    let levels = (1...2).map { "rule 'l\($0)' { on = 'level.\($0)', run = function() end }\n" }.joined()
+    #expect(!types(levels).run.output.contains("level."), "\(types(levels).run.output)")
+  }
+
   @Test func `a typo in a rule is not blamed on its test, and not spread to it`() {
     let (run, rules, tests) = types("", test: "t:event('user:1', 'coffee.refunded')", options: ["--fix"])
     #expect(run.output.contains("p/plugin.lua:2: rule 'r' listens to 'coffee.refundet'"), "\(run.output)")
