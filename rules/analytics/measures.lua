@@ -1,4 +1,4 @@
--- What is counted of accepted reports, and which key figures are made of it: figures.json, which is checked at load.
+-- The figures that accepted reports count, and the key figures made of them: figures.json, which is checked at load.
 
 local plan = require "plan"
 

@@ -226,7 +226,7 @@ struct ManifestBuilder {
     return choices
   }
 
-  /// Takes what the configuration has instead of the plugin's own sources, and what is wrong with its settings.
+  /// Takes the configured sources instead of the plugin's own, and the problems of its settings.
   mutating func configure(sources: [String]?, problems: [ConfigurationProblem]) {
     if let sources { manifest.sources = sources.map { GlobPattern($0) } }
     manifest.settingProblems = problems

@@ -42,7 +42,7 @@ package struct PluginManifest: Sendable {
   package internal(set) var settings = JSONObject()
   /// What it declares about them, in order of declaration.
   package internal(set) var declaredSettings: [SettingDeclaration] = []
-  /// What is wrong with those of the configuration.
+  /// The problems of the configured ones.
   package internal(set) var settingProblems: [ConfigurationProblem] = []
   /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []

@@ -4,9 +4,9 @@ import RuledCore
 ///
 /// What the configuration sets wrong falls back to the plugin's own settings.
 struct SettingsReview {
-  /// What is wrong with the configuration's settings.
+  /// The problems of the configured settings.
   private(set) var problems: [ConfigurationProblem] = []
-  /// What is wrong with the plugin's own.
+  /// The problems of the plugin's own settings.
   private(set) var errors: [LoadError] = []
   /// The configuration's settings without the bad ones, and with lists in the order that is declared.
   private(set) var overrides: JSONObject
@@ -16,7 +16,7 @@ struct SettingsReview {
   /// The settings that are compared.
   private var settings: JSONObject
 
-  /// Reviews what a plugin has with what is configured for it; `check` answers why a declaration's own check refuses a value.
+  /// Reviews a plugin's settings and those configured for it; `check` answers why a declaration's own check refuses a value.
   init(
     _ manifest: PluginManifest, _ configured: JSONObject, zones: ZoneDatabase,
     check: (Int, JSONValue, JSONObject) -> String?
@@ -35,7 +35,7 @@ struct SettingsReview {
         }
       }
     }
-    // Checks rely on what is declared beside them.
+    // Checks rely on the types declared beside them.
     guard errors.isEmpty, overrides == configured else { return }
     sort()
     for declaration in manifest.declaredSettings {
@@ -49,7 +49,7 @@ struct SettingsReview {
     }
   }
 
-  /// Notes what is wrong, and drops the setting from the configuration's.
+  /// Notes a problem, and drops the setting from the configured ones.
   private mutating func note(_ found: SettingMismatch, of declaration: SettingDeclaration?) {
     let path = ["plugins", manifest.name] + found.place.keys
     guard !problems.contains(where: { $0.isBadSetting && $0.path == path }) else { return }
@@ -62,7 +62,7 @@ struct SettingsReview {
     if let bad = configuredKeys(of: found.place.keys) { overrides.put(nil, at: bad) } else { overrides = JSONObject() }
   }
 
-  /// The keys of what is configured at a place, or around it; nil if nothing is.
+  /// The keys of the value configured at a place, or around it; nil if there is none.
   private func configuredKeys(of keys: [String]) -> [String]? {
     var value = JSONValue.object(configured)
     for (depth, key) in keys.enumerated() {
@@ -106,7 +106,7 @@ struct SettingsReview {
 
   // MARK: Kinds
 
-  /// Compares what is configured with the kinds of the plugin's own settings, where nothing is declared.
+  /// Compares configured settings with the kinds of the plugin's own, where nothing is declared.
   private mutating func reviewKinds(_ configured: JSONObject, besides own: JSONObject, _ place: SettingPlace) {
     for (name, value) in configured {
       let inner = place.member(name)

@@ -49,12 +49,12 @@ extension SettingDeclaration {
   /// Whether it declares the place with these keys.
   func declares(_ keys: [String]) -> Bool { self.keys.count == keys.count && covers(keys) }
 
-  /// Whether it declares the place with these keys, or what is in there.
+  /// Whether it declares the place with these keys, or a place within.
   func covers(_ keys: [String]) -> Bool {
     self.keys.count >= keys.count && zip(self.keys, keys).allSatisfy { $0 == "*" || $0 == $1 }
   }
 
-  /// Where a value differs from what is declared, and how; nil if it does not.
+  /// Where a value differs from its declaration, and how; nil if it does not.
   func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
     if isOptional, value.stringValue == "" { return nil }
     if let found = type.mismatch(value, at: place, zones: zones) { return found }

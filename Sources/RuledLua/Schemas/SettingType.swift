@@ -116,10 +116,10 @@ struct SettingPlace: Sendable {
   }
 }
 
-/// Where settings are not as declared, and what is wrong there.
+/// The places where settings are not as declared, each with its problem.
 struct SettingMismatch: Error {
   let place: SettingPlace
-  /// What is wrong, such as `must be at least 1, not 0`.
+  /// The problem, such as `must be at least 1, not 0`.
   let detail: String
 
   init(_ place: SettingPlace, _ detail: String) {

@@ -3,7 +3,7 @@ package import RuledCore
 import RuledJSON
 
 extension PluginVM {
-  /// Loads a plugin with what is configured for it: where that is wrong, with its own settings, which `manifest.settingProblems` tells.
+  /// Loads a plugin with its configured settings: in the place of bad ones, with its own, as `manifest.settingProblems` tells.
   ///
   /// - Throws: why it does not load. An error in its own settings has the line of the declaration that they break.
   package static func load(
