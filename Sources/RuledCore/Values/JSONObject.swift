@@ -88,7 +88,7 @@ extension JSONObject {
     return merged
   }
 
-  /// Puts a value at the end of a path of members, or removes what is there.
+  /// Puts a value at the end of a path of members, or removes the member there.
   package mutating func put(_ value: JSONValue?, at path: some Collection<String>) {
     guard let name = path.first else { return }
     let rest = path.dropFirst()

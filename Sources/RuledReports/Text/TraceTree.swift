@@ -18,8 +18,8 @@ package struct TraceTree {
 
   /// The tree of an outcome that has a trace.
   ///
-  /// Where no rule listens to the event, the rules with what they listen to are shown if `all` are. `followed` has what came of messages and
-  /// timers, by their ids.
+  /// Where no rule listens to the event, `all` shows the rules, each with the types that it listens to. `followed` has the trees of the
+  /// messages and timers that followed, by their ids.
   package init(_ outcome: JSONValue, style: Style, all: Bool = false, followed: [String: TreeNode] = [:]) {
     self.outcome = outcome
     showsAll = all

@@ -1,6 +1,6 @@
 internal import RuledLua
 
-/// Finds expressions in one file that are right Lua and hardly what was meant: functions that are not called, results that nothing gets,
+/// Finds expressions in one file that are valid Lua and probably mistakes: functions that are not called, results that nothing gets,
 /// `not a == b`, `a == "b" or "c"`, lists that begin at 0, and fields that a table has twice.
 struct ExpressionReview {
   private(set) var findings: [Finding] = []

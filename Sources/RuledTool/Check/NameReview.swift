@@ -5,7 +5,7 @@ internal import RuledLua
 struct NameReview {
   private(set) var findings: [Finding] = []
 
-  /// Names of one kind: the functions that make one, those that use one, and what is said of a name that is not made.
+  /// Names of one kind: the functions that make one, those that use one, and the message about a name that nothing makes.
   private struct Kind {
     let makers: Set<String>
     let users: Set<String>
