@@ -203,6 +203,7 @@ class Journey:
   def __init__(self, template, suffix):
     self.product = template.product
     self.events = template.named(suffix)
+    self.deletions = template.deletions
     self.index = 0
     self.outcomes = []  # of acknowledged events: what must be answered again, and when it was
     self.status = None
@@ -278,14 +279,17 @@ class Journey:
   def restarted(self, generator, cut=None):
     """Has some events repeated that must be remembered; all of them behind a power cut without syncs."""
     self.has_lost = False
+    # The end of an account erases outcomes up to its own.
+    begun = self.index + self.may_be_applied
+    remembered = range(max([0] + [index + 1 for index in self.deletions if index < begun]), self.index)
     if cut is None and not (self.repeats and self.cut is not None):
       self.cut = None
-      self.repeats = collections.deque(sorted(generator.sample(range(self.index), min(3, self.index))))
+      self.repeats = collections.deque(sorted(generator.sample(remembered, min(3, len(remembered)))))
     else:
       for index in self.repeats if self.cut is not None else ():
         self.outcomes[index] = (self.outcomes[index][0], time.monotonic())  # lost by the cut before, perhaps, and not looked at since
       self.cut = cut or self.cut
-      self.repeats = collections.deque(range(self.index))
+      self.repeats = collections.deque(remembered)
 
 
 class Template:
@@ -295,6 +299,7 @@ class Template:
     self.product = path.stem
     self.events = [json.loads(line) for line in path.read_text().splitlines()]
     self.names = {event["subject"].split(":")[1] for event in self.events}
+    self.deletions = [index for index, event in enumerate(self.events) if event["type"] == "account.deleted"]
 
   def named(self, suffix):
     """Subject and JSON of each event, with the names of subjects and the ids made this suffix's own."""
