@@ -22,8 +22,8 @@ package enum InstalledLibrary {
     for plugins: [PluginSource], besides library: [SourceFile], in folder: String
   ) -> [SourceFile] {
     var known = names(of: library)
-    let installed = (try? Folder.names(folder)) ?? []
-    guard installed.contains(where: { $0.hasSuffix(".lua") && !known.contains(String($0.dropLast(4))) }) else { return [] }
+    let installed = ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".lua") }
+    guard installed.contains(where: { !known.contains(String($0.dropLast(4))) }) else { return [] }
     var found: [SourceFile] = []
     var asked = library.reduce(into: Set()) { $0.formUnion(required(in: $1.text)) }
     for plugin in plugins {
