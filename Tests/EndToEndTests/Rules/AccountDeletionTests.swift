@@ -29,7 +29,7 @@ extension EndToEnd {
       try client.event("app.launched", "device:d", ["platform": "android", "url": url])
       try client.event("delay.begin", "device:other", ["user": "user:42"])
       try client.event("user.authenticated", "device:d", ["user": "42"])
-      try client.event("account.deleted", "user:42")
+      _ = try client.event("account.deleted", "user:42", [:], with: ["wait": "cascade"])
       try #require(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
       for subject: JSONValue in ["user:42", "device:d"] {
         let state = try client.reply("state", ["subject": subject])
