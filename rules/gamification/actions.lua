@@ -18,7 +18,7 @@ local STREAK, WALLET, today_of = player.streak, player.points, player.today
 local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
 local is_repeat = catalogue.is_repeat
-local floor, tointeger = math.floor, math.tointeger
+local tointeger = math.tointeger
 
 local AWARDED, STREAK_UPDATED = telling "points_awarded", telling "streak_updated"
 local ACHIEVED = telling "milestone_achieved"
@@ -36,7 +36,7 @@ local function tell_points(state, name, earned, multiplier, why)
   decide("points", { action = name, earned = earned, multiplier = multiplier, total = total, reason = why })
   if earned == 0 then return end
   raise(AWARDED, {
-    action = name, points_earned = floor(earned / multiplier + 0.5), multiplier = multiplier + 0.0,
+    action = name, points_earned = (earned / multiplier + 0.5) // 1 | 0, multiplier = multiplier + 0.0,
     total_points_after = total,
   })
 end
@@ -66,9 +66,9 @@ local function extend(state, action, today)
   return state.streak, change, previous
 end
 
-local function award(state, action, data, today)
+local function award(state, action, data, at, today)
   local days, change, previous = extend(state, action, today)
-  local multiplier, at = times_of(MULTIPLIERS, "streak", days), now()
+  local multiplier = times_of(MULTIPLIERS, "streak", days)
   local earned, why = pay(state, action, data, at, multiplier, today)
   update(state, at, action.earns, earned)
   local counts, reached = action.counts and why ~= "repeat", nil
@@ -86,7 +86,8 @@ function actions.perform(event, state)
   local action, data = ACTIONS[event.type], payload(event)
   local wrong = action.nonsense(data)
   if wrong then return decide("error", "invalid_" .. wrong) end
-  local today = today_of(state)
+  local at = now()
+  local today = today_of(state, at)
   if not state.points then player.wake(state, today) end
   if action.renews then state.round = (state.round or 0) + 1 end
   if action.tells and (action.when_off or not state.off) then raise(action.tells, pick(data, action.with)) end
@@ -95,7 +96,7 @@ function actions.perform(event, state)
     if state.login and today <= state.login then return end
     state.login = today
   end
-  award(state, action, data, today)
+  award(state, action, data, at, today)
 end
 
 return actions

@@ -15,7 +15,7 @@ local player = {
 
 local ZONE, day_of = settings.time_zone, calendar.day
 
-function player.today(state) return day_of(now(), state.zone or ZONE) end
+function player.today(state, at) return day_of(at or now(), state.zone or ZONE) end
 
 -- The first handled event creates the record; its day counts as the day of the install.
 function player.wake(state, today)

@@ -24,16 +24,16 @@ end
 local function allowed(kept, options, at, cause, n, today)
   local cap = options.caps[cause]
   if not cap then return n end
-  local day, earned = kept.capped_on, kept.capped
+  local day, member = kept.capped_on, "capped:" .. cause
   today = today or day_of(at, kept.zone or options.zone or "UTC")
   if not day or today > day then
-    earned = {}
-    kept.capped_on, kept.capped = today, earned
+    for other in pairs(options.caps) do kept["capped:" .. other] = nil end
+    kept.capped_on = today
   end
-  local before = earned[cause] or 0
+  local before = kept[member] or 0
   local rest = cap - before
   if rest > n then rest = n elseif rest < 0 then rest = 0 end
-  earned[cause] = before + rest
+  kept[member] = before + rest
   return rest
 end
 
