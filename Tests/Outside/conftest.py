@@ -6,7 +6,7 @@ import pytest
 
 from daemon import ROOT, Daemon
 
-LIMIT = int(os.environ.get("RULED_TEST_LIMIT", "600"))
+LIMIT = int(os.environ.get("RULED_TEST_LIMIT", "1800"))
 
 
 def pytest_configure(config):

@@ -53,7 +53,7 @@ class Daemon:
         """Starts the daemon, which must not run."""
         with open(self.folder / "log", "a") as log:
             self.process = subprocess.Popen([PROGRAMS / "ruled", "--config", self.configuration], stderr=log)
-        self.http = httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://localhost")
+        self.http = httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://localhost", timeout=60)
         eventually(self.answers)
 
     def answers(self):
@@ -80,4 +80,4 @@ class Daemon:
         """Ends the daemon in order."""
         self.http.close()
         self.process.terminate()
-        assert self.process.wait(60) == 0
+        assert self.process.wait(120) == 0

@@ -107,7 +107,7 @@ class ObjectStore:
         self.moto.start()
         self.port = self.moto.get_host_and_port()[1]
         # All of moto's servers in a process have the same buckets.
-        httpx.post(f"http://127.0.0.1:{self.port}/moto-api/reset").raise_for_status()
+        httpx.post(f"http://127.0.0.1:{self.port}/moto-api/reset", timeout=60).raise_for_status()
         self.front = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.front.daemon_threads = True
         self.front.store = self

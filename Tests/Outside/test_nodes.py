@@ -393,24 +393,24 @@ def test_a_node_that_follows_tells_of_itself(cluster):
         eventually(lambda: node.call("health")["result"]["owner_reachable"])
         health = node.call("health")["result"]
         assert health["owner"] == owner.name and health["owner_reachable"] and health["problems"] == []
-        with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
             for path, status in [("/livez", 200), ("/readyz", 200), ("/healthz", 200), ("/metrics", 200)]:
                 reply = web.get(path)
                 assert reply.status_code == status and reply.headers["connection"] == "close"
             assert web.get("/healthz").json()["node"] == node.name
             assert "ruled_cluster_owner_reachable 1" in web.get("/metrics").text
-        assert httpx.get(f"http://127.0.0.1:{node.web_port}/metrics").status_code == 401
-        assert httpx.get(f"http://127.0.0.1:{node.web_port}/readyz").status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{node.web_port}/metrics", timeout=60).status_code == 401
+        assert httpx.get(f"http://127.0.0.1:{node.web_port}/readyz", timeout=60).status_code == 200
 
 
 def test_http_passes_through_each_node(cluster):
     event = {"type": "tally.add", "subject": "h:1", "id": "1", "data": {"number": 1}}
-    with httpx.Client(transport=httpx.HTTPTransport(uds=cluster.owners[0].socket), base_url="http://localhost") as owner:
+    with httpx.Client(transport=httpx.HTTPTransport(uds=cluster.owners[0].socket), base_url="http://localhost", timeout=60) as owner:
         first = owner.post("/v1/events", json=event)
         again = owner.post("/v1/events", json=event)
         assert first.json()["version"] == 1 and again.json()["duplicate"]
         for node in cluster.standbys:
-            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
                 for path in ["/v1/subjects/h:1", "/v1/subjects/none", "/v1/nothing", "/openapi.json"]:
                     expected, reply = owner.get(path), web.get(path)
                     assert reply.content == expected.content and reply.status_code == expected.status_code
@@ -419,15 +419,15 @@ def test_http_passes_through_each_node(cluster):
                 assert web.post("/v1/events", content=b"{" + b"x" * (3 << 20)).status_code == 413
             # The owner's token and its role decide about clients of the loopback listener.
             url = f"http://127.0.0.1:{node.web_port}/v1/subjects/h:1"
-            assert httpx.get(url).status_code == 401
-            assert httpx.get(url, headers={"authorization": "Bearer secret"}).content == owner.get("/v1/subjects/h:1").content
-            assert httpx.delete(url, headers={"authorization": "Bearer secret"}).status_code == 403
+            assert httpx.get(url, timeout=60).status_code == 401
+            assert httpx.get(url, headers={"authorization": "Bearer secret"}, timeout=60).content == owner.get("/v1/subjects/h:1").content
+            assert httpx.delete(url, headers={"authorization": "Bearer secret"}, timeout=60).status_code == 403
 
 
 def test_watchers_and_event_streams_pass_through_each_node(cluster):
     owner = Client(cluster.owners[0].socket)
     for node in cluster.standbys:
-        watcher, stream = Client(node.socket), httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost")
+        watcher, stream = Client(node.socket), httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60)
         assert watcher.call("watch", {"prefix": f"w:{node.name}"})["result"]["watch"] > 0
         with stream.stream("GET", f"/v1/watch?subject=w:{node.name}") as events:
             owner.call("event", {"type": "tally.add", "subject": f"w:{node.name}", "data": {"number": 1}})
@@ -578,7 +578,7 @@ def test_a_node_that_the_owner_does_not_trust_says_so(cluster, tmp_path_factory)
     error = stranger.call("state", {"subject": "s:1"})["error"]
     assert error["data"]["code"] == "unavailable" and error["data"]["retry_after_ms"] > 0
     assert "certificate" in error["message"]
-    with httpx.Client(transport=httpx.HTTPTransport(uds=stranger.socket), base_url="http://localhost") as web:
+    with httpx.Client(transport=httpx.HTTPTransport(uds=stranger.socket), base_url="http://localhost", timeout=60) as web:
         assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
         assert web.get("/v1/subjects").status_code == 503
     assert "was refused" in cluster.owners[0].log
@@ -620,7 +620,7 @@ def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
             error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
             assert error["data"]["code"] == "unavailable"
             assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
-            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
                 reply = web.get("/v1/subjects")
                 assert reply.status_code == 503 and reply.json()["data"]["owner"] == owner.name
                 assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
@@ -763,7 +763,7 @@ def test_a_daemon_with_a_store_of_its_own_is_no_cluster(start):
 
 
 def read_metrics(node):
-    with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost") as web:
+    with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
         reply = web.get("/metrics")
         assert reply.status_code == 200
         return reply.text

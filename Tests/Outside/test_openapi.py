@@ -93,13 +93,13 @@ def test_a_backtest_over_http(start):
         daemon.event("probe.emit", f"s:{number}")
     changed = PLUGIN.replace("n = 1", "n = 2")
     rules = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": changed}]}]}
-    report = daemon.http.post("/v1/backtest", json={"rules": rules, "plugins": ["probe"], "fail_on": ["changed > 50%"]}, timeout=60)
+    report = daemon.http.post("/v1/backtest", json={"rules": rules, "plugins": ["probe"], "fail_on": ["changed > 50%"]})
     assert report.status_code == 200, report.text
     report = report.json()
     assert report["outcomes"] == {"equal": 0, "changed": 20} and report["fidelity"]["equal"] == 20
     assert report["exceeded"] == ["changed > 50%"]
     page = daemon.http.post(
-        "/v1/backtest", json={"rules": rules, "plugins": ["probe"]}, headers={"accept": "text/html,*/*;q=0.8"}, timeout=60
+        "/v1/backtest", json={"rules": rules, "plugins": ["probe"]}, headers={"accept": "text/html,*/*;q=0.8"}
     )
     assert page.status_code == 200 and page.headers["content-type"] == "text/html; charset=utf-8", page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
@@ -107,7 +107,7 @@ def test_a_backtest_over_http(start):
     refused = daemon.http.post("/v1/backtest", json={"rules": []}, headers={"accept": "text/html"})
     assert refused.status_code == 400 and refused.json()["code"] == -32602
     equal = {"plugins": [{"name": "probe", "modules": [{"path": "probe/plugin.lua", "text": PLUGIN}]}]}
-    report = daemon.http.post("/v1/backtest", json={"rules": equal, "plugins": ["probe"], "subjects": "s:1"}, timeout=60).json()
+    report = daemon.http.post("/v1/backtest", json={"rules": equal, "plugins": ["probe"], "subjects": "s:1"}).json()
     assert report["outcomes"] == {"equal": 11, "changed": 0} and report["subjects"] == 11
     for wrong in ({}, {"rules": []}, {"rules": rules, "fail_on": ["nonsense"]}, {"rules": rules, "sample": "0%"}, {"rules": rules, "x": 1}):
         assert daemon.http.post("/v1/backtest", json=wrong).status_code == 400, wrong
@@ -115,7 +115,7 @@ def test_a_backtest_over_http(start):
 
 def test_every_error_of_the_listener_is_described(start):
     daemon = start()
-    with httpx.Client(base_url=daemon.url) as client:
+    with httpx.Client(base_url=daemon.url, timeout=60) as client:
         refused = client.get("/openapi.json")
         assert refused.status_code == 401 and "www-authenticate" in refused.headers
         document = client.get("/openapi.json", headers={"authorization": f"Bearer {daemon.token}"}).json()

@@ -45,7 +45,7 @@ def sent(text):
 
 
 def start_shadow(daemon, text):
-    reply = daemon.http.post("/v1/shadow", json=sent(text), timeout=60)
+    reply = daemon.http.post("/v1/shadow", json=sent(text))
     assert reply.status_code == 200, reply.text
 
 
@@ -53,13 +53,13 @@ def send_batch(daemon, count):
     """Sends an event to each of some subjects in one request; returns the outcomes."""
     batch = [{"type": "ask", "subject": f"user:{number}"} for number in range(count)]
     headers = {"content-type": "application/cloudevents-batch+json"}
-    reply = daemon.http.post("/v1/events", content=json.dumps(batch), headers=headers, timeout=60)
+    reply = daemon.http.post("/v1/events", content=json.dumps(batch), headers=headers)
     assert reply.status_code == 200, reply.text
     return reply.json()
 
 
 def shadow(daemon):
-    return daemon.http.get("/v1/shadow", timeout=60).json()
+    return daemon.http.get("/v1/shadow").json()
 
 
 def test_nothing_of_a_shadow_is_seen_outside(start):
@@ -75,11 +75,11 @@ def test_nothing_of_a_shadow_is_seen_outside(start):
     assert found["outcomes"]["changed"] >= 21 and "error" not in found
     assert {example["subject"] for example in found["examples"]}
 
-    text = daemon.http.get("/v1/log", params={"limit": 10000}, timeout=60).text
+    text = daemon.http.get("/v1/log", params={"limit": 10000}).text
     changes.append(text)
     live = daemon.http.get("/v1/rules").json()
     assert text.count(f'"revision":"{live["revision"]}"') >= 81 and found["candidate"] not in text
-    with daemon.http.stream("GET", "/v1/watch", params={"after": 1}, timeout=60) as stream:
+    with daemon.http.stream("GET", "/v1/watch", params={"after": 1}) as stream:
         for line in stream.iter_lines():
             changes.append(line)
             if "user:19" in line:
@@ -118,7 +118,7 @@ def test_a_kill_leaves_no_copy_of_a_shadow_and_a_backup_does_not_take_it(start):
     for round in range(2):
         assert daemon.http.get("/v1/shadow").status_code == 404 and not list(copies.glob("replay-*"))
         start_shadow(daemon, slow(2, 10))
-        assert daemon.http.post("/v1/backup", timeout=60).status_code == 200
+        assert daemon.http.post("/v1/backup").status_code == 200
         assert list(copies.glob("replay-*"))
         for number in range(50):
             daemon.event("ask", f"user:{number}")
@@ -144,12 +144,12 @@ def test_run_times_of_both_sides(start):
     start_shadow(daemon, slow(2, 20_000))
     send_batch(daemon, 400)
     eventually(lambda: are_whole(shadow(daemon)), 60)
-    daemon.http.post("/v1/shadow/stop", timeout=60)
+    daemon.http.post("/v1/shadow/stop")
 
     rules = sent(slow(2, 20_000))["rules"]
-    started = daemon.http.post("/v1/rollout", json={"rules": rules, "percent": 50}, timeout=60).json()
+    started = daemon.http.post("/v1/rollout", json={"rules": rules, "percent": 50}).json()
     assert started["run_times"] == []
     send_batch(daemon, 400)
     rollout = daemon.http.get("/v1/rollout").json()
     assert are_whole(rollout), rollout
-    assert "run_times" not in daemon.http.post("/v1/rollout/abort", timeout=60).json()
+    assert "run_times" not in daemon.http.post("/v1/rollout/abort").json()
