@@ -84,7 +84,8 @@ import Testing
     #expect(eventually { refusing.requests.count == 4 })
     #expect(
       eventually {
-        (try? client.call("effect", ["id": "b"])).map { $0["status"] == "failed" && $0["tries"] == 2 } ?? false
+        let effect = try? client.call("effect", ["id": "b"])
+        return effect?["status"] == "failed" && effect?["tries"] == 2
       })
     #expect(eventually { HealthReport(first.services).json["sinks"]?["out"]?["given_up"] == 3 })
     #expect(try client.call("resend", ["id": "x"], fails: true)["data"]?["code"] == "not_found")

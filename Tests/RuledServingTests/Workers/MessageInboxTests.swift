@@ -140,8 +140,9 @@ struct MessageInboxTests {
       5)
     let other = Array(others)
     // The 300th message of the busy plugin is to the subject to which the quiet one sends then.
-    var all = (1...599).map { n in (subject: n == 300 ? "to" : other[n % 5], sequence: UInt64(n), plugin: "busy") }
-    all.append((subject: "to", sequence: 600, plugin: "p"))
+    var all: [(subject: String, sequence: UInt64, plugin: String)] = []
+    for n in 1...599 { all.append((n == 300 ? "to" : other[n % 5], UInt64(n), "busy")) }
+    all.append(("to", 600, "p"))
     try Self.store(all.map { ($0.subject, $0.sequence, Self.passed($0.subject, Int($0.sequence))) }, in: store)
     let messages = all.map {
       CommitBatch.Message(subject: Array($0.subject.utf8), sequence: $0.sequence, sender: senders[$0.plugin])
@@ -157,7 +158,7 @@ struct MessageInboxTests {
     #expect(found.wait() == [300, 600])
     let client = rig.client()
     #expect(try eventually { try Self.got("to", client)["old"] == [300, 600] })
-    let rest = (1...599).filter { $0 != 300 && $0 % 5 == 0 }.map { JSONValue.integer(Int64($0)) }
+    let rest: [JSONValue] = stride(from: 5, to: 600, by: 5).filter { $0 != 300 }.map { .integer(Int64($0)) }
     #expect(try eventually { try Self.got(other[0], client)["old"] == .array(rest) })
     #expect(eventually { rig.services.messages.waiting == 0 })
   }
