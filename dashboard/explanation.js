@@ -53,7 +53,7 @@ function node(rule, outcome, plugin) {
       leaf("reads", rule.reads), leaf("writes", rule.writes),
       (rule.decisions ?? []).map((name) => el("li", {}, tag("decides", "good"), " ", name, name in made ? [" = ", el("span", { class: "mono" }, brief(made[name]))] : null)),
       leaf("emits", rule.effects), leaf("raises", rule.raised), leaf("sends", rule.sends), leaf("timers", rule.timers),
-      leaf("publishes", rule.publishes), leaf("topics", rule.topics),
+      leaf("publishes", rule.publishes), leaf("topics", rule.topics), leaf("forgets", rule.forgets),
       leaf("counts", rule.counts), leaf("once", rule.once),
       (rule.shadowed ?? []).map((late) => el("li", {}, tag("too late", "warn"), ` ${late.key}, decided by ${late.by}`)),
       failure && el("li", { class: "bad" }, failure.message)));

@@ -46,7 +46,9 @@ import Testing
   @Test func `a rule that fails and a dry run erase nothing, and a retry erases`() throws {
     let engine = try Engine(Self.rules, manifest: "sinks = { 'client', 'mail' }, settings = { well = false }")
     try engine.send("keep", ["name": "marker"])
-    try engine.send("go", ["name": "marker"], ["dryrun": true])
+    let dry = try engine.send("go", ["name": "marker"], ["dryrun": true, "explain": true])
+    let forgets = dry["trace"]?.arrayValue?.compactMap { $0["forgets"] }
+    #expect(forgets == [["the subject", "the plugin's state of the subject"]])
     try engine.send("go.failing", ["name": "marker"])
     #expect(try engine.state("p")?["name"] == "marker")
     try engine.adopt(Self.rules, manifest: "sinks = { 'client', 'mail' }, settings = { well = true }")

@@ -101,8 +101,8 @@ package struct TraceTree {
     ]
     let tail = [
       list("publishes", entry.member("publishes")), list("topics", entry.member("topics")),
-      list("counts", entry.member("counts")), list("places", entry.member("places")),
-      list("once", entry.member("once")),
+      list("forgets", entry.member("forgets")), list("counts", entry.member("counts")),
+      list("places", entry.member("places")), list("once", entry.member("once")),
     ]
     var children = head.compactMap { $0 } + raises(of: entry, &raised) + consequences(of: entry)
     children += (tail + [shadowed(entry.member("shadowed"))]).compactMap { $0 }

@@ -175,7 +175,7 @@ final class ReplSession {
     }
     let kinds = [
       ("decisions", "decides"), ("effects", "emits"), ("raised", "raises"), ("sends", "sends"), ("timers", "timers"),
-      ("counts", "counts"), ("once", "once"), ("publishes", "publishes"), ("topics", "topics"),
+      ("counts", "counts"), ("once", "once"), ("publishes", "publishes"), ("topics", "topics"), ("forgets", "forgets"),
     ]
     return kinds.flatMap { member, kind in
       (entry?.elements(member) ?? []).map(\.brief).filter { $0 != result }.map { (kind, $0) }

@@ -244,6 +244,7 @@ final class TraceWriter {
     var shadowed: [(name: String, rule: Int)] = []
     var others: [(name: StaticString, items: [String])] = [
       ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []), ("publishes", []), ("topics", []),
+      ("forgets", []),
     ]
     for operation in operations {
       switch operation {
@@ -266,6 +267,7 @@ final class TraceWriter {
         others[5].items.append("\(Self.text(type)) to \(Self.text(topic))\(left)")
       case .joinTopic(let name): others[6].items.append("joins \(Self.text(name))")
       case .leaveTopic(let name): others[6].items.append("leaves \(Self.text(name))")
+      case .forget(let all): others[7].items.append(all ? "the subject" : "the plugin's state of the subject")
       default: break
       }
     }
