@@ -1,5 +1,13 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
+local fields = require "fields"
+
+-- The bins that the plan names.
+local binned = {}
+for _, properties in pairs(data("plan.json").events) do
+  for _, of in pairs(properties) do binned[#binned + 1] = of.bins end
+end
+
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
 setting "unknown_properties" {
@@ -12,19 +20,25 @@ setting "violations_listed" (whole(1, "Of one event, at most."))
 setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
 setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
 setting "game" { type = "string", about = "The plugin whose points a deletion reports." }
-setting "bins.*" { type = { "integer" }, min = 1, sorted_by = "*", about = "Upper edges." }
-setting "parts_of_day" { type = { { from = "integer", name = "string" } }, min = 1, sorted_by = "from" }
+setting "bins.*" {
+  type = { "integer" }, min = 1, sorted_by = "*", names = binned, check = fields.unlike(), about = "Upper edges.",
+}
+setting "parts_of_day" {
+  type = { { from = "integer", name = "string" } }, min = 1, sorted_by = "from", check = fields.unlike "from",
+}
 setting "parts_of_day.*.from" { type = "integer", min = 0, max = 23, about = "The first hour." }
 setting "pii.text_length" (whole(1, "Characters; more is free text."))
 setting "pii.members" (whole(1, "Members of one event's tables that are looked at."))
-setting "pii.phone_digits.*" (whole(1))
-setting "pii.card_digits.*" (whole(1))
+setting "pii.phone_digits.*" { type = "integer", min = 1, names = {} }
+setting "pii.card_digits.*" { type = "integer", min = 1, names = {} }
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }
 setting "users_do" { type = { "string" }, min = 1, about = "Types of events that users cause, beside reports." }
 setting "active_window_days" {
   type = "integer", min = 1, max = 92, about = "Weekly active users look back over so many days.",
 }
-setting "retention_days" { type = { "integer" }, sorted_by = "*", about = "Days after the first one." }
+setting "retention_days" {
+  type = { "integer" }, sorted_by = "*", check = fields.unlike(), about = "Days after the first one.",
+}
 setting "retention_days.*" { type = "integer", min = 1, max = 366 }
 setting "daily_range_days" (whole(1, "A longer range has its figures by month."))
 setting "longest_range_days" { type = "integer", min = 1, max = 366, about = "Of one query." }

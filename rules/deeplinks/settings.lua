@@ -17,7 +17,7 @@ setting "app_store_id" {
 }
 setting "play_store_id" { type = "string", about = "The app's package; without it, that of the first Android app." }
 setting "play_store_url" { type = "url", about = "The package follows it." }
-setting "page.*" { type = "string", about = "A text of the pages; {name} is the app's." }
+setting "page.*" { type = "string", names = {}, about = "A text of the pages; {name} is the app's." }
 setting "app_ids" { type = { "string" }, about = "Apple's team id and bundle." }
 setting "android_apps" {
   type  = { { package = "string", fingerprints = { "string" } } },

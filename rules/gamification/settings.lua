@@ -1,18 +1,19 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
+local fields = require "fields"
+
 local function points(about) return { type = "integer", min = 0, about = about } end
 
--- A check that no two elements of a list have the same member.
-local function unlike(member)
-  return function(list)
-    local seen = {}
-    for _, element in ipairs(list) do
-      local value = element[member]
-      if seen[value] then return false, ("two have the %s %q"):format(member, value) end
-      seen[value] = true
-    end
-    return true
-  end
+local unlike = fields.unlike
+
+-- What the actions earn, and the members of their data: the keys that `points` and `ranges` may have.
+local earned, members = {}, {}
+for _, action in ipairs(settings.actions) do
+  earned[#earned + 1] = action.earns
+  members[#members + 1] = action.unique
+  members[#members + 1] = action.each
+  for _, name in ipairs(action.needs or {}) do members[#members + 1] = name end
+  for _, name in ipairs(action.with or {}) do members[#members + 1] = name end
 end
 
 setting "time_zone" { type = "zone", about = "Whose civil days count, until the client sends the user's own." }
@@ -36,9 +37,10 @@ setting "actions" {
 setting "ranges.*" {
   type  = { lowest = "integer", highest = "integer?" },
   check = function(range) return not range.highest or range.highest >= range.lowest, "lowest is greater" end,
+  names = members,
   about = "Of a member of an action's data.",
 }
-setting "points.*" (points "What the action earns.")
+setting "points.*" { type = "integer", min = 0, names = earned, about = "What the action earns." }
 setting "caps" {
   type  = "object",
   check = function(caps, all)
@@ -53,6 +55,7 @@ setting "unique_days" { type = "integer", min = 1, max = 3650, about = "For so l
 setting "multipliers" {
   type      = { { streak = "integer", times = "number" } },
   sorted_by = "-streak",
+  check     = unlike "streak",
   about     = "How many times points count from a streak on.",
 }
 setting "multipliers.*.times" { type = "number", min = 1 }
@@ -72,8 +75,12 @@ setting "tiers" {
   check     = unlike "name",
   about     = "Any of the three unlocks a tier and those before it.",
 }
-setting "first_tier" { type = "string", min = 1, about = "Everyone's." }
+setting "first_tier" {
+  type  = "string", min = 1,
+  check = function(name, all) return not fields.find(all.tiers, "name", name), "it is one of tiers" end,
+  about = "Everyone's, below the `tiers`.",
+}
 setting "sign_ins" { type = { "string" }, min = 1, about = "The events whose user gets a device's points." }
-setting "standings.bands" { type = { "integer" }, sorted_by = "*", about = "Lower edges, by points." }
+setting "standings.bands" { type = { "integer" }, sorted_by = "*", check = unlike(), about = "Lower edges, by points." }
 setting "history" { type = "integer", min = 0, about = "Changes of points that are kept." }
 setting "tutorial" { type = { "string" }, about = "The titles of its steps." }

@@ -33,6 +33,21 @@ function fields.find(list, member, value)
   end
 end
 
+--- A check of a setting: no two elements of a list have the same member; without `member`, none are the same.
+function fields.unlike(member)
+  local shared = member and "have the " .. member or "are"
+  return function(list)
+    local seen = {}
+    for _, element in ipairs(list) do
+      local value = element
+      if member then value = element[member] end
+      if seen[value] then return false, "two " .. shared .. " " .. json.encode(value) end
+      seen[value] = true
+    end
+    return true
+  end
+end
+
 --- The value if it is a boolean, else the value from before.
 function fields.flag(value, before)
   if type(value) == "boolean" then return value end

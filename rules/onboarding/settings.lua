@@ -1,6 +1,7 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
 local fields = require "fields"
+local texts = require "texts"
 
 local stamps = data "stamps.json"
 
@@ -30,7 +31,8 @@ setting "auto_claim_days" {
 setting "milestones" { type = { "integer" }, sorted_by = "*", about = "Counts of stamps." }
 setting "milestones.*" (whole(1))
 setting "achievements" {
-  type = { { name = "string", measure = "string", at = "integer" } }, about = "Once each; messages has their texts.",
+  type = { { name = "string", measure = "string", at = "integer" } }, check = fields.unlike "name",
+  about = "Once each; messages has their texts.",
 }
 setting "achievements.*.name" { type = "string", check = has_text }
 setting "achievements.*.measure" {
@@ -54,4 +56,20 @@ setting "social.*" {
   about = "By type of event: the kind of notification, the members that name the other user and what it is about.",
 }
 setting "social.*.kind" { type = "string", check = has_text }
-setting "messages.*" { type = "any", min = 1, check = is_text, about = "In English; beside them, tables by locale." }
+
+-- The keys that `messages` may have besides those of the default: what else has a text, and locales. These have the
+-- keys beside them.
+local keys, english, locales = {}, {}, {}
+for _, achievement in ipairs(settings.achievements) do keys[#keys + 1] = achievement.name end
+for _, deed in pairs(settings.social) do keys[#keys + 1] = deed.kind end
+for key, value in pairs(settings.messages) do
+  local list = type(value) == "table" and texts.is_locale(key) and locales or english
+  list[#list + 1] = key
+end
+for _, locale in ipairs(locales) do
+  keys[#keys + 1] = locale
+  setting("messages." .. locale .. ".*") { type = "any", names = english }
+end
+setting "messages.*" {
+  type = "any", min = 1, names = keys, check = is_text, about = "In English; beside them, tables by locale.",
+}

@@ -16,7 +16,7 @@ struct ManifestBuilder {
   private static let eventKeys = ["about", "checked", "closed"]
   private static let ruleKeys = ["on", "priority", "when", "run"]
   private static let budgetKeys = ["instructions", "memory_mib"]
-  private static let settingKeys = ["type", "min", "max", "one_of", "sorted_by", "check", "about"]
+  private static let settingKeys = ["type", "min", "max", "one_of", "sorted_by", "names", "check", "about"]
 
   init(folder: String, overrides: JSONObject, takesTests: Bool, notes: LoadNotes? = nil) {
     self.folder = folder
@@ -208,6 +208,7 @@ struct ManifestBuilder {
       SettingDeclaration(
         keys: keys, type: type, isOptional: isOptional, least: try number(object, "min", of: what),
         greatest: try number(object, "max", of: what), choices: try choices(object["one_of"], of: what), order: order,
+        names: try names(object["names"], of: keys, what),
         about: try text(object, "about", of: what) ?? "", check: object["check"] == nil ? nil : index, file: file,
         line: line))
   }
@@ -224,6 +225,15 @@ struct ManifestBuilder {
       throw Refusal("\(what): 'one_of' must be a list of values")
     }
     return choices
+  }
+
+  private func names(_ value: JSONValue?, of keys: [String], _ what: String) throws(Refusal) -> [String]? {
+    guard let value else { return nil }
+    let names = value.isEmptyTable ? [] : value.arrayValue?.compactMap(\.stringValue)
+    guard keys.last == "*", let names, names.count == value.arrayValue?.count ?? 0 else {
+      throw Refusal("\(what): 'names' must be a list of the keys that a '*' at the end of the path is")
+    }
+    return names
   }
 
   /// Takes the configured sources instead of the plugin's own, and the problems of its settings.

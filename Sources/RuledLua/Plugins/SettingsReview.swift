@@ -111,7 +111,11 @@ struct SettingsReview {
     for (name, value) in configured {
       let inner = place.member(name)
       guard let known = own[name] else {
-        noteUnknown(inner, name, besides: own, place)
+        if !manifest.declares(inner.keys) {
+          noteUnknown(inner, name, besides: own, place)
+        } else if let members = value.objectValue {
+          reviewKinds(members, besides: JSONObject(), inner)
+        }
         continue
       }
       if let ownMembers = known.objectValue, let members = value.objectValue {
@@ -126,14 +130,23 @@ struct SettingsReview {
   private mutating func noteUnknown(
     _ inner: SettingPlace, _ name: String, besides own: JSONObject, _ place: SettingPlace
   ) {
-    let declared = manifest.declaredSettings.filter { $0.keys.count > place.keys.count && $0.covers(place.keys) }
-    let isOpen = declared.contains { $0.covers(inner.keys) } || declared.isEmpty && !place.keys.isEmpty
-    guard !isOpen else { return }
-    let names = own.names + declared.map { $0.keys[place.keys.count] }
+    let depth = place.keys.count
+    let around = manifest.declaredSettings.filter { $0.covers(place.keys) }
+    // A record's type says its members.
+    guard !around.contains(where: { $0.keys.count == depth && $0.type.isRecord }) else { return }
+    let declared = around.filter { $0.keys.count > depth }
+    let hint = NearestName.hint(name, in: own.names + declared.flatMap { $0.names(at: depth) })
+    // A table about which nothing is declared may have any keys; only slips are told.
+    if declared.isEmpty, depth > 0, !around.isEmpty || hint.isEmpty || isUsual(name, besides: own) { return }
     problems.append(
       ConfigurationProblem(
         path: ["plugins", manifest.name] + inner.keys,
-        message: "plugin '\(manifest.name)' has no setting '\(inner.text)'\(NearestName.hint(name, in: names))"))
+        message: "plugin '\(manifest.name)' has no setting '\(inner.text)'\(hint)"))
+  }
+
+  /// Whether a key is no slip although others are near: codes such as `de` are, and so are those that differ in a digit.
+  private func isUsual(_ name: String, besides own: JSONObject) -> Bool {
+    name.count <= 3 || own.names.contains { $0.filter { !$0.isNumber } == name.filter { !$0.isNumber } }
   }
 
   // MARK: Order

@@ -21,6 +21,8 @@ package struct SettingDeclaration: Sendable {
   /// The values that it may have; empty for any.
   let choices: [JSONValue]
   let order: Order?
+  /// The keys that a `*` at the end is, besides those of the plugin's own settings; nil for any.
+  let names: [String]?
   /// What it is for, in a sentence; may be empty.
   package let about: String
   /// The index of its check; nil if it has none.
@@ -51,8 +53,14 @@ extension SettingDeclaration {
 
   /// Whether it declares the place with these keys, or a place within.
   func covers(_ keys: [String]) -> Bool {
-    self.keys.count >= keys.count && zip(self.keys, keys).allSatisfy { $0 == "*" || $0 == $1 }
+    guard self.keys.count >= keys.count else { return false }
+    return zip(self.keys, keys).enumerated().allSatisfy { depth, key in
+      key.0 == key.1 || key.0 == "*" && (depth < self.keys.count - 1 || names?.contains(key.1) ?? true)
+    }
   }
+
+  /// The keys that it knows in the table at a depth.
+  func names(at depth: Int) -> [String] { keys[depth] == "*" ? names ?? [] : [keys[depth]] }
 
   /// Where a value differs from its declaration, and how; nil if it does not.
   func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {

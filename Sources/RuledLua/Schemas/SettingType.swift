@@ -34,6 +34,11 @@ enum SettingType: Sendable {
     }
   }
 
+  /// Whether it says the members of a table.
+  var isRecord: Bool {
+    if case .data(.members) = self { true } else { false }
+  }
+
   /// The type as pages show it.
   var text: String {
     switch self {

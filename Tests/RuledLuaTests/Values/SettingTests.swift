@@ -128,6 +128,36 @@ struct SettingTests {
     #expect(!manifest.settingProblems.contains(where: \.isBadSetting) && manifest.settings["size"] == 2)
   }
 
+  @Test func `an unknown key is named at every depth, where the keys are known`() throws {
+    let text = """
+      plugin { name = "t", settings = {
+        points = { reveal = 10 }, prices = { book1 = { amount = 3 }, en = {} }, free = { limit = 1 }, texts = {}, deeds = {},
+      } }
+      setting "points.*" { type = "integer", names = { "review" } }
+      setting "free" { type = "object" }
+      setting "deeds.*" { type = { kind = "string", about = "string?" } }
+      setting "deeds.*.kind" { type = "string" }
+      setting "texts.*.*" { type = "string", names = {} }
+
+      """
+    let open: JSONObject = [
+      "points": ["reveal": 1, "review": 2], "free": ["limits": 2], "deeds": ["lent": ["kind": "a", "about": "b"]],
+      "prices": ["book2": ["amount": 1], "es": 1, "magazine": 2],
+    ]
+    let known = try load(open, text)
+    #expect(known.settingProblems.map(\.message) == [] && known.settings["points"] == ["reveal": 1, "review": 2])
+    let problems = try load(
+      ["points": ["reviw": 1], "prices": ["book1": ["amonut": 1]], "texts": ["de": ["x": "y"]]], text
+    ).settingProblems
+    #expect(
+      problems.map(\.message) == [
+        "plugin 't' has no setting 'points.reviw'; did you mean 'review'?",
+        "plugin 't' has no setting 'prices.book1.amonut'; did you mean 'amount'?",
+        "plugin 't' has no setting 'texts.de.x'",
+      ])
+    #expect(problems.map(\.isBadSetting) == [false, false, false])
+  }
+
   @Test func `a list is sorted before the rules see it`() throws {
     let settings: JSONObject = ["steps": [["at": 9, "name": "x"], ["at": 2, "name": "y"]]]
     let text = "local seen = settings.steps[1].at\nif seen ~= 10 and seen ~= 2 then error('unsorted') end\n"
@@ -175,6 +205,8 @@ struct SettingTests {
     ("setting 'size' { type = 'integer', mn = 1 }", "setting 'size' has no key 'mn'; did you mean 'min'?"),
     ("setting 'size' { type = 'integer', min = 'one' }", "setting 'size': 'min' must be a number"),
     ("setting 'color' { type = 'string', one_of = {} }", "setting 'color': 'one_of' must be a list of values"),
+    ("setting 'points.*' { type = 'any', names = { 1 } }", "setting 'points.*': 'names' must be a list of the keys"),
+    ("setting 'points' { type = 'any', names = { 'a' } }", "setting 'points': 'names' must be a list of the keys"),
     ("setting 'a..b' { type = 'integer' }", "setting 'a..b': a path is keys between dots"),
     ("setting 'size' { type = 'integer', check = 1 }", "'check' must be a function, not a number"),
     ("for _ = 1, 2 do setting 'size' { type = 'any' } end", "setting 'size' is declared twice, first at t/plugin.lua:"),

@@ -10,6 +10,15 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { retention_days = { -1 } } end, "'retention_days%[1%]' .*at least 1")
   t:fails(function() t:settings { retention_days = { 367 } } end, "'retention_days%[1%]' .*at most 366")
   t:fails(function() t:settings { longest_range_days = 367 } end, "'longest_range_days' .*at most 366")
+  t:fails(function() t:settings { bins = { points = { 5, 1, 1 } } } end, "'bins.points' .*two are 1")
+  t:fails(function() t:settings { retention_days = { 7, 7 } } end, "'retention_days' .*two are 7")
+  local morning = { { from = 5, name = "dawn" }, { from = 5, name = "morning" } }
+  t:fails(function() t:settings { parts_of_day = morning } end, "'parts_of_day' .*two have the from 5")
+end)
+
+test "bins that the plan does not name, and measures that nothing takes, are unknown" (function(t)
+  t:fails(function() t:settings { bins = { point = { 1 } } } end, "'bins.point'; did you mean 'points'")
+  t:fails(function() t:settings { pii = { card_digits = { leats = 9 } } } end, "'pii.card_digits.leats'; .*'least'")
 end)
 
 test "consent needs no more than the budget with the longest window that may be set" (function(t)

@@ -7,6 +7,7 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { main_host = settings.host } end, "'main_host' .*host is the same")
   t:fails(function() t:settings { main_host = "www." .. settings.host } end, "'main_host' .*host is the same")
   t:fails(function() t:settings { page = { title = 7 } } end, "'page")
+  t:fails(function() t:settings { page = { titel = "x" } } end, "'page.titel'; did you mean 'title'")
   t:fails(function() t:settings { search_url = "apps.apple.com" } end, "'search_url' .*must be an http or https URL")
   local bare = { { package = "a" } }
   t:fails(function() t:settings { android_apps = bare } end, "'android_apps%[1%].fingerprints' .*is missing")

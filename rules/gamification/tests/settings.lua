@@ -10,6 +10,18 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { actions = same } end, "'actions' .*two have the on \"a.b\"")
   local twice = { { type = "a", at = 1, reward = 1 }, { type = "a", at = 2, reward = 1 } }
   t:fails(function() t:settings { milestones = twice } end, "'milestones' .*two have the type \"a\"")
+  local steps = { { streak = 5, times = 2 }, { streak = 1, times = 1 }, { streak = 1, times = 3 } }
+  t:fails(function() t:settings { multipliers = steps } end, "'multipliers' .*two have the streak 1")
+  t:fails(function() t:settings { standings = { bands = { 5, 1, 1 } } } end, "'standings.bands' .*two are 1")
+  t:fails(function() t:settings { first_tier = "gold" } end, "'first_tier' .*it is one of tiers")
+end)
+
+test "points of an action that nothing does, and ranges of no action's data, are unknown" (function(t)
+  t:fails(function() t:settings { points = { scrol_reveal = 1 } } end, "'points.scrol_reveal'.* mean 'scroll_reveal'")
+  t:fails(function() t:settings { ranges = { ratin = { lowest = 1 } } } end, "'ranges.ratin'; did you mean 'rating'")
+  local shop = { { on = "order.paid", earns = "order", needs = { "books" } } }
+  t:settings { actions = shop, points = { order = 3 }, caps = { order = 1 }, ranges = { books = { lowest = 1 } } }
+  t:fails(function() t:settings { actions = { 3 }, points = { order = 3 } } end, "'actions%[1%]' .*must be an object")
 end)
 
 test "one action's points can be set, and the others stay" (function(t)

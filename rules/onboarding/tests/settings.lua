@@ -7,9 +7,21 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { messages = { fr = { welcome = "" } } } end, "'messages.fr' .*no text")
   t:fails(function() t:settings { social = { ["book.lent"] = { kind = "lent", whom = "to" } } } end, "no such text")
   t:fails(function() t:settings { achievements = { { name = "x", measure = "days", at = 1 } } } end, "must be one of")
+  local twice = { { name = "stamps", measure = "day", at = 1 }, { name = "stamps", measure = "day", at = 2 } }
+  t:fails(function() t:settings { achievements = twice } end, "'achievements' .*two have the name \"stamps\"")
   t:fails(function() t:settings { auto_claim_days = 1e300 } end, "'auto_claim_days' .*at most 3650")
   t:fails(function() t:settings { claim_windows = { ["24h"] = 1e300 } } end, "'claim_windows.24h' .*at most 87600")
   t:fails(function() t:settings { too_fast = { km_h = -1 } } end, "'too_fast.km_h' .*must be at least 0")
+end)
+
+test "a text that nobody says is unknown, in every language" (function(t)
+  t:fails(function() t:settings { messages = { wellcome = "Hello" } } end, "'messages.wellcome'.* mean 'welcome'")
+  t:fails(function() t:settings { messages = { de = { folow = "x" } } } end, "'messages.de.folow'.* mean 'follow'")
+  t:fails(function() t:settings { messages = { fr = { folow = "x" } } } end, "'messages.fr.folow'.* mean 'follow'")
+  t:settings {
+    social   = { ["book.lent"] = { kind = "lent", whom = "to" } },
+    messages = { lent = "Lent", fr = { welcome = "Bienvenue", lent = "Prêté" } },
+  }
 end)
 
 test "one message can be set, and the others stay" (function(t)
