@@ -71,7 +71,9 @@ let package = Package(
       linkerSettings: [.linkedLibrary(patternArchive)]),
     .target(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON", "CPattern"],
-      cSettings: luaHeaders + [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      cSettings: luaHeaders + [
+        .headerSearchPath("."), .define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"]),
+      ],
       linkerSettings: [.linkedLibrary(luaArchive), .linkedLibrary(unicodeArchive)] + withOwnLevels),
 
     .target(

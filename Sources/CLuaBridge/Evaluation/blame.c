@@ -1,0 +1,129 @@
+/*
+ * Which line put a value into the state that can't be stored.
+ *
+ * The state is encoded once all rules have run, so that the encoder knows where the value stands but not who put it there. The event is
+ * then run once more, and before each instruction the place is looked at: the instruction before it is to blame when the value has come.
+ */
+#include <math.h>
+
+#include "vm.h"
+
+static void look(lua_State *L, lua_Debug *activation);
+
+void rb_set_blaming(rb_vm *vm, bool blaming) {
+  rb_watch_instructions(vm, blaming ? look : NULL);
+  rb_keep_bad_place(vm, blaming);
+  if (!blaming) return;
+  vm->blame.last_source = vm->blame.source = NULL;
+  vm->blame.last_line = vm->blame.line = 0;
+  vm->blame.was_bad = false;
+}
+
+bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule) {
+  if (!vm->blame.source) return false;
+  file->bytes = vm->blame.source;
+  file->length = strlen(vm->blame.source);
+  *line = vm->blame.line;
+  *rule = vm->blame.rule;
+  return true;
+}
+
+/* Whether the keys of the table at index are neither names alone nor 1 to n. */
+static bool has_bad_keys(lua_State *L, int table) {
+  lua_Integer count = 0, highest = 0;
+  bool names = false;
+  lua_pushnil(L);
+  while (lua_next(L, table)) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+      names = true;
+    } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) > 0) {
+      count++;
+      if (lua_tointeger(L, -1) > highest) highest = lua_tointeger(L, -1);
+    } else {
+      lua_pop(L, 1);
+      return true;
+    }
+  }
+  return count > 0 && (names || highest != count);
+}
+
+/* Whether the value at index can't be stored by itself; its elements are not looked at. */
+static bool is_bad(lua_State *L, int index) {
+  switch (lua_type(L, index)) {
+    case LUA_TNUMBER: return !lua_isinteger(L, index) && !isfinite(lua_tonumber(L, index));
+    case LUA_TSTRING: {
+      size_t length;
+      const char *bytes = lua_tolstring(L, index, &length);
+      return !rb_is_utf8(bytes, length);
+    }
+    case LUA_TLIGHTUSERDATA: return lua_touserdata(L, index) != &rb_null;
+    case LUA_TTABLE:
+      if (rb_push_store(L, index)) return false;
+      if (lua_getmetatable(L, index)) {
+        lua_pop(L, 1);
+        if (!rb_is_array(L, index)) return true;
+      }
+      return has_bad_keys(L, index);
+    case LUA_TNIL:
+    case LUA_TBOOLEAN: return false;
+    default: return true;
+  }
+}
+
+/* Whether the value that can't be stored is in its place in the state. */
+static bool is_in_place(lua_State *L) {
+  rb_vm *vm = rb_vm_of(L);
+  const rb_bad_place *place = rb_last_bad_place(vm);
+  const bool misfits = rb_has_misfit(vm);
+  const void *tables[RB_DEPTH + 2];
+  lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
+  for (int i = 0; i < place->depth; i++) {
+    if (rb_push_store(L, -1)) lua_remove(L, -2);
+    if (lua_type(L, -1) != LUA_TTABLE) return false;
+    if (misfits && i == 0) {
+      /* An empty state fits. */
+      lua_pushnil(L);
+      if (!lua_next(L, -2)) return false;
+      lua_pop(L, 2);
+    }
+    tables[i] = lua_topointer(L, -1);
+    const rb_bad_step *step = &place->steps[i];
+    if (step->is_key) {
+      lua_pushlstring(L, place->keys.bytes + step->key, step->key_length);
+    } else {
+      lua_pushinteger(L, step->index);
+    }
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+  }
+  if (misfits) return rb_is_misfit(L, lua_gettop(L));
+  const void *leaf = lua_topointer(L, -1);
+  for (int i = 0; i < place->depth; i++)
+    if (lua_type(L, -1) == LUA_TTABLE && tables[i] == leaf) return true;
+  return is_bad(L, lua_gettop(L));
+}
+
+/* Comes before each instruction. */
+static void look(lua_State *L, lua_Debug *activation) {
+  rb_vm *vm = rb_vm_of(L);
+  /* The line that resumes a coroutine is to blame for all that the coroutine does. */
+  if (L != vm->L || vm->phase != RB_PHASE_EVENT) return;
+  int top = lua_gettop(L);
+  luaL_checkstack(L, 12, NULL);
+  bool bad = is_in_place(L);
+  /* A value that was there before the first instruction has no culprit; one that has gone again needs none. */
+  if (bad && !vm->blame.was_bad && vm->blame.last_source) {
+    vm->blame.source = vm->blame.last_source;
+    vm->blame.line = vm->blame.last_line;
+    vm->blame.rule = vm->operations.rule;
+  } else if (!bad) {
+    vm->blame.source = NULL;
+  }
+  vm->blame.was_bad = bad;
+  lua_settop(L, top);
+  lua_getinfo(L, "Sl", activation);
+  if (activation->source[0] != '@' || activation->currentline <= 0) return;
+  vm->blame.last_source = activation->source + 1;
+  vm->blame.last_line = activation->currentline;
+}
