@@ -11,7 +11,6 @@ package struct Played: Sendable {
   package let isRecorded: Bool
   /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
-  /// What it counted.
   package let counts: [EventRecorder.Count]
 
   package typealias RuleCost = EventRecorder.RuleCost

@@ -138,7 +138,6 @@ package struct RecordedHistory: Sendable {
     !hasErased && !erasures.isEmpty && erasures[subject.nameHash].map { $0.sequence > sequence } ?? false
   }
 
-  /// Whether the range erases the subject.
   func isErased(_ subject: String) -> Bool {
     !erasures.isEmpty && erasures[subject.nameHash] != nil
   }
@@ -155,7 +154,6 @@ package struct RecordedHistory: Sendable {
     key(ofTimer: Array(entry.timer.utf8), of: Array(entry.plugin.utf8), subject: Array(entry.subject.utf8), due: due)
   }
 
-  /// The key of a timer.
   static func key(ofTimer name: [UInt8], of plugin: [UInt8], subject: [UInt8], due: Int64) -> UInt64 {
     name.hash64(seed: plugin.hash64(seed: subject.hash64(seed: UInt64(bitPattern: due))))
   }

@@ -19,10 +19,8 @@ struct SubjectLanes: Sendable {
   /// About how many entries each lane has.
   private(set) var weights = Array(repeating: 0, count: count)
 
-  /// Lanes of subjects that nothing joins.
   init() {}
 
-  /// The lane of a subject.
   func lane(of subject: String) -> Int {
     if isWhole { return 0 }
     let hash = Self.hash(of: subject)
@@ -60,7 +58,6 @@ struct SubjectLanes: Sendable {
     private var alone = Array(repeating: 0, count: SubjectLanes.count)
     private var isFull = false
 
-    /// Notes an entry of a subject.
     mutating func note(_ subject: String) {
       let hash = SubjectLanes.hash(of: subject)
       if !positions.isEmpty, let position = positions[hash] {
@@ -70,7 +67,6 @@ struct SubjectLanes: Sendable {
       }
     }
 
-    /// Notes a message from one subject to another.
     mutating func join(_ sender: String, _ receiver: String) {
       guard sender != receiver, !isFull else { return }
       let (first, second) = (root(of: position(of: sender)), root(of: position(of: receiver)))
@@ -98,7 +94,6 @@ struct SubjectLanes: Sendable {
       return position
     }
 
-    /// The lanes of what was noted.
     consuming func lanes() -> SubjectLanes {
       var lanes = SubjectLanes()
       guard !isFull else {

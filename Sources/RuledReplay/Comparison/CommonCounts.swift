@@ -6,7 +6,6 @@ import RuledJSON
 /// Counts are exact while no more than `capacity` different things came. Beyond that the rarest are dropped from time to time, and count
 /// from zero if they come again: a common thing keeps nearly all of its count, and no count is ever too high.
 package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
-  /// A thing that was counted.
   package struct Entry: Sendable {
     package var thing: Thing
     /// How often, at least.
@@ -51,7 +50,6 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     if entries.count >= 2 * capacity { dropRarest() }
   }
 
-  /// Adds all counts of others.
   mutating func merge(_ other: CommonCounts) {
     for entry in other.top(.max) {
       if let index = entries.index(forKey: entry.thing), entry.arrival.position < entries.values[index].arrival.position
@@ -87,7 +85,6 @@ extension CommonCounts where Note == NoNote {
   }
 }
 
-/// A count on both sides.
 struct CountOfSides: Sendable, Equatable {
   /// The baseline's.
   var before = 0

@@ -27,7 +27,6 @@ package final class Comparison {
   private var events = 0
   private var range = ComparedRange()
 
-  /// A comparison of nothing yet.
   package init() {}
 
   /// Notes that part of the history is missing, after what was added so far.
@@ -111,7 +110,6 @@ package final class Comparison {
     range.merge(other.range)
   }
 
-  /// What was added so far.
   package var result: ComparisonResult {
     let tables = [subjects] + others
     let states = tables.map(\.equalAndChanged).reduce((equal: 0, changed: 0)) {

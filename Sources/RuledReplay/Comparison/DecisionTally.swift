@@ -4,7 +4,6 @@ import RuledCore
 ///
 /// Its memory is bounded, whatever the rules decide. Equal decisions that occur often are counted without being parsed.
 package struct DecisionTally {
-  /// The figures of one plugin and key.
   struct Figures: Sendable {
     var plugin: String
     var key: String
@@ -28,13 +27,10 @@ package struct DecisionTally {
 
   /// A value that was decided in place of another, as JSON.
   struct Change: Hashable, Sendable {
-    /// The baseline's value.
     var before: [UInt8]?
-    /// The candidate's value.
     var after: [UInt8]?
   }
 
-  /// A change within a value.
   struct MemberChange: Hashable, Sendable {
     /// Where in the value.
     var path: String
@@ -136,7 +132,6 @@ package struct DecisionTally {
       Example(kind: kind, subject: event.subject, event: event.id, position: event.position))
   }
 
-  /// Adds all that another tally has counted.
   mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
       let position = position(of: DecisionName(plugin: theirs.plugin, key: theirs.key))

@@ -22,7 +22,6 @@ struct SubjectStates: Sendable {
   private var shards: [[Slot]] = Array(repeating: [], count: 1 << shardBits)
   private var used = Array(repeating: 0, count: 1 << shardBits)
 
-  /// How many subjects are known.
   var count: Int { used.reduce(0, +) }
 
   /// How many subjects both sides left with the same state, and how many not.

@@ -1,4 +1,3 @@
-/// Writes numbers for people.
 package enum Figures {
   /// A count with its thousands apart: `12,345`.
   package static func count(_ value: Int) -> String {

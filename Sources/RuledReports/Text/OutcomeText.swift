@@ -1,11 +1,9 @@
 package import RuledCore
 
-/// Writes the outcome of an event for people.
 package struct OutcomeText {
   private let outcome: JSONValue
   private let style: Style
 
-  /// The text of an outcome.
   package init(_ outcome: JSONValue, style: Style) {
     self.outcome = outcome
     self.style = style

@@ -24,6 +24,5 @@ extension JSONValue {
   /// How many outcomes of a decision differ.
   package var differences: Int { count("changed") + count("new") + count("gone") }
 
-  /// Whether it is an object or an array.
   package var isContainer: Bool { objectValue != nil || arrayValue != nil }
 }

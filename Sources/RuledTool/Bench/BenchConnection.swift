@@ -3,7 +3,6 @@ internal import RuledCore
 
 /// One connection of a `rulectl bench`, with its requests in flight.
 final class BenchConnection {
-  /// The index among the connections.
   let index: Int
   let descriptor: Int32
   private(set) var inFlight = 0
@@ -26,7 +25,6 @@ final class BenchConnection {
 
   deinit { close(descriptor) }
 
-  /// Whether one more request may be in flight.
   var hasFreeSlot: Bool { !freeSlots.isEmpty }
 
   /// Whether there are bytes that the socket did not accept yet.
@@ -45,7 +43,6 @@ final class BenchConnection {
     write(output, Int64(slot))
   }
 
-  /// Sends as many bytes as the socket accepts.
   func flush() throws(ToolError) {
     while output.count > 0 {
       let count = send(descriptor, output.bytes.baseAddress, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))

@@ -25,7 +25,6 @@ struct BenchPump {
   private var startTime: UInt64 = 0
   private var endTime: UInt64 = 0
 
-  /// Connects to the daemon on `path`.
   init(_ plan: BenchPlan, path: String) throws(ToolError) {
     self.plan = plan
     var connections: [BenchConnection] = []
@@ -169,12 +168,10 @@ private struct DescriptorSet {
   /// One above the highest descriptor in the set.
   private var end: Int32 = 0
 
-  /// Whether the descriptor is in the set.
   func contains(_ descriptor: Int32) -> Bool {
     withUnsafeBytes(of: bits) { $0[Int(descriptor) / 8] & (1 << UInt8(descriptor % 8)) != 0 }
   }
 
-  /// Adds a descriptor below `limit`.
   mutating func insert(_ descriptor: Int32) {
     precondition(descriptor >= 0 && descriptor < Self.limit)
     end = max(end, descriptor + 1)

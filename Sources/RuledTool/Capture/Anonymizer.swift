@@ -108,7 +108,6 @@ struct Anonymizer {
     return "00-0000000000000000\(id)-\(id)-01"
   }
 
-  /// The states of a subject.
   mutating func states(_ states: JSONObject) -> JSONObject {
     JSONObject(states.map { (name: $0.name, value: value($0.value, at: ["state", $0.name])) })
   }
@@ -302,16 +301,13 @@ struct Anonymizer {
 
 /// What stands in rules and their data.
 struct RuleWords {
-  /// Texts.
   private(set) var strings: Set<String> = []
-  /// The words of these texts.
   private(set) var words: Set<String> = []
   /// Names of variables and members, and all that may be one.
   private(set) var names: Set<String> = []
   /// Numbers, without their sign.
   private(set) var numbers: Set<Double> = []
 
-  /// The words of rules.
   init(_ rules: RulesSource) {
     for file in rules.plugins.flatMap(\.modules) + (rules.plugins.first?.library ?? []) {
       guard let tree = try? SyntaxTree(parsing: file.text) else { continue }

@@ -12,10 +12,8 @@ struct Capture {
   private(set) var revision = ""
   private var senders: [String: [JSONValue]] = [:]
 
-  /// A capture over a connection.
   init(client: Client) { self.client = client }
 
-  /// The test of a subject's events.
   mutating func test(of subject: String, since: String?) throws -> CapturedTest {
     let entries = try entries(of: subject, since: since)
     guard let first = entries.first, let last = entries.last else {

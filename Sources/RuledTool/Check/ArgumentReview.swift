@@ -12,7 +12,6 @@ struct ArgumentReview {
   /// What variables count, where that is certain.
   private var units: [Int: Unit] = [:]
 
-  /// What a number counts.
   private enum Unit {
     /// Seconds since the epoch.
     case moment

@@ -10,7 +10,6 @@ struct CallReview {
   private let functions: FileFunctions
   /// What the plugin's modules give, by name; nil for one that is not known.
   private let modules: [String: ModuleExports]
-  /// The names of all plugins.
   private let plugins: [String]
   /// The tables that variables hold always.
   private var tables: [Int: SyntaxNode] = [:]

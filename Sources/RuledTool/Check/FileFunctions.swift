@@ -2,7 +2,6 @@ internal import RuledLua
 
 /// The functions of a file that its variables hold always, and the modules.
 struct FileFunctions {
-  /// The functions, by the variable.
   private(set) var bodies: [Int: SyntaxNode] = [:]
   /// The names of the modules, by the variable.
   private(set) var modules: [Int: String] = [:]

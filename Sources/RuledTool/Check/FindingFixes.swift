@@ -1,4 +1,3 @@
-/// Mends files as findings say.
 enum FindingFixes {
   /// Applies all fixes.
   ///

@@ -2,7 +2,6 @@ internal import Glibc
 internal import RuledCore
 internal import RuledLua
 
-/// Comparing the rules with those in force.
 extension RulesCheck {
   /// Finds states whose shape has changed without a new version since the revision that a daemon has in force.
   ///

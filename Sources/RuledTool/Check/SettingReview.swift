@@ -9,7 +9,6 @@ struct SettingReview {
 
   private let file: SourceFile
   private let manifest: PluginManifest
-  /// The settings that variables hold always.
   private var variables: [Int: (path: String, value: JSONValue)] = [:]
 
   init(_ file: SourceFile, _ tree: SyntaxTree, _ manifest: PluginManifest) {

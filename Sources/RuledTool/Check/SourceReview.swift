@@ -26,7 +26,6 @@ struct SourceReview {
     let range: Range<Int>
   }
 
-  /// The methods of a test's `t`.
   private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
@@ -35,11 +34,8 @@ struct SourceReview {
   private(set) var made: [NamedType] = []
   /// The types of events that tests send.
   private(set) var tested: [NamedType] = []
-  /// The decisions, with the lines of their calls.
   private(set) var decisions: [(key: String, line: Int)] = []
-  /// The settings that are read by name.
   private(set) var settings: Set<String> = []
-  /// Whether settings are read in other ways too.
   private(set) var readsAnySetting = false
   /// All names and texts that the file mentions.
   private(set) var words: Set<String> = []

@@ -12,7 +12,6 @@ struct StateReview {
   private let file: SourceFile
   /// The plugin's state; nil if it does not declare it.
   private let root: DataType?
-  /// The states that plugins declare, by their names.
   private let states: [String: DataType]
   /// What the variables hold that hold the state or a part of it.
   private var held: [Int: DataType] = [:]

@@ -3,7 +3,6 @@ internal import RuledLua
 /// What the expressions of a file are, where that is certain: literals, what the host's functions give, and variables that get one of these
 /// once.
 struct ValueFlow {
-  /// The types of variables.
   private var held: [Int: ValueType] = [:]
   /// The variables that hold the event of a rule.
   private var events: Set<Int> = []
@@ -40,7 +39,6 @@ struct ValueFlow {
     }
   }
 
-  /// Notes what the functions of a declaration get.
   private mutating func note(declaration node: SyntaxNode) {
     if let rule = Declaration.rule(node) {
       for function in [rule["when"], rule["run"]] where function?.kind == .function {
@@ -132,7 +130,6 @@ enum Declaration {
 }
 
 extension SyntaxNode {
-  /// Whether it is `{}`.
   var isEmptyTable: Bool { kind == .table && children.isEmpty }
 
   /// The table at the beginning of a chain of members, such as `event` of `event.data.name`.

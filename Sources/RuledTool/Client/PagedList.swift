@@ -41,7 +41,6 @@ enum PagedList {
     }
   }
 
-  /// The entries of all pages.
   static func all(_ method: String, _ params: JSONObject, _ client: Client) throws -> [JSONValue] {
     var params = params
     params["limit"] = .integer(Int64(Limits.listMaximum))

@@ -4,7 +4,6 @@ internal import RuledCore
 ///
 /// It reads and writes only through its environment, so that a test runs it like a shell does.
 protocol Command {
-  /// Its name, options and help.
   static var spec: CommandSpec { get }
 
   /// Executes the command.
@@ -19,9 +18,7 @@ protocol Command {
 }
 
 extension OptionSpec {
-  /// `--json`, which most commands take.
   static let json = OptionSpec("json", "Prints the daemon's answer as JSON.")
-  /// `--socket`, which every command takes.
   static let socket = OptionSpec(
     "socket", value: "PATH", "The daemon's socket; by default $RULED_SOCKET or \(ToolEnvironment.defaultSocket).",
     completes: .files)

@@ -5,7 +5,6 @@ internal import RuledJSON
 ///
 /// The value is JSON if it parses, and a string otherwise.
 struct KeyValue: Sendable, Equatable {
-  /// The text before the first `=`.
   var key: String
   var value: JSONValue
 

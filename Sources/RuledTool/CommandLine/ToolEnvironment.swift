@@ -7,11 +7,8 @@ package struct ToolEnvironment {
   /// The daemon's socket unless an option or a variable names another one.
   static let defaultSocket = "/run/ruled/ruled.sock"
 
-  /// Standard input.
   var input: Input
-  /// Standard output.
   var output: Output
-  /// Standard error.
   var errors: Output
   var variables: [String: String]
   var socket: String
@@ -30,7 +27,6 @@ package struct ToolEnvironment {
     socket = named.isEmpty ? Self.defaultSocket : named
   }
 
-  /// The environment of this process.
   package static func process() -> ToolEnvironment {
     var variables: [String: String] = [:]
     for name in ["RULED_SOCKET", "HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {

@@ -1,4 +1,3 @@
-/// Why a command ended early.
 package struct ToolError: Error, Sendable, Equatable {
   /// What is wrong and what to do about it, in one line without the program's name.
   var message: String

@@ -4,7 +4,6 @@ internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 
-/// `rulectl backup`: a backup of the daemon's store while it runs.
 enum BackupCommand: Command {
   static let spec = CommandSpec(
     "backup", "Takes a backup of the daemon's store while it runs.",
@@ -20,7 +19,6 @@ enum BackupCommand: Command {
       .init("rsync -aH --delete /var/backups/ruled host:", "copies the backups elsewhere"),
     ])
 
-  /// Has the daemon make a checkpoint, and copies it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
     Thread.Priority.lowest.apply()  // the daemon goes first

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import RuledCore
 
-/// `rulectl clock`: shows and moves a manual clock.
 enum ClockCommand: Command {
   static let spec = CommandSpec(
     "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
@@ -17,7 +16,6 @@ enum ClockCommand: Command {
       .init("rulectl clock --set 2025-11-10T08:00:00Z", "to a point in time"),
     ])
 
-  /// Moves the clock and prints the time.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("set"), arguments.has("advance") { throw UsageError("give --set or --advance, not both") }
     let set = arguments.value("set").map(JSONValue.string)

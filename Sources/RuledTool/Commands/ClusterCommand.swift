@@ -2,7 +2,6 @@ internal import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
 enum ClusterCommand: Command {
   static let spec = CommandSpec(
     "cluster", "Shows the nodes of a cluster, or has one give the log of commits up.",

@@ -2,7 +2,6 @@ internal import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl counters`: the counters of the rules.
 enum CountersCommand: Command {
   static let spec = CommandSpec(
     "counters", "Shows the counters of the rules.",
@@ -13,7 +12,6 @@ enum CountersCommand: Command {
       .init("rulectl counters attribution. platform=ios", "those of one plugin with a label"),
     ])
 
-  /// Asks for the counters and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var words = arguments.operands[...]
     var prefix: String?

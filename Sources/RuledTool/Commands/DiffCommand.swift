@@ -1,7 +1,6 @@
 import Glibc
 internal import RuledCore
 
-/// `rulectl diff`: what changed in a subject's states between two versions.
 enum DiffCommand: Command {
   static let spec = CommandSpec(
     "diff", "Shows what changed in a subject's states from one version to another.",
@@ -12,7 +11,6 @@ enum DiffCommand: Command {
       .init("rulectl diff user:7 0 42", "all that events have made of it"),
     ])
 
-  /// Asks for both states and prints the differences.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let versions = try arguments.operands[1...].map { text in

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl effects`: effects that are not delivered.
 enum EffectsCommand: Command {
   static let spec = CommandSpec(
     "effects", "Lists, shows, resends, drops and releases effects that are not delivered.",
@@ -31,7 +30,6 @@ enum EffectsCommand: Command {
       .init("rulectl effects drop --failed --sink conversions --to dropped.ndjson", "keeps a copy"),
     ])
 
-  /// Runs the action that the first operand names, or lists.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operand(0)
     for (option, actions) in [("to", ["drop"]), ("yes", ["drop"])] where arguments.has(option) {
@@ -196,7 +194,6 @@ private struct EffectDrop {
       ]))
   }
 
-  /// Asks on a terminal.
   private func isConfirmed() throws -> Bool {
     let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
     return try environment.confirms("drop \(what)? It will never be delivered.", arguments)

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl event`: sends one event, or a file of them.
 enum EventCommand: Command {
   static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
@@ -49,7 +48,6 @@ enum EventCommand: Command {
       .init("zcat log.gz | rulectl event --file - --dry-run --show", "their outcomes, without storing anything"),
     ])
 
-  /// Sends the event or the file.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("file") { return try EventFile.run(arguments, environment) }
     let event = try event(arguments)

@@ -28,7 +28,6 @@ struct EventFile {
   private var summary: EventFileSummary
   private var progress: Progress
 
-  /// Sends the file that `arguments` name.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let operand = arguments.operands.first {
       throw UsageError("--file takes the events from the file; leave out '\(operand)'")
@@ -172,7 +171,6 @@ private struct EventFileReport {
     asJSON = arguments.has("json")
   }
 
-  /// Whether `print` prints this result.
   func prints(_ result: Result<JSONValue, DaemonError>) -> Bool {
     guard case .success = result else { return true }
     return shows || explains || asJSON
@@ -206,7 +204,6 @@ private struct EventFileReport {
   }
 }
 
-/// Counts the results of a file's lines.
 private struct EventFileSummary {
   /// Whether the events are dry runs.
   let isDryRun: Bool
@@ -234,7 +231,6 @@ private struct EventFileSummary {
     if !outcome.elements("failures").isEmpty { failed += 1 }
   }
 
-  /// The counts in one line.
   var text: String {
     let differing = differences > 0 ? " (\(Figures.count(differences)) with other data)" : ""
     return "\(isDryRun ? "evaluated" : "sent") \(Figures.count(sent, "event")): "

@@ -3,7 +3,6 @@ internal import RuledEngine
 internal import RuledJSON
 internal import RuledReports
 
-/// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
 enum ExplainCommand: Command {
   static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
@@ -28,7 +27,6 @@ enum ExplainCommand: Command {
       .init("rulectl explain user:7 3f0e8a51 --rules next", "a past event, and what other rules make of it"),
     ])
 
-  /// Explains the event and prints its trace as a tree.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let unexpected = arguments.operand(2) {
       throw UsageError(

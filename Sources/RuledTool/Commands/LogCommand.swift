@@ -2,7 +2,6 @@ import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl log`: what happened, from the journal.
 enum LogCommand: Command {
   static let spec = CommandSpec(
     "log", "Lists what happened, from the journal, the oldest first.",
@@ -31,7 +30,6 @@ enum LogCommand: Command {
   /// How many entries are asked for at a time.
   private static let page = 1_000
 
-  /// Prints entries.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let client = try environment.connect()
     let follows = arguments.has("follow")

@@ -6,7 +6,6 @@ internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 
-/// `rulectl migrate --check`: whether changed rules could go on with every stored state.
 enum MigrateCommand: Command {
   static let spec = CommandSpec(
     "migrate", "Tries the steps of changed rules on every state that the daemon's store has.",
@@ -22,7 +21,6 @@ enum MigrateCommand: Command {
       """,
     examples: [.init("rulectl migrate --check rules", "before rules with another version of a state are loaded")])
 
-  /// Has the daemon make a checkpoint, and tries the rules on it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard arguments.has("check") else {
       throw UsageError("a state is migrated with the next event of its subject; write --check to try the steps on all")

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl parked`: events that a plugin failed on.
 enum ParkedCommand: Command {
   static let spec = CommandSpec(
     "parked", "Lists the events that a plugin failed on.",
@@ -20,7 +19,6 @@ enum ParkedCommand: Command {
       .init("rulectl parked --plugin attribution --kind time", "one plugin's that took too long"),
     ])
 
-  /// Asks for the parked events and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard ["kind", "message", "group"].contains(where: { arguments.has($0) }) else {
       try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
@@ -103,7 +101,6 @@ private struct FailureGroup {
   let plugin: String
   /// The failure as the daemon sent it.
   let example: JSONValue
-  /// How many events it has.
   var count = 0
   /// When the first of them was parked.
   var oldest: String
@@ -137,7 +134,6 @@ private struct FailureGroup {
     ["events": .integer(Int64(count)), "plugin": .string(plugin), "oldest": .string(oldest), "failure": example]
   }
 
-  /// The groups as a table.
   static func text(_ groups: ArraySlice<FailureGroup>, _ style: Style) -> String {
     if groups.isEmpty { return "nothing is parked\n" }
     var table = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])

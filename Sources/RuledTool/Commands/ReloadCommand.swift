@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl reload`: reloads the rules.
 enum ReloadCommand: Command {
   static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
@@ -11,7 +10,6 @@ enum ReloadCommand: Command {
       """,
     examples: [.init("rulectl reload", "after an edit")])
 
-  /// Reloads the rules and prints the revision.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("reload", [:])
     environment.show(result, arguments) { result in

@@ -1,14 +1,12 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl retry`: tries parked events again.
 enum RetryCommand: Command {
   static let spec = ParkedSelection.spec(
     "retry", "Tries parked events again.",
     details: "What fails again stays parked, and the exit code is 1.",
     example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
-  /// Retries them and prints how many succeeded, and each failure.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("retry", ParkedSelection.params(arguments))
     environment.show(result, arguments) { text($0, environment.style) }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl revisions`: the revisions of the rules that the daemon keeps.
 enum RevisionsCommand: Command {
   static let spec = CommandSpec(
     "revisions", "Lists the revisions of the rules, shows one, or compares two.",

@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl rollback`: puts an earlier revision in force.
 enum RollbackCommand: Command {
   static let spec = CommandSpec(
     "rollback", "Puts an earlier revision of the rules in force, and pins it.",
@@ -11,7 +10,6 @@ enum RollbackCommand: Command {
       """,
     examples: [.init("rulectl rollback", "back to the rules before the last change")])
 
-  /// Asks for the revision and prints what is in force.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call(
       "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))

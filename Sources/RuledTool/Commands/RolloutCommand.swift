@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl rollout`: tries rules on some subjects, for real.
 enum RolloutCommand: Command {
   static let spec = CommandSpec(
     "rollout", "Tries other rules on a share of the subjects, for real.",
@@ -26,7 +25,6 @@ enum RolloutCommand: Command {
       .init("rulectl rollout set 25", "on more"), .init("rulectl rollout promote", "on all, as the live rules"),
     ])
 
-  /// Starts, changes, shows or ends.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operands[0]
     guard arguments.operands.count == (action == "start" || action == "set" ? 2 : 1),

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl rules`: the loaded plugins and their figures.
 enum RulesCommand: Command {
   static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
@@ -13,7 +12,6 @@ enum RulesCommand: Command {
       .init("rulectl rules attribution", "one plugin's rules and queries"),
     ])
 
-  /// Asks for the plugins and prints them, or one of them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("rules", [:])
     let plugins = result.elements("plugins")
@@ -90,7 +88,6 @@ enum RulesCommand: Command {
 private struct EventDescriptions {
   private let events: [(plugin: String, event: JSONValue)]
 
-  /// The descriptions of all types, or of one.
   init(_ plugins: [JSONValue], type: String?) throws(ToolError) {
     let all = plugins.flatMap { plugin in
       plugin.elements("events").map { (plugin: plugin.member("name")?.brief ?? "?", event: $0) }

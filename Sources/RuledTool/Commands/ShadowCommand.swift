@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl shadow`: lets rules see live events beside the live rules.
 enum ShadowCommand: Command {
   static let spec = CommandSpec(
     "shadow", "Lets other rules see live events, and shows what they would decide otherwise.",

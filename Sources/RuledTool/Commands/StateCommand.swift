@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl state`: the plugins' states of a subject.
 enum StateCommand: Command {
   static let spec = CommandSpec(
     "state", "Shows the plugins' states of a subject, now or in the past.",
@@ -17,7 +16,6 @@ enum StateCommand: Command {
       .init("rulectl state device:9f2c --at 2h", "as it was two hours ago"),
     ])
 
-  /// Asks for the state and prints it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let plugin = arguments.value("plugin")

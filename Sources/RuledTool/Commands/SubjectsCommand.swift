@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl subjects`: the subjects of which something is stored.
 enum SubjectsCommand: Command {
   static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
@@ -17,7 +16,6 @@ enum SubjectsCommand: Command {
       .init("rulectl subjects --limit 10 --json", "ten, and where the next page begins"),
     ])
 
-  /// Asks for the subjects and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard let pattern = arguments.operand(0) else {
       try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
@@ -53,7 +51,6 @@ struct SubjectPattern {
   private let glob: GlobPattern
   private let prefix: String
 
-  /// The pattern that a text states.
   init(_ text: String) {
     glob = GlobPattern(text)
     prefix = String(text.prefix { $0 != "*" })

@@ -3,7 +3,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// `rulectl new`: makes a plugin that works.
 enum NewCommand: Command {
   static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes, or copies one.",
@@ -123,7 +122,6 @@ enum NewCommand: Command {
 
 /// The files of a new plugin.
 private enum PluginTemplate {
-  /// `plugin.lua`.
   static func plugin(_ name: String) -> String {
     """
     -- \(name): greets a user once a day. Replace this with your rules.
@@ -150,7 +148,6 @@ private enum PluginTemplate {
     """
   }
 
-  /// `tests/NAME_test.lua`.
   static func test(_ name: String) -> String {
     """
     -- Run with: rulectl test

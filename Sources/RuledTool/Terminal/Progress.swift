@@ -11,7 +11,6 @@ struct Progress {
   private var shown: ContinuousClock.Instant?
   private var lastCount = 0
 
-  /// A progress line that is not shown yet.
   init(_ environment: ToolEnvironment) {
     errors = environment.showsProgress ? environment.errors : nil
   }

@@ -18,7 +18,6 @@ final class TestDriver: TestHost {
   let engine: LocalEngine
   /// The failures of rules that the test did not expect.
   private(set) var failures = TestFailures()
-  /// The plugin that is tested.
   private(set) var plugin = ""
   /// Whether the test says that it was captured, so that it has to run a rule.
   private(set) var isCaptured = false
@@ -38,7 +37,6 @@ final class TestDriver: TestHost {
   private var events: [JSONValue] = []
   private var subjects: [String] = []
 
-  /// A driver with these rules.
   init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?, options: TestOptions) throws(RequestError) {
     base = catalog
     self.worker = worker
@@ -66,7 +64,6 @@ final class TestDriver: TestHost {
     try engine.renew(catalog: base)
   }
 
-  /// What rules logged since the test began.
   func takeLog() -> [String] { log.take() }
 
   func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue] {
@@ -159,7 +156,6 @@ final class TestDriver: TestHost {
     return try send(event)
   }
 
-  /// Sends an event that the daemon would take.
   private func send(_ event: JSONObject) throws -> JSONValue {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: 256)

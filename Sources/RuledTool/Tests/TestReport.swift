@@ -8,13 +8,11 @@ struct TestReport {
   private let run: TestRun
   private let style: Style
 
-  /// The report of a run.
   init(_ run: TestRun, style: Style) {
     self.run = run
     self.style = style
   }
 
-  /// Plugins, failures, slow tests and totals.
   func text(seconds: Double) -> String {
     guard !run.results.isEmpty else { return "" }
     var text = ""

@@ -26,7 +26,6 @@ struct TopSample {
     }
   }
 
-  /// The answer to `health`.
   var health: JSONValue
   /// The daemon's samples of one second, if it takes them.
   var load: JSONValue?
@@ -47,7 +46,6 @@ struct TopSample {
     }
   }
 
-  /// Asks the daemon.
   init(_ client: Client) throws {
     health = try client.call("health", [:])
     let listing = try client.call("rules", [:])
