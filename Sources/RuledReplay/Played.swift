@@ -1,6 +1,5 @@
 import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 
 /// An event that happened in a world, with its outcome.

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledJournal
 import RuledStore
 

@@ -1,8 +1,6 @@
 import RuledCore
-import RuledEngine
 package import RuledJournal
 import RuledLua
-import RuledStore
 
 /// A backtest on events from a file instead of a journal: from empty states, as if clients sent the events at their times.
 package struct EventsBacktest {

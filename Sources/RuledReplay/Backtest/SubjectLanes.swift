@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJournal
 
 /// Divides the subjects of a replay into lanes that no recorded message joins, so that lanes can be replayed side by side.
 ///

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 /// Counts how often things occur and keeps the commonest, in bounded memory.
 ///

@@ -1,4 +1,3 @@
-import RuledCore
 package import RuledJournal
 
 /// Compares what two sides, the baseline and the candidate, make of the same events.

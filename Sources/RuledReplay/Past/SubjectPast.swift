@@ -1,6 +1,5 @@
 package import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 package import RuledLua
 package import RuledStore

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 extension DecisionTally {
   /// The figures as the report's `decisions`, those with changes first.

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 
 /// Members of what a daemon answers, of which some may be missing.
 extension JSONValue {

@@ -1,5 +1,3 @@
-internal import RuledCore
-
 package struct Table {
   package enum Alignment: Sendable {
     case left

@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledReplay
 internal import RuledReports
 

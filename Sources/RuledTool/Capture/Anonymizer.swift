@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 
 /// Replaces every string and number of events and states that does not stand in the rules, the same each time the same comes.

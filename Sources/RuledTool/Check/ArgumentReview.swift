@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledLua
 
 /// Finds arguments in one file that the host's functions refuse: of another type, options that they don't have, zones, times of day and

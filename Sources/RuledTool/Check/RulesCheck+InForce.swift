@@ -1,5 +1,4 @@
 internal import Glibc
-internal import RuledCore
 internal import RuledLua
 
 extension RulesCheck {

@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 
 /// Finds what is wrong in a rules folder: in every branch, and also after the first error.

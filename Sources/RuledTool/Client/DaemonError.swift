@@ -1,6 +1,5 @@
 internal import Glibc
 package import RuledCore
-internal import RuledJSON
 internal import RuledReports
 
 package struct DaemonError: Error, Sendable {

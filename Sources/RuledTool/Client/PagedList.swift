@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledReports
 
 /// A list that a daemon answers in pages.

@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledLua
 
 enum CompletionsCommand: Command {

@@ -1,4 +1,3 @@
-import Glibc
 internal import RuledCore
 
 enum DiffCommand: Command {

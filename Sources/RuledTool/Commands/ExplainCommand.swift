@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledJSON
 internal import RuledReports
 

@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 internal import RuledReports
 internal import RuledStore

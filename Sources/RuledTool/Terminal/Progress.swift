@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledReports
 
 /// A progress line on standard error; nothing where that is no terminal.

@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledLua
 
 extension TestDriver {
