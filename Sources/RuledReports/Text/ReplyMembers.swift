@@ -8,6 +8,9 @@ extension JSONValue {
     return value
   }
 
+  /// The object's member as `brief` writes it, or `missing` where there is none.
+  package func word(_ name: String, else missing: String = "?") -> String { member(name)?.brief ?? missing }
+
   /// The object's member as a count; 0 when there is none.
   package func count(_ name: String) -> Int { Int(member(name)?.intValue ?? 0) }
 

@@ -115,8 +115,8 @@ package struct TraceTree {
 
   /// The operand of a `when` that was false, with its place.
   private func text(of condition: JSONValue) -> String {
-    let location = "\(condition.member("file")?.brief ?? "?"):\(condition.member("line")?.brief ?? "?")"
-    return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(location.printable))"
+    let location = "\(condition.word("file")):\(condition.word("line"))"
+    return ": \(condition.word("text").printable)  \(style.dim(location.printable))"
   }
 
   /// The paths that a rule read, with the values that the trace gives; many elements of one list are one item, with their number.
@@ -187,7 +187,7 @@ package struct TraceTree {
   /// Decisions that were ignored, as another rule had decided their keys before: `[{key, by}]`.
   private func shadowed(_ value: JSONValue?) -> TreeNode? {
     guard let items = value?.arrayValue, !items.isEmpty else { return nil }
-    let text = items.map { "\($0.member("key")?.brief ?? "?") (decided by \($0.member("by")?.brief ?? "?"))" }
+    let text = items.map { "\($0.word("key")) (decided by \($0.word("by")))" }
     return TreeNode(style.yellow("too late: \(text.joined(separator: ", ").printable)"))
   }
 }

@@ -20,7 +20,7 @@ struct Capture {
       throw ToolError("the journal has no events of '\(subject)' in that time", exit: .no)
     }
     revision = last.member("revision")?.stringValue ?? ""
-    var test = CapturedTest(name: "captured from \(subject) at \(first.member("at")?.brief ?? "?")")
+    var test = CapturedTest(name: "captured from \(subject) at \(first.word("at"))")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
     // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
     var decided: [Int64: JSONValue] = [:]

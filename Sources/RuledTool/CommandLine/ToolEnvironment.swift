@@ -54,6 +54,14 @@ package struct ToolEnvironment {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
   }
 
+  /// Calls a method of the daemon, and prints its answer as `show` does.
+  func answer(
+    _ method: String, _ params: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String
+  ) throws -> ExitCode {
+    show(try connect().call(method, params), arguments, as: text)
+    return .done
+  }
+
   /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
   func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
     guard !arguments.has("yes"), input.isTerminal else { return true }

@@ -15,10 +15,8 @@ enum CountersCommand: Command {
     var words = arguments.operands[...]
     var prefix: String?
     if let first = words.first, KeyValue(first) == nil { prefix = words.removeFirst() }
-    let result = try environment.connect().call(
-      "counters", .members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)]))
-    environment.show(result, arguments) { text($0.arrayValue ?? [], environment.style) }
-    return .done
+    let params = JSONValue.members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)])
+    return try environment.answer("counters", params, arguments) { text($0.arrayValue ?? [], environment.style) }
   }
 
   private static func text(_ counters: [JSONValue], _ style: Style) -> String {
@@ -28,7 +26,7 @@ enum CountersCommand: Command {
       let labels = counter.member("labels")?.objectValue?.members ?? []
       let value = counter.member("value")
       table.add([
-        counter.member("name")?.brief ?? "?", value?.intValue.map { Figures.count(Int($0)) } ?? value?.brief ?? "-",
+        counter.word("name"), value?.intValue.map { Figures.count(Int($0)) } ?? value?.brief ?? "-",
         labels.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " "),
       ])
     }

@@ -32,8 +32,8 @@ enum EffectsCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operand(0)
-    for (option, actions) in [("to", ["drop"]), ("yes", ["drop"])] where arguments.has(option) {
-      guard actions.contains(action ?? "") else { throw UsageError("--\(option) belongs to 'effects drop'") }
+    for option in ["to", "yes"] where arguments.has(option) && action != "drop" {
+      throw UsageError("--\(option) belongs to 'effects drop'")
     }
     switch action {
     case nil: return try list(arguments, environment)
@@ -71,7 +71,7 @@ enum EffectsCommand: Command {
       let names = ["id", "sink", "plugin", "subject", "type", "status"].map { effect.member($0)?.brief ?? "?" }
       table.add(
         names + [
-          Figures.duration(seconds: effect.count("age_s")), effect.member("tries")?.brief ?? "-", next(effect),
+          Figures.duration(seconds: effect.count("age_s")), effect.word("tries", else: "-"), next(effect),
           error(effect),
         ])
     }
@@ -80,7 +80,7 @@ enum EffectsCommand: Command {
 
   private static func next(_ effect: JSONValue) -> String {
     if effect.member("under_way") != nil { return "under way" }
-    return effect.member("next_try")?.brief ?? "-"
+    return effect.word("next_try", else: "-")
   }
 
   private static func error(_ effect: JSONValue) -> String {
@@ -89,8 +89,7 @@ enum EffectsCommand: Command {
   }
 
   private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let effect = try environment.connect().call("effect", try EffectChoice(arguments).params)
-    environment.show(effect, arguments) { effect in
+    try environment.answer("effect", EffectChoice(arguments).params, arguments) { effect in
       let members = effect.objectValue?.members ?? []
       let width = members.map(\.name.count).max() ?? 0
       return members.map { name, value in
@@ -99,24 +98,19 @@ enum EffectsCommand: Command {
         return environment.style.dim(name) + space + "  " + shown + "\n"
       }.joined()
     }
-    return .done
   }
 
   private static func resend(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("resend", try EffectChoice(arguments).params)
-    environment.show(result, arguments) { result in
+    try environment.answer("resend", EffectChoice(arguments).params, arguments) { result in
       let count = result.count("resent")
       return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
     }
-    return .done
   }
 
   private static func release(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("release", [:])
-    environment.show(result, arguments) { result in
+    try environment.answer("release", [:], arguments) { result in
       result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
     }
-    return .done
   }
 }
 
@@ -161,7 +155,8 @@ private struct EffectDrop {
   }
 
   func run() throws -> ExitCode {
-    guard try isConfirmed() else {
+    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
+    guard try environment.confirms("drop \(what)? It will never be delivered.", arguments) else {
       environment.errors.write("nothing was dropped\n")
       return .no
     }
@@ -192,10 +187,5 @@ private struct EffectDrop {
         "sink": .string(sink), "status": "failed", "data": true, "limit": .integer(Int64(Limits.listMaximum)),
         "after": after,
       ]))
-  }
-
-  private func isConfirmed() throws -> Bool {
-    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
-    return try environment.confirms("drop \(what)? It will never be delivered.", arguments)
   }
 }

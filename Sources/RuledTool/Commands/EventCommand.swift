@@ -56,15 +56,11 @@ enum EventCommand: Command {
     if arguments.has("follow"), let root = followed(event, outcome, on: client, arguments, environment) {
       return show(root, outcome, arguments, environment)
     }
-    if arguments.has("json") {
-      environment.print(json: outcome)
-      return .done
-    }
-    let text = OutcomeText(outcome, style: environment.style)
-    environment.output.write(text.text(isDryRun: arguments.has("dry-run")))
-    if arguments.has("explain") {
-      let type = event["type"]?.brief ?? "event"
-      environment.output.write("\n" + tree(outcome, arguments, environment).text(type: type))
+    environment.show(outcome, arguments) { outcome in
+      let text = OutcomeText(outcome, style: environment.style).text(isDryRun: arguments.has("dry-run"))
+      guard arguments.has("explain") else { return text }
+      let tree = TraceTree(outcome, style: environment.style, all: arguments.has("all"))
+      return text + "\n" + tree.text(type: event["type"]?.brief ?? "event")
     }
     return .done
   }
@@ -99,10 +95,6 @@ enum EventCommand: Command {
       environment.errors.write("some messages are not applied yet; 'rulectl explain' shows the event again later\n")
     }
     return .done
-  }
-
-  private static func tree(_ outcome: JSONValue, _ arguments: Arguments, _ environment: ToolEnvironment) -> TraceTree {
-    TraceTree(outcome, style: environment.style, all: arguments.has("all"))
   }
 
   /// The members of an event that tell the daemon how to treat it.

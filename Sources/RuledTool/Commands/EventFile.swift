@@ -194,7 +194,7 @@ private struct EventFileReport {
     case .success(let outcome):
       let style = environment.style
       if shows || explains {
-        let subject = outcome.member("subject")?.brief ?? "?"
+        let subject = outcome.word("subject")
         let what = OutcomeText(outcome, style: style).line
         environment.output.write(
           style.dim("\(line)") + "  \(type.printable)  \(subject.printable)  \(what.isEmpty ? style.dim("-") : what)\n")

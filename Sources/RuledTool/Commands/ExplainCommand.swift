@@ -49,16 +49,11 @@ enum ExplainCommand: Command {
     }
     event["dryrun"] = true
     event["explain"] = arguments.has("no-values") ? "without_values" : true
-    let outcome = try environment.connect().call("event", .object(event))
-    if arguments.has("json") {
-      environment.print(json: outcome)
-      return .done
+    let type = event["type"]?.brief ?? "event"
+    return try environment.answer("event", .object(event), arguments) { outcome in
+      let tree = TraceTree(outcome, style: environment.style, all: arguments.has("all")).text(type: type)
+      return tree + "\n" + OutcomeText(outcome, style: environment.style).text(isDryRun: true)
     }
-    let style = environment.style
-    environment.output.write(
-      TraceTree(outcome, style: style, all: arguments.has("all")).text(type: event["type"]?.brief ?? "event") + "\n")
-    environment.output.write(OutcomeText(outcome, style: style).text(isDryRun: true))
-    return .done
   }
 
   // MARK: Past events
@@ -75,16 +70,12 @@ enum ExplainCommand: Command {
         "rules": try rules.map { try SentRules.send($0, over: client) },
         "no_values": arguments.has("no-values") ? true : nil,
       ]))
-    if arguments.has("json") {
-      environment.print(json: past)
-      return .done
-    }
-    environment.output.write(text(past, environment.style, all: arguments.has("all")))
+    environment.show(past, arguments) { text($0, environment.style, all: arguments.has("all")) }
     return .done
   }
 
   private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {
-    func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
+    func member(_ name: String) -> String { past.word(name).printable }
     let type = past.member("event")?.member("type")?.brief ?? "event"
     var origin = member("origin")
     if past.member("first_origin") != nil { origin += " of a \(member("first_origin"))" }
@@ -108,7 +99,7 @@ enum ExplainCommand: Command {
       text += differences(past.member("recorded") ?? .null, outcome, style)
     }
     guard let other = past.member("other") else { return text }
-    let revision = (other.member("revision")?.brief ?? "?").printable
+    let revision = other.word("revision").printable
     text += "\n" + style.bold("revision \(revision), as it would have been") + "\n"
     guard let beside = other.member("outcome"), beside.objectValue != nil else {
       return text + "this would not have happened\n"

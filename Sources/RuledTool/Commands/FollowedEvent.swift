@@ -83,16 +83,16 @@ struct FollowedEvent {
   /// With `all`, the rules that listen to other types are listed.
   func node(_ style: Style, all: Bool, since start: Timestamp? = nil) -> TreeNode {
     let kind = announced.member("kind")?.stringValue ?? "event"
-    let subject = style.bold((announced.member("subject")?.brief ?? "?").printable)
+    let subject = style.bold(announced.word("subject").printable)
     guard let past else {
-      let type = (announced.member("type")?.brief ?? "?").printable
+      let type = announced.word("type").printable
       let due = announced.member("due").map { "\(isDry ? "would be" : "is") due at \($0.brief)" }
       let missing = isDry ? "would be sent" : "is not applied yet"
       return TreeNode("\(kind) \(style.bold(type))  \(subject)  \(style.yellow(due ?? missing))")
     }
     let type = past.member("event")?.member("type")?.brief ?? "?"
     let at = past.member("at")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-    var time = isDry ? "dry run, nothing is stored" : past.member("at")?.brief ?? "?"
+    var time = isDry ? "dry run, nothing is stored" : past.word("at")
     if let at, let start { time = "+\(Figures.micros(Double(at.microseconds - start.microseconds)))" }
     let outcome = past.member("outcome") ?? .null
     var followed: [String: TreeNode] = [:]

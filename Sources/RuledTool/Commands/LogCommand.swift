@@ -76,12 +76,12 @@ enum LogCommand: Command {
     let style = environment.style
     let type = entry.member("event")?.member("type")?.brief ?? "-"
     let id = (entry.member("event")?.member("id")?.brief).map { " " + style.dim($0.printable) } ?? ""
-    let origin = entry.member("origin")?.brief ?? "?"
-    let subject = entry.member("subject")?.brief ?? ""
+    let origin = entry.word("origin")
+    let subject = entry.word("subject", else: "")
     let what = OutcomeText(entry, style: style).line
     environment.output.write(
-      style.dim("#\(entry.member("sequence")?.brief ?? "?")") + "  \(entry.member("at")?.brief ?? "?")"
-        + "  \(style.bold(subject.isEmpty ? "-" : subject.printable))  v\(entry.member("version")?.brief ?? "?")"
+      style.dim("#\(entry.word("sequence"))") + "  \(entry.word("at"))"
+        + "  \(style.bold(subject.isEmpty ? "-" : subject.printable))  v\(entry.word("version"))"
         + "  \(style.cyan(type.printable))\(id)" + (origin == "client" ? "" : "  \(style.dim(origin))")
         + (what.isEmpty ? "" : "  \(what)") + "\n")
   }

@@ -72,8 +72,8 @@ enum ParkedCommand: Command {
     ])
     for item in parked {
       table.add([
-        item.member("id")?.brief ?? "?", item.member("plugin")?.brief ?? "?", item.member("subject")?.brief ?? "?",
-        events(item.member("events")), item.member("at")?.brief ?? "-", item.member("tries")?.brief ?? "-",
+        item.word("id"), item.word("plugin"), item.word("subject"),
+        events(item.member("events")), item.word("at", else: "-"), item.word("tries", else: "-"),
         item.member("failure").map(failure) ?? "-",
       ])
     }
@@ -112,11 +112,11 @@ private struct FailureGroup {
     var groups: [String: FailureGroup] = [:]
     for item in parked {
       let example = item.member("failure") ?? .null
-      let plugin = item.member("plugin")?.brief ?? "?"
-      let message = example.member("message")?.brief ?? ""
+      let plugin = item.word("plugin")
+      let message = example.word("message", else: "")
       let parts = [plugin] + ["rule", "kind", "file", "line"].map { example.member($0)?.brief ?? "" }
       let key = (parts + [withoutNumbers(message)]).joined(separator: "\u{0}")
-      let at = item.member("at")?.brief ?? "-"
+      let at = item.word("at", else: "-")
       var group =
         groups[key] ?? FailureGroup(failure: ReportedFailure(example), plugin: plugin, example: example, oldest: at)
       group.count += 1

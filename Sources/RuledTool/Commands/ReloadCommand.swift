@@ -11,12 +11,10 @@ enum ReloadCommand: Command {
     examples: [.init("rulectl reload", "after an edit")])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("reload", [:])
-    environment.show(result, arguments) { result in
-      let revision = result.member("revision")?.brief.printable ?? "?"
+    try environment.answer("reload", [:], arguments) { result in
+      let revision = result.word("revision").printable
       let changed = result.member("changed")?.boolValue ?? false
       return changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n"
     }
-    return .done
   }
 }

@@ -20,7 +20,7 @@ enum RetryCommand: Command {
     var text = "\(Figures.count(retried)) retried: \(succeeded) succeeded, \(failed) failed\n"
     for item in result.elements("results") {
       guard let failure = item.member("failure") else { continue }
-      let id = (item.member("id")?.brief ?? "?").printable
+      let id = item.word("id").printable
       text += "  \(id)  \(style.red(ReportedFailure(failure).line.printable))\n"
     }
     return text

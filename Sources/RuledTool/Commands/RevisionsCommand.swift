@@ -42,8 +42,8 @@ enum RevisionsCommand: Command {
     for revision in revisions {
       let isPinned = revision.member("pinned")?.boolValue == true
       table.add([
-        revision.member("revision")?.brief ?? "?", revision.member("loaded_at")?.brief ?? "-",
-        revision.member("source")?.brief ?? "-",
+        revision.word("revision"), revision.word("loaded_at", else: "-"),
+        revision.word("source", else: "-"),
         isPinned ? "pinned" : revision.member("live")?.boolValue == true ? "live" : "",
         revision.elements("changed").map(\.brief).joined(separator: ", "),
       ])
@@ -61,7 +61,7 @@ enum RevisionsCommand: Command {
       let content = text(file)
       let lines = content.split(separator: "\n", omittingEmptySubsequences: false).dropLast(
         content.hasSuffix("\n") ? 1 : 0)
-      return style.bold("==> \(file.member("path")?.brief.printable ?? "?") <==") + "\n"
+      return style.bold("==> \(file.word("path").printable) <==") + "\n"
         + lines.map { "\(String($0).printable)\n" }.joined()
     }.joined(separator: "\n")
   }

@@ -11,13 +11,11 @@ enum RollbackCommand: Command {
     examples: [.init("rulectl rollback", "back to the rules before the last change")])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call(
-      "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))
-    environment.show(result, arguments) { result in
-      let revision = result.member("revision")?.brief.printable ?? "?"
+    let params = JSONValue.members(["revision": arguments.operand(0).map(JSONValue.string)])
+    return try environment.answer("rollback", params, arguments) { result in
+      let revision = result.word("revision").printable
       let verb = result.member("changed")?.boolValue == true ? "serves now" : "serves already"
       return "revision \(revision) \(verb) and is pinned: the rules folder is not read until 'rulectl unpin'\n"
     }
-    return .done
   }
 }

@@ -27,7 +27,7 @@ enum TopicsCommand: Command {
     var table = Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right])
     for topic in topics {
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
-      table.add([(topic.member("name")?.brief ?? "?").printable] + counts)
+      table.add([topic.word("name").printable] + counts)
     }
     return table.text(environment.style)
   }

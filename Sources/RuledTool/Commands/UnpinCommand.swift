@@ -7,10 +7,8 @@ enum UnpinCommand: Command {
     examples: [.init("rulectl unpin", "once the folder has the right rules")])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("unpin", [:])
-    environment.show(result, arguments) { result in
-      "the rules folder is read again: revision \(result.member("revision")?.brief.printable ?? "?") serves\n"
+    try environment.answer("unpin", [:], arguments) { result in
+      "the rules folder is read again: revision \(result.word("revision").printable) serves\n"
     }
-    return .done
   }
 }

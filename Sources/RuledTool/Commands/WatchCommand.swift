@@ -54,9 +54,9 @@ enum WatchCommand: Command {
       let what = OutcomeText(params, style: style).line
       let plugins = params.elements("plugins").map(\.brief).joined(separator: ",")
       environment.output.write(
-        style.dim("#\(params.member("sequence")?.brief ?? "?")")
-          + "  \(style.bold((params.member("subject")?.brief ?? "?").printable))"
-          + "  v\(params.member("version")?.brief ?? "?")  \(style.cyan(event.printable))"
+        style.dim("#\(params.word("sequence"))")
+          + "  \(style.bold(params.word("subject").printable))"
+          + "  v\(params.word("version"))  \(style.cyan(event.printable))"
           + "  \(what.isEmpty ? style.dim(plugins.isEmpty ? "-" : plugins.printable) : what)\n")
     }
   }

@@ -4,6 +4,7 @@ internal import RuledStore
 
 /// The lines that a person typed, in this and in earlier sessions.
 struct LineHistory {
+  /// How many are kept.
   static let most = 1000
 
   /// The lines, the oldest first.

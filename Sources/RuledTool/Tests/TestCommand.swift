@@ -3,6 +3,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
+/// `rulectl test`: runs the tests of plugins, without a daemon.
 enum TestCommand: Command {
   static let spec = CommandSpec(
     "test", "Runs the tests of the plugins, without a daemon.",
@@ -36,6 +37,7 @@ enum TestCommand: Command {
       .init("rulectl test --coverage --threshold 95", "all tests, and what of the rules they ran"),
     ])
 
+  /// Runs the tests and prints their results.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
@@ -114,6 +116,7 @@ struct RulesChanges {
   private let selection: RulesSelection
   private let files: [PluginSource]?
 
+  /// From now on changes count.
   init(_ selection: RulesSelection) {
     self.selection = selection
     files = try? selection.read().plugins

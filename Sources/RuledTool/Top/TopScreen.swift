@@ -45,7 +45,7 @@ struct TopScreen {
 
   private func head(_ style: Style, _ plugins: [Change]) -> String {
     let health = after.health
-    let status = health.member("status")?.brief.printable ?? "?"
+    let status = health.word("status").printable
     let stuck = plugins.filter { $0.runs > 0 && $0.failures == $0.runs }.map(\.entry.name)
     var parts = [
       !stuck.isEmpty
