@@ -15,9 +15,9 @@ struct Finding: Equatable {
     }
 
     /// The known name for a name that differs from it by one letter; nil for any other.
-    init?(_ node: SyntaxNode, from name: String, to near: String?) {
+    init?(_ range: Range<Int>, from name: String, to near: String?) {
       guard let near, isOneEdit(name, near) else { return nil }
-      self.init(range: node.unquotedRange, text: near)
+      self.init(range: range, text: near)
     }
   }
 

@@ -23,9 +23,7 @@ struct ValueFlow {
     tree.root.forEach { node in
       switch node.kind {
       case .local:
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-          if let local = variable.local, !assigned.contains(local) { held[local] = type(of: value) }
-        }
+        for (local, value) in node.locals(besides: assigned) { held[local] = type(of: value) }
       case .genericFor:
         let variables = node.children[0].children, values = node.children[1].children
         guard variables.count > 1, let local = variables[1].local, values.first?.kind == .call,
@@ -121,7 +119,7 @@ enum Declaration {
   }
 
   /// The values of a table's fields that have names.
-  private static func fields(_ table: SyntaxNode) -> [String: SyntaxNode] {
+  static func fields(_ table: SyntaxNode) -> [String: SyntaxNode] {
     guard table.kind == .table else { return [:] }
     return table.children.reduce(into: [:]) { fields, field in
       if field.kind == .namedField, let name = field.children[0].stringValue { fields[name] = field.children[1] }
