@@ -22,7 +22,7 @@ struct SubjectLanes: Sendable {
 
   func lane(of subject: String) -> Int {
     if isWhole { return 0 }
-    let hash = Self.hash(of: subject)
+    let hash = subject.nameHash
     if !joined.isEmpty, let lane = joined[hash] { return Int(lane) }
     return Self.lane(of: hash)
   }
@@ -38,8 +38,6 @@ struct SubjectLanes: Sendable {
     }
     return owners
   }
-
-  static func hash(of subject: String) -> UInt64 { subject.withView { hash64($0, seed: 0) } }
 
   private static func lane(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 32) % count }
 
@@ -58,7 +56,7 @@ struct SubjectLanes: Sendable {
     private var isFull = false
 
     mutating func note(_ subject: String) {
-      let hash = SubjectLanes.hash(of: subject)
+      let hash = subject.nameHash
       if !positions.isEmpty, let position = positions[hash] {
         entries[Int(position)] &+= 1
       } else {
@@ -74,7 +72,7 @@ struct SubjectLanes: Sendable {
     }
 
     private mutating func position(of subject: String) -> Int32 {
-      let hash = SubjectLanes.hash(of: subject)
+      let hash = subject.nameHash
       if let position = positions[hash] { return position }
       let position = Int32(hashes.count)
       positions[hash] = position

@@ -29,9 +29,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   private var entries: [Thing: Entry] = [:]
   private var next = 0
 
-  /// Counts of nothing.
-  ///
-  /// - Parameter capacity: how many things are kept at least; up to twice as many are held.
+  /// Counts of nothing, which keep `capacity` things at least, and hold up to twice as many.
   package init(capacity: Int) { self.capacity = capacity }
 
   /// Counts a thing, `times` times; `note` is kept if it is new.
@@ -73,14 +71,10 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 }
 
 /// For counts without notes.
-package struct NoNote: Sendable {
-  init() {}
-}
-
-extension CommonCounts where Note == NoNote {
+extension CommonCounts where Note == Void {
   /// Counts a thing, `times` times.
   package mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
-    add(thing, times: times, at: position, note: NoNote())
+    add(thing, times: times, at: position, note: ())
   }
 }
 

@@ -16,9 +16,9 @@ package struct DecisionTally {
     /// How often the baseline alone decided.
     var gone = 0
     /// The commonest changes.
-    var changes = CommonCounts<Change, NoNote>(capacity: 256)
+    var changes = CommonCounts<Change, Void>(capacity: 256)
     /// The commonest changes within values that are objects or arrays on both sides, each with its path.
-    var members = CommonCounts<MemberChange, NoNote>(capacity: 256)
+    var members = CommonCounts<MemberChange, Void>(capacity: 256)
     /// Some of the events that it changed for, each of another subject.
     var examples: [Example] = []
     /// The numbers in the values, by their path.

@@ -5,7 +5,7 @@ import RuledJournal
 struct FailureTally: Sendable {
   private(set) var before = 0
   private(set) var after = 0
-  private var kinds = CommonCounts<Kind, NoNote>(capacity: 256)
+  private var kinds = CommonCounts<Kind, Void>(capacity: 256)
 
   /// A failure of the candidate's, with its location.
   private struct Kind: Hashable, Sendable {

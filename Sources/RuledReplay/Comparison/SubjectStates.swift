@@ -40,14 +40,10 @@ struct SubjectStates: Sendable {
     shards.reduce(0) { count, shard in count + shard.count { $0.isChanged } }
   }
 
-  /// Notes a subject's state on both sides; nil leaves a side as it was.
+  /// Notes the digests of a subject's states; nil leaves a side as it was.
   ///
-  /// - Parameters:
-  ///   - subject: the subject.
-  ///   - baseline: the digest of its state there.
-  ///   - candidate: the digest of its state there.
-  ///   - isChanged: whether the event that led there came out differently.
-  ///   - addsSubject: whether a subject that is not known becomes known.
+  /// `isChanged`: whether the event that led there came out differently. `addsSubject`: whether a subject that is not
+  /// known becomes known.
   mutating func note(
     _ subject: String, baseline: UInt32?, candidate: UInt32?, isChanged: Bool, addsSubject: Bool = true
   ) {

@@ -7,12 +7,7 @@ package struct BacktestPage {
   private let result: ComparisonResult
   let examples: [BacktestExample]
 
-  /// The page of a report.
-  ///
-  /// - Parameters:
-  ///   - report: the report, as `--json` prints it.
-  ///   - result: what was compared.
-  ///   - examples: changed events, explained.
+  /// The page of a report that `--json` would print, with some changed events explained.
   package init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
     self.report = report
     self.result = result
@@ -67,7 +62,7 @@ package struct BacktestPage {
       about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
     }
     if fidelity.count("replayed") > 0 {
-      about += "; the baseline gives \(Self.percent(fidelity.count("equal"), fidelity.count("replayed")))"
+      about += "; the baseline gives \(Figures.percent(fidelity.count("equal"), of: fidelity.count("replayed")))"
       about += " of the recorded outcomes again exactly"
     }
     page.element("p", "about") { $0.text(about) }
@@ -88,14 +83,14 @@ package struct BacktestPage {
     let effects = report.elements("effects")
     page.raw("<section class=\"tiles\">")
     Self.tile(
-      "events differ", Self.percent(result.outcomes.changed, outcomes), Figures.count(result.outcomes.changed),
+      "events differ", Figures.percent(result.outcomes.changed, of: outcomes), Figures.count(result.outcomes.changed),
       to: &page)
     Self.tile(
-      "subjects concerned", Self.percent(result.changedSubjects, result.subjects),
+      "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjects),
       Figures.count(result.changedSubjects),
       to: &page)
     Self.tile(
-      "end in another state", Self.percent(states.count("changed"), result.subjects),
+      "end in another state", Figures.percent(states.count("changed"), of: result.subjects),
       Figures.count(states.count("changed")), to: &page)
     Self.tile(
       "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
@@ -282,11 +277,5 @@ package struct BacktestPage {
         }
       }
     }
-  }
-
-  // MARK: Figures
-
-  private static func percent(_ part: Int, _ whole: Int) -> String {
-    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
   }
 }

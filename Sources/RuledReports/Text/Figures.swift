@@ -44,6 +44,11 @@ package enum Figures {
     return "\(seconds / size)\(unit) \(remainder / units[first + 1].0)\(units[first + 1].1)"
   }
 
+  /// A part of a whole in per cent; `0 %` of nothing.
+  package static func percent(_ part: Int, of whole: Int) -> String {
+    whole == 0 ? "0 %" : percent(Double(part) / Double(whole))
+  }
+
   /// A share, of which 1 is the whole, in per cent with two decimals: `99.87 %`, or `>1e12 %`.
   package static func percent(_ share: Double) -> String {
     guard share < 1e10 else { return ">1e12 %" }

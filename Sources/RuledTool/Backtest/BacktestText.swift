@@ -11,12 +11,7 @@ struct BacktestText {
   private let result: ComparisonResult
   private let style: Style
 
-  /// The text of a report.
-  ///
-  /// - Parameters:
-  ///   - report: the report, as `--json` prints it.
-  ///   - result: what was compared.
-  ///   - style: how it is coloured.
+  /// The text of a report that `--json` would print.
   init(_ report: JSONValue, _ result: ComparisonResult, style: Style) {
     self.report = report
     self.result = result
@@ -54,7 +49,7 @@ struct BacktestText {
     let fidelity = report["fidelity"] ?? .null
     let (replayed, equal) = (fidelity.count("replayed"), fidelity.count("equal"))
     guard replayed > 0 else { return "" }
-    var text = "the baseline gives \(Self.share(equal, of: replayed)) of the recorded outcomes again exactly"
+    var text = "the baseline gives \(Figures.percent(equal, of: replayed)) of the recorded outcomes again exactly"
     let reasons = fidelity.elements("different").map { different in
       "\(Figures.count(different.count("count"))) not: \(different.word("reason"))"
     }
@@ -76,10 +71,10 @@ struct BacktestText {
     }
     let all = result.outcomes.equal + changed
     var text = style.bold(
-      "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Self.share(changed, of: all)))")
+      "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Figures.percent(changed, of: all)))")
     text += " come out differently, for \(Figures.count(result.changedSubjects)) of "
     text +=
-      "\(Figures.count(result.subjects, "subject")) (\(Self.share(result.changedSubjects, of: result.subjects)))\n"
+      "\(Figures.count(result.subjects, "subject")) (\(Figures.percent(result.changedSubjects, of: result.subjects)))\n"
     let ended = states.count("changed")
     text += "\(Figures.count(ended, "subject")) \(ended == 1 ? "ends" : "end") with another state\n"
     let others = report.elements("other_states")
@@ -243,10 +238,6 @@ struct BacktestText {
   private static func beforeAndAfter(_ count: JSONValue) -> String {
     let (before, after) = (count.count("before"), count.count("after"))
     return before == after ? Figures.count(after) : "\(Figures.count(before)) → \(Figures.count(after))"
-  }
-
-  private static func share(_ part: Int, of whole: Int) -> String {
-    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
   }
 
   private static func growth(_ before: Int, _ after: Int) -> String {
