@@ -41,14 +41,7 @@ package struct RecordedHistory: Sendable {
   /// A history in which no message was applied and no timer fired.
   init() { hasErased = false }
 
-  /// The history of a range of a journal.
-  ///
-  /// - Parameters:
-  ///   - source: the journal.
-  ///   - range: the range.
-  ///   - isPlayed: whether a subject's events are played.
-  ///   - shouldContinue: called for each entry; false ends the reading.
-  /// - Throws: when the journal can't be read.
+  /// The history of a range of a journal; `shouldContinue` is asked after each entry.
   init(
     _ source: any JournalSource, in range: JournalRange,
     isPlayed: @escaping @Sendable (_ subject: String) -> Bool, shouldContinue: (JournalEntry) -> Bool

@@ -7,11 +7,7 @@ package struct EventsBacktest {
   private let temporary: String
   private let count: Int
 
-  /// A backtest that has not begun.
-  ///
-  /// - Parameters:
-  ///   - temporary: a folder for the states of both sides.
-  ///   - count: about how many events there are.
+  /// A backtest of about `count` events, with the states of both sides in the folder `temporary`.
   package init(temporary: String, count: Int) {
     self.temporary = temporary
     self.count = count

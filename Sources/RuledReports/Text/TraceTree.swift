@@ -28,10 +28,7 @@ package struct TraceTree {
     failures = (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init)
   }
 
-  /// The tree as text.
-  ///
-  /// - Parameter type: The type of the event; the trace names only the types of events that rules raised.
-  /// - Returns: Lines.
+  /// The tree as text; the trace does not name the `type` of the event itself.
   package func text(type: String) -> String { nodes(type: type).map { $0.text(style) }.joined() }
 
   /// The tree; events whose cause the trace does not name stand beside it.

@@ -14,12 +14,7 @@ struct BacktestRules: Sendable {
   /// What the daemon has configured for plugins, for both sides.
   let configuration: [String: Configuration.Plugin]
 
-  /// The rules that the options name.
-  ///
-  /// - Parameters:
-  ///   - arguments: the command line.
-  ///   - live: the rules in force and their configuration; nil where no daemon and no store is at hand.
-  /// - Throws: `ToolError` for a folder that can't be read, `UsageError` for a plugin that is in neither folder.
+  /// The rules that the options name; `live` are those in force, if a daemon or a store is at hand.
   init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
     folder = arguments.operand(0) ?? "rules"
     configuration = live?.configuration ?? [:]
@@ -34,12 +29,9 @@ struct BacktestRules: Sendable {
     candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
   }
 
-  /// Loads the rules of both sides; each world needs catalogs of its own.
+  /// Loads the rules of both sides for worlds of the worker's thread: each needs catalogs of its own.
   ///
-  /// - Parameters:
-  ///   - worker: that of the thread whose worlds get them.
-  ///   - warmsUp: whether events are played before the range.
-  /// - Returns: the rules, or why they don't load.
+  /// `warmsUp`: whether events are played before the range.
   func load(_ worker: LuaWorker, warmsUp: Bool) -> Result<Sides.Rules, RequestError> {
     do throws(ToolError) {
       return .success(

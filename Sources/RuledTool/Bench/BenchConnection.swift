@@ -30,11 +30,7 @@ final class BenchConnection {
   /// Whether there are bytes that the socket did not accept yet.
   var isBlocked: Bool { output.count > 0 }
 
-  /// Queues a request.
-  ///
-  /// - Parameters:
-  ///   - time: When its latency begins, in nanoseconds.
-  ///   - write: Appends the request with this id to the buffer.
+  /// Queues the request that `write` appends; its latency begins at `time`, in nanoseconds.
   func queue(startingAt time: UInt64, _ write: (ByteBuffer, _ id: Int64) -> Void) {
     guard let slot = freeSlots.popLast() else { return }
     startTimes[Int(slot)] = time
@@ -56,13 +52,9 @@ final class BenchConnection {
     }
   }
 
-  /// Receives and counts the replies that are there.
+  /// Receives and counts the replies that are there, at the time `now` in nanoseconds.
   ///
-  /// - Parameters:
-  ///   - tally: Where they are counted.
-  ///   - now: The time of their arrival, in nanoseconds.
-  ///   - isInTime: Whether the throughput counts them.
-  /// - Throws: When the daemon closed the connection or sent something that is no reply.
+  /// `isInTime`: whether the throughput counts them.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     var searched = input.count
     let count = input.receive(from: descriptor)

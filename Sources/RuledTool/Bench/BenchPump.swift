@@ -178,13 +178,8 @@ private struct DescriptorSet {
     withUnsafeMutableBytes(of: &bits) { $0[Int(descriptor) / 8] |= 1 << UInt8(descriptor % 8) }
   }
 
-  /// Waits until a descriptor of the first set can be read or one of the second written, and removes all others.
-  ///
-  /// - Parameters:
-  ///   - reading: Descriptors to wait for until they can be read.
-  ///   - writing: Descriptors to wait for until they can be written.
-  ///   - nanoseconds: The longest wait, below a second.
-  /// - Returns: Whether any descriptor remains.
+  /// Waits, for less than a second, until a descriptor of the first set can be read or one of the second written, and
+  /// removes all others; false if none is left.
   static func wait(
     reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64
   ) -> Bool {

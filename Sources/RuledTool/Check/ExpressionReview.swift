@@ -55,7 +55,8 @@ struct ExpressionReview: FileReview {
       if flow.type(of: operand) == .function, operand.kind != .function {
         add(operand, .oddExpression, "\(text(operand)) is a function; call it: \(text(operand))(…)")
       } else if operand.kind == .string, Double(operand.text) == nil, ["+", "-", "*", "/"].contains(node.text) {
-        add(operand, .oddExpression, node.text == "+" ? "texts are joined with .., not with +" : "a text takes no '\(node.text)'")
+        let message = node.text == "+" ? "texts are joined with .., not with +" : "a text takes no '\(node.text)'"
+        add(operand, .oddExpression, message)
       }
     }
     guard ["==", "~=", "<", ">", "<=", ">="].contains(node.text) else { return }

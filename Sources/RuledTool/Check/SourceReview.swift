@@ -84,8 +84,8 @@ struct SourceReview: FileReview {
     if let advice = HostAdvice.hint(name) {
       return add(node, .unknownGlobal, "there is no global '\(name)': \(advice)")
     }
-    add(
-      node, .unknownGlobal, "there is no global '\(name)'", unknown: name, Array(SourceInspector.globals), at: node.range)
+    let known = Array(SourceInspector.globals)
+    add(node, .unknownGlobal, "there is no global '\(name)'", unknown: name, known, at: node.range)
   }
 
   private mutating func review(index node: SyntaxNode) {

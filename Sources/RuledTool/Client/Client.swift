@@ -29,12 +29,7 @@ package final class Client {
 
   deinit { close(descriptor) }
 
-  /// Queues a request.
-  ///
-  /// - Parameters:
-  ///   - method: The method's name.
-  ///   - params: Its parameters.
-  /// - Returns: The id that the reply will have; ids count up from 1.
+  /// Queues a request, and returns the id that its reply will have; ids count up from 1.
   @discardableResult
   package func submit(_ method: String, _ params: JSONValue) -> Int64 {
     submit(method) { $0.value(params) }

@@ -6,12 +6,8 @@ internal import RuledCore
 protocol Command {
   static var spec: CommandSpec { get }
 
-  /// Executes the command.
+  /// Executes the command with arguments that were checked against `spec`.
   ///
-  /// - Parameters:
-  ///   - arguments: The options and operands, checked against `spec`.
-  ///   - environment: Where the command reads and writes.
-  /// - Returns: The program's exit code.
   /// - Throws: `UsageError` for arguments that make no sense, `ToolError` for what cannot be done, `DaemonError` for
   ///   what the daemon refused.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode

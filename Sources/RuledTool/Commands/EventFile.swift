@@ -176,12 +176,7 @@ private struct EventFileReport {
     return shows || explains || asJSON
   }
 
-  /// Prints the result of a line.
-  ///
-  /// - Parameters:
-  ///   - result: The daemon's answer.
-  ///   - line: The line's number, from 1.
-  ///   - type: The event's type.
+  /// Prints the daemon's answer to an event of a line.
   func print(_ result: Result<JSONValue, DaemonError>, line: Int, type: String) {
     switch result {
     case .failure(let error):

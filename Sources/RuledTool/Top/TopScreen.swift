@@ -10,12 +10,7 @@ struct TopScreen {
   /// Whether a key ends the view.
   var endsByKey = false
 
-  /// The screen as text.
-  ///
-  /// - Parameters:
-  ///   - style: How it is coloured.
-  ///   - limit: How many plugins and how many rules to show at most.
-  /// - Returns: Lines of text.
+  /// The screen as text, with `limit` plugins and as many rules at most.
   func text(_ style: Style, limit: Int) -> String {
     let plugins = changes(after.plugins, before.plugins)
     var text = head(style, plugins) + "\n" + table("PLUGIN", plugins, limit, style)
