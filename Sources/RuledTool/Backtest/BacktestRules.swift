@@ -48,7 +48,7 @@ struct BacktestRules: Sendable {
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw Self.error(error) }
+    } catch { throw ToolError(error) }
   }
 
   /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
@@ -66,10 +66,6 @@ struct BacktestRules: Sendable {
   }
 
   private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {
-    do throws(ReloadError) { return try selection.read() } catch { throw Self.error(error) }
-  }
-
-  private static func error(_ error: ReloadError) -> ToolError {
-    ToolError("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
+    do throws(ReloadError) { return try selection.read() } catch { throw ToolError(error) }
   }
 }

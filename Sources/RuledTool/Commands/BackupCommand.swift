@@ -42,24 +42,14 @@ enum BackupCommand: Command {
   }
 
   private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
-    let answer = try environment.connect().call("backup", [:])
-    guard let checkpoint = answer.member("checkpoint")?.stringValue,
-      let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
-    else { throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version") }
     var progress = Progress(environment)
     defer { progress.clear() }
-    do {
-      guard let use = try FolderUse(checkpoint, alone: false) else {
-        throw ToolError("another backup uses the checkpoint \(checkpoint); try again")
-      }
-      defer { withExtendedLifetime(use) {} }
-      let summary = try folder.add(checkpoint, at: time) { done, all in
+    return try Checkpoint.use(environment.connect()) { checkpoint in
+      let summary = try folder.add(checkpoint.path, at: checkpoint.time) { done, all in
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }
-      try StoreCheckpoints.remove(checkpoint)
+      try StoreCheckpoints.remove(checkpoint.path)
       return summary
-    } catch let error as StoreError where error.underlying == "Permission denied" {
-      throw ToolError("\(error.description); run this as root or as the daemon's user")
     }
   }
 
