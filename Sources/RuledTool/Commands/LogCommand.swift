@@ -55,13 +55,12 @@ enum LogCommand: Command {
   }
 
   private static func params(_ arguments: Arguments, after: Int, limit: Int) -> JSONValue {
-    func string(_ name: String) -> JSONValue? { arguments.value(name).map(JSONValue.string) }
-    return .members([
-      "subject": arguments.operand(0).map(JSONValue.string), "since": string("since"), "until": string("until"),
-      "type": string("type"), "plugin": string("plugin"), "decision": string("decision"),
-      "failures": arguments.has("failures") ? true : nil, "after": after > 0 ? .integer(Int64(after)) : nil,
-      "limit": .integer(Int64(limit)),
-    ])
+    var params = PagedList.params(["since", "until", "type", "plugin", "decision"], arguments)
+    params["subject"] = arguments.operand(0).map(JSONValue.string)
+    if arguments.has("failures") { params["failures"] = true }
+    if after > 0 { params["after"] = .integer(Int64(after)) }
+    params["limit"] = .integer(Int64(limit))
+    return .object(params)
   }
 
   private static func text(gap: JSONValue) -> String? {

@@ -54,8 +54,7 @@ enum ParkedCommand: Command {
 
   /// All parked events of a plugin or of all, whose failure is as the options say.
   private static func selected(_ arguments: Arguments, _ client: Client) throws -> [JSONValue] {
-    var params = JSONObject()
-    params["plugin"] = arguments.value("plugin").map(JSONValue.string)
+    let params = PagedList.params(["plugin"], arguments)
     let text = arguments.value("message")?.lowercased()
     return try PagedList.all("parked", params, client).filter { item in
       let failure = item.member("failure") ?? .null

@@ -2,6 +2,7 @@ internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledStore
 
 enum NewCommand: Command {
   static let spec = CommandSpec(
@@ -80,14 +81,7 @@ enum NewCommand: Command {
   ///
   /// Snapshots, which name the plugin, are for `rulectl test --update-snapshots`.
   private static func recordings(in folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
-      if name.hasSuffix(".ndjson") { names.append(name) }
-    }
-    return names.sorted()
+    ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".ndjson") }.sorted()
   }
 
   /// Writes what editors read: the definitions anew, their settings unless there are some.

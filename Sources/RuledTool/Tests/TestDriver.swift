@@ -109,7 +109,7 @@ final class TestDriver: TestHost {
     } catch let error as RequestError {
       throw TestFailure(Self.description(of: error))
     } catch let error as Failure {
-      throw TestFailure(Self.description(of: error))
+      throw TestFailure(Self.text(error.message, error.file, error.line.map { Int64($0) }))
     } catch {
       throw TestFailure("\(error)")
     }
@@ -307,12 +307,11 @@ final class TestDriver: TestHost {
   private static func description(of error: RequestError) -> String {
     let file = error.details.first { $0.name == "file" }?.value.stringValue
     let line = error.details.first { $0.name == "line" }?.value.intValue
-    guard let file, let line else { return error.message }
-    return "\(error.message) (at \(file):\(line))"
+    return text(error.message, file, line)
   }
 
-  private static func description(of failure: Failure) -> String {
-    guard let file = failure.file, let line = failure.line else { return failure.message }
-    return "\(failure.message) (at \(file):\(line))"
+  private static func text(_ message: String, _ file: String?, _ line: Int64?) -> String {
+    guard let file, let line else { return message }
+    return "\(message) (at \(file):\(line))"
   }
 }
