@@ -47,21 +47,15 @@ struct SubjectStates: Sendable {
   mutating func note(
     _ subject: String, baseline: UInt32?, candidate: UInt32?, isChanged: Bool, addsSubject: Bool = true
   ) {
-    let hash = max(Self.hash(of: subject), 1)
-    note(hash, baseline, candidate, isChanged, adds: addsSubject)
-  }
-
-  private mutating func note(
-    _ hash: UInt64, _ baseline: UInt32?, _ candidate: UInt32?, _ isChanged: Bool, adds: Bool
-  ) {
+    let hash = max(subject.withView { hash64($0) }, 1)
     let shard = Int(hash & ((1 << Self.shardBits) - 1))
     if used[shard] * 4 >= shards[shard].count * 3 {
-      guard adds else { return }
+      guard addsSubject else { return }
       grow(shard)
     }
     let index = Self.find(hash, in: shards[shard])
     if shards[shard][index].subject == 0 {
-      guard adds else { return }
+      guard addsSubject else { return }
       used[shard] += 1
       shards[shard][index].subject = hash
     }
@@ -85,10 +79,6 @@ struct SubjectStates: Sendable {
     var index = Int(truncatingIfNeeded: hash >> shardBits) & mask
     while slots[index].subject != 0, slots[index].subject != hash { index = (index + 1) & mask }
     return index
-  }
-
-  private static func hash(of subject: String) -> UInt64 {
-    subject.withView { hash64($0) }
   }
 
   /// What `note` takes for the states of all plugins.

@@ -193,8 +193,12 @@ struct SourceReview: FileReview {
   }
 
   private mutating func note(_ argument: SyntaxNode?, _ verb: String) {
-    guard let argument, let type = argument.stringValue else { return }
-    made.append(NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range))
+    if let type = namedType(argument, verb) { made.append(type) }
+  }
+
+  private func namedType(_ argument: SyntaxNode?, _ verb: String) -> NamedType? {
+    guard let argument, let type = argument.stringValue else { return nil }
+    return NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range)
   }
 
   /// Notes which parameters hold the state of a rule, or the driver of a test.
@@ -219,10 +223,8 @@ struct SourceReview: FileReview {
   private mutating func review(method node: SyntaxNode) {
     guard around.isTest, let local = node.children[0].local, drivers.contains(local) else { return }
     let arguments = node.arguments
-    if node.text == "event", arguments.count > 1, let type = arguments[1].stringValue {
-      tested.append(
-        NamedType(
-          verb: "which is sent here", type: type, file: file.path, line: arguments[1].line, range: arguments[1].range))
+    if node.text == "event", let type = namedType(arguments.dropFirst().first, "which is sent here") {
+      tested.append(type)
     }
     guard !Self.methods.contains(node.text) else { return }
     add(

@@ -38,9 +38,9 @@ enum ClusterCommand: Command {
     if action != "drain", arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
     guard words.count == 2 else { throw UsageError("name the node: rulectl cluster \(action) NODE") }
     if action == "undrain" {
-      let result = try environment.connect().call("cluster_undrain", ["node": .string(words[1])])
-      environment.show(result, arguments) { _ in "node \(words[1].printable) may own the log again\n" }
-      return .done
+      return try environment.answer("cluster_undrain", ["node": .string(words[1])], arguments) { _ in
+        "node \(words[1].printable) may own the log again\n"
+      }
     }
     return try drain(words[1], arguments, environment)
   }

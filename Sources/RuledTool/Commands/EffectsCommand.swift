@@ -39,7 +39,7 @@ enum EffectsCommand: Command {
     case nil: return try list(arguments, environment)
     case "show": return try show(arguments, environment)
     case "resend": return try resend(arguments, environment)
-    case "drop": return try EffectDrop(arguments, environment).run()
+    case "drop": return try drop(arguments, environment)
     case "release": return try release(arguments, environment)
     case let word?:
       let hint = NearestName.find(word, in: ["show", "resend", "drop", "release"]).map { "; did you mean '\($0)'?" }
@@ -112,6 +112,46 @@ enum EffectsCommand: Command {
       result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
     }
   }
+
+  // MARK: Dropping
+
+  /// Removes effects, once a file has them.
+  private static func drop(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let choice = try EffectChoice(arguments)
+    let client = try environment.connect()
+    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
+    guard try environment.confirms("drop \(what)? It will never be delivered.", arguments) else {
+      environment.errors.write("nothing was dropped\n")
+      return .no
+    }
+    let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
+    var dropped = 0
+    var after: JSONValue?
+    repeat {
+      let page = try page(of: choice, after: after, client)
+      after = page.member("next")
+      let effects = page.elements("effects")
+      guard !effects.isEmpty else { break }
+      try file?.append(effects)
+      let keys = effects.compactMap { $0.member("key") }
+      dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
+    } while after != nil
+    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
+      dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
+    }
+    return .done
+  }
+
+  /// A page of the effects that are meant, with their data.
+  private static func page(of choice: EffectChoice, after: JSONValue?, _ client: Client) throws -> JSONValue {
+    guard var params = choice.params.objectValue, choice.sink != nil else {
+      return ["effects": .array([try client.call("effect", choice.params)])]
+    }
+    params["data"] = true
+    params["limit"] = .integer(Int64(Limits.listMaximum))
+    params["after"] = after
+    return try client.call("effects", .object(params))
+  }
 }
 
 /// The effects that an action is for: one, by its id, or all of a sink that were given up.
@@ -137,55 +177,5 @@ private struct EffectChoice {
           ? "say which: an ID that 'rulectl effects' lists"
           : "say which: an ID that 'rulectl effects' lists, or --failed --sink SINK")
     }
-  }
-}
-
-/// `rulectl effects drop`: removes effects, once a file has them.
-private struct EffectDrop {
-  private let arguments: Arguments
-  private let environment: ToolEnvironment
-  private let choice: EffectChoice
-  private let client: Client
-
-  init(_ arguments: Arguments, _ environment: ToolEnvironment) throws {
-    self.arguments = arguments
-    self.environment = environment
-    choice = try EffectChoice(arguments)
-    client = try environment.connect()
-  }
-
-  func run() throws -> ExitCode {
-    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
-    guard try environment.confirms("drop \(what)? It will never be delivered.", arguments) else {
-      environment.errors.write("nothing was dropped\n")
-      return .no
-    }
-    let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
-    var dropped = 0
-    var after: JSONValue?
-    repeat {
-      let page = try page(after: after)
-      after = page.member("next")
-      let effects = page.elements("effects")
-      guard !effects.isEmpty else { break }
-      try file?.append(effects)
-      let keys = effects.compactMap { $0.member("key") }
-      dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
-    } while after != nil
-    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
-      dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
-    }
-    return .done
-  }
-
-  /// A page of the effects that are meant, with their data.
-  private func page(after: JSONValue?) throws -> JSONValue {
-    guard let sink = choice.sink else { return ["effects": .array([try client.call("effect", choice.params)])] }
-    return try client.call(
-      "effects",
-      .members([
-        "sink": .string(sink), "status": "failed", "data": true, "limit": .integer(Int64(Limits.listMaximum)),
-        "after": after,
-      ]))
   }
 }

@@ -71,7 +71,7 @@ enum EventCommand: Command {
   private static func followed(
     _ event: JSONObject, _ outcome: JSONValue, on client: Client, _ arguments: Arguments, _ environment: ToolEnvironment
   ) -> FollowedEvent? {
-    if arguments.has("dry-run") { return FollowedEvent(dryRun: event, outcome: outcome) }
+    if arguments.has("dry-run") { return .dryRun(event, outcome: outcome) }
     do {
       return try FollowedEvent.follow(
         subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client)

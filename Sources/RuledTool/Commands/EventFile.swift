@@ -201,8 +201,6 @@ private struct EventFileSummary {
   /// Lines that are no event, and events that the daemon refused.
   private(set) var refused = 0
 
-  init(isDryRun: Bool) { self.isDryRun = isDryRun }
-
   mutating func add(_ result: Result<JSONValue, DaemonError>) {
     guard case .success(let outcome) = result else {
       refused += 1

@@ -12,24 +12,17 @@ struct FollowedEvent {
   let past: JSONValue?
   let children: [FollowedEvent]
   /// Whether it belongs to a dry run, so that nothing of it ever happens.
-  let isDry: Bool
+  var isDry = false
 
   /// An event with the outcome of its dry run, below it the messages that it would send and the timers that it would set.
-  init(dryRun event: JSONObject, outcome: JSONValue) {
+  static func dryRun(_ event: JSONObject, outcome: JSONValue) -> FollowedEvent {
     let subject = outcome.member("subject") ?? .null
-    announced = ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject]
-    past = ["subject": subject, "event": .object(event), "outcome": outcome]
-    children = outcome.elements("trace").flatMap { $0.elements("follows") }.map {
-      FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
-    }
-    isDry = true
-  }
-
-  private init(announced: JSONValue, past: JSONValue?, children: [FollowedEvent], isDry: Bool = false) {
-    self.announced = announced
-    self.past = past
-    self.children = children
-    self.isDry = isDry
+    return FollowedEvent(
+      announced: ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject],
+      past: ["subject": subject, "event": .object(event), "outcome": outcome],
+      children: outcome.elements("trace").flatMap { $0.elements("follows") }.map {
+        FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
+      }, isDry: true)
   }
 
   /// Asks the daemon what happened.

@@ -18,12 +18,10 @@ enum ForgetCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     if subject.contains("*") { return try forget(matching: subject, arguments, environment) }
-    let result = try environment.connect().call("forget", ["subject": .string(subject)])
-    environment.show(result, arguments) { result in
+    return try environment.answer("forget", ["subject": .string(subject)], arguments) { result in
       let text = text(result.member("forgotten"))
       return text.isEmpty ? "nothing was stored of \(subject.printable)\n" : "forgot \(subject.printable): \(text)\n"
     }
-    return .done
   }
 
   private static func forget(

@@ -18,11 +18,10 @@ enum RevisionsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     switch (arguments.operand(0), arguments.operands.count) {
     case (nil, _):
-      let revisions = try environment.connect().call("revisions", [:])
-      environment.show(revisions, arguments) { list($0.arrayValue ?? [], environment.style) }
+      return try environment.answer("revisions", [:], arguments) { list($0.arrayValue ?? [], environment.style) }
     case ("show", 2):
-      let revision = try environment.connect().call("revision", ["revision": .string(arguments.operands[1])])
-      environment.show(revision, arguments) { files($0, environment.style) }
+      let params: JSONValue = ["revision": .string(arguments.operands[1])]
+      return try environment.answer("revision", params, arguments) { files($0, environment.style) }
     case ("diff", 3):
       let client = try environment.connect()
       let (old, new) = (arguments.operands[1], arguments.operands[2])
@@ -32,9 +31,9 @@ enum RevisionsCommand: Command {
       environment.show(["old": .string(old), "new": .string(new), "diff": .string(difference)], arguments) { _ in
         difference
       }
+      return .done
     default: throw UsageError("write 'rulectl revisions', 'revisions show REVISION' or 'revisions diff OLD NEW'")
     }
-    return .done
   }
 
   private static func list(_ revisions: [JSONValue], _ style: Style) -> String {

@@ -15,16 +15,6 @@ struct CoveredFile: Sendable {
   private(set) var parts: [(kind: CoveredPart.Kind, line: Int)]
   private(set) var ranParts: [Bool]
 
-  init(
-    path: String, lines: [Int], ranLines: Set<Int>, parts: [(kind: CoveredPart.Kind, line: Int)], ranParts: [Bool]
-  ) {
-    self.path = path
-    self.lines = lines
-    self.ranLines = ranLines
-    self.parts = parts
-    self.ranParts = ranParts
-  }
-
   mutating func merge(_ other: CoveredFile) {
     ranLines.formUnion(other.ranLines)
     guard !other.parts.isEmpty else { return }
