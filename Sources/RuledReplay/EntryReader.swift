@@ -1,7 +1,6 @@
 import RuledCore
 import RuledJSON
 
-/// Reads the events in journal entries.
 final class EntryReader {
   private let document = TapeDocument()
 
@@ -35,7 +34,6 @@ final class EntryReader {
   /// When a stored timer is due, in microseconds; nil if the text is no timer.
   func due(_ text: [UInt8]) -> Int64? { parse(text)?.member("due")?.integer }
 
-  /// The id of an event.
   func id(_ text: [UInt8]) -> String { parse(text)?.member("id")?.text ?? "" }
 
   private func parse(_ text: [UInt8]) -> TapeValue? {

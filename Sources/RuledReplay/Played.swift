@@ -1,6 +1,5 @@
 import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 
 /// An event that happened in a world, with its outcome.
@@ -11,7 +10,6 @@ package struct Played: Sendable {
   package let isRecorded: Bool
   /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
-  /// What it counted.
   package let counts: [EventRecorder.Count]
 
   package typealias RuleCost = EventRecorder.RuleCost

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledJournal
 import RuledStore
 
@@ -42,14 +41,7 @@ package struct RecordedHistory: Sendable {
   /// A history in which no message was applied and no timer fired.
   init() { hasErased = false }
 
-  /// The history of a range of a journal.
-  ///
-  /// - Parameters:
-  ///   - source: the journal.
-  ///   - range: the range.
-  ///   - isPlayed: whether a subject's events are played.
-  ///   - shouldContinue: called for each entry; false ends the reading.
-  /// - Throws: when the journal can't be read.
+  /// The history of a range of a journal; `shouldContinue` is asked after each entry.
   init(
     _ source: any JournalSource, in range: JournalRange,
     isPlayed: @escaping @Sendable (_ subject: String) -> Bool, shouldContinue: (JournalEntry) -> Bool
@@ -138,7 +130,6 @@ package struct RecordedHistory: Sendable {
     !hasErased && !erasures.isEmpty && erasures[subject.nameHash].map { $0.sequence > sequence } ?? false
   }
 
-  /// Whether the range erases the subject.
   func isErased(_ subject: String) -> Bool {
     !erasures.isEmpty && erasures[subject.nameHash] != nil
   }
@@ -155,7 +146,6 @@ package struct RecordedHistory: Sendable {
     key(ofTimer: Array(entry.timer.utf8), of: Array(entry.plugin.utf8), subject: Array(entry.subject.utf8), due: due)
   }
 
-  /// The key of a timer.
   static func key(ofTimer name: [UInt8], of plugin: [UInt8], subject: [UInt8], due: Int64) -> UInt64 {
     name.hash64(seed: plugin.hash64(seed: subject.hash64(seed: UInt64(bitPattern: due))))
   }

@@ -22,7 +22,6 @@ struct MessageText {
 }
 
 extension [UInt8] {
-  /// A stored message with another id.
   func replacing(id: String, with other: String) -> [UInt8] {
     replacing("\"id\":\"\(id)\"", with: "\"id\":\"\(other)\"")
   }
@@ -54,7 +53,6 @@ struct WaitingMessages {
   /// The messages that only this world has and that wait behind these, in order, likewise.
   private var held: [MessageText.Pair: [CommitBatch.Message]] = [:]
 
-  /// How many messages with that key wait.
   func count(of key: UInt64) -> Int { entries[key]?.count { !$0.isErased } ?? 0 }
 
   /// Adds a message; one that is parked must be retried before it can be delivered, and holds none back.

@@ -1,6 +1,4 @@
 package import RuledCore
-import RuledEngine
-import RuledJSON
 import RuledJournal
 
 /// Events explained, and states shown.

@@ -51,7 +51,6 @@ package final class World {
   private var waitingTimers: [DueTimer] = []
   /// The subjects whose history differs from the record, by the hash of the name.
   private var diverged: Set<UInt64> = []
-  /// The sequence of the last entry.
   private var sequence: UInt64 = 0
 
   /// A world.
@@ -350,7 +349,6 @@ package final class World {
   /// time of a board seemed to be over.
   var hasMissed: Bool { hasMissedMessage || context.boards.hasSeenEnd }
 
-  /// The counters of each plugin.
   var counterCounts: [String: Int] { context.counters.counts }
 
   // MARK: Commits

@@ -2,7 +2,6 @@ internal import RuledCore
 
 /// A program made of commands: finds the one that is called, runs it, and reports its errors.
 package struct Tool {
-  /// The program's name, for help and before errors.
   var name: String
   var version: String
   /// What the program is for, in a sentence.

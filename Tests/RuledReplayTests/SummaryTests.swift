@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `the commonest things keep their counts when there are many`() {
-    var counts = CommonCounts<Int, NoNote>(capacity: 16)
+    var counts = CommonCounts<Int, Void>(capacity: 16)
     for number in 0..<10_000 {
       counts.add(number)
       counts.add(-1)

@@ -1,19 +1,13 @@
 import RuledCore
-import RuledEngine
 package import RuledJournal
 import RuledLua
-import RuledStore
 
 /// A backtest on events from a file instead of a journal: from empty states, as if clients sent the events at their times.
 package struct EventsBacktest {
   private let temporary: String
   private let count: Int
 
-  /// A backtest that has not begun.
-  ///
-  /// - Parameters:
-  ///   - temporary: a folder for the states of both sides.
-  ///   - count: about how many events there are.
+  /// A backtest of about `count` events, with the states of both sides in the folder `temporary`.
   package init(temporary: String, count: Int) {
     self.temporary = temporary
     self.count = count

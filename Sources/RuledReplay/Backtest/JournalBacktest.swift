@@ -14,7 +14,6 @@ package final class JournalBacktest {
     /// Whether a subject's events are played.
     var contains: @Sendable (_ subject: String) -> Bool
 
-    /// A part of a journal.
     package init(
       since: Timestamp? = nil, until: Timestamp? = nil, contains: @escaping @Sendable (_ subject: String) -> Bool
     ) {
@@ -26,7 +25,6 @@ package final class JournalBacktest {
 
   package struct Found {
     package var comparison: Comparison
-    /// Whether all was played.
     package var isWhole: Bool
   }
 

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledEngine
 import RuledJournal
 package import RuledLua
 import RuledStore
@@ -53,12 +52,7 @@ package final class Replay {
   private let owners: [Int]
   private var hasStopped = false
 
-  /// A replay that has played nothing.
-  ///
-  /// - Parameters:
-  ///   - setup: what it begins with.
-  ///   - threads: how many threads it may use; 1 for the calling one alone.
-  /// - Throws: when rules don't load, or a store can't be read.
+  /// A replay that has played nothing, on so many threads; on 1 it is the calling one.
   init(_ setup: Setup, threads: Int) throws(RequestError) {
     let threads = max(1, min(threads, SubjectLanes.count))
     var setup = setup

@@ -15,7 +15,6 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
     case pass(World.Moment, isCompared: Bool)
     /// Part of the history is missing.
     case gap
-    /// The range ends.
     case finish(Timestamp)
   }
 

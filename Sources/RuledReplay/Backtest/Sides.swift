@@ -17,7 +17,6 @@ package final class Sides {
     /// The rules of the other side.
     package var candidate: Catalog
 
-    /// The rules of both sides.
     package init(baseline: Catalog, warmUp: Catalog? = nil, candidate: Catalog) {
       self.baseline = baseline
       self.warmUp = warmUp

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJournal
 
 /// Divides the subjects of a replay into lanes that no recorded message joins, so that lanes can be replayed side by side.
 ///
@@ -19,13 +18,11 @@ struct SubjectLanes: Sendable {
   /// About how many entries each lane has.
   private(set) var weights = Array(repeating: 0, count: count)
 
-  /// Lanes of subjects that nothing joins.
   init() {}
 
-  /// The lane of a subject.
   func lane(of subject: String) -> Int {
     if isWhole { return 0 }
-    let hash = Self.hash(of: subject)
+    let hash = subject.nameHash
     if !joined.isEmpty, let lane = joined[hash] { return Int(lane) }
     return Self.lane(of: hash)
   }
@@ -41,8 +38,6 @@ struct SubjectLanes: Sendable {
     }
     return owners
   }
-
-  static func hash(of subject: String) -> UInt64 { subject.withView { hash64($0, seed: 0) } }
 
   private static func lane(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 32) % count }
 
@@ -60,9 +55,8 @@ struct SubjectLanes: Sendable {
     private var alone = Array(repeating: 0, count: SubjectLanes.count)
     private var isFull = false
 
-    /// Notes an entry of a subject.
     mutating func note(_ subject: String) {
-      let hash = SubjectLanes.hash(of: subject)
+      let hash = subject.nameHash
       if !positions.isEmpty, let position = positions[hash] {
         entries[Int(position)] &+= 1
       } else {
@@ -70,7 +64,6 @@ struct SubjectLanes: Sendable {
       }
     }
 
-    /// Notes a message from one subject to another.
     mutating func join(_ sender: String, _ receiver: String) {
       guard sender != receiver, !isFull else { return }
       let (first, second) = (root(of: position(of: sender)), root(of: position(of: receiver)))
@@ -79,7 +72,7 @@ struct SubjectLanes: Sendable {
     }
 
     private mutating func position(of subject: String) -> Int32 {
-      let hash = SubjectLanes.hash(of: subject)
+      let hash = subject.nameHash
       if let position = positions[hash] { return position }
       let position = Int32(hashes.count)
       positions[hash] = position
@@ -98,7 +91,6 @@ struct SubjectLanes: Sendable {
       return position
     }
 
-    /// The lanes of what was noted.
     consuming func lanes() -> SubjectLanes {
       var lanes = SubjectLanes()
       guard !isFull else {

@@ -7,11 +7,7 @@ package struct SubjectSelection: Sendable {
   /// The hashes below it are in the share; nil for all.
   private let bound: UInt64?
 
-  /// A selection.
-  ///
-  /// - Parameters:
-  ///   - prefix: how the names begin.
-  ///   - percent: the share of the subjects: more than 0, at most 100.
+  /// The subjects whose names begin with `prefix`, or a share of them: more than 0 percent.
   package init(prefix: String = "", percent: Double = 100) {
     self.prefix = Array(prefix.utf8)
     bound = percent >= 100 ? nil : UInt64(percent / 100 * 0x1p64)

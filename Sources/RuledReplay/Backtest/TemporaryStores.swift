@@ -1,5 +1,4 @@
 import Glibc
-import RuledCore
 import RuledStore
 
 /// The stores of a replay's two sides, in a folder that is removed at the end: state that does not fit into memory is there.

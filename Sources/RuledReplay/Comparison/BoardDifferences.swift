@@ -13,10 +13,8 @@ struct BoardDifferences: Sendable {
 
   private var counts: [Name: (equal: Int, changed: Int)] = [:]
 
-  /// No boards.
   init() {}
 
-  /// Compares what two stores hold.
   init(_ baseline: any StateStore, _ candidate: any StateStore) throws(StoreError) {
     let end = StoreKey.upperBound(StoreKey.prefix(.place)) ?? []
     var found: [Name: (equal: Int, changed: Int)] = [:]

@@ -1,12 +1,10 @@
 import RuledCore
-import RuledJSON
 
 /// Counts how often things occur and keeps the commonest, in bounded memory.
 ///
 /// Counts are exact while no more than `capacity` different things came. Beyond that the rarest are dropped from time to time, and count
 /// from zero if they come again: a common thing keeps nearly all of its count, and no count is ever too high.
 package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
-  /// A thing that was counted.
   package struct Entry: Sendable {
     package var thing: Thing
     /// How often, at least.
@@ -31,9 +29,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   private var entries: [Thing: Entry] = [:]
   private var next = 0
 
-  /// Counts of nothing.
-  ///
-  /// - Parameter capacity: how many things are kept at least; up to twice as many are held.
+  /// Counts of nothing, which keep `capacity` things at least, and hold up to twice as many.
   package init(capacity: Int) { self.capacity = capacity }
 
   /// Counts a thing, `times` times; `note` is kept if it is new.
@@ -51,7 +47,6 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     if entries.count >= 2 * capacity { dropRarest() }
   }
 
-  /// Adds all counts of others.
   mutating func merge(_ other: CommonCounts) {
     for entry in other.top(.max) {
       if let index = entries.index(forKey: entry.thing), entry.arrival.position < entries.values[index].arrival.position
@@ -76,18 +71,13 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 }
 
 /// For counts without notes.
-package struct NoNote: Sendable {
-  init() {}
-}
-
-extension CommonCounts where Note == NoNote {
+extension CommonCounts where Note == Void {
   /// Counts a thing, `times` times.
   package mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
-    add(thing, times: times, at: position, note: NoNote())
+    add(thing, times: times, at: position, note: ())
   }
 }
 
-/// A count on both sides.
 struct CountOfSides: Sendable, Equatable {
   /// The baseline's.
   var before = 0

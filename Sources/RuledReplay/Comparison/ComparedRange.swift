@@ -1,15 +1,10 @@
 import RuledCore
 import RuledJournal
 
-/// From when to when events were compared.
 struct ComparedRange: Sendable {
-  /// The time of the first event.
   private(set) var since: Timestamp?
-  /// The time of the last event.
   private(set) var until: Timestamp?
-  /// The sequence of the first event.
   private(set) var first: UInt64 = 0
-  /// The sequence of the last event.
   private(set) var last: UInt64 = 0
 
   mutating func add(_ entry: JournalEntry) {

@@ -1,4 +1,3 @@
-import RuledCore
 package import RuledJournal
 
 /// Compares what two sides, the baseline and the candidate, make of the same events.
@@ -27,18 +26,14 @@ package final class Comparison {
   private var events = 0
   private var range = ComparedRange()
 
-  /// A comparison of nothing yet.
   package init() {}
 
   /// Notes that part of the history is missing, after what was added so far.
   func noteGap() { fidelity.noteGap() }
 
-  /// Adds an event as it came out on both sides.
+  /// Adds an event as it came out on both sides, or on one if it did not happen on the other.
   ///
-  /// - Parameters:
-  ///   - recorded: how it came out when it happened; nil for what is not recorded.
-  ///   - baseline: how it came out under the baseline; nil when it did not happen there.
-  ///   - candidate: how it came out under the candidate; nil when it did not happen there.
+  /// `recorded` says how it came out when it happened, if that is recorded.
   package func add(recorded: JournalEntry? = nil, baseline: Played?, candidate: Played?) {
     guard let entry = baseline?.entry ?? candidate?.entry else { return }
     let isEqual = addOutcome(baseline?.entry, candidate?.entry, at: entry.sequence)
@@ -111,7 +106,6 @@ package final class Comparison {
     range.merge(other.range)
   }
 
-  /// What was added so far.
   package var result: ComparisonResult {
     let tables = [subjects] + others
     let states = tables.map(\.equalAndChanged).reduce((equal: 0, changed: 0)) {

@@ -20,7 +20,6 @@ struct CounterTally {
 
   private var sums: [Series: Sums] = [:]
 
-  /// Adds what an event counted on one side.
   mutating func add(_ counts: [EventRecorder.Count], isBaseline: Bool) {
     for count in counts {
       var series = Series(plugin: count.plugin, name: count.key.name, labels: count.key.labels)
@@ -31,7 +30,6 @@ struct CounterTally {
     }
   }
 
-  /// Adds all that another tally has.
   mutating func merge(_ other: CounterTally) {
     sums.merge(other.sums) { Sums(before: $0.before + $1.before, after: $0.after + $1.after) }
   }

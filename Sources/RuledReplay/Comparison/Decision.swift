@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 /// What names a decision: its plugin and its key.
 struct DecisionName: Hashable, Sendable {

@@ -4,7 +4,6 @@ import RuledCore
 ///
 /// Its memory is bounded, whatever the rules decide. Equal decisions that occur often are counted without being parsed.
 package struct DecisionTally {
-  /// The figures of one plugin and key.
   struct Figures: Sendable {
     var plugin: String
     var key: String
@@ -17,9 +16,9 @@ package struct DecisionTally {
     /// How often the baseline alone decided.
     var gone = 0
     /// The commonest changes.
-    var changes = CommonCounts<Change, NoNote>(capacity: 256)
+    var changes = CommonCounts<Change, Void>(capacity: 256)
     /// The commonest changes within values that are objects or arrays on both sides, each with its path.
-    var members = CommonCounts<MemberChange, NoNote>(capacity: 256)
+    var members = CommonCounts<MemberChange, Void>(capacity: 256)
     /// Some of the events that it changed for, each of another subject.
     var examples: [Example] = []
     /// The numbers in the values, by their path.
@@ -28,13 +27,10 @@ package struct DecisionTally {
 
   /// A value that was decided in place of another, as JSON.
   struct Change: Hashable, Sendable {
-    /// The baseline's value.
     var before: [UInt8]?
-    /// The candidate's value.
     var after: [UInt8]?
   }
 
-  /// A change within a value.
   struct MemberChange: Hashable, Sendable {
     /// Where in the value.
     var path: String
@@ -136,7 +132,6 @@ package struct DecisionTally {
       Example(kind: kind, subject: event.subject, event: event.id, position: event.position))
   }
 
-  /// Adds all that another tally has counted.
   mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
       let position = position(of: DecisionName(plugin: theirs.plugin, key: theirs.key))

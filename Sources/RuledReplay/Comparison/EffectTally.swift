@@ -40,10 +40,8 @@ struct EffectTally {
     }
   }
 
-  /// Adds all that another tally has counted.
   mutating func merge(_ other: EffectTally) { counts.merge(other.counts) { $0 + $1 } }
 
-  /// All effects of both sides.
   var total: CountOfSides { counts.values.reduce(CountOfSides(), +) }
 
   /// The counts as the report's `effects`.

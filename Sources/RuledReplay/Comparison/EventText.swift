@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 package import RuledJournal
 
 /// Reads members of an event that a journal entry holds, without parsing all of it.

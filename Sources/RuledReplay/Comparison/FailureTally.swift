@@ -3,11 +3,9 @@ import RuledJournal
 
 /// Counts the failures of both sides, and compares those of an event without file and line: code that moved fails as it did.
 struct FailureTally: Sendable {
-  /// How many failures the baseline had.
   private(set) var before = 0
-  /// How many failures the candidate had.
   private(set) var after = 0
-  private var kinds = CommonCounts<Kind, NoNote>(capacity: 256)
+  private var kinds = CommonCounts<Kind, Void>(capacity: 256)
 
   /// A failure of the candidate's, with its location.
   private struct Kind: Hashable, Sendable {
@@ -38,7 +36,6 @@ struct FailureTally: Sendable {
     return Self.withoutLocations(left) == Self.withoutLocations(right)
   }
 
-  /// Adds all that another tally has counted.
   mutating func merge(_ other: FailureTally) {
     before += other.before
     after += other.after

@@ -38,7 +38,6 @@ struct Fidelity: Sendable {
     }
   }
 
-  /// Adds all that another comparison has counted.
   mutating func merge(_ other: Fidelity) {
     replayed += other.replayed
     equal += other.equal

@@ -16,17 +16,14 @@ package struct NumberSummary: Sendable {
   private var exact: [Double: Int] = [:]
   /// The counts by bucket: 0 for zero, positive and negative indices for numbers of either sign.
   private var buckets: [Int: Int] = [:]
-  /// How many numbers were added.
   private(set) var count = 0
   /// All numbers, added up and scaled, so that the sum of large ones is finite.
   private var scaledSum = 0.0
   /// A power of two, by which scaling loses nothing.
   private static let scale = 0x1p-64
 
-  /// A summary of no numbers.
   package init() {}
 
-  /// Adds a number, `times` times.
   package mutating func add(_ number: Double, times: Int = 1) {
     count += times
     scaledSum += number * Self.scale * Double(times)
@@ -42,7 +39,6 @@ package struct NumberSummary: Sendable {
     if exact.count > Self.mostDistinct { useBuckets() }
   }
 
-  /// Adds all numbers of another summary.
   package mutating func merge(_ other: NumberSummary) {
     count += other.count
     scaledSum += other.scaledSum

@@ -4,9 +4,7 @@ import RuledJournal
 enum PlayedPairs {
   /// An event on both sides, or on one alone.
   struct Pair {
-    /// What the baseline made of it.
     var baseline: Played?
-    /// What the candidate made of it.
     var candidate: Played?
   }
 

@@ -25,7 +25,6 @@ struct RuleTally: Sendable {
     }
   }
 
-  /// Adds all that another tally has counted.
   mutating func merge(_ other: RuleTally) {
     for (plugin, rules) in other.figures {
       for (rule, theirs) in rules {

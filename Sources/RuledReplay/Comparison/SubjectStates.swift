@@ -22,7 +22,6 @@ struct SubjectStates: Sendable {
   private var shards: [[Slot]] = Array(repeating: [], count: 1 << shardBits)
   private var used = Array(repeating: 0, count: 1 << shardBits)
 
-  /// How many subjects are known.
   var count: Int { used.reduce(0, +) }
 
   /// How many subjects both sides left with the same state, and how many not.
@@ -41,32 +40,22 @@ struct SubjectStates: Sendable {
     shards.reduce(0) { count, shard in count + shard.count { $0.isChanged } }
   }
 
-  /// Notes a subject's state on both sides; nil leaves a side as it was.
+  /// Notes the digests of a subject's states; nil leaves a side as it was.
   ///
-  /// - Parameters:
-  ///   - subject: the subject.
-  ///   - baseline: the digest of its state there.
-  ///   - candidate: the digest of its state there.
-  ///   - isChanged: whether the event that led there came out differently.
-  ///   - addsSubject: whether a subject that is not known becomes known.
+  /// `isChanged`: whether the event that led there came out differently. `addsSubject`: whether a subject that is not
+  /// known becomes known.
   mutating func note(
     _ subject: String, baseline: UInt32?, candidate: UInt32?, isChanged: Bool, addsSubject: Bool = true
   ) {
-    let hash = max(Self.hash(of: subject), 1)
-    note(hash, baseline, candidate, isChanged, adds: addsSubject)
-  }
-
-  private mutating func note(
-    _ hash: UInt64, _ baseline: UInt32?, _ candidate: UInt32?, _ isChanged: Bool, adds: Bool
-  ) {
+    let hash = max(subject.withView { hash64($0) }, 1)
     let shard = Int(hash & ((1 << Self.shardBits) - 1))
     if used[shard] * 4 >= shards[shard].count * 3 {
-      guard adds else { return }
+      guard addsSubject else { return }
       grow(shard)
     }
     let index = Self.find(hash, in: shards[shard])
     if shards[shard][index].subject == 0 {
-      guard adds else { return }
+      guard addsSubject else { return }
       used[shard] += 1
       shards[shard][index].subject = hash
     }
@@ -90,10 +79,6 @@ struct SubjectStates: Sendable {
     var index = Int(truncatingIfNeeded: hash >> shardBits) & mask
     while slots[index].subject != 0, slots[index].subject != hash { index = (index + 1) & mask }
     return index
-  }
-
-  private static func hash(of subject: String) -> UInt64 {
-    subject.withView { hash64($0) }
   }
 
   /// What `note` takes for the states of all plugins.

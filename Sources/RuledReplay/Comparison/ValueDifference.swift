@@ -1,5 +1,4 @@
 import RuledCore
-import RuledJSON
 
 /// Finds what differs between two values, down to the members that do.
 enum ValueDifference {

@@ -1,6 +1,5 @@
 package import RuledCore
 package import RuledEngine
-import RuledJSON
 package import RuledJournal
 package import RuledLua
 package import RuledStore
@@ -9,7 +8,6 @@ package import RuledStore
 ///
 /// A subject depends on its own entries alone, since messages to it are among them. It belongs to one thread.
 package final class SubjectPast {
-  /// The most entries that are replayed.
   private static let mostEntries = 200_000
 
   /// A moment in a subject's past.

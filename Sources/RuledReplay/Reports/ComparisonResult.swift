@@ -44,7 +44,6 @@ package struct ComparisonResult {
     /// The conditions of `--fail-on`.
     var conditions: [FailCondition]
 
-    /// What a report says besides what was compared.
     package init(
       baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
     ) {

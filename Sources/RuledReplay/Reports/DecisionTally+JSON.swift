@@ -1,11 +1,7 @@
 import RuledCore
-import RuledJSON
 
 extension DecisionTally {
-  /// The figures as the report's `decisions`, those with changes first.
-  ///
-  /// - Parameter mostChanges: how many changes of each key are listed.
-  /// - Returns: a list of objects, one for each plugin and key.
+  /// The report's `decisions`, those with changes first: an object for each plugin and key.
   func json(mostChanges: Int = 10) -> JSONValue {
     .array(sorted.map { Self.json(of: $0, mostChanges) })
   }

@@ -13,7 +13,6 @@ package struct FailCondition: Sendable, Equatable {
     case instructions
   }
 
-  /// The condition as it was written.
   package let text: String
   package let measure: Measure
   /// The limit: a fraction from 0 on, or a count.
@@ -58,7 +57,6 @@ package struct FailCondition: Sendable, Equatable {
 
   private static func trimmed(_ text: String) -> String { trimmed(text[...]) }
 
-  /// Whether a comparison found more.
   func isExceeded(by result: ComparisonResult) -> Bool {
     let (value, whole) = figures(in: result)
     // A fraction of nothing is exceeded by anything.

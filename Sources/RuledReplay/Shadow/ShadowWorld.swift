@@ -9,7 +9,6 @@ package import RuledStore
 /// It begins with a copy of the store and follows the journal. The journal has the live outcomes, so no event is evaluated twice on the
 /// live side. It belongs to one thread.
 package final class ShadowWorld {
-  /// How many events it has seen.
   package private(set) var events = 0
   /// How many of them had redacted values, for which they and later ones of their subjects may come out differently.
   private var redacted = 0
@@ -18,7 +17,6 @@ package final class ShadowWorld {
   private let comparison = Comparison()
   private var examples: [JSONValue] = []
   private let mostSkipped: Int
-  /// What was played last.
   private var earlier: [JournalEntry] = []
   /// The hashes of the subjects that it no longer sees, because some of their events were skipped.
   package private(set) var skipped: Set<UInt64> = []

@@ -6,7 +6,7 @@ extension BacktestPage {
   func writeMostChanged(to page: inout HTMLText) {
     writeExplained("Changed most", "most_changed", "<th>subject</th><th class=\"n\">events</th>", to: &page) {
       entry, page in
-      page.element("td") { $0.text(entry["subject"]?.brief ?? "?") }
+      page.element("td") { $0.text(entry.word("subject")) }
       page.element("td", "n") { $0.text(Figures.count(entry.count("events"))) }
     }
   }
@@ -33,7 +33,7 @@ extension BacktestPage {
       for entry in entries {
         page.element("tr") { page in
           cells(entry, &page)
-          page.element("td") { page in page.element("code") { $0.text(entry["explain"]?.brief ?? "") } }
+          page.element("td") { page in page.element("code") { $0.text(entry.word("explain", else: "")) } }
         }
       }
     }

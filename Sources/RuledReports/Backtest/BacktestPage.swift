@@ -7,12 +7,7 @@ package struct BacktestPage {
   private let result: ComparisonResult
   let examples: [BacktestExample]
 
-  /// The page of a report.
-  ///
-  /// - Parameters:
-  ///   - report: the report, as `--json` prints it.
-  ///   - result: what was compared.
-  ///   - examples: changed events, explained.
+  /// The page of a report that `--json` would print, with some changed events explained.
   package init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
     self.report = report
     self.result = result
@@ -33,17 +28,17 @@ package struct BacktestPage {
     writeTiles(to: &page)
     writeDecisions(to: &page)
     writePairs("Effects", report.elements("effects"), to: &page, counts: { $0 }) { effect in
-      "\(effect["plugin"]?.brief ?? "?") → \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?")"
+      "\(effect.word("plugin")) → \(effect.word("sink")) \(effect.word("type"))"
     }
     writePairs("Counters", report.elements("counters"), to: &page, counts: { $0 }) { counter in
-      "\(counter["plugin"]?.brief ?? "?") → \(counter["name"]?.brief ?? "?") \(counter["labels"]?.text ?? "")"
+      "\(counter.word("plugin")) → \(counter.word("name")) \(counter["labels"]?.text ?? "")"
     }
     writeFailures(to: &page)
     writePairs(
       "Instructions of a rule, each time", report.elements("rules"), to: &page,
       counts: { $0["instructions"] ?? .null }
     ) {
-      "\($0["plugin"]?.brief ?? "?") \($0["rule"]?.brief ?? "?")"
+      "\($0.word("plugin")) \($0.word("rule"))"
     }
     writeOtherStates(to: &page)
     writeMostChanged(to: &page)
@@ -57,9 +52,9 @@ package struct BacktestPage {
     let range = report["range"] ?? .null
     page.element("h1") { page in
       page.text("Backtest ")
-      page.element("code") { $0.text(report["baseline"]?.brief ?? "?") }
+      page.element("code") { $0.text(report.word("baseline")) }
       page.text(" → ")
-      page.element("code") { $0.text(report["candidate"]?.brief ?? "?") }
+      page.element("code") { $0.text(report.word("candidate")) }
     }
     let fidelity = report["fidelity"] ?? .null
     var about = "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject"))"
@@ -67,7 +62,7 @@ package struct BacktestPage {
       about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
     }
     if fidelity.count("replayed") > 0 {
-      about += "; the baseline gives \(Self.percent(fidelity.count("equal"), fidelity.count("replayed")))"
+      about += "; the baseline gives \(Figures.percent(fidelity.count("equal"), of: fidelity.count("replayed")))"
       about += " of the recorded outcomes again exactly"
     }
     page.element("p", "about") { $0.text(about) }
@@ -75,7 +70,7 @@ package struct BacktestPage {
       let what = gap["listed"] == true ? "not replayed" : "no entries"
       page.element("p", "bad") { page in
         page.text(
-          "\(what) \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): \(gap["reason"]?.brief ?? "?")")
+          "\(what) \(gap.word("first")) – \(gap.word("last")): \(gap.word("reason"))")
       }
     }
     for exceeded in report.elements("exceeded") { page.element("p", "bad") { $0.text("exceeded: \(exceeded.brief)") } }
@@ -88,14 +83,14 @@ package struct BacktestPage {
     let effects = report.elements("effects")
     page.raw("<section class=\"tiles\">")
     Self.tile(
-      "events differ", Self.percent(result.outcomes.changed, outcomes), Figures.count(result.outcomes.changed),
+      "events differ", Figures.percent(result.outcomes.changed, of: outcomes), Figures.count(result.outcomes.changed),
       to: &page)
     Self.tile(
-      "subjects concerned", Self.percent(result.changedSubjects, result.subjects),
+      "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjects),
       Figures.count(result.changedSubjects),
       to: &page)
     Self.tile(
-      "end in another state", Self.percent(states.count("changed"), result.subjects),
+      "end in another state", Figures.percent(states.count("changed"), of: result.subjects),
       Figures.count(states.count("changed")), to: &page)
     Self.tile(
       "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),
@@ -135,7 +130,7 @@ package struct BacktestPage {
   }
 
   private func writeDecision(_ decision: JSONValue, to page: inout HTMLText) {
-    let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")"
+    let name = "\(decision.word("plugin")).\(decision.word("key"))"
     page.element("details", "row") { page in
       page.element("summary") { page in
         page.element("code") { $0.text(name) }
@@ -272,21 +267,15 @@ package struct BacktestPage {
     page.element("table") { page in
       for kind in kinds {
         page.element("tr") { page in
-          page.element("td") { $0.text(kind["plugin"]?.brief ?? "?") }
-          page.element("td") { $0.text(kind["message"]?.brief ?? "?") }
+          page.element("td") { $0.text(kind.word("plugin")) }
+          page.element("td") { $0.text(kind.word("message")) }
           page.element("td") { page in
-            let location = kind.member("file").map { "\($0.brief):\(kind["line"]?.brief ?? "?")" }
+            let location = kind.member("file").map { "\($0.brief):\(kind.word("line"))" }
             page.element("code") { $0.text(location ?? "") }
           }
           page.element("td", "n") { $0.text(Figures.count(kind.count("count"))) }
         }
       }
     }
-  }
-
-  // MARK: Figures
-
-  private static func percent(_ part: Int, _ whole: Int) -> String {
-    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
   }
 }

@@ -6,12 +6,10 @@ package import RuledReplay
 ///
 /// The events are played once more for it.
 package final class ExampleSearch {
-  /// What was found so far.
   package private(set) var found: [BacktestExample] = []
   private let wanted: [(subject: String, event: String)]
   private let subjects: Set<String>
 
-  /// A search for the examples of a result.
   package init(for result: ComparisonResult) {
     wanted = BacktestExample.wanted(by: result)
     subjects = Set(wanted.map(\.subject))

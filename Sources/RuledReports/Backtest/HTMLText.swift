@@ -2,7 +2,6 @@
 struct HTMLText {
   private(set) var text = ""
 
-  /// Writes HTML as it is.
   mutating func raw(_ html: String) { text += html }
 
   /// Writes text; characters with a meaning in HTML are escaped.

@@ -12,7 +12,6 @@ struct LineDifferences {
   private let lines: Set<String>
   private let parts: Set<Substring>
 
-  /// Compares with the lines of the other side.
   init(_ other: [String]) {
     lines = Set(other)
     parts = Set(other.flatMap { Self.split($0).parts.map(Self.name) })

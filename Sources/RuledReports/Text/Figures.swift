@@ -1,4 +1,3 @@
-/// Writes numbers for people.
 package enum Figures {
   /// A count with its thousands apart: `12,345`.
   package static func count(_ value: Int) -> String {
@@ -43,6 +42,11 @@ package enum Figures {
     let remainder = seconds % size
     guard first + 1 < units.count, remainder >= units[first + 1].0 else { return "\(seconds / size)\(unit)" }
     return "\(seconds / size)\(unit) \(remainder / units[first + 1].0)\(units[first + 1].1)"
+  }
+
+  /// A part of a whole in per cent; `0 %` of nothing.
+  package static func percent(_ part: Int, of whole: Int) -> String {
+    whole == 0 ? "0 %" : percent(Double(part) / Double(whole))
   }
 
   /// A share, of which 1 is the whole, in per cent with two decimals: `99.87 %`, or `>1e12 %`.

@@ -1,11 +1,9 @@
 package import RuledCore
 
-/// Writes the outcome of an event for people.
 package struct OutcomeText {
   private let outcome: JSONValue
   private let style: Style
 
-  /// The text of an outcome.
   package init(_ outcome: JSONValue, style: Style) {
     self.outcome = outcome
     self.style = style
@@ -54,7 +52,7 @@ package struct OutcomeText {
   package var line: String {
     let decided = decisions.map { "\($0.plugin).\($0.key)=\($0.value)" }
     let emitted = (outcome.member("effects")?.arrayValue ?? []).map {
-      "→ \($0.member("sink")?.brief ?? "?") \($0.member("type")?.brief ?? "?")".printable
+      "→ \($0.word("sink")) \($0.word("type"))".printable
     }
     let failed = failures.map { style.red("! " + $0.line.printable) }
     return (decided + emitted + failed).joined(separator: "  ")
@@ -65,7 +63,7 @@ package struct OutcomeText {
     let decided = decisions.map { "\($0.plugin).\($0.key) = \($0.value)" }
     let emitted = (outcome.member("effects")?.arrayValue ?? []).map { effect in
       let data = effect["data"]?.text ?? ""
-      return "→ \(effect["sink"]?.brief ?? "?") \(effect["type"]?.brief ?? "?") \(data)".printable
+      return "→ \(effect.word("sink")) \(effect.word("type")) \(data)".printable
     }
     return decided + emitted + failures.map { "✗ \($0.line)".printable }
   }
@@ -79,7 +77,7 @@ package struct OutcomeText {
   }
 
   private func headline(_ isDryRun: Bool) -> String {
-    let subject = style.bold((outcome.member("subject")?.brief ?? "?").printable)
+    let subject = style.bold(outcome.word("subject").printable)
     let id = outcome.member("id").map { "  event \($0.brief.printable)" } ?? ""
     if isDryRun { return "\(subject)  \(style.yellow("dry run, nothing is stored"))\(style.dim(id))" }
     let version = outcome.member("version").map { "  version \($0.brief)" } ?? ""

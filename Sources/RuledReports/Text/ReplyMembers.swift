@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 
 /// Members of what a daemon answers, of which some may be missing.
 extension JSONValue {
@@ -8,6 +7,9 @@ extension JSONValue {
     guard let value = self[name], !value.isNull else { return nil }
     return value
   }
+
+  /// The object's member as `brief` writes it, or `missing` where there is none.
+  package func word(_ name: String, else missing: String = "?") -> String { member(name)?.brief ?? missing }
 
   /// The object's member as a count; 0 when there is none.
   package func count(_ name: String) -> Int { Int(member(name)?.intValue ?? 0) }
@@ -24,6 +26,5 @@ extension JSONValue {
   /// How many outcomes of a decision differ.
   package var differences: Int { count("changed") + count("new") + count("gone") }
 
-  /// Whether it is an object or an array.
   package var isContainer: Bool { objectValue != nil || arrayValue != nil }
 }

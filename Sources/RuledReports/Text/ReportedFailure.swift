@@ -5,7 +5,6 @@ package struct ReportedFailure: Sendable {
   var plugin: String
   /// The rule, query or handler that failed; empty when none is named.
   package var rule: String
-  /// The kind, such as `instructions`.
   var kind: String
   /// What happened, with file and line.
   var message: String

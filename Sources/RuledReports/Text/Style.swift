@@ -1,9 +1,7 @@
 /// Colours text, or leaves it alone where colour is not wanted.
 package struct Style: Sendable, Equatable {
-  /// Whether escape sequences are written.
   var isColoured: Bool
 
-  /// Text with colour or without.
   package init(isColoured: Bool) { self.isColoured = isColoured }
 
   package static let plain = Style(isColoured: false)

@@ -1,17 +1,10 @@
-internal import RuledCore
-
-/// Rows in aligned columns.
 package struct Table {
-  /// How a column is aligned.
   package enum Alignment: Sendable {
-    /// For text.
     case left
-    /// For numbers.
     case right
   }
 
   package var headings: [String]
-  /// How each column is aligned.
   var alignments: [Alignment]
   var rows: [[String]] = []
 

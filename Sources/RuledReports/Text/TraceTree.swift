@@ -28,10 +28,7 @@ package struct TraceTree {
     failures = (outcome.member("failures")?.arrayValue ?? []).map(ReportedFailure.init)
   }
 
-  /// The tree as text.
-  ///
-  /// - Parameter type: The type of the event; the trace names only the types of events that rules raised.
-  /// - Returns: Lines.
+  /// The tree as text; the trace does not name the `type` of the event itself.
   package func text(type: String) -> String { nodes(type: type).map { $0.text(style) }.joined() }
 
   /// The tree; events whose cause the trace does not name stand beside it.
@@ -115,8 +112,8 @@ package struct TraceTree {
 
   /// The operand of a `when` that was false, with its place.
   private func text(of condition: JSONValue) -> String {
-    let location = "\(condition.member("file")?.brief ?? "?"):\(condition.member("line")?.brief ?? "?")"
-    return ": \((condition.member("text")?.brief ?? "?").printable)  \(style.dim(location.printable))"
+    let location = "\(condition.word("file")):\(condition.word("line"))"
+    return ": \(condition.word("text").printable)  \(style.dim(location.printable))"
   }
 
   /// The paths that a rule read, with the values that the trace gives; many elements of one list are one item, with their number.
@@ -187,7 +184,7 @@ package struct TraceTree {
   /// Decisions that were ignored, as another rule had decided their keys before: `[{key, by}]`.
   private func shadowed(_ value: JSONValue?) -> TreeNode? {
     guard let items = value?.arrayValue, !items.isEmpty else { return nil }
-    let text = items.map { "\($0.member("key")?.brief ?? "?") (decided by \($0.member("by")?.brief ?? "?"))" }
+    let text = items.map { "\($0.word("key")) (decided by \($0.word("by")))" }
     return TreeNode(style.yellow("too late: \(text.joined(separator: ", ").printable)"))
   }
 }

@@ -8,7 +8,6 @@ package struct TreeNode {
     self.children = children
   }
 
-  /// The lines as a drawing.
   package func text(_ style: Style) -> String {
     var lines = [text]
     draw(children, indent: "", style, into: &lines)

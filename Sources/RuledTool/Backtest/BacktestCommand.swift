@@ -1,9 +1,7 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledReplay
 internal import RuledReports
 
-/// `rulectl backtest`: what other rules would have made of past events.
 enum BacktestCommand: Command {
   static let spec = CommandSpec(
     "backtest", "Plays past events through other rules, and says whom they change and how.",
@@ -46,7 +44,6 @@ enum BacktestCommand: Command {
       .init("rulectl backtest next --fail-on 'failures > 0' --fail-on 'changed > 1%'", "a gate for CI"),
     ])
 
-  /// Plays the events on both sides and prints what differs.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let conditions = try (arguments.values["fail-on"] ?? []).map { text throws(UsageError) in try FailCondition(text) }
     let selection = try SubjectSelection(arguments)

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
@@ -15,12 +14,7 @@ struct BacktestRules: Sendable {
   /// What the daemon has configured for plugins, for both sides.
   let configuration: [String: Configuration.Plugin]
 
-  /// The rules that the options name.
-  ///
-  /// - Parameters:
-  ///   - arguments: the command line.
-  ///   - live: the rules in force and their configuration; nil where no daemon and no store is at hand.
-  /// - Throws: `ToolError` for a folder that can't be read, `UsageError` for a plugin that is in neither folder.
+  /// The rules that the options name; `live` are those in force, if a daemon or a store is at hand.
   init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
     folder = arguments.operand(0) ?? "rules"
     configuration = live?.configuration ?? [:]
@@ -35,12 +29,9 @@ struct BacktestRules: Sendable {
     candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
   }
 
-  /// Loads the rules of both sides; each world needs catalogs of its own.
+  /// Loads the rules of both sides for worlds of the worker's thread: each needs catalogs of its own.
   ///
-  /// - Parameters:
-  ///   - worker: that of the thread whose worlds get them.
-  ///   - warmsUp: whether events are played before the range.
-  /// - Returns: the rules, or why they don't load.
+  /// `warmsUp`: whether events are played before the range.
   func load(_ worker: LuaWorker, warmsUp: Bool) -> Result<Sides.Rules, RequestError> {
     do throws(ToolError) {
       return .success(
@@ -57,7 +48,7 @@ struct BacktestRules: Sendable {
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw Self.error(error) }
+    } catch { throw ToolError(error) }
   }
 
   /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
@@ -75,10 +66,6 @@ struct BacktestRules: Sendable {
   }
 
   private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {
-    do throws(ReloadError) { return try selection.read() } catch { throw Self.error(error) }
-  }
-
-  private static func error(_ error: ReloadError) -> ToolError {
-    ToolError("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
+    do throws(ReloadError) { return try selection.read() } catch { throw ToolError(error) }
   }
 }

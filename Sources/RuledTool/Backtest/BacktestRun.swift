@@ -19,7 +19,6 @@ final class BacktestRun {
   private let watch: BacktestWatch
   private var found: JournalBacktest.Found?
 
-  /// A run that has not begun.
   init(
     _ events: Events, _ rules: BacktestRules, _ selection: SubjectSelection, _ environment: ToolEnvironment,
     _ watch: BacktestWatch

@@ -11,12 +11,7 @@ struct BacktestText {
   private let result: ComparisonResult
   private let style: Style
 
-  /// The text of a report.
-  ///
-  /// - Parameters:
-  ///   - report: the report, as `--json` prints it.
-  ///   - result: what was compared.
-  ///   - style: how it is coloured.
+  /// The text of a report that `--json` would print.
   init(_ report: JSONValue, _ result: ComparisonResult, style: Style) {
     self.report = report
     self.result = result
@@ -38,13 +33,13 @@ struct BacktestText {
     let range = report["range"] ?? .null
     let since = range["since"]?.stringValue.map(Self.minute) ?? "-"
     let until = range["until"]?.stringValue.map(Self.minute) ?? "-"
-    var text = style.bold("\(report["baseline"]?.brief ?? "?") → \(report["candidate"]?.brief ?? "?")") + "\n"
+    var text = style.bold("\(report.word("baseline")) → \(report.word("candidate"))") + "\n"
     text += "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject")), "
     text += "\(since) – \(until)\n"
     for gap in report.elements("gaps") {
       let what = gap["listed"] == true ? "not replayed" : "no entries"
-      text += style.yellow("\(what) \(gap["first"]?.brief ?? "?") – \(gap["last"]?.brief ?? "?"): ")
-      text += "\(gap["reason"]?.brief ?? "?")\n"
+      text += style.yellow("\(what) \(gap.word("first")) – \(gap.word("last")): ")
+      text += "\(gap.word("reason"))\n"
     }
     return text + fidelity
   }
@@ -54,9 +49,9 @@ struct BacktestText {
     let fidelity = report["fidelity"] ?? .null
     let (replayed, equal) = (fidelity.count("replayed"), fidelity.count("equal"))
     guard replayed > 0 else { return "" }
-    var text = "the baseline gives \(Self.share(equal, of: replayed)) of the recorded outcomes again exactly"
+    var text = "the baseline gives \(Figures.percent(equal, of: replayed)) of the recorded outcomes again exactly"
     let reasons = fidelity.elements("different").map { different in
-      "\(Figures.count(different.count("count"))) not: \(different["reason"]?.brief ?? "?")"
+      "\(Figures.count(different.count("count"))) not: \(different.word("reason"))"
     }
     if !reasons.isEmpty { text += "; " + style.yellow(reasons.joined(separator: ", ")) }
     return text + "\n"
@@ -76,16 +71,16 @@ struct BacktestText {
     }
     let all = result.outcomes.equal + changed
     var text = style.bold(
-      "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Self.share(changed, of: all)))")
+      "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Figures.percent(changed, of: all)))")
     text += " come out differently, for \(Figures.count(result.changedSubjects)) of "
     text +=
-      "\(Figures.count(result.subjects, "subject")) (\(Self.share(result.changedSubjects, of: result.subjects)))\n"
+      "\(Figures.count(result.subjects, "subject")) (\(Figures.percent(result.changedSubjects, of: result.subjects)))\n"
     let ended = states.count("changed")
     text += "\(Figures.count(ended, "subject")) \(ended == 1 ? "ends" : "end") with another state\n"
     let others = report.elements("other_states")
     for other in others.prefix(Self.mostRows) {
       text +=
-        "  \(style.cyan((other["plugin"]?.brief ?? "?").printable))  first: \((other["explain"]?.brief ?? "").printable)\n"
+        "  \(style.cyan(other.word("plugin").printable))  first: \(other.word("explain", else: "").printable)\n"
     }
     text += further(others.count)
     for (name, noun) in [("messages", "messages between subjects"), ("timers", "timers that fired")] {
@@ -93,7 +88,7 @@ struct BacktestText {
       if count["before"] != count["after"] { text += "\(noun): \(Self.beforeAndAfter(count))\n" }
     }
     for board in report.elements("boards") where board.count("changed") > 0 {
-      let name = "\(board["plugin"]?.brief ?? "?")/\(board["name"]?.brief ?? "?")".printable
+      let name = "\(board.word("plugin"))/\(board.word("name"))".printable
       text += "board \(style.cyan(name)): \(Figures.count(board.count("changed"), "other score"))\n"
     }
     return text
@@ -110,7 +105,7 @@ struct BacktestText {
   }
 
   private func describe(_ decision: JSONValue) -> String {
-    let name = "\(decision["plugin"]?.brief ?? "?").\(decision["key"]?.brief ?? "?")".printable
+    let name = "\(decision.word("plugin")).\(decision.word("key"))".printable
     let counts = ["equal", "changed", "new", "gone"].compactMap { kind -> String? in
       let count = decision.count(kind)
       return count > 0 ? "\(Figures.count(count)) \(kind)" : nil
@@ -184,7 +179,7 @@ struct BacktestText {
     for counter in changed.prefix(Self.mostRows) {
       let labels = counter["labels"]?.objectValue?.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " ") ?? ""
       table.add(
-        [counter["name"]?.brief ?? "?", labels, counter["plugin"]?.brief ?? "?"]
+        [counter.word("name"), labels, counter.word("plugin")]
           + ["before", "after"].map { counter[$0]?.text ?? "?" })
     }
     return "\n" + style.bold("counters") + "\n" + table.text(style, indent: "  ") + further(changed.count)
@@ -196,8 +191,8 @@ struct BacktestText {
     var text = "\n" + style.bold("failures") + "  \(Self.beforeAndAfter(failures))\n"
     let kinds = failures.elements("kinds")
     for kind in kinds.prefix(Self.mostRows) {
-      let location = kind["file"]?.stringValue.map { " at \($0):\(kind["line"]?.brief ?? "?")" } ?? ""
-      let what = "\(kind["plugin"]?.brief ?? "?"): \(kind["message"]?.brief ?? "?")\(location)".printable
+      let location = kind["file"]?.stringValue.map { " at \($0):\(kind.word("line"))" } ?? ""
+      let what = "\(kind.word("plugin")): \(kind.word("message"))\(location)".printable
       text += "  \(style.red(what))  \(Figures.count(kind.count("count")))\n"
     }
     return text + further(kinds.count)
@@ -215,7 +210,7 @@ struct BacktestText {
     for rule in changed.prefix(Self.mostRows) {
       let cost = rule["instructions"] ?? .null
       table.add([
-        "\(rule["plugin"]?.brief ?? "?").\(rule["rule"]?.brief ?? "?")", Self.beforeAndAfter(rule["fired"] ?? .null),
+        "\(rule.word("plugin")).\(rule.word("rule"))", Self.beforeAndAfter(rule["fired"] ?? .null),
         Self.beforeAndAfter(cost), Self.growth(cost.count("before"), cost.count("after")),
       ])
     }
@@ -229,7 +224,7 @@ struct BacktestText {
     guard !most.isEmpty else { return "" }
     var table = Table(["SUBJECT": .left, "EVENTS": .right, "EXPLAINED BY": .left])
     for entry in most.prefix(5) {
-      table.add([entry["subject"]?.brief ?? "?", Figures.count(entry.count("events")), entry["explain"]?.brief ?? ""])
+      table.add([entry.word("subject"), Figures.count(entry.count("events")), entry.word("explain", else: "")])
     }
     return "\n" + style.bold("changed most") + "\n" + table.text(style, indent: "  ")
   }
@@ -243,10 +238,6 @@ struct BacktestText {
   private static func beforeAndAfter(_ count: JSONValue) -> String {
     let (before, after) = (count.count("before"), count.count("after"))
     return before == after ? Figures.count(after) : "\(Figures.count(before)) → \(Figures.count(after))"
-  }
-
-  private static func share(_ part: Int, of whole: Int) -> String {
-    whole == 0 ? "0 %" : Figures.percent(Double(part) / Double(whole))
   }
 
   private static func growth(_ before: Int, _ after: Int) -> String {

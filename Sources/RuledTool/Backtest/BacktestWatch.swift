@@ -5,7 +5,6 @@ final class BacktestWatch {
   /// How many events were played when it was asked last.
   private(set) var count = 0
 
-  /// A watch of a backtest that begins now.
   init(_ environment: ToolEnvironment) { progress = Progress(environment) }
 
   deinit { interrupt.end() }

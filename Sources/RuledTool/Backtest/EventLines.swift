@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledJSON
 internal import RuledJournal

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl bench`: puts load on a running daemon.
 enum BenchCommand: Command {
   static let spec = CommandSpec(
     "bench", "Puts load on a running daemon and measures it.",
@@ -27,7 +26,6 @@ enum BenchCommand: Command {
       .init("rulectl bench --rate 20000 --pipeline 16 --type flirt.revealed", "latency at 20,000 events a second"),
     ])
 
-  /// Sends the events and prints the report.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let plan = try BenchPlan(arguments)
     var pump = try BenchPump(plan, path: environment.socket)

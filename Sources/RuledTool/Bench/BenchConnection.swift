@@ -3,7 +3,6 @@ internal import RuledCore
 
 /// One connection of a `rulectl bench`, with its requests in flight.
 final class BenchConnection {
-  /// The index among the connections.
   let index: Int
   let descriptor: Int32
   private(set) var inFlight = 0
@@ -26,17 +25,12 @@ final class BenchConnection {
 
   deinit { close(descriptor) }
 
-  /// Whether one more request may be in flight.
   var hasFreeSlot: Bool { !freeSlots.isEmpty }
 
   /// Whether there are bytes that the socket did not accept yet.
   var isBlocked: Bool { output.count > 0 }
 
-  /// Queues a request.
-  ///
-  /// - Parameters:
-  ///   - time: When its latency begins, in nanoseconds.
-  ///   - write: Appends the request with this id to the buffer.
+  /// Queues the request that `write` appends; its latency begins at `time`, in nanoseconds.
   func queue(startingAt time: UInt64, _ write: (ByteBuffer, _ id: Int64) -> Void) {
     guard let slot = freeSlots.popLast() else { return }
     startTimes[Int(slot)] = time
@@ -45,7 +39,6 @@ final class BenchConnection {
     write(output, Int64(slot))
   }
 
-  /// Sends as many bytes as the socket accepts.
   func flush() throws(ToolError) {
     while output.count > 0 {
       let count = send(descriptor, output.bytes.baseAddress, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
@@ -59,13 +52,9 @@ final class BenchConnection {
     }
   }
 
-  /// Receives and counts the replies that are there.
+  /// Receives and counts the replies that are there, at the time `now` in nanoseconds.
   ///
-  /// - Parameters:
-  ///   - tally: Where they are counted.
-  ///   - now: The time of their arrival, in nanoseconds.
-  ///   - isInTime: Whether the throughput counts them.
-  /// - Throws: When the daemon closed the connection or sent something that is no reply.
+  /// `isInTime`: whether the throughput counts them.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     var searched = input.count
     let count = input.receive(from: descriptor)

@@ -15,7 +15,6 @@ struct BenchPlan: Sendable {
   /// The events' data, as JSON.
   var data = "{}"
 
-  /// The plan that a command line asks for.
   init(_ arguments: Arguments) throws(UsageError) {
     connections = try arguments.integer("connections", in: 1...1000) ?? connections
     pipeline = try arguments.integer("pipeline", in: 1...65_536) ?? pipeline

@@ -25,7 +25,6 @@ struct BenchPump {
   private var startTime: UInt64 = 0
   private var endTime: UInt64 = 0
 
-  /// Connects to the daemon on `path`.
   init(_ plan: BenchPlan, path: String) throws(ToolError) {
     self.plan = plan
     var connections: [BenchConnection] = []
@@ -169,25 +168,18 @@ private struct DescriptorSet {
   /// One above the highest descriptor in the set.
   private var end: Int32 = 0
 
-  /// Whether the descriptor is in the set.
   func contains(_ descriptor: Int32) -> Bool {
     withUnsafeBytes(of: bits) { $0[Int(descriptor) / 8] & (1 << UInt8(descriptor % 8)) != 0 }
   }
 
-  /// Adds a descriptor below `limit`.
   mutating func insert(_ descriptor: Int32) {
     precondition(descriptor >= 0 && descriptor < Self.limit)
     end = max(end, descriptor + 1)
     withUnsafeMutableBytes(of: &bits) { $0[Int(descriptor) / 8] |= 1 << UInt8(descriptor % 8) }
   }
 
-  /// Waits until a descriptor of the first set can be read or one of the second written, and removes all others.
-  ///
-  /// - Parameters:
-  ///   - reading: Descriptors to wait for until they can be read.
-  ///   - writing: Descriptors to wait for until they can be written.
-  ///   - nanoseconds: The longest wait, below a second.
-  /// - Returns: Whether any descriptor remains.
+  /// Waits, for less than a second, until a descriptor of the first set can be read or one of the second written, and
+  /// removes all others; false if none is left.
   static func wait(
     reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64
   ) -> Bool {

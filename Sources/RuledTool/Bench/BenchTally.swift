@@ -19,7 +19,6 @@ struct BenchTally: Sendable {
   /// How long requests were sent, in seconds.
   var seconds = 0.0
 
-  /// Replies a second.
   var throughput: Double { seconds > 0 ? Double(answeredInTime) / seconds : 0 }
 
   /// Whether every request was answered with an outcome that no plugin failed on.

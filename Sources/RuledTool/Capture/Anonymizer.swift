@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 
 /// Replaces every string and number of events and states that does not stand in the rules, the same each time the same comes.
@@ -108,7 +107,6 @@ struct Anonymizer {
     return "00-0000000000000000\(id)-\(id)-01"
   }
 
-  /// The states of a subject.
   mutating func states(_ states: JSONObject) -> JSONObject {
     JSONObject(states.map { (name: $0.name, value: value($0.value, at: ["state", $0.name])) })
   }
@@ -302,16 +300,13 @@ struct Anonymizer {
 
 /// What stands in rules and their data.
 struct RuleWords {
-  /// Texts.
   private(set) var strings: Set<String> = []
-  /// The words of these texts.
   private(set) var words: Set<String> = []
   /// Names of variables and members, and all that may be one.
   private(set) var names: Set<String> = []
   /// Numbers, without their sign.
   private(set) var numbers: Set<Double> = []
 
-  /// The words of rules.
   init(_ rules: RulesSource) {
     for file in rules.plugins.flatMap(\.modules) + (rules.plugins.first?.library ?? []) {
       guard let tree = try? SyntaxTree(parsing: file.text) else { continue }

@@ -12,17 +12,15 @@ struct Capture {
   private(set) var revision = ""
   private var senders: [String: [JSONValue]] = [:]
 
-  /// A capture over a connection.
   init(client: Client) { self.client = client }
 
-  /// The test of a subject's events.
   mutating func test(of subject: String, since: String?) throws -> CapturedTest {
     let entries = try entries(of: subject, since: since)
     guard let first = entries.first, let last = entries.last else {
       throw ToolError("the journal has no events of '\(subject)' in that time", exit: .no)
     }
     revision = last.member("revision")?.stringValue ?? ""
-    var test = CapturedTest(name: "captured from \(subject) at \(first.member("at")?.brief ?? "?")")
+    var test = CapturedTest(name: "captured from \(subject) at \(first.word("at"))")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
     // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
     var decided: [Int64: JSONValue] = [:]
@@ -73,20 +71,6 @@ struct Capture {
       if error.code == "not_found" { return nil }
       throw error
     }
-    var modules: [String: [SourceFile]] = [:], data: [String: [SourceFile]] = [:]
-    for file in shown.elements("files") {
-      guard let path = file.member("path")?.stringValue, let text = file.member("text")?.stringValue else { continue }
-      let plugin = String(path.prefix { $0 != "/" })
-      if path.hasSuffix(".lua") {
-        modules[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
-      } else {
-        data[plugin, default: []].append(SourceFile(path: path, text: Array(text.utf8)))
-      }
-    }
-    let library = modules.removeValue(forKey: "lib") ?? []
-    let plugins = modules.map { name, modules in
-      PluginSource(name: name, modules: modules, data: data[name] ?? [], library: library)
-    }
     var configuration: [String: Configuration.Plugin] = [:]
     for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
       configuration[plugin] = Configuration.Plugin(
@@ -94,7 +78,7 @@ struct Capture {
         settings: configured.member("settings")?.objectValue ?? [:])
     }
     let catalog = try CatalogBuilder.build(
-      RulesSource(plugins: plugins), configuration: configuration, previous: nil, worker: LuaWorker(),
+      RulesSource(shown: shown.elements("files")), configuration: configuration, previous: nil, worker: LuaWorker(),
       now: Timestamp(microseconds: 0))
     let settings = catalog.plugins.compactMap { plugin -> CapturedTest.Step? in
       let known = plugin.manifest.settings
@@ -236,13 +220,11 @@ struct Capture {
   /// A subject's entries since it was last erased.
   private func entries(of subject: String, since: String?) throws -> [JSONValue] {
     var found: [JSONValue] = []
-    var params: JSONObject = ["subject": .string(subject), "limit": 1_000]
+    var params: JSONObject = ["subject": .string(subject)]
     params["since"] = since.map(JSONValue.string)
-    while true {
-      let page = try client.call("log", .object(params))
+    try PagedList.forEachPage("log", params, client) { page in
       found += page.elements("entries")
-      guard let next = page.member("next") else { break }
-      params["after"] = next
+      return true
     }
     let start = found.lastIndex { $0.member("origin")?.stringValue == "forget" }.map { $0 + 1 } ?? 0
     return Array(found[start...])

@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl capture`: a test that plays what happened to a subject.
 enum CaptureCommand: Command {
   static let spec = CommandSpec(
     "capture", "Prints a test that plays a subject's recorded events and expects the recorded decisions.",
@@ -22,7 +21,6 @@ enum CaptureCommand: Command {
       .init("rulectl capture user:7 --anonymize --keep data.plan", "one to pass on"),
     ])
 
-  /// Fetches the events and prints the test.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let kept = arguments.values["keep"] ?? []

@@ -5,11 +5,9 @@ internal import RuledLua
 /// What a captured test does, step by step.
 struct CapturedTest {
   enum Step {
-    /// Sets the clock.
     case at(Timestamp)
     /// Gives a subject a version and states, and timers, `once` keys and topics as `export` shows them.
     case given(String, version: Int64, states: JSONObject, items: JSONObject)
-    /// Configures settings of a plugin.
     case settings(String, JSONObject)
     /// Sends an event; its decisions must be these, where they are known.
     case event(JSONObject, decisions: JSONValue?)
@@ -199,7 +197,6 @@ enum LuaText {
     }
   }
 
-  /// A string literal.
   static func string(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {

@@ -1,18 +1,16 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledLua
 
 /// Finds arguments in one file that the host's functions refuse: of another type, options that they don't have, zones, times of day and
 /// durations that are none, and counts of days, seconds and times in each other's place.
-struct ArgumentReview {
-  private(set) var findings: [Finding] = []
+struct ArgumentReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: String
+  let file: SourceFile
   private let flow: ValueFlow
   /// What variables count, where that is certain.
   private var units: [Int: Unit] = [:]
 
-  /// What a number counts.
   private enum Unit {
     /// Seconds since the epoch.
     case moment
@@ -36,28 +34,22 @@ struct ArgumentReview {
   ]
 
   init(_ file: SourceFile, _ tree: SyntaxTree, _ flow: ValueFlow) {
-    self.file = file.path
+    self.file = file
     self.flow = flow
     let assigned = FileFunctions.assigned(in: tree)
     tree.root.forEach { node in
       switch node.kind {
       case .local:
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-          if let local = variable.local, !assigned.contains(local) { units[local] = unit(of: value) }
-        }
+        for (local, value) in node.locals(besides: assigned) { units[local] = unit(of: value) }
       case .call:
         guard let name = CallReview.hostName(node.children[0]), let parameters = Self.functions[name] else { return }
-        review(node.children[1].children, (name, parameters))
+        review(node.arguments, (name, parameters))
       case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
         review(span: node.children[0], beside: node.children[1])
         review(span: node.children[1], beside: node.children[0])
       default: break
       }
     }
-  }
-
-  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, fix: Finding.Fix? = nil) {
-    findings.append(Finding(file: file, line: node.line, message: message, code: code, fix: fix))
   }
 
   // MARK: Types
@@ -83,12 +75,10 @@ struct ArgumentReview {
     for field in table.children where field.kind == .namedField {
       guard let name = field.children[0].stringValue else { continue }
       guard let member = members.first(where: { $0.name == name }) else {
-        let known = members.map(\.name), near = NearestName.find(name, in: known)
+        let known = members.map(\.name)
         add(
-          field, .wrongArguments,
-          "\(function) has no '\(name)'"
-            + NearestName.hint(name, in: known, otherwise: "it has \(known.joined(separator: ", "))"),
-          fix: Finding.Fix(field.children[0], from: name, to: near))
+          field.children[0], .wrongArguments, "\(function) has no '\(name)'", unknown: name, known,
+          otherwise: "it has \(known.joined(separator: ", "))")
         continue
       }
       let given = flow.type(of: field.children[1])

@@ -3,14 +3,13 @@ internal import RuledLua
 
 /// Finds calls in one file that give what a function does not take, or not all that it needs, members that a module does not have, and
 /// plugins that `peek` names and that do not exist.
-struct CallReview {
-  private(set) var findings: [Finding] = []
+struct CallReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: SourceFile
+  let file: SourceFile
   private let functions: FileFunctions
   /// What the plugin's modules give, by name; nil for one that is not known.
   private let modules: [String: ModuleExports]
-  /// The names of all plugins.
   private let plugins: [String]
   /// The tables that variables hold always.
   private var tables: [Int: SyntaxNode] = [:]
@@ -30,9 +29,7 @@ struct CallReview {
     let assigned = FileFunctions.assigned(in: tree)
     tree.root.forEach { node in
       if node.kind == .local {
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) where value.kind == .table {
-          if let local = variable.local, !assigned.contains(local) { tables[local] = value }
-        }
+        for (local, value) in node.locals(besides: assigned) where value.kind == .table { tables[local] = value }
       } else if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
         passed[local] = module
       }
@@ -45,9 +42,9 @@ struct CallReview {
     switch node.kind {
     case .index:
       let key = node.children[1]
-      if let name = key.stringValue { review(member: name, of: node.children[0], line: key.line, key.unquotedRange) }
+      if let name = key.stringValue { review(member: name, of: node.children[0], key, key.unquotedRange) }
     case .methodCall:
-      review(member: node.text, of: node.children[0], line: node.line, node.mark)
+      review(member: node.text, of: node.children[0], node, node.mark)
       if let module = functions.module(of: node.children[0]), let known = modules[module]?.members[node.text] {
         review(node, known, name: "\(module):\(node.text)", isMethod: true)
       }
@@ -59,14 +56,13 @@ struct CallReview {
     for child in node.children { visit(child, isUsed: node.kind == .list ? isUsed : !isEnd) }
   }
 
-  private mutating func review(member name: String, of object: SyntaxNode, line: Int, _ range: Range<Int>) {
+  private mutating func review(member name: String, of object: SyntaxNode, _ place: SyntaxNode, _ range: Range<Int>) {
     guard let module = functions.module(of: object), let exports = modules[module], !exports.members.keys.contains(name)
     else { return }
-    let names = exports.members.keys.sorted(), near = NearestName.find(name, in: names)
-    let all = names.isEmpty ? "; it has none" : "; it has \(names.joined(separator: ", "))"
-    let message = "module '\(module)' has no member '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? all)
-    let fix = near.flatMap { isOneEdit(name, $0) ? Finding.Fix(range: range, text: $0) : nil }
-    findings.append(Finding(file: file.path, line: line, message: message, code: .unknownMember, fix: fix))
+    let names = exports.members.keys.sorted()
+    add(
+      place, .unknownMember, "module '\(module)' has no member '\(name)'", unknown: name, names,
+      otherwise: "it has \(names.isEmpty ? "none" : names.joined(separator: ", "))", at: range)
   }
 
   private mutating func review(call node: SyntaxNode, isUsed: Bool) {
@@ -74,7 +70,7 @@ struct CallReview {
     reviewOptions(node)
     if let name = Self.hostName(function), let known = Self.host[name] {
       review(node, known, name: name)
-      if name == "peek" { review(peek: node.children[1].children.first) }
+      if name == "peek" { review(peek: node.arguments.first) }
     } else if let local = function.local, let body = functions.bodies[local] {
       review(node, Signature(body, in: file.text), name: function.text, isUsed: isUsed)
     } else if function.kind == .index, let module = functions.module(of: function.children[0]),
@@ -96,7 +92,7 @@ struct CallReview {
 
   /// What a call of a module's function gives as its options, and the module's name.
   private func options(of call: SyntaxNode) -> (argument: SyntaxNode, module: String)? {
-    let function = call.children[0], arguments = call.children[1].children
+    let function = call.children[0], arguments = call.arguments
     guard function.kind == .index, let module = functions.module(of: function.children[0]),
       let member = function.children[1].stringValue, let signature = modules[module]?.members[member] ?? nil,
       let index = signature.parameters.firstIndex(of: "options"), index < arguments.count
@@ -108,7 +104,7 @@ struct CallReview {
   private mutating func reviewOptions(_ call: SyntaxNode) {
     var given = [options(of: call)].compactMap { $0 }
     if let body = call.children[0].local.flatMap({ functions.bodies[$0] }) {
-      for (argument, parameter) in zip(call.children[1].children, body.children[0].children) {
+      for (argument, parameter) in zip(call.arguments, body.children[0].children) {
         if let module = parameter.local.flatMap({ passed[$0] }) { given.append((argument, module)) }
       }
     }
@@ -118,13 +114,9 @@ struct CallReview {
       else { continue }
       for field in table.children where field.kind == .namedField {
         guard let name = field.children[0].stringValue, !names.contains(name) else { continue }
-        let near = NearestName.find(name, in: names), all = "it has \(names.joined(separator: ", "))"
-        let finding = Finding(
-          file: file.path, line: field.line,
-          message: "module '\(module)' has no option '\(name)'" + NearestName.hint(name, in: names, otherwise: all),
-          code: .unknownMember,
-          fix: Finding.Fix(field.children[0], from: name, to: near))
-        if !findings.contains(finding) { findings.append(finding) }
+        add(
+          field.children[0], .unknownMember, "module '\(module)' has no option '\(name)'", unknown: name, names,
+          otherwise: "it has \(names.joined(separator: ", "))")
       }
     }
   }
@@ -132,25 +124,18 @@ struct CallReview {
   private mutating func review(
     _ call: SyntaxNode, _ known: Signature?, name: String, isMethod: Bool = false, isUsed: Bool = false
   ) {
-    if isUsed, known?.results == 0 { add(call, .missingReturn, "\(name) returns nothing", nil) }
-    let given = call.children[1].children
+    if isUsed, known?.results == 0 { add(call, .missingReturn, "\(name) returns nothing") }
+    let given = call.arguments
     let isOpen = given.last.map { Self.mayBeMany($0) } ?? false
     let count = given.count - (isOpen ? 1 : 0) + (isMethod ? 1 : 0)
     guard let problem = known?.problem(of: name, count: count, isOpen: isOpen) else { return }
     if Self.judgedElsewhere.contains(name), problem.contains("needs") { return }
-    add(call, .wrongArguments, problem, nil)
+    add(call, .wrongArguments, problem)
   }
 
   private mutating func review(peek argument: SyntaxNode?) {
     guard let argument, let name = argument.stringValue, !plugins.contains(name) else { return }
-    let near = NearestName.find(name, in: plugins)
-    add(
-      argument, .unknownName, "there is no plugin '\(name)' for peek\(NearestName.hint(name, in: plugins))",
-      Finding.Fix(argument, from: name, to: near))
-  }
-
-  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, _ fix: Finding.Fix?) {
-    findings.append(Finding(file: file.path, line: node.line, message: message, code: code, fix: fix))
+    add(argument, .unknownName, "there is no plugin '\(name)' for peek", unknown: name, plugins)
   }
 
   /// The name of a function of the host, such as `decide` or `timer.set`.

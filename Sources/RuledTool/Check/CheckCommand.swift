@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl check`: finds what is wrong in the rules, without a daemon.
 enum CheckCommand: Command {
   static let spec = CommandSpec(
     "check", "Finds what is wrong in the rules, without a daemon.",
@@ -40,7 +39,6 @@ enum CheckCommand: Command {
         "rulectl check --config /etc/ruled/ruled.conf.lua /etc/ruled/rules", "the same, and the daemon's configuration"),
     ])
 
-  /// Checks the rules and prints the findings.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var check = try RulesCheck(selection)

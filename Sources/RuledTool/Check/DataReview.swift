@@ -20,7 +20,6 @@ struct DataReview {
     let type: String
     /// The data's members with their values.
     let members: [(name: String, value: SyntaxNode)]
-    /// The line of the call.
     let line: Int
   }
 

@@ -30,7 +30,7 @@ struct DescribedData {
       file: file, line: read.line,
       message: "the data of \(types) has no member '\(member)'\(NearestName.hint(member, in: names))",
       code: .unknownMember,
-      fix: near.flatMap { isOneEdit(member, $0) ? Finding.Fix(range: read.range, text: $0) : nil })
+      fix: Finding.Fix(read.range, from: member, to: near))
   }
 
   private func finding(

@@ -6,7 +6,6 @@ internal import RuledLua
 /// may give it, or its data, to other local functions and variables. Nothing is told of a variable that gets something else anywhere, and of
 /// the parameters of a function that is used in other ways than to be called: its receiver may call it with anything.
 struct EventFlow {
-  /// What a variable may hold.
   private enum Value: Equatable {
     /// Nothing has been found yet.
     case nothing
@@ -32,20 +31,16 @@ struct EventFlow {
     }
   }
 
-  /// What a variable gets in one place.
   private enum Source {
     case fixed(Value)
     case expression(SyntaxNode)
   }
 
-  /// What variables hold.
   private var values: [Int: Value] = [:]
-  /// What variables get.
   private var sources: [Int: [Source]] = [:]
   /// The parameters of local functions, by the variable that holds the function.
   private var parameters: [Int: [SyntaxNode]] = [:]
 
-  /// Follows the events in a file.
   init(_ tree: SyntaxTree) {
     tree.root.forEach { findFunctions(in: $0) }
     findSources(in: tree.root)
@@ -164,7 +159,6 @@ struct EventFlow {
     return call.children[1].children.first { $0.kind == .table }
   }
 
-  /// Notes what a rule gives its event to.
   private mutating func findSources(inRule table: SyntaxNode) {
     let event = Source.fixed(Self.types(ofRule: table).map(Value.event) ?? .unknown)
     for field in table.children {

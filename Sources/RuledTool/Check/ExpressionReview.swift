@@ -2,10 +2,10 @@ internal import RuledLua
 
 /// Finds expressions in one file that are valid Lua and probably mistakes: functions that are not called, results that nothing gets,
 /// `not a == b`, `a == "b" or "c"`, lists that begin at 0, and fields that a table has twice.
-struct ExpressionReview {
-  private(set) var findings: [Finding] = []
+struct ExpressionReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: SourceFile
+  let file: SourceFile
   private let flow: ValueFlow
 
   /// Functions of the host that change something, or that a caller may want to fail.
@@ -37,46 +37,40 @@ struct ExpressionReview {
     }
   }
 
-  private mutating func add(_ node: SyntaxNode, _ message: String, isNote: Bool = false) {
-    findings.append(
-      Finding(file: file.path, line: node.line, message: message, code: .oddExpression, isNote: isNote))
-  }
-
-  private func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
-
   private mutating func review(called node: SyntaxNode) {
     let type = flow.type(of: node)
     guard type != .any, type != .function, type != .table else { return }
-    add(node, "\(text(node)) is \(type.text) and can't be called")
+    add(node, .oddExpression, "\(text(node)) is \(type.text) and can't be called")
   }
 
   private mutating func review(statement call: SyntaxNode) {
     guard call.kind == .call, let name = CallReview.hostName(call.children[0]), Self.pure.contains(name)
     else { return }
-    add(call, "nothing gets what \(name) gives, and it changes nothing")
+    add(call, .oddExpression, "nothing gets what \(name) gives, and it changes nothing")
   }
 
   private mutating func review(operation node: SyntaxNode) {
     let left = node.children[0], right = node.children[1]
     for operand in node.children where !["and", "or", "==", "~="].contains(node.text) {
       if flow.type(of: operand) == .function, operand.kind != .function {
-        add(operand, "\(text(operand)) is a function; call it: \(text(operand))(…)")
+        add(operand, .oddExpression, "\(text(operand)) is a function; call it: \(text(operand))(…)")
       } else if operand.kind == .string, Double(operand.text) == nil, ["+", "-", "*", "/"].contains(node.text) {
-        add(operand, node.text == "+" ? "texts are joined with .., not with +" : "a text takes no '\(node.text)'")
+        let message = node.text == "+" ? "texts are joined with .., not with +" : "a text takes no '\(node.text)'"
+        add(operand, .oddExpression, message)
       }
     }
     guard ["==", "~=", "<", ">", "<=", ">="].contains(node.text) else { return }
     let types = (flow.type(of: left), flow.type(of: right))
     if left.kind == .unary, left.text == "not", types.1 != .boolean {
-      add(node, "'not a \(node.text) b' compares 'not a'; write not (a \(node.text) b)")
+      add(node, .oddExpression, "'not a \(node.text) b' compares 'not a'; write not (a \(node.text) b)")
     } else if types.0.excludes(types.1), ![types.0, types.1].contains(.function) {
-      add(node, "compares \(types.0.text) with \(types.1.text)")
+      add(node, .oddExpression, "compares \(types.0.text) with \(types.1.text)")
     }
     for (call, number) in [(left, right), (right, left)] where call.kind == .call && number.kind == .number {
       guard let name = CallReview.hostName(call.children[0]), let range = Self.ranges[name],
         let value = Double(number.text), !range.contains(value)
       else { continue }
-      add(node, "\(name) gives \(Int(range.lowerBound)) to \(Int(range.upperBound))")
+      add(node, .oddExpression, "\(name) gives \(Int(range.lowerBound)) to \(Int(range.upperBound))")
     }
   }
 
@@ -85,7 +79,7 @@ struct ExpressionReview {
     switch node.kind {
     case .parenthesis: review(condition: node.children[0])
     case .binary where node.text == "or" && [.string, .number, .true].contains(node.children[1].kind):
-      add(node, "this is always true: 'or \(text(node.children[1]))' compares nothing")
+      add(node, .oddExpression, "this is always true: 'or \(text(node.children[1]))' compares nothing")
     case .binary where ["and", "or"].contains(node.text):
       for operand in node.children { review(condition: operand) }
     default: break
@@ -101,19 +95,19 @@ struct ExpressionReview {
     node.children[node.children.count - 1].forEach { part in
       if part.kind == .index, part.children[1].local == variable, text(part.children[0]) == list { reads = true }
     }
-    if reads { add(node, "lists begin at 1: for \(node.children[0].text) = 1, #\(list)") }
+    if reads { add(node, .oddExpression, "lists begin at 1: for \(node.children[0].text) = 1, #\(list)") }
   }
 
   private mutating func review(index node: SyntaxNode) {
     guard node.children[1].kind == .number, text(node.children[1]) == "0" else { return }
-    add(node, "lists begin at 1", isNote: true)
+    add(node, .oddExpression, "lists begin at 1", isNote: true)
   }
 
   private mutating func review(table node: SyntaxNode) {
     var names: Set<String> = []
     for field in node.children where field.kind == .namedField {
       guard let name = field.children[0].stringValue, !names.insert(name).inserted else { continue }
-      add(field, "the table has '\(name)' twice; the last one counts")
+      add(field, .oddExpression, "the table has '\(name)' twice; the last one counts")
     }
   }
 }

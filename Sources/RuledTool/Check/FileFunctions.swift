@@ -2,7 +2,6 @@ internal import RuledLua
 
 /// The functions of a file that its variables hold always, and the modules.
 struct FileFunctions {
-  /// The functions, by the variable.
   private(set) var bodies: [Int: SyntaxNode] = [:]
   /// The names of the modules, by the variable.
   private(set) var modules: [Int: String] = [:]
@@ -13,8 +12,7 @@ struct FileFunctions {
       case .localFunction:
         if let local = node.children[0].local { bodies[local] = node.children[1] }
       case .local:
-        for (target, value) in zip(node.children[0].children, node.children[1].children) {
-          guard let local = target.local else { continue }
+        for (local, value) in node.locals(besides: []) {
           if value.kind == .function { bodies[local] = value }
           modules[local] = Self.module(value)
         }

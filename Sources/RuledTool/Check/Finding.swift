@@ -7,19 +7,17 @@ struct Finding: Equatable {
   struct Fix: Equatable {
     /// The bytes of the file that are replaced.
     let range: Range<Int>
-    /// What takes their place.
     let text: String
 
-    /// A text for bytes of the file.
     init(range: Range<Int>, text: String) {
       self.range = range
       self.text = text
     }
 
     /// The known name for a name that differs from it by one letter; nil for any other.
-    init?(_ node: SyntaxNode, from name: String, to near: String?) {
+    init?(_ range: Range<Int>, from name: String, to near: String?) {
       guard let near, isOneEdit(name, near) else { return nil }
-      self.init(range: node.unquotedRange, text: near)
+      self.init(range: range, text: near)
     }
   }
 
@@ -55,14 +53,11 @@ struct Finding: Equatable {
   /// The line from 1; 0 for the whole file.
   let line: Int
   let message: String
-  /// What kind of problem it is.
   var code = Code.load
   /// Whether it is worth knowing and nothing more: it does not change the exit code.
   var isNote = false
-  /// How to mend it, if that is safe.
   var fix: Fix?
 
-  /// The finding as `file:line: message`.
   var text: String {
     let text = isNote ? "note: \(message)" : message
     if file.isEmpty { return text }

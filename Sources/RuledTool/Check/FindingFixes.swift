@@ -1,12 +1,5 @@
-/// Mends files as findings say.
 enum FindingFixes {
-  /// Applies all fixes.
-  ///
-  /// - Parameters:
-  ///   - findings: the findings, of which some have a fix.
-  ///   - root: the rules folder, which the files are relative to.
-  /// - Returns: how many fixes there were.
-  /// - Throws: when a file can't be read or written.
+  /// Applies all fixes, and returns how many there were; the files are relative to `root`.
   static func apply(_ findings: [Finding], root: String) throws(ToolError) -> Int {
     var count = 0
     for file in Set(findings.filter { $0.fix != nil }.map(\.file)).sorted() {

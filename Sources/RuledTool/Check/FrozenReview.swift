@@ -2,10 +2,10 @@ internal import RuledLua
 
 /// Finds changes of tables that are frozen: the event, the settings, data files, other plugins' states, the state in queries, and tables of the
 /// file.
-struct FrozenReview {
-  private(set) var findings: [Finding] = []
+struct FrozenReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: SourceFile
+  let file: SourceFile
   /// What the variables hold that hold something frozen.
   private var frozen: [Int: String] = [:]
   private let assigned: Set<Int>
@@ -18,8 +18,8 @@ struct FrozenReview {
     // Tables of the file may be changed while it loads.
     var constants: [Int: String] = [:]
     for statement in tree.root.children where statement.kind == .local {
-      for (variable, value) in zip(statement.children[0].children, statement.children[1].children) {
-        if let local = variable.local, value.kind == .table { constants[local] = "a table of the file" }
+      for (local, value) in statement.locals(besides: []) where value.kind == .table {
+        constants[local] = "a table of the file"
       }
     }
     tree.root.forEach { node in
@@ -43,14 +43,12 @@ struct FrozenReview {
     function.children[1].forEach { node in
       switch node.kind {
       case .local:
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-          if let local = variable.local, !assigned.contains(local) { frozen[local] = owner(of: value) }
-        }
+        for (local, value) in node.locals(besides: assigned) { frozen[local] = owner(of: value) }
       case .assignment:
         for target in node.children[0].children where target.kind == .index { review(target.children[0], target) }
       case .call:
         guard let name = CallReview.hostName(node.children[0]), Self.changers.contains(name),
-          let list = node.children[1].children.first
+          let list = node.arguments.first
         else { return }
         review(list, node)
       default: break
@@ -73,7 +71,6 @@ struct FrozenReview {
 
   private mutating func review(_ table: SyntaxNode, _ place: SyntaxNode) {
     guard let what = owner(of: table) else { return }
-    let message = "\(what) can't be changed; change the state, or a copy"
-    findings.append(Finding(file: file.path, line: place.line, message: message, code: .frozenTable))
+    add(place, .frozenTable, "\(what) can't be changed; change the state, or a copy")
   }
 }

@@ -1,10 +1,10 @@
 internal import RuledLua
 
 /// Finds in one file what queries and handlers can't call, what rules can't, and functions that are to return something and don't.
-struct HandlerReview {
-  private(set) var findings: [Finding] = []
+struct HandlerReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: SourceFile
+  let file: SourceFile
   private let functions: FileFunctions
   /// What the function at hand is, what it can't call and why, and the local functions that were visited for it.
   private var handler = ""
@@ -24,23 +24,22 @@ struct HandlerReview {
     tree.root.forEach { node in
       if node.kind == .call, node.children[0].globalName == "migrate" { reviewSteps(node) }
       guard node.kind == .call, node.children[0].kind == .call, let kind = node.children[0].children[0].globalName,
-        let given = node.children[1].children.first
+        let given = node.arguments.first
       else { return }
-      let fields = given.kind == .table ? given.children.filter { $0.kind == .namedField } : []
-      func field(_ name: String) -> SyntaxNode? { fields.first { $0.children[0].stringValue == name }?.children[1] }
+      let fields = Declaration.fields(given)
       if let what = Self.kinds[kind] {
-        let run = given.kind == .table ? field("run") : given
+        let run = given.kind == .table ? fields["run"] : given
         if kind == "query" { review(order: body(run), ["state", "args"]) }
         review(run, what, cannot: (Self.changing, "which changes something"))
         if let function = body(run), !function.returnsValue {
           addMissingReturn(function, "\(what) answers with what it returns")
         }
       } else if kind == "rule" {
-        for run in [field("run"), field("when")] {
+        for run in [fields["run"], fields["when"]] {
           review(run, "a rule", cannot: (Self.reading, "which only queries can"))
           review(order: body(run), ["event", "state"])
         }
-        if let when = field("when"), when.local != nil, let function = body(when), !function.returnsValue {
+        if let when = fields["when"], when.local != nil, let function = body(when), !function.returnsValue {
           addMissingReturn(function, "it is the 'when' of a rule, which then never runs")
         }
       }
@@ -55,10 +54,7 @@ struct HandlerReview {
   /// Finds parameters in the wrong order.
   private mutating func review(order function: SyntaxNode?, _ names: [String]) {
     guard let list = function?.children[0], list.children.prefix(2).map(\.text) == names.reversed() else { return }
-    add(
-      Finding(
-        file: file.path, line: list.line, message: "gets \(names.joined(separator: ", ")), in this order",
-        code: .wrongArguments))
+    add(list, .wrongArguments, "gets \(names.joined(separator: ", ")), in this order")
   }
 
   /// Finds steps to another version of the state that return none.
@@ -73,11 +69,7 @@ struct HandlerReview {
 
   private mutating func addMissingReturn(_ function: SyntaxNode, _ why: String) {
     guard !function.children[1].children.isEmpty else { return }
-    add(Finding(file: file.path, line: function.line, message: "returns nothing: \(why)", code: .missingReturn))
-  }
-
-  private mutating func add(_ finding: Finding) {
-    if !findings.contains(finding) { findings.append(finding) }
+    add(function, .missingReturn, "returns nothing: \(why)")
   }
 
   private mutating func review(_ function: SyntaxNode?, _ handler: String, cannot refused: (Set<String>, String)) {
@@ -90,10 +82,7 @@ struct HandlerReview {
     if node.kind == .call {
       if let local = node.children[0].local { visit(local: local) }
       if let name = CallReview.hostName(node.children[0]), refused.names.contains(name) {
-        add(
-          Finding(
-            file: file.path, line: node.line, message: "\(handler) can't call '\(name)', \(refused.why)",
-            code: .forbiddenCall))
+        add(node, .forbiddenCall, "\(handler) can't call '\(name)', \(refused.why)")
       }
     }
     for child in node.children { visit(child) }

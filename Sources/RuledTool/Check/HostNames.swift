@@ -1,6 +1,5 @@
 internal import RuledLua
 
-/// What the host offers to rules, by name.
 struct HostNames {
   private let members: [String: [String]]
   private let inspector: SourceInspector

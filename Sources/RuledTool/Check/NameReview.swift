@@ -38,11 +38,11 @@ struct NameReview {
     for (file, tree) in files {
       tree.root.forEach { node in
         guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
-          let name = node.children[1].children.first
+          let name = node.arguments.first
         else { return }
         if makers.contains(function) { made.append((function, name, file)) }
         if users.contains(function) { used.append((function, name, file)) }
-        let arguments = node.children[1].children
+        let arguments = node.arguments
         guard function == "count", arguments.count > 1, arguments[1].kind == .table else { return }
         review(labels: arguments[1], file)
         let names = arguments[1].children.compactMap { $0.kind == .namedField ? $0.children[0].stringValue : nil }
@@ -68,15 +68,12 @@ struct NameReview {
       let known = isWhole ? names : (names + beginnings).map { String($0.prefix(name.count)) }
       let near = NearestName.find(name, in: known)
       guard !kind.isPrefix || near != nil else { continue }
-      let isQuoted = use.name.stringValue != nil
       findings.append(
         Finding(
           file: use.file.path, line: use.name.line,
           message: "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(name, in: known))",
           code: .unknownName,
-          fix: near.flatMap {
-            isQuoted && isOneEdit(name, $0) ? Finding.Fix(range: use.name.unquotedRange, text: $0) : nil
-          }))
+          fix: use.name.stringValue.flatMap { _ in Finding.Fix(use.name.unquotedRange, from: name, to: near) }))
     }
   }
 
@@ -113,10 +110,8 @@ struct NameReview {
           guard let near = other.names.subtracting(use.names).sorted().first(where: { isOneEdit(name, $0) }),
             uses.count(where: { $0.names.contains(name) }) <= uses.count(where: { $0.names.contains(near) })
           else { continue }
-          let finding = Finding(
-            file: use.file.path, line: use.node.line,
-            message: "the counter has no label '\(name)' elsewhere; did you mean '\(near)'?", code: .unknownName)
-          if !findings.contains(finding) { findings.append(finding) }
+          let message = "the counter has no label '\(name)' elsewhere; did you mean '\(near)'?"
+          findings.append(Finding(file: use.file.path, line: use.node.line, message: message, code: .unknownName))
         }
       }
     }

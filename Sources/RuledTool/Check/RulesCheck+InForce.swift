@@ -1,8 +1,7 @@
 internal import Glibc
-internal import RuledCore
+internal import RuledEngine
 internal import RuledLua
 
-/// Comparing the rules with those in force.
 extension RulesCheck {
   /// Finds states whose shape has changed without a new version since the revision that a daemon has in force.
   ///
@@ -13,16 +12,10 @@ extension RulesCheck {
       let revision = try? client.call("rules", [:]).member("revision"),
       let files = try? client.call("revision", ["revision": revision]).elements("files")
     else { return }
-    let sources = files.compactMap { file -> SourceFile? in
-      guard let path = file.member("path")?.stringValue, let text = file.member("text")?.stringValue else { return nil }
-      return SourceFile(path: path, text: Array(text.utf8))
-    }
+    let live = RulesSource(shown: files).plugins
     for manifest in declaring {
-      let own = sources.filter { $0.path.hasPrefix("\(manifest.name)/") }
-      let live = PluginSource(
-        name: manifest.name, modules: own.filter { $0.path.hasSuffix(".lua") },
-        data: own.filter { $0.path.hasSuffix(".json") }, library: sources.filter { $0.path.hasPrefix("lib/") })
-      guard let before = (try? PluginVM(source: live, worker: worker))?.manifest,
+      guard let plugin = live.first(where: { $0.name == manifest.name }),
+        let before = (try? PluginVM(source: plugin, worker: worker))?.manifest,
         let obstacle = manifest.obstacle(after: before)
       else { continue }
       add(obstacle.file, obstacle.line, obstacle.message)

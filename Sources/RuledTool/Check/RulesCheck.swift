@@ -1,19 +1,15 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 
 /// Finds what is wrong in a rules folder: in every branch, and also after the first error.
 struct RulesCheck {
   /// The findings, by file and line.
   var findings: [Finding] { found.sorted { $0.file != $1.file ? $0.file < $1.file : $0.line < $1.line } }
-  /// The plugins that were checked.
   private(set) var plugins: [PluginSource] = []
   /// Their manifests, as far as they load.
   private(set) var manifests: [PluginManifest] = []
-  /// The worker that loads the plugins.
   let worker = LuaWorker()
-  /// Whether all plugins that were checked load.
   private var allLoad = true
   /// The findings in the order found.
   var found: [Finding] = []
@@ -64,7 +60,6 @@ struct RulesCheck {
 
   private mutating func add(_ error: LoadError) { add(error.file, error.line, error.message) }
 
-  /// How many rules the plugins declare.
   var ruleCount: Int { manifests.reduce(0) { $0 + $1.rules.count } }
 
   // MARK: Sources
@@ -183,7 +178,6 @@ struct RulesCheck {
     }
   }
 
-  /// Finds hosts that two plugins answer for.
   private mutating func checkHosts() {
     var owners: [String: String] = [:]
     for manifest in manifests {

@@ -101,10 +101,7 @@ struct RulesFacts {
     let read = reviews.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
     for name in manifest.settings.names where !read.contains(name) {
       let line = plugin.entry.map { RulesCheck.line(of: name, in: $0, from: 1) } ?? 1
-      findings.append(
-        Finding(
-          file: "\(plugin.name)/plugin.lua", line: line, message: "nothing reads the setting '\(name)'",
-          code: .unusedSetting))
+      add("\(plugin.name)/plugin.lua", line, .unusedSetting, "nothing reads the setting '\(name)'")
     }
   }
 
@@ -112,10 +109,8 @@ struct RulesFacts {
     var seen = words
     for (file, review) in files {
       for decision in review?.decisions ?? [] where seen.insert(decision.key).inserted {
-        findings.append(
-          Finding(
-            file: file.path, line: decision.line, message: "no test reads the decision '\(decision.key)'",
-            code: .unreadDecision, isNote: true))
+        let message = "no test reads the decision '\(decision.key)'"
+        add(file.path, decision.line, .unreadDecision, message, isNote: true)
       }
     }
   }
@@ -153,13 +148,10 @@ struct RulesFacts {
   /// Notes the types that rules make and hear, and that no description keeps for rules.
   private mutating func checkKept(_ types: [SourceReview.NamedType]) {
     for made in types where isHeard(made.type) && kept.insert(made.type).inserted {
-      findings.append(
-        Finding(
-          file: made.file, line: made.line,
-          message:
-            "a client can send '\(made.type)' as well, \(made.verb) and which rules hear; if only rules are to make "
-            + "it, describe it: event \"\(made.type)\" { from = \"rules\" }",
-          code: .openType, isNote: true))
+      add(
+        made.file, made.line, .openType,
+        "a client can send '\(made.type)' as well, \(made.verb) and which rules hear; if only rules are to make "
+          + "it, describe it: event \"\(made.type)\" { from = \"rules\" }", isNote: true)
     }
   }
 
@@ -182,11 +174,9 @@ struct RulesFacts {
         let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
         // A mistyped call is reported where it stands.
         guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
-        findings.append(
-          Finding(
-            file: rule.file, line: rule.line,
-            message: "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?",
-            code: .similarType))
+        add(
+          rule.file, rule.line, .similarType,
+          "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?")
       }
     }
   }
@@ -197,11 +187,9 @@ struct RulesFacts {
       let near = heard.first { isOneEdit($0, event.type) && !described.contains($0) }
       // Where nothing but the rule knows its type, the rule is wrong.
       guard let near, (made + tested).contains(where: { $0.type == near }) else { continue }
-      findings.append(
-        Finding(
-          file: event.file, line: event.line,
-          message: "no rule listens to '\(event.type)', which is described here; did you mean '\(near)'?",
-          code: .similarType))
+      add(
+        event.file, event.line, .similarType,
+        "no rule listens to '\(event.type)', which is described here; did you mean '\(near)'?")
     }
   }
 
@@ -219,6 +207,12 @@ struct RulesFacts {
     let fix = near.flatMap { near in
       isQuoted ? Finding.Fix(range: type.range.lowerBound + 1..<type.range.upperBound - 1, text: near) : nil
     }
-    findings.append(Finding(file: type.file, line: type.line, message: message, code: code, fix: fix))
+    add(type.file, type.line, code, message, fix: fix)
+  }
+
+  private mutating func add(
+    _ file: String, _ line: Int, _ code: Finding.Code, _ message: String, isNote: Bool = false, fix: Finding.Fix? = nil
+  ) {
+    findings.append(Finding(file: file, line: line, message: message, code: code, isNote: isNote, fix: fix))
   }
 }

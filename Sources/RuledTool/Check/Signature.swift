@@ -2,11 +2,9 @@ internal import RuledLua
 
 /// What a function takes, for those who call it.
 struct Signature {
-  /// The names of the parameters, in order.
   let parameters: [String]
   /// How many of them it can't do without.
   let needed: Int
-  /// Whether it takes any number of further arguments.
   let takesMore: Bool
   /// How many values it returns at most; nil for any number.
   let results: Int?
@@ -43,7 +41,6 @@ struct Signature {
       + "(\(parameters.joined(separator: ", ")))"
   }
 
-  /// How a function uses its parameters.
   private struct Uses {
     private var raising: Set<Int> = []
     private var tested: Set<Int> = []

@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledLua
 
 /// Reads one file of a plugin as a tree: finds what is wrong in it, and notes what other files have to agree with.
-struct SourceReview {
+struct SourceReview: FileReview {
   /// What is known before a file is read.
   struct Surroundings {
     /// The members of the host's tables, by the table's name.
@@ -26,27 +26,23 @@ struct SourceReview {
     let range: Range<Int>
   }
 
-  /// The methods of a test's `t`.
   private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
-  private(set) var findings: [Finding] = []
+  var findings: [Finding] = []
   /// The types of events that are raised, sent and set timers for.
   private(set) var made: [NamedType] = []
   /// The types of events that tests send.
   private(set) var tested: [NamedType] = []
-  /// The decisions, with the lines of their calls.
   private(set) var decisions: [(key: String, line: Int)] = []
-  /// The settings that are read by name.
   private(set) var settings: Set<String> = []
-  /// Whether settings are read in other ways too.
   private(set) var readsAnySetting = false
   /// All names and texts that the file mentions.
   private(set) var words: Set<String> = []
   /// What the file reads of events' data, and gives to events.
   let data: DataReview
 
-  private let file: SourceFile
+  let file: SourceFile
   private let around: Surroundings
   let tree: SyntaxTree
   /// The parameters of rules that hold the event and the state, and those of tests that hold the driver.
@@ -64,10 +60,6 @@ struct SourceReview {
     self.tree = tree
     data = DataReview(tree)
     visit(tree.root)
-  }
-
-  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String, fix: Finding.Fix? = nil) {
-    findings.append(Finding(file: file.path, line: node.line, message: message, code: code, fix: fix))
   }
 
   // MARK: Walk
@@ -92,20 +84,17 @@ struct SourceReview {
     if let advice = HostAdvice.hint(name) {
       return add(node, .unknownGlobal, "there is no global '\(name)': \(advice)")
     }
-    let near = NearestName.find(name, in: SourceInspector.globals)
-    let fix = near.flatMap { isOneEdit(name, $0) ? Finding.Fix(range: node.range, text: $0) : nil }
-    add(node, .unknownGlobal, "there is no global '\(name)'" + Self.meant(near), fix: fix)
+    let known = Array(SourceInspector.globals)
+    add(node, .unknownGlobal, "there is no global '\(name)'", unknown: name, known, at: node.range)
   }
-
-  private static func meant(_ near: String?) -> String { near.map { "; did you mean '\($0)'?" } ?? "" }
 
   private mutating func review(index node: SyntaxNode) {
     let object = node.children[0], key = node.children[1]
     guard let member = key.stringValue else { return }
     if let local = object.local, events.contains(local) || tree.locals[local].isParameter && object.text == "event" {
       guard let near = Self.eventFields.first(where: { isOneEdit(member, $0) }) else { return }
-      return add(
-        key, .unknownMember, "event has no '\(member)'; did you mean '\(near)'?", fix: fix(key, near))
+      let message = "event has no '\(member)'; did you mean '\(near)'?"
+      return add(key, .unknownMember, message, fix: Finding.Fix(range: key.unquotedRange, text: near))
     }
     guard let table = object.globalName, !judged.contains(object.range.lowerBound) else { return }
     if table == "settings" { return review(setting: member, key, of: object) }
@@ -119,32 +108,23 @@ struct SourceReview {
       return add(key, isKnown ? .unknownMember : .unknownGlobal, "there is no '\(table).\(member)': \(advice)")
     }
     guard isKnown else { return }
-    let near = NearestName.find(member, in: members)
-    let all = "; it has \(members.joined(separator: ", "))"
     add(
-      key, .unknownMember, "\(table) has no member '\(member)'" + (near == nil ? all : Self.meant(near)),
-      fix: near.flatMap { isOneEdit(member, $0) ? fix(key, $0) : nil })
+      key, .unknownMember, "\(table) has no member '\(member)'", unknown: member, members,
+      otherwise: "it has \(members.joined(separator: ", "))")
   }
 
   private mutating func review(setting: String, _ key: SyntaxNode, of object: SyntaxNode) {
     judged.insert(object.range.lowerBound)
     settings.insert(setting)
     guard let known = around.settings, !known.names.contains(setting) else { return }
-    let near = NearestName.find(setting, in: known.names)
     add(
-      key, .unknownMember, "plugin '\(known.plugin)' has no setting '\(setting)'" + Self.meant(near),
-      fix: near.flatMap { isOneEdit(setting, $0) ? fix(key, $0) : nil })
-  }
-
-  /// Replaces a key or a string, in the quotes that it has.
-  private func fix(_ node: SyntaxNode, _ text: String) -> Finding.Fix {
-    Finding.Fix(range: node.unquotedRange, text: text)
+      key, .unknownMember, "plugin '\(known.plugin)' has no setting '\(setting)'", unknown: setting, known.names)
   }
 
   // MARK: Calls
 
   private mutating func review(call node: SyntaxNode) {
-    let function = node.children[0], arguments = node.children[1].children
+    let function = node.children[0], arguments = node.arguments
     if function.kind == .call, let declaration = function.children[0].globalName {
       note(declaration: declaration, arguments.first)
     }
@@ -187,7 +167,7 @@ struct SourceReview {
   private mutating func review(timer arguments: [SyntaxNode]) {
     note(arguments.dropFirst(2).first, "for which a timer is set here")
     guard arguments.count > 1, arguments[1].kind == .number else { return }
-    let due = arguments[1], text = String(decoding: file.text[due.range], as: UTF8.self)
+    let due = arguments[1], text = text(due)
     guard let seconds = Double(text), seconds < 1e9 else { return }
     add(
       due, .pastTimer, "a timer is due at epoch seconds, and \(text) is in the past; write now() + \(text)",
@@ -213,8 +193,12 @@ struct SourceReview {
   }
 
   private mutating func note(_ argument: SyntaxNode?, _ verb: String) {
-    guard let argument, let type = argument.stringValue else { return }
-    made.append(NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range))
+    if let type = namedType(argument, verb) { made.append(type) }
+  }
+
+  private func namedType(_ argument: SyntaxNode?, _ verb: String) -> NamedType? {
+    guard let argument, let type = argument.stringValue else { return nil }
+    return NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range)
   }
 
   /// Notes which parameters hold the state of a rule, or the driver of a test.
@@ -238,17 +222,13 @@ struct SourceReview {
 
   private mutating func review(method node: SyntaxNode) {
     guard around.isTest, let local = node.children[0].local, drivers.contains(local) else { return }
-    let arguments = node.children[1].children
-    if node.text == "event", arguments.count > 1, let type = arguments[1].stringValue {
-      tested.append(
-        NamedType(
-          verb: "which is sent here", type: type, file: file.path, line: arguments[1].line, range: arguments[1].range))
+    let arguments = node.arguments
+    if node.text == "event", let type = namedType(arguments.dropFirst().first, "which is sent here") {
+      tested.append(type)
     }
     guard !Self.methods.contains(node.text) else { return }
-    let near = NearestName.find(node.text, in: Self.methods)
     add(
-      node, .unknownMember, "a test's t has no method '\(node.text)'" + Self.meant(near),
-      fix: near.flatMap { isOneEdit(node.text, $0) ? Finding.Fix(range: node.mark, text: $0) : nil })
+      node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, Self.methods, at: node.mark)
   }
 
   // MARK: Assignments

@@ -6,13 +6,12 @@ internal import RuledLua
 ///
 /// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Local
 /// functions that get it, and variables that get a part of it once, and nothing else, are followed.
-struct StateReview {
-  private(set) var findings: [Finding] = []
+struct StateReview: FileReview {
+  var findings: [Finding] = []
 
-  private let file: SourceFile
+  let file: SourceFile
   /// The plugin's state; nil if it does not declare it.
   private let root: DataType?
-  /// The states that plugins declare, by their names.
   private let states: [String: DataType]
   /// What the variables hold that hold the state or a part of it.
   private var held: [Int: DataType] = [:]
@@ -38,11 +37,12 @@ struct StateReview {
     case .call:
       // Steps have states of other versions.
       if node.children[0].globalName == "migrate" { return }
-      findState(in: node)
       review(call: node)
-      if let rule = Declaration.rule(node), let run = rule["run"], rule["when"].map(Self.usesState) != true {
-        findFirstUse(in: run, parameter: 1)
+      if let rule = Declaration.rule(node) {
+        for function in [rule["run"], rule["when"]] { holdState(function, parameter: 1) }
+        if let run = rule["run"], rule["when"].map(Self.usesState) != true { findFirstUse(in: run, parameter: 1) }
       } else if let (kind, handler, _) = Declaration.handler(node), kind == "query" {
+        holdState(handler, parameter: 0)
         findFirstUse(in: handler, parameter: 0)
       }
     case .function:
@@ -52,9 +52,7 @@ struct StateReview {
       review(comparison: node.children[1], with: node.children[0])
     case .unary where node.text == "#": review(list: node.children[0])
     case .local:
-      for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-        if let local = variable.local, !assigned.contains(local) { held[local] = type(of: value) }
-      }
+      for (local, value) in node.locals(besides: assigned) { held[local] = type(of: value) }
     case .genericFor: findElements(in: node)
     case .assignment:
       for (target, value) in zip(node.children[0].children, node.children[1].children) {
@@ -73,21 +71,10 @@ struct StateReview {
 
   // MARK: Variables
 
-  /// Notes the parameters that hold the state in the declaration of a rule or a query.
-  private mutating func findState(in call: SyntaxNode) {
-    let function = call.children[0]
-    guard function.kind == .call, let declaration = function.children[0].globalName,
-      let index = ["rule": 1, "query": 0][declaration], let body = call.children[1].children.first
-    else { return }
-    var functions = [body]
-    if body.kind == .table {
-      functions = body.children.filter {
-        $0.kind == .namedField && ["run", "when"].contains($0.children[0].stringValue)
-      }.map { $0.children[1] }
-    }
-    for function in functions where function.kind == .function && function.children[0].children.count > index {
-      hold(root, function.children[0].children[index])
-    }
+  /// Notes that a parameter of a rule's or a query's function holds the state.
+  private mutating func holdState(_ function: SyntaxNode?, parameter: Int) {
+    guard let function, function.kind == .function, function.children[0].children.count > parameter else { return }
+    hold(root, function.children[0].children[parameter])
   }
 
   /// Notes the variable of `for _, x in ipairs(state.list)`.
@@ -144,11 +131,8 @@ struct StateReview {
         uses += Self.needed(by: node).filter { $0.kind == .index && $0.children[0].local == state }
       }
       if let use = uses.first, !isTested {
-        findings.append(
-          Finding(
-            file: file.path, line: use.line,
-            message: "\(text(use)) is nil until something sets it; write (\(text(use)) or …)",
-            code: .emptyState, isNote: true))
+        let message = "\(text(use)) is nil until something sets it; write (\(text(use)) or …)"
+        add(use, .emptyState, message, isNote: true)
       }
       guard !isMentioned, ![.ifStatement, .returnStatement, .genericFor].contains(statement.kind) else { return }
     }
@@ -232,22 +216,11 @@ struct StateReview {
     }
   }
 
-  private func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
-
-  private mutating func add(_ node: SyntaxNode, _ code: Finding.Code, _ message: String) {
-    findings.append(Finding(file: file.path, line: node.line, message: message, code: code))
-  }
-
   private mutating func review(_ member: String, _ key: SyntaxNode, in schema: DataSchema) {
     guard !schema.names.contains(member) else { return }
-    let near = NearestName.find(member, in: schema.names)
-    let message =
-      "the plugin's state declares no member '\(member)'"
-      + NearestName.hint(member, in: schema.names, otherwise: "add it to state { … }")
-    findings.append(
-      Finding(
-        file: file.path, line: key.line, message: message, code: .unknownMember,
-        fix: Finding.Fix(key, from: member, to: near)))
+    add(
+      key, .unknownMember, "the plugin's state declares no member '\(member)'", unknown: member, schema.names,
+      otherwise: "add it to state { … }")
   }
 }
 

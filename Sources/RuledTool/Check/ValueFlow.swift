@@ -3,7 +3,6 @@ internal import RuledLua
 /// What the expressions of a file are, where that is certain: literals, what the host's functions give, and variables that get one of these
 /// once.
 struct ValueFlow {
-  /// The types of variables.
   private var held: [Int: ValueType] = [:]
   /// The variables that hold the event of a rule.
   private var events: Set<Int> = []
@@ -24,9 +23,7 @@ struct ValueFlow {
     tree.root.forEach { node in
       switch node.kind {
       case .local:
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-          if let local = variable.local, !assigned.contains(local) { held[local] = type(of: value) }
-        }
+        for (local, value) in node.locals(besides: assigned) { held[local] = type(of: value) }
       case .genericFor:
         let variables = node.children[0].children, values = node.children[1].children
         guard variables.count > 1, let local = variables[1].local, values.first?.kind == .call,
@@ -40,7 +37,6 @@ struct ValueFlow {
     }
   }
 
-  /// Notes what the functions of a declaration get.
   private mutating func note(declaration node: SyntaxNode) {
     if let rule = Declaration.rule(node) {
       for function in [rule["when"], rule["run"]] where function?.kind == .function {
@@ -123,7 +119,7 @@ enum Declaration {
   }
 
   /// The values of a table's fields that have names.
-  private static func fields(_ table: SyntaxNode) -> [String: SyntaxNode] {
+  static func fields(_ table: SyntaxNode) -> [String: SyntaxNode] {
     guard table.kind == .table else { return [:] }
     return table.children.reduce(into: [:]) { fields, field in
       if field.kind == .namedField, let name = field.children[0].stringValue { fields[name] = field.children[1] }
@@ -132,7 +128,6 @@ enum Declaration {
 }
 
 extension SyntaxNode {
-  /// Whether it is `{}`.
   var isEmptyTable: Bool { kind == .table && children.isEmpty }
 
   /// The table at the beginning of a chain of members, such as `event` of `event.data.name`.

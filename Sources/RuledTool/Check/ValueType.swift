@@ -32,7 +32,6 @@ indirect enum ValueType: Equatable, Sendable {
     }
   }
 
-  /// The type that a plugin declares.
   init(_ type: DataType) {
     switch type {
     case .any: self = .any

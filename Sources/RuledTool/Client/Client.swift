@@ -12,7 +12,6 @@ package final class Client {
   private let outgoing = ByteBuffer(capacity: 16_384)
   private let incoming = ByteBuffer(capacity: 65_536)
   private let parser = TapeDocument(maximumDepth: JSONValue.replyDepth)
-  /// How many bytes of `outgoing` were sent.
   private var sent = 0
   /// The offset in `incoming` of the first line that was not returned yet.
   private var start = 0
@@ -23,7 +22,6 @@ package final class Client {
   private(set) var isClosed = false
   private var lastID: Int64 = 0
 
-  /// Connects to the daemon that listens on `path`.
   package init(path: String) throws(ToolError) {
     self.path = path
     descriptor = try Self.connect(to: path)
@@ -31,12 +29,7 @@ package final class Client {
 
   deinit { close(descriptor) }
 
-  /// Queues a request.
-  ///
-  /// - Parameters:
-  ///   - method: The method's name.
-  ///   - params: Its parameters.
-  /// - Returns: The id that the reply will have; ids count up from 1.
+  /// Queues a request, and returns the id that its reply will have; ids count up from 1.
   @discardableResult
   package func submit(_ method: String, _ params: JSONValue) -> Int64 {
     submit(method) { $0.value(params) }
@@ -209,7 +202,6 @@ extension Client {
   }
 }
 
-/// A message that a daemon sent.
 package enum Message: Sendable {
   /// The answer to the request with this id.
   case reply(id: Int64, Result<JSONValue, DaemonError>)

@@ -1,16 +1,12 @@
 internal import Glibc
 package import RuledCore
-internal import RuledJSON
 internal import RuledReports
 
-/// The error object that a daemon answered with.
 package struct DaemonError: Error, Sendable {
-  /// JSON-RPC's number.
   var number: Int64
   /// The stable name, such as `not_found`.
   var code: String
   var message: String
-  /// The whole error object.
   var json: JSONValue
   /// The method that was called; nil if that is not known.
   var method: String?

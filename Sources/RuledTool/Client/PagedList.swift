@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledReports
 
 /// A list that a daemon answers in pages.
@@ -20,56 +19,48 @@ enum PagedList {
 
   /// Prints one page, or with `--all` every page, and on standard error whether there is more.
   ///
-  /// - Parameters:
-  ///   - method: The method that lists; its result's member of that name holds the entries.
-  ///   - params: The parameters that select entries.
-  ///   - arguments: The command line.
-  ///   - environment: Where the daemon is, and where to print.
-  ///   - text: How entries look without `--json`.
-  /// - Throws: `UsageError` for an option out of range, and what the client throws.
+  /// `method` lists, and its result's member of that name holds the entries; without `--json` they look as `text` says.
   static func show(
     _ method: String, _ params: JSONObject, _ arguments: Arguments, _ environment: ToolEnvironment,
     as text: ([JSONValue]) -> String
   ) throws {
-    let page = try read(method, params, arguments, environment.connect())
+    var selection = params
+    selection["after"] = arguments.value("after").map(JSONValue.string)
+    selection["limit"] = try arguments.integer("limit", in: 1...Limits.listMaximum).map { .integer(Int64($0)) }
+    let client = try environment.connect()
+    let page =
+      arguments.has("all")
+      ? .object([method: .array(try all(method, selection, client))]) : try client.call(method, .object(selection))
     let entries = page.elements(method)
     environment.show(page, arguments) { _ in text(entries) }
-    if let next = page.member("next"), !arguments.has("json") {
-      environment.errors.write(
-        "\(Figures.count(entries.count)) shown, and there are more: list them with --all, or continue with --after "
-          + "\(next.brief.printable)\n")
-    }
+    if let next = page.member("next"), !arguments.has("json") { tellMore(entries.count, next, environment) }
   }
 
-  /// The entries of all pages.
+  static func tellMore(_ shown: Int, _ next: JSONValue, _ environment: ToolEnvironment) {
+    environment.errors.write(
+      "\(Figures.count(shown)) shown, and there are more: list them with --all, or continue with --after "
+        + "\(next.brief.printable)\n")
+  }
+
   static func all(_ method: String, _ params: JSONObject, _ client: Client) throws -> [JSONValue] {
-    var params = params
-    params["limit"] = .integer(Int64(Limits.listMaximum))
     var found: [JSONValue] = []
+    try forEachPage(method, params, client) { page in
+      found += page.elements(method)
+      return true
+    }
+    return found
+  }
+
+  /// Calls `body` with each page, until it returns false.
+  static func forEachPage(
+    _ method: String, _ params: JSONObject, _ client: Client, _ body: (JSONValue) -> Bool
+  ) throws {
+    var params = params
+    params["limit"] = params["limit"] ?? .integer(Int64(Limits.listMaximum))
     while true {
       let page = try client.call(method, .object(params))
-      found += page.elements(method)
-      guard let next = page.member("next"), next != params["after"] else { return found }
+      guard body(page), let next = page.member("next"), next != params["after"] else { return }
       params["after"] = next
     }
-  }
-
-  /// The method's result; with `--all`, one with the entries of all pages and without `next`.
-  private static func read(
-    _ method: String, _ selection: JSONObject, _ arguments: Arguments, _ client: Client
-  ) throws -> JSONValue {
-    let limit = try arguments.integer("limit", in: 1...Limits.listMaximum)
-    var params = selection
-    params["after"] = arguments.value("after").map(JSONValue.string)
-    params["limit"] = limit.map { .integer(Int64($0)) } ?? (arguments.has("all") ? .integer(1_000) : nil)
-    var page = try client.call(method, .object(params))
-    guard arguments.has("all") else { return page }
-    var elements = page.elements(method)
-    while let next = page.member("next"), next != params["after"] {
-      params["after"] = next
-      page = try client.call(method, .object(params))
-      elements += page.elements(method)
-    }
-    return .object([method: .array(elements)])
   }
 }

@@ -1,5 +1,4 @@
 package import RuledCore
-internal import RuledJSON
 
 extension JSONValue {
   /// How deep a daemon's answer may nest: it wraps what was sent, so it may be deeper than a request.

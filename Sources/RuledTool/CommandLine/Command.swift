@@ -4,24 +4,17 @@ internal import RuledCore
 ///
 /// It reads and writes only through its environment, so that a test runs it like a shell does.
 protocol Command {
-  /// Its name, options and help.
   static var spec: CommandSpec { get }
 
-  /// Executes the command.
+  /// Executes the command with arguments that were checked against `spec`.
   ///
-  /// - Parameters:
-  ///   - arguments: The options and operands, checked against `spec`.
-  ///   - environment: Where the command reads and writes.
-  /// - Returns: The program's exit code.
   /// - Throws: `UsageError` for arguments that make no sense, `ToolError` for what cannot be done, `DaemonError` for
   ///   what the daemon refused.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode
 }
 
 extension OptionSpec {
-  /// `--json`, which most commands take.
   static let json = OptionSpec("json", "Prints the daemon's answer as JSON.")
-  /// `--socket`, which every command takes.
   static let socket = OptionSpec(
     "socket", value: "PATH", "The daemon's socket; by default $RULED_SOCKET or \(ToolEnvironment.defaultSocket).",
     completes: .files)

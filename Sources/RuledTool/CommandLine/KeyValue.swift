@@ -5,7 +5,6 @@ internal import RuledJSON
 ///
 /// The value is JSON if it parses, and a string otherwise.
 struct KeyValue: Sendable, Equatable {
-  /// The text before the first `=`.
   var key: String
   var value: JSONValue
 
@@ -25,13 +24,8 @@ struct KeyValue: Sendable, Equatable {
     return .object(try merge(words, into: JSONObject()))
   }
 
-  /// The JSON value of an option, with the words as members of it; nil when neither is given.
+  /// The JSON value of an option, with the words, each `key=value`, as members of it; nil when neither is given.
   ///
-  /// - Parameters:
-  ///   - option: The option's long name.
-  ///   - arguments: The command line.
-  ///   - words: Words of the form `key=value`.
-  /// - Returns: The value.
   /// - Throws: When the option is not JSON, when there are words and it is no object, and as for `object`.
   static func value(
     of option: String, in arguments: Arguments, with words: ArraySlice<String> = []

@@ -7,11 +7,8 @@ package struct ToolEnvironment {
   /// The daemon's socket unless an option or a variable names another one.
   static let defaultSocket = "/run/ruled/ruled.sock"
 
-  /// Standard input.
   var input: Input
-  /// Standard output.
   var output: Output
-  /// Standard error.
   var errors: Output
   var variables: [String: String]
   var socket: String
@@ -30,7 +27,6 @@ package struct ToolEnvironment {
     socket = named.isEmpty ? Self.defaultSocket : named
   }
 
-  /// The environment of this process.
   package static func process() -> ToolEnvironment {
     var variables: [String: String] = [:]
     for name in ["RULED_SOCKET", "HOME", "XDG_STATE_HOME", "NO_COLOR", "TERM", "DISPLAY", "WAYLAND_DISPLAY"] {
@@ -56,6 +52,14 @@ package struct ToolEnvironment {
   /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
   func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+  }
+
+  /// Calls a method of the daemon, and prints its answer as `show` does.
+  func answer(
+    _ method: String, _ params: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String
+  ) throws -> ExitCode {
+    show(try connect().call(method, params), arguments, as: text)
+    return .done
   }
 
   /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.

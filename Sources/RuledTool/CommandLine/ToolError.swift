@@ -1,4 +1,5 @@
-/// Why a command ended early.
+internal import RuledEngine
+
 package struct ToolError: Error, Sendable, Equatable {
   /// What is wrong and what to do about it, in one line without the program's name.
   var message: String
@@ -8,6 +9,10 @@ package struct ToolError: Error, Sendable, Equatable {
   init(_ message: String, exit: ExitCode = .failed) {
     self.message = message
     self.exit = exit
+  }
+
+  init(_ error: ReloadError) {
+    self.init("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
   }
 }
 

@@ -4,7 +4,6 @@ internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 
-/// `rulectl backup`: a backup of the daemon's store while it runs.
 enum BackupCommand: Command {
   static let spec = CommandSpec(
     "backup", "Takes a backup of the daemon's store while it runs.",
@@ -20,7 +19,6 @@ enum BackupCommand: Command {
       .init("rsync -aH --delete /var/backups/ruled host:", "copies the backups elsewhere"),
     ])
 
-  /// Has the daemon make a checkpoint, and copies it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
     Thread.Priority.lowest.apply()  // the daemon goes first
@@ -44,24 +42,14 @@ enum BackupCommand: Command {
   }
 
   private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
-    let answer = try environment.connect().call("backup", [:])
-    guard let checkpoint = answer.member("checkpoint")?.stringValue,
-      let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
-    else { throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version") }
     var progress = Progress(environment)
     defer { progress.clear() }
-    do {
-      guard let use = try FolderUse(checkpoint, alone: false) else {
-        throw ToolError("another backup uses the checkpoint \(checkpoint); try again")
-      }
-      defer { withExtendedLifetime(use) {} }
-      let summary = try folder.add(checkpoint, at: time) { done, all in
+    return try Checkpoint.use(environment.connect()) { checkpoint in
+      let summary = try folder.add(checkpoint.path, at: checkpoint.time) { done, all in
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }
-      try StoreCheckpoints.remove(checkpoint)
+      try StoreCheckpoints.remove(checkpoint.path)
       return summary
-    } catch let error as StoreError where error.underlying == "Permission denied" {
-      throw ToolError("\(error.description); run this as root or as the daemon's user")
     }
   }
 

@@ -1,7 +1,5 @@
-internal import Glibc
 internal import RuledCore
 
-/// `rulectl clock`: shows and moves a manual clock.
 enum ClockCommand: Command {
   static let spec = CommandSpec(
     "clock", "Shows and moves the clock of a daemon that runs with --clock manual.",
@@ -17,7 +15,6 @@ enum ClockCommand: Command {
       .init("rulectl clock --set 2025-11-10T08:00:00Z", "to a point in time"),
     ])
 
-  /// Moves the clock and prints the time.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("set"), arguments.has("advance") { throw UsageError("give --set or --advance, not both") }
     let set = arguments.value("set").map(JSONValue.string)
@@ -29,7 +26,7 @@ enum ClockCommand: Command {
     } catch let error as DaemonError where error.code == "unknown_method" {
       throw ToolError("the daemon uses the host's clock; start it with 'ruled --clock manual' to move its clock")
     }
-    environment.show(result, arguments) { ($0.member("now")?.brief.printable ?? "?") + "\n" }
+    environment.show(result, arguments) { $0.word("now").printable + "\n" }
     return .done
   }
 }

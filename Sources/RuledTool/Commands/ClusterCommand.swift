@@ -2,7 +2,6 @@ internal import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl cluster`: the nodes over one log of commits, and whether each may own it.
 enum ClusterCommand: Command {
   static let spec = CommandSpec(
     "cluster", "Shows the nodes of a cluster, or has one give the log of commits up.",
@@ -39,9 +38,9 @@ enum ClusterCommand: Command {
     if action != "drain", arguments.has("force") { throw UsageError("--force belongs to 'rulectl cluster drain NODE'") }
     guard words.count == 2 else { throw UsageError("name the node: rulectl cluster \(action) NODE") }
     if action == "undrain" {
-      let result = try environment.connect().call("cluster_undrain", ["node": .string(words[1])])
-      environment.show(result, arguments) { _ in "node \(words[1].printable) may own the log again\n" }
-      return .done
+      return try environment.answer("cluster_undrain", ["node": .string(words[1])], arguments) { _ in
+        "node \(words[1].printable) may own the log again\n"
+      }
     }
     return try drain(words[1], arguments, environment)
   }
@@ -96,18 +95,18 @@ enum ClusterCommand: Command {
     let nodes = result.member("nodes")?.arrayValue ?? []
     for node in nodes {
       let isGone = node.member("role")?.stringValue == "gone"
-      let role = (node.member("role")?.brief ?? "?") + (node.member("drained")?.boolValue == true ? ", drained" : "")
+      let role = node.word("role") + (node.member("drained")?.boolValue == true ? ", drained" : "")
       table.add([
-        node.member("name")?.brief ?? "?", role,
+        node.word("name"), role,
         isGone ? "over" : Figures.micros(Double(node.count("lease_left_ms") * 1000)), "\(node.count("sequence"))",
-        "\(node.count("behind"))", node.member("version")?.brief ?? "",
-        String((node.member("process")?.brief ?? "").prefix(8)), node.member("address")?.brief ?? "",
+        "\(node.count("behind"))", node.word("version", else: ""),
+        String(node.word("process", else: "").prefix(8)), node.word("address", else: ""),
       ])
     }
     var text = table.text(style)
     for node in nodes {
       guard let problem = node.member("problem")?.stringValue else { continue }
-      text += style.red("\(node.member("name")?.brief ?? "?") ended: \(problem.printable)") + "\n"
+      text += style.red("\(node.word("name")) ended: \(problem.printable)") + "\n"
     }
     if owner(result) == nil { text += style.red("no node owns the log: nobody serves") + "\n" }
     if let log = result.member("log") {
@@ -119,7 +118,7 @@ enum ClusterCommand: Command {
   }
 
   private static func database(_ database: JSONValue, _ style: Style) -> String {
-    func word(_ name: String) -> String { database.member(name)?.brief.printable ?? "?" }
+    func word(_ name: String) -> String { database.word(name).printable }
     var text = "database  primary at \(word("primary")), PostgreSQL \(word("version"))\n"
     for standby in database.member("standbys")?.arrayValue ?? [] {
       let words = ["name", "address", "state", "sync"].compactMap { standby.member($0)?.stringValue }.filter {

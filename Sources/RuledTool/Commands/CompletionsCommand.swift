@@ -1,8 +1,6 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledLua
 
-/// `rulectl completions`: a shell's completions, made from the specifications by which commands are parsed.
 enum CompletionsCommand: Command {
   static let spec = CommandSpec(
     "completions", "Prints a script that completes commands and options in a shell.",

@@ -1,8 +1,6 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl counters`: the counters of the rules.
 enum CountersCommand: Command {
   static let spec = CommandSpec(
     "counters", "Shows the counters of the rules.",
@@ -13,15 +11,12 @@ enum CountersCommand: Command {
       .init("rulectl counters attribution. platform=ios", "those of one plugin with a label"),
     ])
 
-  /// Asks for the counters and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var words = arguments.operands[...]
     var prefix: String?
     if let first = words.first, KeyValue(first) == nil { prefix = words.removeFirst() }
-    let result = try environment.connect().call(
-      "counters", .members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)]))
-    environment.show(result, arguments) { text($0.arrayValue ?? [], environment.style) }
-    return .done
+    let params = JSONValue.members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)])
+    return try environment.answer("counters", params, arguments) { text($0.arrayValue ?? [], environment.style) }
   }
 
   private static func text(_ counters: [JSONValue], _ style: Style) -> String {
@@ -31,7 +26,7 @@ enum CountersCommand: Command {
       let labels = counter.member("labels")?.objectValue?.members ?? []
       let value = counter.member("value")
       table.add([
-        counter.member("name")?.brief ?? "?", value?.intValue.map { Figures.count(Int($0)) } ?? value?.brief ?? "-",
+        counter.word("name"), value?.intValue.map { Figures.count(Int($0)) } ?? value?.brief ?? "-",
         labels.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " "),
       ])
     }

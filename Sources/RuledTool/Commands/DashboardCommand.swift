@@ -1,7 +1,6 @@
 internal import Glibc
 internal import RuledCore
 
-/// `rulectl dashboard`: opens the dashboard in a browser.
 enum DashboardCommand: Command {
   static let spec = CommandSpec(
     "dashboard", "Opens the dashboard in a browser, and prints its link.",
@@ -23,7 +22,6 @@ enum DashboardCommand: Command {
       .init("ssh -L 8788:127.0.0.1:8788 host rulectl dashboard --port 8788", "a daemon on another host"),
     ])
 
-  /// Prints the link, opens it, and serves the page where the daemon does not.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let port = try arguments.integer("port", in: 1...65_535)
     let link = try environment.connect().call(

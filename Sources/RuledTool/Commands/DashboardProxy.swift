@@ -40,7 +40,6 @@ final class DashboardProxy {
 
   deinit { close(listener) }
 
-  /// Serves until the process is ended.
   func run() throws(ToolError) -> Never {
     while true { step() }
   }
@@ -123,7 +122,6 @@ private final class ProxiedConnection {
   private var requests = Pipe()
   private var responses = Pipe()
 
-  /// Two connected sockets, which this owns.
   init(browser: Int32, daemon: Int32) {
     self.browser = browser
     self.daemon = daemon

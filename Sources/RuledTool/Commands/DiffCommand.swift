@@ -1,7 +1,5 @@
-import Glibc
 internal import RuledCore
 
-/// `rulectl diff`: what changed in a subject's states between two versions.
 enum DiffCommand: Command {
   static let spec = CommandSpec(
     "diff", "Shows what changed in a subject's states from one version to another.",
@@ -12,7 +10,6 @@ enum DiffCommand: Command {
       .init("rulectl diff user:7 0 42", "all that events have made of it"),
     ])
 
-  /// Asks for both states and prints the differences.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let versions = try arguments.operands[1...].map { text in
@@ -26,8 +23,7 @@ enum DiffCommand: Command {
       version == 0
         ? [:] : try client.call("state", ["subject": .string(subject), "version": .integer(version)]).member("plugins")
     }
-    var changes: [(path: String, before: JSONValue?, after: JSONValue?)] = []
-    compare(states[0], states[1], at: "", into: &changes)
+    let changes = JSONDifference.between(states[0], states[1], byName: true)
     let answer: JSONValue = [
       "subject": .string(subject), "from": .integer(versions[0]), "to": .integer(versions[1]),
       "changes": .array(
@@ -45,28 +41,5 @@ enum DiffCommand: Command {
       return lines.isEmpty ? "nothing changed\n" : lines.joined()
     }
     return .done
-  }
-
-  /// Adds the paths at which two values differ, down to the members that changed.
-  private static func compare(
-    _ before: JSONValue?, _ after: JSONValue?, at path: String,
-    into changes: inout [(path: String, before: JSONValue?, after: JSONValue?)]
-  ) {
-    if before == after { return }
-    if let old = before?.objectValue, let new = after?.objectValue {
-      for name in Set(old.names).union(new.names).sorted() {
-        compare(old[name], new[name], at: path.isEmpty ? name : "\(path).\(name)", into: &changes)
-      }
-      return
-    }
-    if let old = before?.arrayValue, let new = after?.arrayValue {
-      for index in 0..<max(old.count, new.count) {
-        compare(
-          index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, at: "\(path)[\(index + 1)]",
-          into: &changes)
-      }
-      return
-    }
-    changes.append((path, before, after))
   }
 }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl drop`: discards parked events.
 enum DropCommand: Command {
   static let spec = ParkedSelection.spec(
     "drop", "Discards parked events: the plugin will never see them.",
@@ -12,7 +11,6 @@ enum DropCommand: Command {
     details: "On a terminal it asks first. With --to, the file is on the disk before anything is dropped.",
     example: .init("rulectl drop --plugin old --to dropped.ndjson", "all that is parked for a plugin that was removed"))
 
-  /// Discards them and prints how many they were.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let params = try ParkedSelection.params(arguments)
     let client = try environment.connect()

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl effects`: effects that are not delivered.
 enum EffectsCommand: Command {
   static let spec = CommandSpec(
     "effects", "Lists, shows, resends, drops and releases effects that are not delivered.",
@@ -31,17 +30,16 @@ enum EffectsCommand: Command {
       .init("rulectl effects drop --failed --sink conversions --to dropped.ndjson", "keeps a copy"),
     ])
 
-  /// Runs the action that the first operand names, or lists.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operand(0)
-    for (option, actions) in [("to", ["drop"]), ("yes", ["drop"])] where arguments.has(option) {
-      guard actions.contains(action ?? "") else { throw UsageError("--\(option) belongs to 'effects drop'") }
+    for option in ["to", "yes"] where arguments.has(option) && action != "drop" {
+      throw UsageError("--\(option) belongs to 'effects drop'")
     }
     switch action {
     case nil: return try list(arguments, environment)
     case "show": return try show(arguments, environment)
     case "resend": return try resend(arguments, environment)
-    case "drop": return try EffectDrop(arguments, environment).run()
+    case "drop": return try drop(arguments, environment)
     case "release": return try release(arguments, environment)
     case let word?:
       let hint = NearestName.find(word, in: ["show", "resend", "drop", "release"]).map { "; did you mean '\($0)'?" }
@@ -73,7 +71,7 @@ enum EffectsCommand: Command {
       let names = ["id", "sink", "plugin", "subject", "type", "status"].map { effect.member($0)?.brief ?? "?" }
       table.add(
         names + [
-          Figures.duration(seconds: effect.count("age_s")), effect.member("tries")?.brief ?? "-", next(effect),
+          Figures.duration(seconds: effect.count("age_s")), effect.word("tries", else: "-"), next(effect),
           error(effect),
         ])
     }
@@ -82,7 +80,7 @@ enum EffectsCommand: Command {
 
   private static func next(_ effect: JSONValue) -> String {
     if effect.member("under_way") != nil { return "under way" }
-    return effect.member("next_try")?.brief ?? "-"
+    return effect.word("next_try", else: "-")
   }
 
   private static func error(_ effect: JSONValue) -> String {
@@ -91,8 +89,7 @@ enum EffectsCommand: Command {
   }
 
   private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let effect = try environment.connect().call("effect", try EffectChoice(arguments).params)
-    environment.show(effect, arguments) { effect in
+    try environment.answer("effect", EffectChoice(arguments).params, arguments) { effect in
       let members = effect.objectValue?.members ?? []
       let width = members.map(\.name.count).max() ?? 0
       return members.map { name, value in
@@ -101,24 +98,59 @@ enum EffectsCommand: Command {
         return environment.style.dim(name) + space + "  " + shown + "\n"
       }.joined()
     }
-    return .done
   }
 
   private static func resend(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("resend", try EffectChoice(arguments).params)
-    environment.show(result, arguments) { result in
+    try environment.answer("resend", EffectChoice(arguments).params, arguments) { result in
       let count = result.count("resent")
       return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
+    }
+  }
+
+  private static func release(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    try environment.answer("release", [:], arguments) { result in
+      result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
+    }
+  }
+
+  // MARK: Dropping
+
+  /// Removes effects, once a file has them.
+  private static func drop(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let choice = try EffectChoice(arguments)
+    let client = try environment.connect()
+    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
+    guard try environment.confirms("drop \(what)? It will never be delivered.", arguments) else {
+      environment.errors.write("nothing was dropped\n")
+      return .no
+    }
+    let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
+    var dropped = 0
+    var after: JSONValue?
+    repeat {
+      let page = try page(of: choice, after: after, client)
+      after = page.member("next")
+      let effects = page.elements("effects")
+      guard !effects.isEmpty else { break }
+      try file?.append(effects)
+      let keys = effects.compactMap { $0.member("key") }
+      dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
+    } while after != nil
+    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
+      dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
     }
     return .done
   }
 
-  private static func release(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("release", [:])
-    environment.show(result, arguments) { result in
-      result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
+  /// A page of the effects that are meant, with their data.
+  private static func page(of choice: EffectChoice, after: JSONValue?, _ client: Client) throws -> JSONValue {
+    guard var params = choice.params.objectValue, choice.sink != nil else {
+      return ["effects": .array([try client.call("effect", choice.params)])]
     }
-    return .done
+    params["data"] = true
+    params["limit"] = .integer(Int64(Limits.listMaximum))
+    params["after"] = after
+    return try client.call("effects", .object(params))
   }
 }
 
@@ -145,60 +177,5 @@ private struct EffectChoice {
           ? "say which: an ID that 'rulectl effects' lists"
           : "say which: an ID that 'rulectl effects' lists, or --failed --sink SINK")
     }
-  }
-}
-
-/// `rulectl effects drop`: removes effects, once a file has them.
-private struct EffectDrop {
-  private let arguments: Arguments
-  private let environment: ToolEnvironment
-  private let choice: EffectChoice
-  private let client: Client
-
-  init(_ arguments: Arguments, _ environment: ToolEnvironment) throws {
-    self.arguments = arguments
-    self.environment = environment
-    choice = try EffectChoice(arguments)
-    client = try environment.connect()
-  }
-
-  func run() throws -> ExitCode {
-    guard try isConfirmed() else {
-      environment.errors.write("nothing was dropped\n")
-      return .no
-    }
-    let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
-    var dropped = 0
-    var after: JSONValue?
-    repeat {
-      let page = try page(after: after)
-      after = page.member("next")
-      let effects = page.elements("effects")
-      guard !effects.isEmpty else { break }
-      try file?.append(effects)
-      let keys = effects.compactMap { $0.member("key") }
-      dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
-    } while after != nil
-    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
-      dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
-    }
-    return .done
-  }
-
-  /// A page of the effects that are meant, with their data.
-  private func page(after: JSONValue?) throws -> JSONValue {
-    guard let sink = choice.sink else { return ["effects": .array([try client.call("effect", choice.params)])] }
-    return try client.call(
-      "effects",
-      .members([
-        "sink": .string(sink), "status": "failed", "data": true, "limit": .integer(Int64(Limits.listMaximum)),
-        "after": after,
-      ]))
-  }
-
-  /// Asks on a terminal.
-  private func isConfirmed() throws -> Bool {
-    let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
-    return try environment.confirms("drop \(what)? It will never be delivered.", arguments)
   }
 }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl event`: sends one event, or a file of them.
 enum EventCommand: Command {
   static let spec = CommandSpec(
     "event", "Sends an event and shows what the rules decided.",
@@ -49,7 +48,6 @@ enum EventCommand: Command {
       .init("zcat log.gz | rulectl event --file - --dry-run --show", "their outcomes, without storing anything"),
     ])
 
-  /// Sends the event or the file.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if arguments.has("file") { return try EventFile.run(arguments, environment) }
     let event = try event(arguments)
@@ -58,15 +56,11 @@ enum EventCommand: Command {
     if arguments.has("follow"), let root = followed(event, outcome, on: client, arguments, environment) {
       return show(root, outcome, arguments, environment)
     }
-    if arguments.has("json") {
-      environment.print(json: outcome)
-      return .done
-    }
-    let text = OutcomeText(outcome, style: environment.style)
-    environment.output.write(text.text(isDryRun: arguments.has("dry-run")))
-    if arguments.has("explain") {
-      let type = event["type"]?.brief ?? "event"
-      environment.output.write("\n" + tree(outcome, arguments, environment).text(type: type))
+    environment.show(outcome, arguments) { outcome in
+      let text = OutcomeText(outcome, style: environment.style).text(isDryRun: arguments.has("dry-run"))
+      guard arguments.has("explain") else { return text }
+      let tree = TraceTree(outcome, style: environment.style, all: arguments.has("all"))
+      return text + "\n" + tree.text(type: event["type"]?.brief ?? "event")
     }
     return .done
   }
@@ -77,7 +71,7 @@ enum EventCommand: Command {
   private static func followed(
     _ event: JSONObject, _ outcome: JSONValue, on client: Client, _ arguments: Arguments, _ environment: ToolEnvironment
   ) -> FollowedEvent? {
-    if arguments.has("dry-run") { return FollowedEvent(dryRun: event, outcome: outcome) }
+    if arguments.has("dry-run") { return .dryRun(event, outcome: outcome) }
     do {
       return try FollowedEvent.follow(
         subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client)
@@ -101,10 +95,6 @@ enum EventCommand: Command {
       environment.errors.write("some messages are not applied yet; 'rulectl explain' shows the event again later\n")
     }
     return .done
-  }
-
-  private static func tree(_ outcome: JSONValue, _ arguments: Arguments, _ environment: ToolEnvironment) -> TraceTree {
-    TraceTree(outcome, style: environment.style, all: arguments.has("all"))
   }
 
   /// The members of an event that tell the daemon how to treat it.

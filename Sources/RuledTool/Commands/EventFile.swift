@@ -18,7 +18,12 @@ struct EventFile {
   private let window: Int
   /// Moves the daemon's manual clock by the events' times; nil if it stays.
   private var clock: FollowedClock?
-  private let report: EventFileReport
+  /// The file's name in errors.
+  private let name: String
+  private let explains: Bool
+  private let asJSON: Bool
+  /// Whether each event's outcome is printed as text.
+  private let shows: Bool
   /// The lines in flight, and those that were answered before an earlier one.
   private var pending: [PendingLine] = []
   /// How many lines were reported and removed from `pending`.
@@ -28,7 +33,6 @@ struct EventFile {
   private var summary: EventFileSummary
   private var progress: Progress
 
-  /// Sends the file that `arguments` name.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let operand = arguments.operands.first {
       throw UsageError("--file takes the events from the file; leave out '\(operand)'")
@@ -55,7 +59,10 @@ struct EventFile {
       }
       clock = FollowedClock()
     }
-    report = EventFileReport(file: file, arguments, environment)
+    name = file == "-" ? "standard input" : file
+    explains = arguments.has("explain")
+    asJSON = arguments.has("json")
+    shows = explains || arguments.has("show")
     summary = EventFileSummary(isDryRun: arguments.has("dry-run"))
     progress = Progress(environment)
     self.environment = environment
@@ -123,13 +130,37 @@ struct EventFile {
     for line in answered {
       guard let result = line.result else { break }
       summary.add(result)
-      if report.prints(result) { progress.clear() }
-      report.print(result, line: line.number, type: line.type)
+      print(result, of: line)
     }
     pending.removeFirst(answered.count)
     reported += answered.count
     let share = input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil }
     progress.show(share: share, count: summary.sent + summary.refused, "event")
+  }
+
+  /// Prints the daemon's answer to an event of a line: refusals always, outcomes where an option asks for them.
+  private mutating func print(_ result: Result<JSONValue, DaemonError>, of line: PendingLine) {
+    switch result {
+    case .failure(let error):
+      progress.clear()
+      environment.errors.write(
+        "\(name):\(line.number): \(error.code): \(error.lines.joined(separator: "; "))".printable + "\n")
+      guard asJSON else { return }
+      let refusal: JSONValue = ["line": .integer(Int64(line.number)), "error": error.json]
+      environment.output.write(refusal.text + "\n")
+    case .success(let outcome) where asJSON:
+      progress.clear()
+      environment.output.write(outcome.text + "\n")
+    case .success(let outcome):
+      guard shows else { return }
+      progress.clear()
+      let style = environment.style
+      let what = OutcomeText(outcome, style: style).line
+      environment.output.write(
+        style.dim("\(line.number)") + "  \(line.type.printable)  \(outcome.word("subject").printable)"
+          + "  \(what.isEmpty ? style.dim("-") : what)\n")
+      if explains { environment.output.write(TraceTree(outcome, style: style).text(type: line.type)) }
+    }
   }
 }
 
@@ -156,57 +187,6 @@ private struct FollowedClock {
   }
 }
 
-/// Prints the results of a file's lines: refused lines always, outcomes where an option asks for them.
-private struct EventFileReport {
-  private let file: String
-  private let environment: ToolEnvironment
-  private let shows: Bool
-  private let explains: Bool
-  private let asJSON: Bool
-
-  init(file: String, _ arguments: Arguments, _ environment: ToolEnvironment) {
-    self.file = file == "-" ? "standard input" : file
-    self.environment = environment
-    shows = arguments.has("show")
-    explains = arguments.has("explain")
-    asJSON = arguments.has("json")
-  }
-
-  /// Whether `print` prints this result.
-  func prints(_ result: Result<JSONValue, DaemonError>) -> Bool {
-    guard case .success = result else { return true }
-    return shows || explains || asJSON
-  }
-
-  /// Prints the result of a line.
-  ///
-  /// - Parameters:
-  ///   - result: The daemon's answer.
-  ///   - line: The line's number, from 1.
-  ///   - type: The event's type.
-  func print(_ result: Result<JSONValue, DaemonError>, line: Int, type: String) {
-    switch result {
-    case .failure(let error):
-      environment.errors.write(
-        "\(file):\(line): \(error.code): \(error.lines.joined(separator: "; "))".printable + "\n")
-      guard asJSON else { return }
-      environment.output.write(JSONValue.object(["line": .integer(Int64(line)), "error": error.json]).text + "\n")
-    case .success(let outcome) where asJSON:
-      environment.output.write(outcome.text + "\n")
-    case .success(let outcome):
-      let style = environment.style
-      if shows || explains {
-        let subject = outcome.member("subject")?.brief ?? "?"
-        let what = OutcomeText(outcome, style: style).line
-        environment.output.write(
-          style.dim("\(line)") + "  \(type.printable)  \(subject.printable)  \(what.isEmpty ? style.dim("-") : what)\n")
-      }
-      if explains { environment.output.write(TraceTree(outcome, style: style).text(type: type)) }
-    }
-  }
-}
-
-/// Counts the results of a file's lines.
 private struct EventFileSummary {
   /// Whether the events are dry runs.
   let isDryRun: Bool
@@ -221,8 +201,6 @@ private struct EventFileSummary {
   /// Lines that are no event, and events that the daemon refused.
   private(set) var refused = 0
 
-  init(isDryRun: Bool) { self.isDryRun = isDryRun }
-
   mutating func add(_ result: Result<JSONValue, DaemonError>) {
     guard case .success(let outcome) = result else {
       refused += 1
@@ -234,7 +212,6 @@ private struct EventFileSummary {
     if !outcome.elements("failures").isEmpty { failed += 1 }
   }
 
-  /// The counts in one line.
   var text: String {
     let differing = differences > 0 ? " (\(Figures.count(differences)) with other data)" : ""
     return "\(isDryRun ? "evaluated" : "sent") \(Figures.count(sent, "event")): "

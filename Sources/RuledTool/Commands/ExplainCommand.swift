@@ -1,9 +1,7 @@
 internal import RuledCore
-internal import RuledEngine
 internal import RuledJSON
 internal import RuledReports
 
-/// `rulectl explain`: which rules an event would fire, or a past event did, and why not the others.
 enum ExplainCommand: Command {
   static let spec = CommandSpec(
     "explain", "Shows which rules an event would fire, or a past event did, and why not the others; stores nothing.",
@@ -28,7 +26,6 @@ enum ExplainCommand: Command {
       .init("rulectl explain user:7 3f0e8a51 --rules next", "a past event, and what other rules make of it"),
     ])
 
-  /// Explains the event and prints its trace as a tree.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     if let unexpected = arguments.operand(2) {
       throw UsageError(
@@ -52,16 +49,11 @@ enum ExplainCommand: Command {
     }
     event["dryrun"] = true
     event["explain"] = arguments.has("no-values") ? "without_values" : true
-    let outcome = try environment.connect().call("event", .object(event))
-    if arguments.has("json") {
-      environment.print(json: outcome)
-      return .done
+    let type = event["type"]?.brief ?? "event"
+    return try environment.answer("event", .object(event), arguments) { outcome in
+      let tree = TraceTree(outcome, style: environment.style, all: arguments.has("all")).text(type: type)
+      return tree + "\n" + OutcomeText(outcome, style: environment.style).text(isDryRun: true)
     }
-    let style = environment.style
-    environment.output.write(
-      TraceTree(outcome, style: style, all: arguments.has("all")).text(type: event["type"]?.brief ?? "event") + "\n")
-    environment.output.write(OutcomeText(outcome, style: style).text(isDryRun: true))
-    return .done
   }
 
   // MARK: Past events
@@ -78,16 +70,12 @@ enum ExplainCommand: Command {
         "rules": try rules.map { try SentRules.send($0, over: client) },
         "no_values": arguments.has("no-values") ? true : nil,
       ]))
-    if arguments.has("json") {
-      environment.print(json: past)
-      return .done
-    }
-    environment.output.write(text(past, environment.style, all: arguments.has("all")))
+    environment.show(past, arguments) { text($0, environment.style, all: arguments.has("all")) }
     return .done
   }
 
   private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {
-    func member(_ name: String) -> String { (past.member(name)?.brief ?? "?").printable }
+    func member(_ name: String) -> String { past.word(name).printable }
     let type = past.member("event")?.member("type")?.brief ?? "event"
     var origin = member("origin")
     if past.member("first_origin") != nil { origin += " of a \(member("first_origin"))" }
@@ -111,7 +99,7 @@ enum ExplainCommand: Command {
       text += differences(past.member("recorded") ?? .null, outcome, style)
     }
     guard let other = past.member("other") else { return text }
-    let revision = (other.member("revision")?.brief ?? "?").printable
+    let revision = other.word("revision").printable
     text += "\n" + style.bold("revision \(revision), as it would have been") + "\n"
     guard let beside = other.member("outcome"), beside.objectValue != nil else {
       return text + "this would not have happened\n"

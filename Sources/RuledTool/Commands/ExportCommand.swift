@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl export`: everything that is stored of a subject.
 enum ExportCommand: Command {
   static let spec = CommandSpec(
     "export", "Prints everything that is stored of a subject, as JSON.",
@@ -8,7 +7,6 @@ enum ExportCommand: Command {
     details: "That is its state, timers, effects, parked and recorded events: what a person may ask for by law.",
     examples: [.init("rulectl export user:7 > user-7.json", "a copy to hand out")])
 
-  /// Asks for it and prints it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     let result = try environment.connect().call("export", ["subject": .string(subject)])

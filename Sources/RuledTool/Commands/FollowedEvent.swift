@@ -12,24 +12,17 @@ struct FollowedEvent {
   let past: JSONValue?
   let children: [FollowedEvent]
   /// Whether it belongs to a dry run, so that nothing of it ever happens.
-  let isDry: Bool
+  var isDry = false
 
   /// An event with the outcome of its dry run, below it the messages that it would send and the timers that it would set.
-  init(dryRun event: JSONObject, outcome: JSONValue) {
+  static func dryRun(_ event: JSONObject, outcome: JSONValue) -> FollowedEvent {
     let subject = outcome.member("subject") ?? .null
-    announced = ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject]
-    past = ["subject": subject, "event": .object(event), "outcome": outcome]
-    children = outcome.elements("trace").flatMap { $0.elements("follows") }.map {
-      FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
-    }
-    isDry = true
-  }
-
-  private init(announced: JSONValue, past: JSONValue?, children: [FollowedEvent], isDry: Bool = false) {
-    self.announced = announced
-    self.past = past
-    self.children = children
-    self.isDry = isDry
+    return FollowedEvent(
+      announced: ["kind": "event", "id": outcome.member("id") ?? .null, "subject": subject],
+      past: ["subject": subject, "event": .object(event), "outcome": outcome],
+      children: outcome.elements("trace").flatMap { $0.elements("follows") }.map {
+        FollowedEvent(announced: $0, past: nil, children: [], isDry: true)
+      }, isDry: true)
   }
 
   /// Asks the daemon what happened.
@@ -83,16 +76,16 @@ struct FollowedEvent {
   /// With `all`, the rules that listen to other types are listed.
   func node(_ style: Style, all: Bool, since start: Timestamp? = nil) -> TreeNode {
     let kind = announced.member("kind")?.stringValue ?? "event"
-    let subject = style.bold((announced.member("subject")?.brief ?? "?").printable)
+    let subject = style.bold(announced.word("subject").printable)
     guard let past else {
-      let type = (announced.member("type")?.brief ?? "?").printable
+      let type = announced.word("type").printable
       let due = announced.member("due").map { "\(isDry ? "would be" : "is") due at \($0.brief)" }
       let missing = isDry ? "would be sent" : "is not applied yet"
       return TreeNode("\(kind) \(style.bold(type))  \(subject)  \(style.yellow(due ?? missing))")
     }
     let type = past.member("event")?.member("type")?.brief ?? "?"
     let at = past.member("at")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-    var time = isDry ? "dry run, nothing is stored" : past.member("at")?.brief ?? "?"
+    var time = isDry ? "dry run, nothing is stored" : past.word("at")
     if let at, let start { time = "+\(Figures.micros(Double(at.microseconds - start.microseconds)))" }
     let outcome = past.member("outcome") ?? .null
     var followed: [String: TreeNode] = [:]

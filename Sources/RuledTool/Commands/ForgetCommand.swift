@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl forget`: erases everything that is stored of a subject, or of all that match a pattern.
 enum ForgetCommand: Command {
   static let spec = CommandSpec(
     "forget", "Erases everything that is stored of a subject, or of all that match a pattern.",
@@ -16,16 +15,13 @@ enum ForgetCommand: Command {
       .init("rulectl forget 'test:*' --yes", "all subjects of a test"),
     ])
 
-  /// Erases it and prints how much it was.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
     if subject.contains("*") { return try forget(matching: subject, arguments, environment) }
-    let result = try environment.connect().call("forget", ["subject": .string(subject)])
-    environment.show(result, arguments) { result in
+    return try environment.answer("forget", ["subject": .string(subject)], arguments) { result in
       let text = text(result.member("forgotten"))
       return text.isEmpty ? "nothing was stored of \(subject.printable)\n" : "forgot \(subject.printable): \(text)\n"
     }
-    return .done
   }
 
   private static func forget(

@@ -1,8 +1,6 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl health`: the daemon's health.
 enum HealthCommand: Command {
   static let spec = CommandSpec(
     "health", "Shows the daemon's health.",
@@ -11,7 +9,6 @@ enum HealthCommand: Command {
       "The exit code is 0 when the daemon is ready, or a node of a cluster follows as it should, 1 when it is degraded, 2 when none answers.",
     examples: [.init("rulectl health || systemctl status ruled", "in a script")])
 
-  /// Asks for the health and prints it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("health", [:])
     let isReady = ["ready", "standby"].contains(result.member("status")?.stringValue)

@@ -2,7 +2,6 @@ import Glibc
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl log`: what happened, from the journal.
 enum LogCommand: Command {
   static let spec = CommandSpec(
     "log", "Lists what happened, from the journal, the oldest first.",
@@ -31,7 +30,6 @@ enum LogCommand: Command {
   /// How many entries are asked for at a time.
   private static let page = 1_000
 
-  /// Prints entries.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let client = try environment.connect()
     let follows = arguments.has("follow")
@@ -57,13 +55,12 @@ enum LogCommand: Command {
   }
 
   private static func params(_ arguments: Arguments, after: Int, limit: Int) -> JSONValue {
-    func string(_ name: String) -> JSONValue? { arguments.value(name).map(JSONValue.string) }
-    return .members([
-      "subject": arguments.operand(0).map(JSONValue.string), "since": string("since"), "until": string("until"),
-      "type": string("type"), "plugin": string("plugin"), "decision": string("decision"),
-      "failures": arguments.has("failures") ? true : nil, "after": after > 0 ? .integer(Int64(after)) : nil,
-      "limit": .integer(Int64(limit)),
-    ])
+    var params = PagedList.params(["since", "until", "type", "plugin", "decision"], arguments)
+    params["subject"] = arguments.operand(0).map(JSONValue.string)
+    if arguments.has("failures") { params["failures"] = true }
+    if after > 0 { params["after"] = .integer(Int64(after)) }
+    params["limit"] = .integer(Int64(limit))
+    return .object(params)
   }
 
   private static func text(gap: JSONValue) -> String? {
@@ -78,12 +75,12 @@ enum LogCommand: Command {
     let style = environment.style
     let type = entry.member("event")?.member("type")?.brief ?? "-"
     let id = (entry.member("event")?.member("id")?.brief).map { " " + style.dim($0.printable) } ?? ""
-    let origin = entry.member("origin")?.brief ?? "?"
-    let subject = entry.member("subject")?.brief ?? ""
+    let origin = entry.word("origin")
+    let subject = entry.word("subject", else: "")
     let what = OutcomeText(entry, style: style).line
     environment.output.write(
-      style.dim("#\(entry.member("sequence")?.brief ?? "?")") + "  \(entry.member("at")?.brief ?? "?")"
-        + "  \(style.bold(subject.isEmpty ? "-" : subject.printable))  v\(entry.member("version")?.brief ?? "?")"
+      style.dim("#\(entry.word("sequence"))") + "  \(entry.word("at"))"
+        + "  \(style.bold(subject.isEmpty ? "-" : subject.printable))  v\(entry.word("version"))"
         + "  \(style.cyan(type.printable))\(id)" + (origin == "client" ? "" : "  \(style.dim(origin))")
         + (what.isEmpty ? "" : "  \(what)") + "\n")
   }

@@ -1,12 +1,10 @@
 internal import RuledCore
 
-/// `rulectl manual`: the manual page of rulectl, made from the specifications by which commands are parsed.
 enum ManualCommand: Command {
   static let spec = CommandSpec(
     "manual", "Prints the manual page rulectl(1), for packages that install it.",
     examples: [.init("rulectl manual | man -l -", "reads it")])
 
-  /// Prints the page.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     environment.output.write(ManualPage(program: environment.program, commands: environment.commands).text)
     return .done

@@ -1,12 +1,10 @@
 internal import RuledCore
 internal import RuledEngine
-internal import RuledJSON
 internal import RuledLua
 internal import RuledReports
 internal import RuledStore
 internal import RuledThreads
 
-/// `rulectl migrate --check`: whether changed rules could go on with every stored state.
 enum MigrateCommand: Command {
   static let spec = CommandSpec(
     "migrate", "Tries the steps of changed rules on every state that the daemon's store has.",
@@ -22,7 +20,6 @@ enum MigrateCommand: Command {
       """,
     examples: [.init("rulectl migrate --check rules", "before rules with another version of a state are loaded")])
 
-  /// Has the daemon make a checkpoint, and tries the rules on it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard arguments.has("check") else {
       throw UsageError("a state is migrated with the next event of its subject; write --check to try the steps on all")
@@ -31,20 +28,10 @@ enum MigrateCommand: Command {
     Thread.Priority.lowest.apply()  // the daemon goes first
     let client = try environment.connect()
     let revision = try client.call("rules", [:]).member("revision")?.stringValue
-    let answer = try client.call("backup", [:])
-    guard let checkpoint = answer.member("checkpoint")?.stringValue else {
-      throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version")
-    }
     let trial: StateTrial
     do {
-      trial = try attempt(selection, on: checkpoint, revision, environment)
-    } catch let error as StoreError where error.underlying == "Permission denied" {
-      throw ToolError("\(error.description); run this as root or as the daemon's user")
-    } catch let error as StoreError {
-      throw ToolError(error.description)
-    } catch let error as ReloadError {
-      throw ToolError("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
-    }
+      trial = try Checkpoint.use(client) { try attempt(selection, on: $0.path, revision, environment) }
+    } catch let error as ReloadError { throw ToolError(error) }
     environment.show(["plugins": .array(trial.results.map(\.json))], arguments) { _ in
       text(trial.results, environment.style)
     }
@@ -54,13 +41,7 @@ enum MigrateCommand: Command {
   private static func attempt(
     _ selection: RulesSelection, on checkpoint: String, _ revision: String?, _ environment: ToolEnvironment
   ) throws -> StateTrial {
-    guard let use = try FolderUse(checkpoint, alone: false) else {
-      throw ToolError("another backup uses the checkpoint \(checkpoint); try again")
-    }
-    defer {
-      withExtendedLifetime(use) {}
-      try? StoreCheckpoints.remove(checkpoint)
-    }
+    defer { try? StoreCheckpoints.remove(checkpoint) }
     let archive = RevisionArchive(folder: "\(checkpoint)/\(RevisionArchive.folder)")
     let configuration = revision.flatMap { try? archive.load($0).configuration } ?? [:]
     let lua = LuaWorker()

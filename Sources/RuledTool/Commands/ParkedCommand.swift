@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl parked`: events that a plugin failed on.
 enum ParkedCommand: Command {
   static let spec = CommandSpec(
     "parked", "Lists the events that a plugin failed on.",
@@ -20,7 +19,6 @@ enum ParkedCommand: Command {
       .init("rulectl parked --plugin attribution --kind time", "one plugin's that took too long"),
     ])
 
-  /// Asks for the parked events and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard ["kind", "message", "group"].contains(where: { arguments.has($0) }) else {
       try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
@@ -56,8 +54,7 @@ enum ParkedCommand: Command {
 
   /// All parked events of a plugin or of all, whose failure is as the options say.
   private static func selected(_ arguments: Arguments, _ client: Client) throws -> [JSONValue] {
-    var params = JSONObject()
-    params["plugin"] = arguments.value("plugin").map(JSONValue.string)
+    let params = PagedList.params(["plugin"], arguments)
     let text = arguments.value("message")?.lowercased()
     return try PagedList.all("parked", params, client).filter { item in
       let failure = item.member("failure") ?? .null
@@ -74,8 +71,8 @@ enum ParkedCommand: Command {
     ])
     for item in parked {
       table.add([
-        item.member("id")?.brief ?? "?", item.member("plugin")?.brief ?? "?", item.member("subject")?.brief ?? "?",
-        events(item.member("events")), item.member("at")?.brief ?? "-", item.member("tries")?.brief ?? "-",
+        item.word("id"), item.word("plugin"), item.word("subject"),
+        events(item.member("events")), item.word("at", else: "-"), item.word("tries", else: "-"),
         item.member("failure").map(failure) ?? "-",
       ])
     }
@@ -103,7 +100,6 @@ private struct FailureGroup {
   let plugin: String
   /// The failure as the daemon sent it.
   let example: JSONValue
-  /// How many events it has.
   var count = 0
   /// When the first of them was parked.
   var oldest: String
@@ -115,11 +111,11 @@ private struct FailureGroup {
     var groups: [String: FailureGroup] = [:]
     for item in parked {
       let example = item.member("failure") ?? .null
-      let plugin = item.member("plugin")?.brief ?? "?"
-      let message = example.member("message")?.brief ?? ""
+      let plugin = item.word("plugin")
+      let message = example.word("message", else: "")
       let parts = [plugin] + ["rule", "kind", "file", "line"].map { example.member($0)?.brief ?? "" }
       let key = (parts + [withoutNumbers(message)]).joined(separator: "\u{0}")
-      let at = item.member("at")?.brief ?? "-"
+      let at = item.word("at", else: "-")
       var group =
         groups[key] ?? FailureGroup(failure: ReportedFailure(example), plugin: plugin, example: example, oldest: at)
       group.count += 1
@@ -137,7 +133,6 @@ private struct FailureGroup {
     ["events": .integer(Int64(count)), "plugin": .string(plugin), "oldest": .string(oldest), "failure": example]
   }
 
-  /// The groups as a table.
   static func text(_ groups: ArraySlice<FailureGroup>, _ style: Style) -> String {
     if groups.isEmpty { return "nothing is parked\n" }
     var table = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])

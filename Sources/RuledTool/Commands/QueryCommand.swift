@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl query`: asks a plugin's query.
 enum QueryCommand: Command {
   static let spec = CommandSpec(
     "query", "Asks a plugin's query.",
@@ -16,7 +15,6 @@ enum QueryCommand: Command {
       .init("rulectl query analytics.kpis from=2025-11-01 to=2025-11-07", "one that takes no subject"),
     ])
 
-  /// Asks and prints the answer.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var words = arguments.operands.dropFirst()
     var subject = arguments.value("subject")

@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl reload`: reloads the rules.
 enum ReloadCommand: Command {
   static let spec = CommandSpec(
     "reload", "Reloads the rules, or shows what is wrong with them.",
@@ -11,14 +10,11 @@ enum ReloadCommand: Command {
       """,
     examples: [.init("rulectl reload", "after an edit")])
 
-  /// Reloads the rules and prints the revision.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("reload", [:])
-    environment.show(result, arguments) { result in
-      let revision = result.member("revision")?.brief.printable ?? "?"
+    try environment.answer("reload", [:], arguments) { result in
+      let revision = result.word("revision").printable
       let changed = result.member("changed")?.boolValue ?? false
       return changed ? "revision \(revision) serves now\n" : "nothing changed; revision \(revision)\n"
     }
-    return .done
   }
 }

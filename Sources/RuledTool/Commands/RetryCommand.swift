@@ -1,14 +1,12 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl retry`: tries parked events again.
 enum RetryCommand: Command {
   static let spec = ParkedSelection.spec(
     "retry", "Tries parked events again.",
     details: "What fails again stays parked, and the exit code is 1.",
     example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
-  /// Retries them and prints how many succeeded, and each failure.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("retry", ParkedSelection.params(arguments))
     environment.show(result, arguments) { text($0, environment.style) }
@@ -22,7 +20,7 @@ enum RetryCommand: Command {
     var text = "\(Figures.count(retried)) retried: \(succeeded) succeeded, \(failed) failed\n"
     for item in result.elements("results") {
       guard let failure = item.member("failure") else { continue }
-      let id = (item.member("id")?.brief ?? "?").printable
+      let id = item.word("id").printable
       text += "  \(id)  \(style.red(ReportedFailure(failure).line.printable))\n"
     }
     return text

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl revisions`: the revisions of the rules that the daemon keeps.
 enum RevisionsCommand: Command {
   static let spec = CommandSpec(
     "revisions", "Lists the revisions of the rules, shows one, or compares two.",
@@ -19,11 +18,10 @@ enum RevisionsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     switch (arguments.operand(0), arguments.operands.count) {
     case (nil, _):
-      let revisions = try environment.connect().call("revisions", [:])
-      environment.show(revisions, arguments) { list($0.arrayValue ?? [], environment.style) }
+      return try environment.answer("revisions", [:], arguments) { list($0.arrayValue ?? [], environment.style) }
     case ("show", 2):
-      let revision = try environment.connect().call("revision", ["revision": .string(arguments.operands[1])])
-      environment.show(revision, arguments) { files($0, environment.style) }
+      let params: JSONValue = ["revision": .string(arguments.operands[1])]
+      return try environment.answer("revision", params, arguments) { files($0, environment.style) }
     case ("diff", 3):
       let client = try environment.connect()
       let (old, new) = (arguments.operands[1], arguments.operands[2])
@@ -33,9 +31,9 @@ enum RevisionsCommand: Command {
       environment.show(["old": .string(old), "new": .string(new), "diff": .string(difference)], arguments) { _ in
         difference
       }
+      return .done
     default: throw UsageError("write 'rulectl revisions', 'revisions show REVISION' or 'revisions diff OLD NEW'")
     }
-    return .done
   }
 
   private static func list(_ revisions: [JSONValue], _ style: Style) -> String {
@@ -43,8 +41,8 @@ enum RevisionsCommand: Command {
     for revision in revisions {
       let isPinned = revision.member("pinned")?.boolValue == true
       table.add([
-        revision.member("revision")?.brief ?? "?", revision.member("loaded_at")?.brief ?? "-",
-        revision.member("source")?.brief ?? "-",
+        revision.word("revision"), revision.word("loaded_at", else: "-"),
+        revision.word("source", else: "-"),
         isPinned ? "pinned" : revision.member("live")?.boolValue == true ? "live" : "",
         revision.elements("changed").map(\.brief).joined(separator: ", "),
       ])
@@ -62,7 +60,7 @@ enum RevisionsCommand: Command {
       let content = text(file)
       let lines = content.split(separator: "\n", omittingEmptySubsequences: false).dropLast(
         content.hasSuffix("\n") ? 1 : 0)
-      return style.bold("==> \(file.member("path")?.brief.printable ?? "?") <==") + "\n"
+      return style.bold("==> \(file.word("path").printable) <==") + "\n"
         + lines.map { "\(String($0).printable)\n" }.joined()
     }.joined(separator: "\n")
   }

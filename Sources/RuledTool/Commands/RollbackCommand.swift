@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl rollback`: puts an earlier revision in force.
 enum RollbackCommand: Command {
   static let spec = CommandSpec(
     "rollback", "Puts an earlier revision of the rules in force, and pins it.",
@@ -11,15 +10,12 @@ enum RollbackCommand: Command {
       """,
     examples: [.init("rulectl rollback", "back to the rules before the last change")])
 
-  /// Asks for the revision and prints what is in force.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call(
-      "rollback", .members(["revision": arguments.operand(0).map(JSONValue.string)]))
-    environment.show(result, arguments) { result in
-      let revision = result.member("revision")?.brief.printable ?? "?"
+    let params = JSONValue.members(["revision": arguments.operand(0).map(JSONValue.string)])
+    return try environment.answer("rollback", params, arguments) { result in
+      let revision = result.word("revision").printable
       let verb = result.member("changed")?.boolValue == true ? "serves now" : "serves already"
       return "revision \(revision) \(verb) and is pinned: the rules folder is not read until 'rulectl unpin'\n"
     }
-    return .done
   }
 }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl rollout`: tries rules on some subjects, for real.
 enum RolloutCommand: Command {
   static let spec = CommandSpec(
     "rollout", "Tries other rules on a share of the subjects, for real.",
@@ -26,7 +25,6 @@ enum RolloutCommand: Command {
       .init("rulectl rollout set 25", "on more"), .init("rulectl rollout promote", "on all, as the live rules"),
     ])
 
-  /// Starts, changes, shows or ends.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let action = arguments.operands[0]
     guard arguments.operands.count == (action == "start" || action == "set" ? 2 : 1),
@@ -67,12 +65,12 @@ enum RolloutCommand: Command {
   }
 
   private static func text(_ status: JSONValue, _ style: Style) -> String {
-    let state = status.member("state")?.brief.printable ?? "?"
-    let percent = status.member("percent")?.brief.printable ?? "?"
+    let state = status.word("state").printable
+    let percent = status.word("percent").printable
     let failures = status.member("failures")
     let events = Figures.count(status.count("events"), "event")
     let subjects = Figures.count(status.count("subjects"), "subject")
-    var text = "revision \(style.bold(status.member("candidate")?.brief.printable ?? "?")): \(state) on \(percent) %\n"
+    var text = "revision \(style.bold(status.word("candidate").printable)): \(state) on \(percent) %\n"
     if let reason = status.member("reason") { text += style.red(reason.brief.printable) + "\n" }
     text += "decided \(events) of \(subjects), \(Figures.count(failures?.count("candidate") ?? 0)) with failures\n"
     let live = Figures.count(status.count("live_events"), "event")
@@ -81,8 +79,8 @@ enum RolloutCommand: Command {
   }
 
   private static func promoted(_ result: JSONValue) -> String {
-    let revision = result.member("revision")?.brief.printable ?? "?"
-    let folder = result.member("folder")?.brief.printable ?? "?"
+    let revision = result.word("revision").printable
+    let folder = result.word("folder").printable
     if result.member("in_folder")?.boolValue == true {
       return "revision \(revision) serves all subjects, and \(folder) holds it\n"
     }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl rules`: the loaded plugins and their figures.
 enum RulesCommand: Command {
   static let spec = CommandSpec(
     "rules", "Lists the loaded plugins, how often they ran and how fast.",
@@ -13,7 +12,6 @@ enum RulesCommand: Command {
       .init("rulectl rules attribution", "one plugin's rules and queries"),
     ])
 
-  /// Asks for the plugins and prints them, or one of them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("rules", [:])
     let plugins = result.elements("plugins")
@@ -38,7 +36,7 @@ enum RulesCommand: Command {
 
   private static func text(of result: JSONValue, _ style: Style) -> String {
     let plugins = result.elements("plugins")
-    let revision = result.member("revision")?.brief.printable ?? "?"
+    let revision = result.word("revision").printable
     let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
     var text = "revision \(style.bold(revision))\(loaded)\n\n"
     if plugins.isEmpty {
@@ -50,11 +48,9 @@ enum RulesCommand: Command {
       ])
       for plugin in plugins {
         table.add([
-          plugin.member("name")?.brief ?? "?", plugin.member("version")?.brief ?? "-",
-          "\(plugin.elements("rules").count)", "\(plugin.elements("queries").count)",
-          Figures.count(plugin.count("runs")),
-          Figures.count(plugin.count("failures")), micros(plugin, "p50_us"),
-          micros(plugin, "p99_us"),
+          plugin.word("name"), plugin.word("version", else: "-"), "\(plugin.elements("rules").count)",
+          "\(plugin.elements("queries").count)", Figures.count(plugin.count("runs")),
+          Figures.count(plugin.count("failures")), micros(plugin, "p50_us"), micros(plugin, "p99_us"),
         ])
       }
       text += table.text(style)
@@ -66,14 +62,14 @@ enum RulesCommand: Command {
   }
 
   private static func text(ofPlugin plugin: JSONValue, _ style: Style) -> String {
-    let name = plugin.member("name")?.brief.printable ?? "?"
+    let name = plugin.word("name").printable
     let version = plugin.member("version").map { " \($0.brief.printable)" } ?? ""
     let failures = Figures.count(plugin.count("failures"), "failure")
     let runs = Figures.count(plugin.count("runs"), "run")
     var text = "\(style.bold(name))\(version)  \(runs), \(failures), "
     text += "p50 \(micros(plugin, "p50_us")), p99 \(micros(plugin, "p99_us"))\n"
-    for (heading, member) in [("rules", "rules"), ("queries", "queries")] {
-      text += "\n\(style.bold(heading))\n"
+    for member in ["rules", "queries"] {
+      text += "\n\(style.bold(member))\n"
       let items = plugin.elements(member)
       if items.isEmpty { text += "  none\n" }
       for item in items { text += "  \((item.member("name") ?? item).brief.printable)\n" }
@@ -90,10 +86,9 @@ enum RulesCommand: Command {
 private struct EventDescriptions {
   private let events: [(plugin: String, event: JSONValue)]
 
-  /// The descriptions of all types, or of one.
   init(_ plugins: [JSONValue], type: String?) throws(ToolError) {
     let all = plugins.flatMap { plugin in
-      plugin.elements("events").map { (plugin: plugin.member("name")?.brief ?? "?", event: $0) }
+      plugin.elements("events").map { (plugin: plugin.word("name"), event: $0) }
     }
     events = all.filter { type == nil || $0.event.member("type")?.stringValue == type }
     guard let type, events.isEmpty else { return }
@@ -106,9 +101,9 @@ private struct EventDescriptions {
   func text(_ style: Style) -> String {
     guard !events.isEmpty else { return "no plugin describes events\n" }
     return events.map { plugin, event in
-      let type = event.member("type")?.brief.printable ?? "?"
+      let type = event.word("type").printable
       var lines =
-        "\(style.bold(type))  \(style.dim(plugin.printable))  \((event.member("about")?.brief ?? "").printable)\n"
+        "\(style.bold(type))  \(style.dim(plugin.printable))  \(event.word("about", else: "").printable)\n"
       if event.member("from") != nil { lines += "  \(style.dim("made by rules only"))\n" }
       for (name, value) in event.member("data")?.objectValue ?? [:] {
         lines += "  \(name.printable)  \((value.stringValue ?? value.text).printable)\n"

@@ -14,7 +14,7 @@ enum RunTimesTable {
       let times = ["live", "candidate"].flatMap { side in
         ["p50_us", "p99_us"].map { plugin[side]?[$0]?.doubleValue.map(Figures.micros) ?? "-" }
       }
-      table.add([(plugin["plugin"]?.brief ?? "?").printable] + times)
+      table.add([plugin.word("plugin").printable] + times)
     }
     return "\n" + table.text(style)
   }

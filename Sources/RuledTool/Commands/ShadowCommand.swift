@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl shadow`: lets rules see live events beside the live rules.
 enum ShadowCommand: Command {
   static let spec = CommandSpec(
     "shadow", "Lets other rules see live events, and shows what they would decide otherwise.",
@@ -30,8 +29,7 @@ enum ShadowCommand: Command {
         "shadow_start",
         .members([
           "rules": try SentRules.send(SentRules.read(arguments.operands[1]), over: client),
-          "plugins": plugins.map(JSONValue.array),
-          "percent": percent.map(JSONValue.number),
+          "plugins": plugins.map(JSONValue.array), "percent": percent.map(JSONValue.number),
         ]))
     case ("status", 1), ("stop", 1): result = try environment.connect().call("shadow_\(action)", [:])
     default: throw UsageError("write 'rulectl shadow \(spec.synopsis[0])', 'shadow status' or 'shadow stop'")
@@ -46,9 +44,8 @@ enum ShadowCommand: Command {
   private static func text(_ status: JSONValue, _ style: Style) -> String {
     let outcomes = status.member("outcomes")
     let subjects = Figures.count(status.count("subjects"), "subject")
-    var text = "revision \(style.bold(status.member("candidate")?.brief.printable ?? "?")) since "
-    text +=
-      "\(status.member("since")?.brief.printable ?? "?"), on \(status.member("percent")?.brief.printable ?? "?") %\n"
+    func word(_ name: String) -> String { status.word(name).printable }
+    var text = "revision \(style.bold(word("candidate"))) since \(word("since")), on \(word("percent")) %\n"
     if let error = status.member("error") { text += style.red(error.brief.printable) + "\n" }
     text += "\(Figures.count(status.count("events"), "event")) of \(subjects): "
     text +=
@@ -61,8 +58,8 @@ enum ShadowCommand: Command {
       text += style.yellow("\(events) had redacted values: they and what follows may differ for that") + "\n"
     }
     for decision in status.elements("decisions")
-    where decision.count("changed") + decision.count("new") + decision.count("gone") > 0 {
-      let name = "\(decision.member("plugin")?.brief ?? "?").\(decision.member("key")?.brief ?? "?")"
+    where decision.differences > 0 {
+      let name = "\(decision.word("plugin")).\(decision.word("key"))"
       text +=
         "\n\(style.bold(name.printable))  \(decision.count("equal")) equal, \(decision.count("changed")) changed, "
       text += "\(decision.count("new")) new, \(decision.count("gone")) gone\n"

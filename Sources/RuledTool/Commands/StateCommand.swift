@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// `rulectl state`: the plugins' states of a subject.
 enum StateCommand: Command {
   static let spec = CommandSpec(
     "state", "Shows the plugins' states of a subject, now or in the past.",
@@ -17,29 +16,23 @@ enum StateCommand: Command {
       .init("rulectl state device:9f2c --at 2h", "as it was two hours ago"),
     ])
 
-  /// Asks for the state and prints it.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let subject = arguments.operands[0]
-    let plugin = arguments.value("plugin")
     let version = try arguments.integer("version", in: 1...Int.max)
     if version != nil, arguments.has("at") { throw UsageError("give --at or --version, not both") }
-    let result = try environment.connect().call(
-      "state",
-      .members([
-        "subject": .string(subject), "plugin": plugin.map(JSONValue.string),
-        "at": arguments.value("at").map(JSONValue.string), "version": version.map { .integer(Int64($0)) },
-      ]))
-    environment.show(result, arguments) { result in
+    var params = PagedList.params(["plugin", "at"], arguments)
+    params["subject"] = .string(subject)
+    params["version"] = version.map { .integer(Int64($0)) }
+    return try environment.answer("state", .object(params), arguments) { result in
       let style = environment.style
-      let version = result.member("version")?.brief ?? "?"
+      let version = result.word("version")
       let plugins = result.member("plugins")?.objectValue?.members ?? []
-      let revision = result.member("revision")?.brief ?? "?"
+      let revision = result.word("revision")
       let past = result.member("at").map { "  at \($0.brief)  revision \(revision)" } ?? ""
       var text = "\(style.bold(subject.printable))  version \(version)\(past)\n"
       if plugins.isEmpty { text += "no plugin has state for it\n" }
       for (name, state) in plugins { text += "\n\(style.cyan(name.printable))\n\(state.prettyText())\n" }
       return text
     }
-    return .done
   }
 }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl subjects`: the subjects of which something is stored.
 enum SubjectsCommand: Command {
   static let spec = CommandSpec(
     "subjects", "Lists the subjects of which something is stored, one a line.",
@@ -17,7 +16,6 @@ enum SubjectsCommand: Command {
       .init("rulectl subjects --limit 10 --json", "ten, and where the next page begins"),
     ])
 
-  /// Asks for the subjects and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard let pattern = arguments.operand(0) else {
       try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
@@ -34,11 +32,7 @@ enum SubjectsCommand: Command {
     var answer: JSONObject = ["subjects": .array(found)]
     if !isWhole { answer["next"] = found.last }
     environment.show(.object(answer), arguments) { _ in text(found, environment) }
-    if !isWhole, !arguments.has("json"), let next = found.last {
-      environment.errors.write(
-        "\(Figures.count(found.count)) shown, and there are more: list them with --all, or continue with --after "
-          + "\(next.brief.printable)\n")
-    }
+    if !isWhole, !arguments.has("json"), let next = found.last { PagedList.tellMore(found.count, next, environment) }
     return .done
   }
 
@@ -53,7 +47,6 @@ struct SubjectPattern {
   private let glob: GlobPattern
   private let prefix: String
 
-  /// The pattern that a text states.
   init(_ text: String) {
     glob = GlobPattern(text)
     prefix = String(text.prefix { $0 != "*" })
@@ -62,17 +55,18 @@ struct SubjectPattern {
   /// The subjects that match, in order, `limit` at most, and whether these are all.
   func matches(after: String? = nil, limit: Int? = nil, _ client: Client) throws -> (found: [JSONValue], isWhole: Bool)
   {
-    var params: JSONObject = ["prefix": .string(prefix), "limit": .integer(Int64(Limits.listMaximum))]
+    var params: JSONObject = ["prefix": .string(prefix)]
     params["after"] = after.map(JSONValue.string)
     var found: [JSONValue] = []
-    while true {
-      let page = try client.call("subjects", .object(params))
+    var isWhole = true
+    try PagedList.forEachPage("subjects", params, client) { page in
       for subject in page.elements("subjects") where glob.matches(subject.stringValue ?? "") {
-        if found.count == limit { return (found, false) }
+        isWhole = found.count != limit
+        guard isWhole else { return false }
         found.append(subject)
       }
-      guard let next = page.member("next"), next != params["after"] else { return (found, true) }
-      params["after"] = next
+      return true
     }
+    return (found, isWhole)
   }
 }

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl topics`: the topics of the rules.
 enum TopicsCommand: Command {
   static let spec = CommandSpec(
     "topics", "Lists the topics of the rules.",
@@ -13,7 +12,6 @@ enum TopicsCommand: Command {
       .init("rulectl topics", "all topics"), .init("rulectl topics social/", "those of one plugin"),
     ])
 
-  /// Asks for the topics and prints them.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var params = JSONObject()
     params["prefix"] = arguments.operand(0).map(JSONValue.string)
@@ -29,7 +27,7 @@ enum TopicsCommand: Command {
     var table = Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right])
     for topic in topics {
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
-      table.add([(topic.member("name")?.brief ?? "?").printable] + counts)
+      table.add([topic.word("name").printable] + counts)
     }
     return table.text(environment.style)
   }

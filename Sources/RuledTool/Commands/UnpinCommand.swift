@@ -1,18 +1,14 @@
 internal import RuledCore
 
-/// `rulectl unpin`: reads the rules folder again after a rollback.
 enum UnpinCommand: Command {
   static let spec = CommandSpec(
     "unpin", "Reads the rules folder again after a rollback.", options: [.json],
     details: "When the rules in the folder do not load, the pinned ones keep serving, and the exit code is 1.",
     examples: [.init("rulectl unpin", "once the folder has the right rules")])
 
-  /// Asks for it and prints the revision.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let result = try environment.connect().call("unpin", [:])
-    environment.show(result, arguments) { result in
-      "the rules folder is read again: revision \(result.member("revision")?.brief.printable ?? "?") serves\n"
+    try environment.answer("unpin", [:], arguments) { result in
+      "the rules folder is read again: revision \(result.word("revision").printable) serves\n"
     }
-    return .done
   }
 }

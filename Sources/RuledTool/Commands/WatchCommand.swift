@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// `rulectl watch`: changes as they happen.
 enum WatchCommand: Command {
   static let spec = CommandSpec(
     "watch", "Prints changes as they happen, until it is interrupted.",
@@ -18,7 +17,6 @@ enum WatchCommand: Command {
       .init("rulectl watch --prefix user: --plugins gamification --json", "for a script"),
     ])
 
-  /// Prints changes until the connection ends or `--count` changes were printed.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let after = try arguments.integer("after", in: 0...Int.max)
     var remaining = try arguments.integer("count", in: 1...Int.max) ?? Int.max
@@ -56,9 +54,9 @@ enum WatchCommand: Command {
       let what = OutcomeText(params, style: style).line
       let plugins = params.elements("plugins").map(\.brief).joined(separator: ",")
       environment.output.write(
-        style.dim("#\(params.member("sequence")?.brief ?? "?")")
-          + "  \(style.bold((params.member("subject")?.brief ?? "?").printable))"
-          + "  v\(params.member("version")?.brief ?? "?")  \(style.cyan(event.printable))"
+        style.dim("#\(params.word("sequence"))")
+          + "  \(style.bold(params.word("subject").printable))"
+          + "  v\(params.word("version"))  \(style.cyan(event.printable))"
           + "  \(what.isEmpty ? style.dim(plugins.isEmpty ? "-" : plugins.printable) : what)\n")
     }
   }

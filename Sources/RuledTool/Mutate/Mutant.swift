@@ -1,9 +1,7 @@
 /// One change of a file of the rules, which a test should notice.
 struct Mutant: Sendable {
   let file: String
-  /// The line that is changed.
   let line: Int
-  /// The bytes that are replaced.
   let range: Range<Int>
   let replacement: String
   /// What stood there, in one line.
@@ -12,7 +10,6 @@ struct Mutant: Sendable {
   /// The change as `a == b` → `a ~= b`.
   var text: String { "\(original)  →  \(replacement)" }
 
-  /// The file's text with the change.
   func apply(to text: [UInt8]) -> [UInt8] {
     Array(text[..<range.lowerBound]) + Array(replacement.utf8) + Array(text[range.upperBound...])
   }

@@ -3,7 +3,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledReports
 
-/// `rulectl mutate`: changes the rules one place at a time and says which changes no test noticed.
 enum MutateCommand: Command {
   static let spec = CommandSpec(
     "mutate", "Changes the rules one place at a time, and says which changes no test notices.",
@@ -29,7 +28,6 @@ enum MutateCommand: Command {
       .init("rulectl mutate --threshold 90", "for CI: at least 90 % of all changes are noticed"),
     ])
 
-  /// Tries all changes and prints those that no test noticed.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     let threshold = try arguments.integer("threshold", in: 0...100)

@@ -1,9 +1,7 @@
-internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// `rulectl docs`: a page on each plugin, made from what it declares and from examples that are run.
 enum DocsCommand: Command {
   static let spec = CommandSpec(
     "docs", "Makes a page on each plugin: events, decisions, effects, queries and settings.",
@@ -23,7 +21,6 @@ enum DocsCommand: Command {
       .init("rulectl docs --examples examples --output docs/plugins", "the pages of this project"),
     ])
 
-  /// Makes the pages.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operand(0) ?? "rules")
     let worker = LuaWorker()

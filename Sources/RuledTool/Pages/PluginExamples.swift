@@ -5,7 +5,6 @@ internal import RuledLua
 
 /// What a plugin did with example events: the first example of each thing.
 struct PluginExamples {
-  /// An event and what the plugin decided.
   struct Event {
     /// The event as it was sent.
     let event: JSONValue
@@ -23,12 +22,10 @@ struct PluginExamples {
   private(set) var decisions: [String: JSONValue] = [:]
   /// Effects, in the order of their first occurrence.
   private(set) var effects: [Effect] = []
-  /// Answers of queries by name.
   private(set) var answers: [String: JSONValue] = [:]
 
   private let plugin: String
 
-  /// No examples of a plugin yet.
   init(_ plugin: String) { self.plugin = plugin }
 
   /// Evaluates the events of a file in memory, each at its time; a file that does not exist has none.

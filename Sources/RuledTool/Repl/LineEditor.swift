@@ -47,7 +47,6 @@ private func completeLine(context: UnsafeMutableRawPointer?, head: UnsafePointer
 }
 
 extension String {
-  /// What both texts begin with.
   fileprivate func commonPrefix(with other: String) -> String {
     String(zip(self, other).prefix { $0 == $1 }.map(\.0))
   }

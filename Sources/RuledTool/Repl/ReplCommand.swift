@@ -2,7 +2,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledReports
 
-/// `rulectl repl`: Lua, host functions and events, line by line.
 enum ReplCommand: Command {
   static let spec = CommandSpec(
     "repl", "Evaluates Lua with the host's functions, line by line, and shows events to the rules on disk.",
@@ -28,7 +27,6 @@ enum ReplCommand: Command {
       .init("echo 'calendar.date(now(), \"Europe/Berlin\")' | rulectl repl", "for a script"),
     ])
 
-  /// Evaluates lines until the input ends.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var repl = try Repl(session(arguments, environment), environment)
     return try repl.run()
@@ -61,7 +59,6 @@ enum ReplCommand: Command {
   }
 }
 
-/// Reads lines and shows what comes of them.
 private struct Repl {
   private let session: ReplSession
   private let environment: ToolEnvironment

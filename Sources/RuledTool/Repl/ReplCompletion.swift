@@ -17,7 +17,6 @@ struct ReplCompletion {
   private let catalog: Catalog
   private let states: JSONObject
 
-  /// Completions with these rules and states.
   init(_ catalog: Catalog, _ states: JSONObject) {
     self.catalog = catalog
     self.states = states

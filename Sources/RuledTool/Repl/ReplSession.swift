@@ -45,7 +45,6 @@ final class ReplSession {
       RulesSource(plugins: []), configuration: [:], previous: nil, worker: worker, now: Timestamp(microseconds: 0))
   }
 
-  /// The plugins' states of the subject, by name.
   func states() throws -> JSONObject {
     var states = JSONObject()
     for plugin in catalog.plugins { states[plugin.name] = try engine.state(of: subject, plugin: plugin.name) }
@@ -54,7 +53,6 @@ final class ReplSession {
 
   // MARK: Time
 
-  /// The session's time.
   var now: Timestamp {
     let (time, overflow) = (standing ?? EngineClock.wall).microseconds.addingReportingOverflow(moved)
     return max(engine.now, overflow ? .maximum : min(Timestamp(microseconds: time), .maximum))

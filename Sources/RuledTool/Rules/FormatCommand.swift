@@ -4,7 +4,6 @@ internal import RuledLua
 internal import RuledReports
 internal import RuledStore
 
-/// `rulectl fmt`: lays out Lua files.
 enum FormatCommand: Command {
   static let spec = CommandSpec(
     "fmt", "Lays out Lua files: indentation, spaces and blank lines.",

@@ -2,8 +2,8 @@ internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledStore
 
-/// `rulectl new`: makes a plugin that works.
 enum NewCommand: Command {
   static let spec = CommandSpec(
     "new", "Makes a plugin that works, with a test that passes, or copies one.",
@@ -81,14 +81,7 @@ enum NewCommand: Command {
   ///
   /// Snapshots, which name the plugin, are for `rulectl test --update-snapshots`.
   private static func recordings(in folder: String) -> [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
-      if name.hasSuffix(".ndjson") { names.append(name) }
-    }
-    return names.sorted()
+    ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".ndjson") }.sorted()
   }
 
   /// Writes what editors read: the definitions anew, their settings unless there are some.
@@ -123,7 +116,6 @@ enum NewCommand: Command {
 
 /// The files of a new plugin.
 private enum PluginTemplate {
-  /// `plugin.lua`.
   static func plugin(_ name: String) -> String {
     """
     -- \(name): greets a user once a day. Replace this with your rules.
@@ -150,7 +142,6 @@ private enum PluginTemplate {
     """
   }
 
-  /// `tests/NAME_test.lua`.
   static func test(_ name: String) -> String {
     """
     -- Run with: rulectl test

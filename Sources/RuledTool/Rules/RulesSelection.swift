@@ -91,7 +91,6 @@ struct RulesSelection: Sendable {
     }
   }
 
-  /// Whether `name` is among the selected plugins.
   func contains(_ name: String) -> Bool { plugins?.contains(name) ?? true }
 
   private static func absolute(_ path: String) -> String? {

@@ -7,12 +7,10 @@ struct HelpPages {
 
   private let folder: String?
 
-  /// The pages beside the running program.
   static func besideProgram() -> HelpPages {
     HelpPages(folder: ProgramFolder.find(installed: "share/doc/ruled/docs", inSources: "docs", with: "rules.md"))
   }
 
-  /// The pages in a folder; none without one.
   init(folder: String?) { self.folder = folder }
 
   /// The names of the pages, without `.md`, in order.

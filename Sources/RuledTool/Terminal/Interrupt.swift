@@ -7,7 +7,6 @@ internal import Synchronization
 struct Interrupt {
   private static let came = Atomic<Bool>(false)
 
-  /// From now on SIGINT is noticed.
   init() {
     Self.came.store(false, ordering: .relaxed)
     _ = signal(SIGINT) { _ in
@@ -16,9 +15,7 @@ struct Interrupt {
     }
   }
 
-  /// Whether SIGINT has come.
   var hasCome: Bool { Self.came.load(ordering: .relaxed) }
 
-  /// From now on SIGINT ends the process again.
   func end() { _ = signal(SIGINT, SIG_DFL) }
 }

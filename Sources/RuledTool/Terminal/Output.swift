@@ -7,18 +7,15 @@ internal import RuledCore
 ///
 /// A terminal gets each text at once, anything else blocks of 32 KiB.
 package final class Output {
-  /// Whether it is a terminal.
   let isTerminal: Bool
   private let descriptor: Int32?
   private let buffer = ByteBuffer(capacity: 4096)
 
-  /// Writes to an open descriptor.
   init(descriptor: Int32) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
   }
 
-  /// Writes to memory, for `text`.
   package init(isTerminal: Bool = false) {
     descriptor = nil
     self.isTerminal = isTerminal

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import RuledReports
 
 /// A progress line on standard error; nothing where that is no terminal.
@@ -11,7 +10,6 @@ struct Progress {
   private var shown: ContinuousClock.Instant?
   private var lastCount = 0
 
-  /// A progress line that is not shown yet.
   init(_ environment: ToolEnvironment) {
     errors = environment.showsProgress ? environment.errors : nil
   }

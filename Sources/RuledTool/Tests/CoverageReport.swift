@@ -15,7 +15,6 @@ struct CoverageReport: Sendable {
     }
   }
 
-  /// Adds what ran elsewhere.
   mutating func merge(_ other: CoverageReport) { for file in other.files { add(file) } }
 
   /// How much of all files ran, in per cent with one decimal.

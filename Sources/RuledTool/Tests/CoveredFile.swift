@@ -13,20 +13,8 @@ struct CoveredFile: Sendable {
   private(set) var ranLines: Set<Int>
   /// The functions and branches with the lines on which they begin.
   private(set) var parts: [(kind: CoveredPart.Kind, line: Int)]
-  /// Whether each of them ran.
   private(set) var ranParts: [Bool]
 
-  init(
-    path: String, lines: [Int], ranLines: Set<Int>, parts: [(kind: CoveredPart.Kind, line: Int)], ranParts: [Bool]
-  ) {
-    self.path = path
-    self.lines = lines
-    self.ranLines = ranLines
-    self.parts = parts
-    self.ranParts = ranParts
-  }
-
-  /// Adds what else ran of the same file.
   mutating func merge(_ other: CoveredFile) {
     ranLines.formUnion(other.ranLines)
     guard !other.parts.isEmpty else { return }
@@ -47,7 +35,6 @@ struct CoveredFile: Sendable {
     }
   }
 
-  /// How many lines, functions and branches there are.
   var all: Int { lines.count + parts.count }
   /// How many of them ran.
   var ran: Int { count(.lines).ran + ranParts.count { $0 } }

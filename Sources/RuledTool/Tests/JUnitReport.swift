@@ -3,10 +3,7 @@ enum JUnitReport {
   static func text(_ run: TestRun, seconds: Double) -> String {
     var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
     text += "<testsuites tests=\"\(run.results.count)\" failures=\"\(run.failed)\" time=\"\(seconds)\">\n"
-    var plugins: [String] = []
-    for result in run.results where plugins.last != result.plugin { plugins.append(result.plugin) }
-    for plugin in plugins {
-      let results = run.results.filter { $0.plugin == plugin }
+    for (plugin, results) in run.plugins {
       let failed = results.count { $0.failure != nil }
       let time = Double(results.reduce(0) { $0 + $1.microseconds }) / 1e6
       text +=

@@ -6,7 +6,6 @@ struct TestArguments {
   private let method: String
   private let values: [JSONValue]
 
-  /// The arguments of a call of `method`.
   init(_ method: String, _ values: [JSONValue]) {
     self.method = method
     self.values = values

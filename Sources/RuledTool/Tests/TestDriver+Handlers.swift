@@ -1,8 +1,6 @@
 internal import RuledCore
-internal import RuledJSON
 internal import RuledLua
 
-/// Given states, and web and sink handlers.
 extension TestDriver {
   /// Gives a subject a version and states, and perhaps timers, `once` keys and topics, as if events had made them.
   func give(_ arguments: TestArguments) throws -> [JSONValue] {

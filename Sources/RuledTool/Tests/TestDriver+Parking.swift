@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Events that plugins fail on, and their retries.
 extension TestDriver {
   /// Lets a plugin fail on the next event of a subject.
   func letFail(_ arguments: TestArguments) throws -> [JSONValue] {
@@ -9,7 +8,6 @@ extension TestDriver {
     return []
   }
 
-  /// Tries what is parked of a subject again.
   func retry(_ arguments: TestArguments) throws -> [JSONValue] {
     let (subject, plugin) = (try arguments.text(0, "a subject"), try plugin(of: arguments))
     let id = arguments.value(2) == nil ? nil : try arguments.text(2, "the id of an event")

@@ -18,7 +18,6 @@ final class TestDriver: TestHost {
   let engine: LocalEngine
   /// The failures of rules that the test did not expect.
   private(set) var failures = TestFailures()
-  /// The plugin that is tested.
   private(set) var plugin = ""
   /// Whether the test says that it was captured, so that it has to run a rule.
   private(set) var isCaptured = false
@@ -38,7 +37,6 @@ final class TestDriver: TestHost {
   private var events: [JSONValue] = []
   private var subjects: [String] = []
 
-  /// A driver with these rules.
   init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?, options: TestOptions) throws(RequestError) {
     base = catalog
     self.worker = worker
@@ -66,7 +64,6 @@ final class TestDriver: TestHost {
     try engine.renew(catalog: base)
   }
 
-  /// What rules logged since the test began.
   func takeLog() -> [String] { log.take() }
 
   func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue] {
@@ -112,7 +109,7 @@ final class TestDriver: TestHost {
     } catch let error as RequestError {
       throw TestFailure(Self.description(of: error))
     } catch let error as Failure {
-      throw TestFailure(Self.description(of: error))
+      throw TestFailure(Self.text(error.message, error.file, error.line.map { Int64($0) }))
     } catch {
       throw TestFailure("\(error)")
     }
@@ -159,7 +156,6 @@ final class TestDriver: TestHost {
     return try send(event)
   }
 
-  /// Sends an event that the daemon would take.
   private func send(_ event: JSONObject) throws -> JSONValue {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: 256)
@@ -311,12 +307,11 @@ final class TestDriver: TestHost {
   private static func description(of error: RequestError) -> String {
     let file = error.details.first { $0.name == "file" }?.value.stringValue
     let line = error.details.first { $0.name == "line" }?.value.intValue
-    guard let file, let line else { return error.message }
-    return "\(error.message) (at \(file):\(line))"
+    return text(error.message, file, line)
   }
 
-  private static func description(of failure: Failure) -> String {
-    guard let file = failure.file, let line = failure.line else { return failure.message }
-    return "\(failure.message) (at \(file):\(line))"
+  private static func text(_ message: String, _ file: String?, _ line: Int64?) -> String {
+    guard let file, let line else { return message }
+    return "\(message) (at \(file):\(line))"
   }
 }

@@ -37,10 +37,8 @@ struct TestFailures {
 
   /// Those that the test neither read nor took, in order.
   private(set) var unexpected: [Entry] = []
-  /// How many outcomes had failures.
   private(set) var outcomes = 0
 
-  /// Adds the failures of an outcome of `t:event`.
   mutating func add(_ failures: [JSONValue], type: String, subject: String, at place: () -> [TestPlace]) {
     guard !failures.isEmpty else { return }
     outcomes += 1

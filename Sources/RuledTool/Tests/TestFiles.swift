@@ -28,8 +28,10 @@ struct TestFiles {
       throw TestFailure("there is no snapshot '\(name)'; write it with 'rulectl test --update-snapshots', and read it")
     }
     let old = try parse((try? stored.readAll()) ?? [], path)
-    var differences: [String] = []
-    Self.compare(old, value, "", &differences)
+    let differences = JSONDifference.between(old, value).map { place in
+      let (expected, got) = (place.before?.text ?? "nothing", place.after?.text ?? "nothing")
+      return "\(place.path.isEmpty ? "it" : place.path): expected \(expected), got \(got)"
+    }
     guard !differences.isEmpty else { return }
     let shown = differences.prefix(10).joined(separator: "\n")
     let more = differences.count > 10 ? "\nand \(differences.count - 10) more" : ""
@@ -43,32 +45,6 @@ struct TestFiles {
         $0 == "-" || $0 == "_" || $0.isASCII && $0.properties.isAlphabetic
           || ("0"..."9").contains($0)
       }
-  }
-
-  /// Adds a line for each place at which two values differ.
-  private static func compare(_ old: JSONValue, _ new: JSONValue, _ path: String, _ lines: inout [String]) {
-    if old == new { return }
-    if let left = old.objectValue, let right = new.objectValue {
-      let names = left.names + right.names.filter { left[$0] == nil }
-      for name in names { compare(left[name], right[name], path.isEmpty ? name : "\(path).\(name)", &lines) }
-    } else if let left = old.arrayValue, let right = new.arrayValue {
-      for index in 0..<max(left.count, right.count) {
-        compare(
-          index < left.count ? left[index] : nil, index < right.count ? right[index] : nil, "\(path)[\(index + 1)]",
-          &lines)
-      }
-    } else {
-      lines.append("\(path.isEmpty ? "it" : path): expected \(old.text), got \(new.text)")
-    }
-  }
-
-  private static func compare(_ old: JSONValue?, _ new: JSONValue?, _ path: String, _ lines: inout [String]) {
-    switch (old, new) {
-    case (let old?, let new?): compare(old, new, path, &lines)
-    case (let old?, nil): lines.append("\(path): expected \(old.text), got nothing")
-    case (nil, let new?): lines.append("\(path): expected nothing, got \(new.text)")
-    case (nil, nil): break
-    }
   }
 
   // MARK: Events

@@ -17,7 +17,6 @@ final class TestLog: EventLog {
     written.withLock { lines in if lines.count < Self.most { lines.append(text) } }
   }
 
-  /// Removes and returns the lines.
   func take() -> [String] {
     written.withLock { lines in
       defer { lines.removeAll() }

@@ -6,13 +6,10 @@ struct TestOptions: Sendable {
   var root: String
   /// A pattern that the test's name, its plugin or its file has to contain; nil for all.
   var filter: String?
-  /// Whether to measure what runs.
   var measuresCoverage = false
-  /// Whether snapshots are written and not compared.
   var updatesSnapshots = false
   /// The seed of properties.
   var seed: UInt32 = 1
-  /// How many tests run at a time.
   var jobs = 1
 
   /// Whether the tests are for a file: not for rules that only tests have, nor for the installed library.

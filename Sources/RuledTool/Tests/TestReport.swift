@@ -8,21 +8,17 @@ struct TestReport {
   private let run: TestRun
   private let style: Style
 
-  /// The report of a run.
   init(_ run: TestRun, style: Style) {
     self.run = run
     self.style = style
   }
 
-  /// Plugins, failures, slow tests and totals.
   func text(seconds: Double) -> String {
     guard !run.results.isEmpty else { return "" }
     var text = ""
-    var plugins: [String] = []
-    for result in run.results where plugins.last != result.plugin { plugins.append(result.plugin) }
-    let width = plugins.map(\.count).max() ?? 0
-    for plugin in plugins {
-      let results = run.results.filter { $0.plugin == plugin }
+    let plugins = run.plugins
+    let width = plugins.map(\.name.count).max() ?? 0
+    for (plugin, results) in plugins {
       let failed = results.filter { $0.failure != nil }
       let name = plugin.printable + String(repeating: " ", count: width - plugin.count)
       let passed = "\(Figures.count(results.count - failed.count)) passed"

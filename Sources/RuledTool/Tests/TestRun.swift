@@ -41,6 +41,13 @@ struct TestRun: Sendable {
     return try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
   }
 
+  /// The results of each plugin, in order.
+  var plugins: [(name: String, results: [TestResult])] {
+    var names: [String] = []
+    for result in results where names.last != result.plugin { names.append(result.plugin) }
+    return names.map { name in (name, results.filter { $0.plugin == name }) }
+  }
+
   var failed: Int { results.count { $0.failure != nil } }
 }
 

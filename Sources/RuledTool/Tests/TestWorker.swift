@@ -2,18 +2,15 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// One of the tests of a plugin.
 struct TestCase: Sendable {
   let plugin: String
   /// Its index in the plugin's manifest.
   let index: Int
-  /// Its name and place.
   let declaration: PluginManifest.Handler
 }
 
 /// Runs tests on one thread, one after the other.
 final class TestWorker {
-  /// The Lua of the thread.
   let lua: LuaWorker
   /// What ran, if that is measured.
   let coverage: Coverage?
@@ -132,7 +129,6 @@ final class TestWorker {
 }
 
 extension SourceFile {
-  /// Whether it is a module that plugins share.
   fileprivate var isShared: Bool { path.hasPrefix("lib/") }
 
   /// Whether it may load modules; other files see of a plugin its settings, its name and its version.

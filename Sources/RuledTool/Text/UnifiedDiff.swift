@@ -11,13 +11,7 @@ package enum UnifiedDiff {
     let text: Substring
   }
 
-  /// The difference of one file; empty if the texts are equal.
-  ///
-  /// - Parameters:
-  ///   - old: the old text; nil where there is no such file.
-  ///   - new: the new text; nil where there is no such file.
-  ///   - path: the file's path.
-  /// - Returns: the hunks after the names of the file.
+  /// The difference of one file, of which a text is nil where there is none: the hunks after the names of the file.
   package static func text(_ old: String?, _ new: String?, path: String) -> String {
     guard old != new else { return "" }
     var text = "--- \(old == nil ? "/dev/null" : "a/\(path)")\n+++ \(new == nil ? "/dev/null" : "b/\(path)")\n"

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import RuledCore
 
-/// `rulectl top`: a live view of a daemon.
 enum TopCommand: Command {
   static let spec = CommandSpec(
     "top", "Shows what the daemon is doing, updated every second.",
@@ -13,7 +12,6 @@ enum TopCommand: Command {
     details: "q ends it. Where output is no terminal, the screens are printed one after another as plain text.",
     examples: [.init("rulectl top", "a live view"), .init("rulectl top --once", "one screen, for a script")])
 
-  /// Prints a screen after each interval.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let interval = try arguments.integer("interval", in: 1...60) ?? 1
     let limit = try arguments.integer("limit", in: 1...10_000) ?? 20

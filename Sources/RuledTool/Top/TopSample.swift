@@ -18,7 +18,7 @@ struct TopSample {
 
     /// Reads an element of the answer to `rules`.
     init(_ json: JSONValue, prefix: String = "") {
-      name = prefix + (json.member("name")?.brief.printable ?? "?")
+      name = prefix + json.word("name").printable
       runs = json.count("runs")
       failures = json.count("failures")
       p50 = Self.measured(json.member("p50_us"))
@@ -26,7 +26,6 @@ struct TopSample {
     }
   }
 
-  /// The answer to `health`.
   var health: JSONValue
   /// The daemon's samples of one second, if it takes them.
   var load: JSONValue?
@@ -47,7 +46,6 @@ struct TopSample {
     }
   }
 
-  /// Asks the daemon.
   init(_ client: Client) throws {
     health = try client.call("health", [:])
     let listing = try client.call("rules", [:])
@@ -55,7 +53,7 @@ struct TopSample {
     self.plugins = plugins.map { Entry($0) }
     rules = plugins.flatMap { plugin in
       plugin.elements("rules").filter { $0.member("runs") != nil }
-        .map { Entry($0, prefix: (plugin.member("name")?.brief.printable ?? "?") + ".") }
+        .map { Entry($0, prefix: plugin.word("name").printable + ".") }
     }
     errors = listing.elements("errors").count
     load = try Self.optional { try client.call("samples", [:]) }?.elements("series").first

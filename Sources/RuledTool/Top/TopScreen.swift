@@ -10,12 +10,7 @@ struct TopScreen {
   /// Whether a key ends the view.
   var endsByKey = false
 
-  /// The screen as text.
-  ///
-  /// - Parameters:
-  ///   - style: How it is coloured.
-  ///   - limit: How many plugins and how many rules to show at most.
-  /// - Returns: Lines of text.
+  /// The screen as text, with `limit` plugins and as many rules at most.
   func text(_ style: Style, limit: Int) -> String {
     let plugins = changes(after.plugins, before.plugins)
     var text = head(style, plugins) + "\n" + table("PLUGIN", plugins, limit, style)
@@ -45,7 +40,7 @@ struct TopScreen {
 
   private func head(_ style: Style, _ plugins: [Change]) -> String {
     let health = after.health
-    let status = health.member("status")?.brief.printable ?? "?"
+    let status = health.word("status").printable
     let stuck = plugins.filter { $0.runs > 0 && $0.failures == $0.runs }.map(\.entry.name)
     var parts = [
       !stuck.isEmpty

@@ -1,0 +1,27 @@
+internal import RuledCore
+internal import RuledStore
+internal import RuledThreads
+
+/// A checkpoint of the daemon's store, on the daemon's host.
+struct Checkpoint {
+  let path: String
+  let time: Timestamp
+
+  /// Has the daemon make a checkpoint, which nobody else uses while `body` does.
+  static func use<Result>(_ client: Client, _ body: (Checkpoint) throws -> Result) throws -> Result {
+    let answer = try client.call("backup", [:])
+    guard let path = answer.member("checkpoint")?.stringValue,
+      let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
+    else { throw ToolError("the daemon's answer names no checkpoint; use the rulectl of the same version") }
+    do {
+      guard let use = try FolderUse(path, alone: false) else {
+        throw ToolError("another backup uses the checkpoint \(path); try again")
+      }
+      defer { withExtendedLifetime(use) {} }
+      return try body(Checkpoint(path: path, time: time))
+    } catch let error as StoreError {
+      let isDenied = error.underlying == "Permission denied"
+      throw ToolError(error.description + (isDenied ? "; run this as root or as the daemon's user" : ""))
+    }
+  }
+}
