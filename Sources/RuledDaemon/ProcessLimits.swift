@@ -33,7 +33,6 @@ enum ProcessLimits {
     return try connections(configuration, workers, warn)
   }
 
-  /// How many workers the daemon has.
   static func workers(_ configuration: Configuration) -> Int {
     configuration.workers > 0 ? configuration.workers : Int(cl_processors())
   }

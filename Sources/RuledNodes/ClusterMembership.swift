@@ -16,15 +16,12 @@ final class ClusterMembership: ClusterMember {
   private struct End {
     /// Why the node lost the log; nil if it did not.
     var error: StoreError?
-    /// Whether the node was drained.
     var isDrained = false
     var handler: (@Sendable () -> Void)?
   }
 
   let node: ClusterNode
-  /// Lets the nodes agree on rules.
   let agreement: RulesAgreement
-  /// How it uses the database.
   let settings: ClusterSettings
   /// The node's connections with the others; nil where it has none.
   let links: NodeLinks?
@@ -88,7 +85,6 @@ final class ClusterMembership: ClusterMember {
   /// What the node knows of the snapshots; nil without `cluster.snapshots`.
   var snapshotFigures: SnapshotFigures? { keeper?.figures }
 
-  /// The problems of the membership.
   var problems: [StoreError] {
     let figures = node.figures
     return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotFigures?.problem].compactMap { $0 }
@@ -187,7 +183,6 @@ final class ClusterMembership: ClusterMember {
 }
 
 extension NodeClient {
-  /// A client of the named node.
   fileprivate init(_ client: PeerClient, of node: String) {
     switch client.listener {
     case .lines: self = .lines(CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))

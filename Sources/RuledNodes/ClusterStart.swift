@@ -9,9 +9,7 @@ import Synchronization
 
 /// The settings of a daemon as a node of a cluster, and its start from a snapshot.
 package struct ClusterStart {
-  /// How the node uses the database.
   package let settings: ClusterSettings
-  /// The node's name and this process.
   package let identity: NodeIdentity
   /// Where the cluster's snapshots are; nil if this node has none.
   let snapshots: SnapshotSettings?

@@ -11,7 +11,6 @@ import RuledWire
 final class ForwardedLines {
   let connection: Connection
   private let loop: EventLoop
-  /// Who it is.
   let client: PeerClient
   private let route: OwnerRoute
   private var requests: UnansweredRequests

@@ -146,7 +146,6 @@ package final class NodeLinks: Sendable {
   /// Waits until the replies to other nodes' clients have arrived there, at most a second.
   func awaitTunnels() { listener.awaitTunnels(milliseconds: 1_000) }
 
-  /// Ends all connections.
   func stop() { loop.stop() }
 }
 

@@ -24,14 +24,12 @@ final class StandbyServer: ConnectionHandler {
   let journal: JournalService?
   /// What new clients connect to.
   let sockets: DaemonSockets
-  /// The most connections.
   private let connections: Int
   let loop: EventLoop
   let table: ConnectionTable
   let parser = RequestParser()
   let reply = ByteBuffer(capacity: 1024)
   private let ended = Mailbox<Bool>()
-  /// When the node began to follow.
   let start = EngineClock.wall
   private(set) var admins: Administrators
   private(set) var couriers: Administrators

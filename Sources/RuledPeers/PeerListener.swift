@@ -45,7 +45,6 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
     acceptor.idle.wait(milliseconds: milliseconds) { acceptor.tunnels == 0 ? () : nil }
   }
 
-  /// Stops listening and ends the connections.
   func close() {
     loop.post { [acceptor] loop in
       acceptor.shutDown()

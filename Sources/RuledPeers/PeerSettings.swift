@@ -34,7 +34,6 @@ package struct PeerLimits: Sendable {
   var lingerMilliseconds: UInt64 = 2_000
   /// How long the last bytes of a tunnel may take to the other node, and a client to read them, in milliseconds.
   var stallMilliseconds: UInt64 = 60_000
-  /// The most connections of a listener.
   package var connections = 4_096
   /// How long a link waits before it connects again.
   var backoff = Backoff(first: 100, longest: 2_000)

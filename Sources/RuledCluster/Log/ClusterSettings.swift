@@ -10,7 +10,6 @@ package struct ClusterSettings: Sendable {
   var commitTimeout = 20_000
   /// When a commit is acknowledged; not `interval`.
   package var durability = Durability.commit
-  /// Whether a commit waits for standbys.
   var waitsForStandbys: Bool { durability == .commit }
   /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
   var partitionSize: Int64 = 65_536

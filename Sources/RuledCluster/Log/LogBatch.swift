@@ -22,7 +22,6 @@ final class LogBatch {
     if writes.capacity > Self.mostKeptBytes { writes = WriteSet(capacity: 4096) } else { writes.removeAll() }
   }
 
-  /// Whether it has no commits.
   var isEmpty: Bool { buffer.count == 1 }
 
   /// The bytes; valid until the batch changes.

@@ -1,6 +1,5 @@
 import RuledCore
 
-/// A node as the others know it.
 package struct NodeIdentity: Sendable, Equatable {
   package let name: String
   /// A unique id of its process: another process of the same name has another one.

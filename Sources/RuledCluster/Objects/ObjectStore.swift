@@ -56,7 +56,6 @@ final class ObjectStore {
 
   // MARK: Requests
 
-  /// Stores bytes under a name.
   func put(_ bytes: [UInt8], as name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     let digest = bytes.withView { SHA256.hash($0) }.hex
     _ = try send("PUT", name, "can't be written", .bytes(bytes), digest, progress: progress)

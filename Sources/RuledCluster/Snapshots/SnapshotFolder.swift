@@ -13,8 +13,6 @@ struct SnapshotFolder: SnapshotPlace {
   private static let unfinished = ".unfinished"
 
   var folderForSpace: String? { root }
-
-  /// The folder of the cluster's snapshots.
   private var path: String { "\(root)/\(cluster)" }
 
   func path(of name: String, _ file: String?) -> String { "\(path)/\(name)" + (file.map { "/\($0)" } ?? "") }

@@ -7,7 +7,6 @@ package import RuledStore
 /// no snapshot, only what is left of one. Once it is there, a snapshot never changes.
 protocol SnapshotPlace {
   var cluster: String { get }
-  /// The place as it is configured.
   var root: String { get }
   /// What kind of place it is, as in "the same folder on all nodes".
   var kind: String { get }

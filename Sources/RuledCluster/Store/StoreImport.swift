@@ -18,7 +18,6 @@ package struct StoreImport {
   private let settings: ClusterSettings
   private let node: NodeIdentity
 
-  /// An import by the node `node`.
   package init(_ settings: ClusterSettings, node: NodeIdentity) {
     self.settings = settings
     self.node = node

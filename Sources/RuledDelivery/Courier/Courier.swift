@@ -193,7 +193,6 @@ final class Courier {
   }
 }
 
-/// A sink as the courier serves it.
 final class CourierSink {
   let name: String
   var receiver: URLReceiver

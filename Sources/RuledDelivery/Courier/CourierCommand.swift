@@ -24,7 +24,6 @@ package enum CourierCommand {
   /// The options of `ruled-courier` that `rulectl` has, too.
   static let shared = [OptionSpec.help, .version]
 
-  /// Reads the configuration file at a path.
   package typealias ReadConfiguration = (_ path: String) -> Result<Configuration, StartError>
 
   /// Runs the program and returns its exit code.

@@ -6,10 +6,7 @@ import RuledWire
 
 /// A client's connection to the daemon's Unix socket on an event loop; it is made again when it is lost.
 final class DaemonConnection: ConnectionHandler {
-  /// The longest reply in bytes.
   private static let replyBytes = 64 << 20
-
-  /// The path of the socket.
   let path: String
   /// Called when a connection has been made; requests of earlier ones are forgotten.
   var onConnect: () -> Void = {}
@@ -26,7 +23,6 @@ final class DaemonConnection: ConnectionHandler {
   private let document = TapeDocument(maximumDepth: 2 * Limits.jsonDepth)
   private let buffer = ByteBuffer(capacity: 4096)
 
-  /// An error that the daemon has answered.
   struct CallError: Error, CustomStringConvertible {
     let description: String
   }
@@ -85,7 +81,6 @@ final class DaemonConnection: ConnectionHandler {
     return true
   }
 
-  /// Closes the connection for good.
   func close() {
     retry?.close()
     retry = nil

@@ -100,7 +100,6 @@ final class HTTPTransfer {
     }
   }
 
-  /// Keeps the beginning of the body.
   fileprivate func keepBody(_ bytes: ByteView) {
     let room = keptBytes - body.count
     if room > 0 { body += bytes.extracting(first: room) }

@@ -9,7 +9,6 @@ package final class Deliverer {
     "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
   ]
 
-  /// The largest file of certificates.
   private static let maximumFileBytes = 4 << 20
 
   private let client: HTTPClient

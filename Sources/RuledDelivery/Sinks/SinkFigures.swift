@@ -23,7 +23,6 @@ package final class SinkFigures: Sendable {
   private let unleasedTime = Atomic<UInt64>(0)
   private let deliveries = Mutex(DeliveryRate())
 
-  /// Counters at 0.
   package init() {}
 
   /// Effects that the receiver accepted.

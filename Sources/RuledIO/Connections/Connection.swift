@@ -6,7 +6,6 @@ package import RuledCore
 /// too many of its requests are in flight, the connection pauses: it reads nothing and delivers no line until both are below half of their limit.
 /// After the client has ended its side, replies in flight are still sent, then the connection closes.
 package final class Connection {
-  /// The state of the connection.
   enum Phase {
     /// No byte has come yet that shows which protocol the client speaks.
     case detecting
@@ -31,7 +30,6 @@ package final class Connection {
   /// Its place among all connections; nil if nobody counts them.
   package let place: ConnectionPlace?
 
-  /// The table that it is in.
   package let table: ConnectionTable
   let descriptor: Int32
   var poll: DescriptorPoll?
@@ -91,7 +89,6 @@ package final class Connection {
   /// Whether the client sends nothing more, and all of its lines were delivered.
   package var hasDeliveredAll: Bool { inputEnded && framer == nil }
 
-  /// Whether the connection is not over.
   package var isOpen: Bool { phase != .closed }
 
   /// Whether nobody can read replies any more, as the client has closed its socket, and not only its own side of it.
@@ -458,14 +455,11 @@ extension ConnectionHandler {
 
 /// A client whose connection another node has carried here, as that node describes it.
 package struct CarriedClient: Sendable {
-  /// The node.
   package let node: String
-  /// Whether it may call every method.
   package let isAdmin: Bool
   /// Whether it may lease effects.
   package let isCourier: Bool
 
-  /// A client of that node.
   package init(node: String, isAdmin: Bool, isCourier: Bool) {
     self.node = node
     self.isAdmin = isAdmin

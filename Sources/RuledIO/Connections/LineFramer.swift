@@ -172,7 +172,6 @@ package final class LineMemory: Sendable {
 
   package init(_ limit: Int) { self.limit = limit }
 
-  /// How many bytes are reserved.
   var reservedBytes: Int { reserved.load(ordering: .relaxed) }
 
   /// Reserves `count` bytes; false when fewer are left.

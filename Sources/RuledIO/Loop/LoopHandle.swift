@@ -5,7 +5,6 @@ internal import Glibc
 ///
 /// An open handle keeps its owner alive. After `close`, libuv calls back once it is done with the memory, and the owner is released.
 package class LoopHandle {
-  /// The loop that runs the handle.
   let loop: EventLoop
   private(set) var isClosed = false
   private let memory: UnsafeMutableRawPointer

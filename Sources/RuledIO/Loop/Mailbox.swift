@@ -67,7 +67,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if hasWaiting { wake.wake() }
   }
 
-  /// How many messages are queued.
   @inlinable package var count: Int { state.withLock { $0.queue.count } }
 
   @inlinable package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }

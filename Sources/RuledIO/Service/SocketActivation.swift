@@ -2,7 +2,6 @@ internal import Glibc
 
 /// The listening sockets that systemd hands to a service, by the protocol of sd_listen_fds(3).
 package enum SocketActivation {
-  /// The first inherited descriptor.
   static let firstDescriptor: Int32 = 3
 
   /// A descriptor that systemd passed to this process.

@@ -15,7 +15,6 @@ package struct StartError: Error, CustomStringConvertible {
   /// A reason that is no finding and may pass by itself, such as a store that another process holds.
   package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }
 
-  /// Such a reason.
   package init(_ description: String, isFinding: Bool = false, isLasting: Bool) {
     self.description = description
     self.isFinding = isFinding

@@ -36,7 +36,6 @@ package struct ListeningSocket: ~Copyable {
       inheriting: try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })
   }
 
-  /// The same socket once more.
   func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
 
   /// Makes a socket at `path` with its missing parent folders.

@@ -46,7 +46,6 @@ package struct NumericAddress: CustomStringConvertible {
     }
   }
 
-  /// The port.
   package var port: UInt16 {
     withUnsafePointer(to: storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }

@@ -56,7 +56,6 @@ package final class StreamSocket {
     return stream
   }
 
-  /// Sets the owner.
   package func attach(_ owner: any StreamOwner) { self.owner = owner }
 
   /// The address of the peer, if it has one.

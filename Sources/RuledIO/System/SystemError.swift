@@ -26,7 +26,6 @@ package import RuledThreads
   @usableFromInline
   package var description: String { "\(context): \(call): \(Self.text(of: number))" }
 
-  /// The system's text for an error number.
   package static func text(of number: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       buffer.initialize(repeating: 0)

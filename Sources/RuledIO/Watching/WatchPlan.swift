@@ -19,7 +19,6 @@ struct WatchPlan: Equatable {
     }
   }
 
-  /// The most folders that are watched.
   static let maximumFolders = 4096
   private static let maximumDepth = 32
   private static let maximumLinks = 40

@@ -26,7 +26,6 @@ enum PeerFrame {
   case room(Int)
   /// The sender has no more data.
   case end
-  /// Asks for a pong.
   case ping
   /// The answer to a ping.
   case pong
@@ -41,7 +40,6 @@ enum PeerFrame {
   static let headBytes = 5
   /// The most bytes of a frame before the peer's `hello`.
   static let helloBytes = 512
-  /// The most bytes of any frame.
   static let mostBytes = 512 << 10
   /// How many bytes of data may be in flight in each direction.
   static let window = 1 << 20

@@ -30,7 +30,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private let lock = Condition()
   private var queue = CommitQueue()
   private var clients: [Client]
-  /// The number of the last append.
   private var lastAppended: UInt64 = 0
   /// Whether the committer had submissions to sync the last time, and looks for more without being woken.
   private var isCommitterBusy = false
@@ -220,7 +219,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   struct Work {
     /// Whether submissions were left to it.
     let hasSubmissions: Bool
-    /// Whether the store has failed.
     let hasFailed: Bool
     /// Whether the committer is to end.
     let isStopping: Bool

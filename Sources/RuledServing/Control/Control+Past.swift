@@ -71,7 +71,6 @@ extension Control {
 }
 
 extension Control {
-  /// Lists entries of the journal.
   func log(_ params: LogParams, for caller: ControlCaller) {
     let now = services.context.clock.now
     answer(caller) { $0.log(params, now: now) }

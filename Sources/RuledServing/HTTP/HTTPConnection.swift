@@ -113,7 +113,6 @@ final class HTTPConnection {
     if phase == .answering || phase == .reading && unsentCount > 0 { place?.restore() } else { close() }
   }
 
-  /// Closes the connection at once.
   func close() {
     guard phase != .closed else { return }
     phase = .closed
@@ -342,7 +341,6 @@ final class HTTPConnection {
     sendEvents()
   }
 
-  /// Ends the stream, if there is one.
   func endStream() {
     guard phase == .streaming else { return }
     closeStream()

@@ -7,7 +7,6 @@ import Synchronization
 final class HTTPExchange: Sendable {
   /// The number of the exchange in its server.
   let token: UInt64
-  /// The number of its connection.
   let connection: UInt64
   let peer: HTTPPeer
   /// The request line and the fields.
@@ -20,7 +19,6 @@ final class HTTPExchange: Sendable {
   private let administrates = Atomic(false)
   private let abandoned = Atomic(false)
 
-  /// The request that a connection has read.
   init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
     self.token = token
     self.connection = connection
@@ -58,7 +56,6 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The request at an index.
   func request(at index: Int) -> RPCRequests.Request? { requests.withLock { $0?.requests[index] } }
 
   /// Stores the reply to the request at an index.
@@ -84,7 +81,6 @@ final class HTTPExchange: Sendable {
 struct RPCRequests: Sendable {
   struct Request: Sendable {
     let text: [UInt8]
-    /// The worker that executes it.
     let worker: Int
   }
 
@@ -138,7 +134,6 @@ struct RPCRequests: Sendable {
     return true
   }
 
-  /// Whether all requests have their reply.
   var isComplete: Bool { next == requests.count && pending == 0 }
 
   /// The response made of all replies.

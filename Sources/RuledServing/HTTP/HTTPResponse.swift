@@ -20,7 +20,6 @@ package struct HTTPResponse: Sendable {
   /// A response with a body that is JSON text.
   init(_ status: Int, json body: [UInt8]) { self.init(status, type: "application/json", body) }
 
-  /// A response with a JSON value.
   package init(_ value: JSONValue, status: Int = 200) { self.init(status, json: Array(value.text.utf8)) }
 
   /// A response with an error object, by default under the status of its code.

@@ -11,7 +11,6 @@ final class HTTPRouter {
   let parser = RequestParser()
   var lastWorker = 0
 
-  /// A router for requests to a server.
   init(_ server: HTTPServer) {
     self.server = server
     services = server.services

@@ -40,7 +40,6 @@ final class HTTPServer: WebServer {
 
   let services: Services
   let commits: CommitPipeline
-  /// The files of the dashboard's page.
   let dashboard = DashboardFiles.besideProgram()
   private let mailbox = Mailbox<Message>()
   private let thread = Mutex<Thread?>(nil)
@@ -51,7 +50,6 @@ final class HTTPServer: WebServer {
   private let used = Atomic<Int>(0)
   private let maximumBytes: Int
 
-  /// A server whose thread is running.
   init(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
     self.services = services
     self.commits = commits
@@ -150,7 +148,6 @@ final class HTTPServer: WebServer {
 
   // MARK: Requests
 
-  /// A new number for a request.
   func nextToken() -> UInt64 { tokens.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// Counts a request as active, from its last byte to the last byte of its response.

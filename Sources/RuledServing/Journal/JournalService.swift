@@ -22,7 +22,6 @@ package final class JournalService: Sendable {
   /// The size in bytes from which on an answer takes no further entry.
   private static let mostBytes = 16 << 20
 
-  /// The service of a store's journal.
   package init(_ journal: Journal, of store: RocksStore) {
     self.journal = journal
     self.store = store

@@ -176,7 +176,6 @@ extension RulesLoader {
     services.workers.first?.send(.evaluate { $0.journal(catalog, rollout: event) })
   }
 
-  /// The rollout no longer runs.
   private func end(_ state: RolloutState) {
     rollout = state
     candidate = nil

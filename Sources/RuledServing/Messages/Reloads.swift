@@ -23,7 +23,6 @@ final class Reloads: Sendable {
     case end
   }
 
-  /// Where the loader gets its requests.
   let requests = Mailbox<Request>()
   private let condition = Condition()
   private nonisolated(unsafe) var state = State()  // guarded by `condition`
@@ -40,7 +39,6 @@ final class Reloads: Sendable {
     var usesStore = false
   }
 
-  /// The daemon's life, in this order.
   private enum Stage: Int, Comparable {
     case starting, serving, ending, refusing, closed
 

@@ -5,12 +5,10 @@ package final class MetricsWriter {
   /// The labels of a sample, with their values.
   package typealias Labels = [(name: String, value: String)]
 
-  /// The content type of the text.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private let buffer = ByteBuffer(capacity: 16 << 10)
 
-  /// A writer that has written nothing.
   package init() {}
 
   package var text: [UInt8] { Array(buffer.bytes) }

@@ -28,7 +28,6 @@ final class EffectDelivery {
   /// Sends requests; nil if a courier does.
   private let deliverer: Deliverer?
   private let backoff: Backoff
-  /// Whether no further delivery begins.
   var isStopping = false
   private var deliveries: [UInt64: Delivery] = [:]
   private var lastNumber: UInt64 = 0

@@ -25,16 +25,13 @@ final class EffectLeases {
   private let deliveries: EffectDelivery
   private let loop: EventLoop
   private var timer: LoopTimer?
-  /// The leases by their names.
   private var active: [String: Lease] = [:]
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
   /// Whether nobody may wait any longer.
   private var hasEndedWaits = false
-  /// Whether the timer runs.
   private var isTimed = false
 
-  /// No leases.
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ deliveries: EffectDelivery, on loop: EventLoop
   ) {
@@ -206,7 +203,6 @@ final class EffectLeases {
   }
 }
 
-/// A request for effects to deliver.
 final class LeaseRequest {
   let params: LeaseParams
   let caller: ControlCaller
@@ -216,16 +212,13 @@ final class LeaseRequest {
   var granted: [JSONValue] = []
   /// How many handlers are still to end.
   var pending = 0
-  /// How many bytes the effects have.
   var bytes = 0
 
-  /// A request that has nothing yet.
   init(_ params: LeaseParams, _ caller: ControlCaller, waitEnd: UInt64) {
     self.params = params
     self.caller = caller
     self.waitEnd = waitEnd
   }
 
-  /// Whether another effect has room.
   var hasRoom: Bool { granted.count + pending < params.limit && bytes < Limits.leaseBytes }
 }

@@ -131,7 +131,6 @@ final class EffectListing {
   /// Continues after a change of effects, which is durable, or is lost.
   func endChange(_ number: UInt64, isWhole: Bool) { ends.removeValue(forKey: number)?(isWhole) }
 
-  /// What is done with effects.
   enum Change {
     case resend
     case drop
@@ -318,7 +317,6 @@ final class EffectListing {
   }
 }
 
-/// A page of undelivered effects.
 private struct EffectPage {
   var effects: [JSONValue] = []
   var bytes = 0

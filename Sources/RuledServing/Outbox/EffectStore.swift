@@ -43,7 +43,6 @@ final class EffectStore {
 
   // MARK: Reading
 
-  /// Reads an effect from the store.
   func fetch(_ key: EffectKey) -> Fetched {
     keyBuffer.removeAll()
     key.write(to: keyBuffer)

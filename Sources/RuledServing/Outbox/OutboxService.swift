@@ -121,7 +121,6 @@ final class OutboxService {
     }
   }
 
-  /// Executes a method for a client.
   private func execute(_ task: OutboxTask, for caller: ControlCaller) {
     switch task {
     case .list(let params): listing.list(params, for: caller)

@@ -10,7 +10,6 @@ final class SinkTable {
   /// Whether a courier delivers the effects that sinks with a URL get.
   private let hasCourier: Bool
 
-  /// The sinks of the configuration.
   init(_ services: Services, hasCourier: Bool) {
     self.services = services
     self.hasCourier = hasCourier
@@ -18,7 +17,6 @@ final class SinkTable {
     for name in configured.keys { sink(name) }
   }
 
-  /// The sinks.
   var all: some Collection<Sink> { sinks.values }
 
   /// The sink of that name; nil before its first use.

@@ -49,7 +49,6 @@ struct RolloutCounts: Sendable, Equatable {
   /// How many subjects had events that the candidate decided.
   var subjects = 0
 
-  /// Adds those of another worker.
   mutating func add(_ other: RolloutCounts) {
     liveEvents += other.liveEvents
     liveFailures += other.liveFailures

@@ -13,7 +13,6 @@ struct RolloutState: Sendable {
 
   /// Both sides' rules, while it runs: the folder may change meanwhile.
   struct Sides: Sendable {
-    /// The rules of the other subjects.
     let live: RevisionArchive.Revision
     /// The rules that are tried.
     let candidate: RevisionArchive.Revision

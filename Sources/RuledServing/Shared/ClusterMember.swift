@@ -6,10 +6,7 @@ package import RuledWire
 /// A daemon's part in a cluster, as its threads see it: whether this node may answer reads, whether it still owns the log, the clients that
 /// other nodes carry here, and what the node says of itself.
 package protocol ClusterMember: AnyObject, Sendable {
-  /// The name of the node.
   var name: String { get }
-
-  /// Lets the nodes agree on rules.
   var rules: any ClusterRules { get }
 
   /// Throws unless the node has its lease: without it another node may own the log of commits, and a read here may miss some.

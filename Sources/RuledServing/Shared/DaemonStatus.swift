@@ -32,13 +32,11 @@ final class DaemonStatus: Sendable {
 
   private let values = Mutex(Values())
   private let startedAt = EngineClock.monotonic
-  /// When the daemon was started.
   let start = EngineClock.wall
 
   /// The state of a daemon that has just started.
   init() {}
 
-  /// The state now.
   var present: Values { values.withLock { $0 } }
 
   var catalog: Catalog? { values.withLock { $0.catalog } }

@@ -47,7 +47,6 @@ struct LoadTotals {
   /// Effects that wait for their delivery.
   var effects = 0
 
-  /// Nothing.
   init() {}
 }
 

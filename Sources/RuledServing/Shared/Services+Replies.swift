@@ -3,7 +3,6 @@ import RuledWire
 
 /// Replies of threads that are no workers: they leave through the thread that has the connection.
 extension Services {
-  /// Replies to a client.
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
     reply(to: caller, result) { $0.write(to: $1) }
   }

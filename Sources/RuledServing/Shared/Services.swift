@@ -6,9 +6,7 @@ import Synchronization
 
 /// What the threads of a daemon share.
 final class Services: Sendable {
-  /// The engine's shared part.
   let context: EngineContext
-  /// Where each worker gets its messages.
   let workers: [Mailbox<WorkerMessage>]
   /// Where the control thread gets its messages.
   let control = Mailbox<ControlMessage>()
@@ -16,11 +14,9 @@ final class Services: Sendable {
   let reloads = Reloads()
   /// Where the thread that delivers effects gets its messages.
   let outbox = Outbox()
-  /// The sources of the rules' revisions.
   let revisions: RevisionArchive
   /// The rules that see live events beside the live rules, nil while there are none.
   let shadow = Mutex<Shadow?>(nil)
-  /// The state of the daemon.
   let status = DaemonStatus()
   /// What the control thread counts for the metrics.
   let timers = TimerFigures()
@@ -30,9 +26,7 @@ final class Services: Sendable {
   let web = Mutex<(any WebServer)?>(nil)
   /// What clients of the loopback listener send; nil while nobody listens there.
   let bearerToken: BearerToken?
-  /// The tokens and sessions of the dashboard.
   let sessions = DashboardSessions()
-  /// The load over the last hour.
   let load = LoadHistory()
   /// Rules that clients send in parts.
   let uploads = Uploads()
@@ -63,7 +57,6 @@ final class Services: Sendable {
   let places: ConnectionPlaces
   /// Those of the visitors of the plugins' sites.
   let sitePlaces: ConnectionPlaces
-  /// Reports the daemon's state to systemd.
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
   private let generations = Atomic<Int>(1)
@@ -146,7 +139,6 @@ final class Services: Sendable {
     return nil
   }
 
-  /// Reports the daemon's state to systemd.
   func notifyStatus() { notifier.status(status.line) }
 
   /// Whether the client of a connection may call every method.
@@ -168,10 +160,8 @@ final class Services: Sendable {
   /// Throws if another node may own the log by now, so that a read here may miss its commits.
   func checkRead() throws(RequestError) { try membership?.checkRead() }
 
-  /// The worker that owns a subject.
   func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
 
-  /// The worker that owns a subject.
   func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
 
   /// The worker that owns the subjects whose names have that hash.
@@ -241,7 +231,6 @@ extension Services {
     }
   }
 
-  /// The state of the messages.
   var messages: MessageStatus {
     let summary = context.senders.summary
     return MessageStatus(

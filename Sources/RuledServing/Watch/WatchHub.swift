@@ -12,7 +12,6 @@ import Synchronization
 final class WatchHub: Sendable {
   /// The changes of one batch.
   struct Chunk: Sendable {
-    /// The sequence of the first.
     let first: UInt64
     let log: ChangeLog
 
@@ -42,7 +41,6 @@ final class WatchHub: Sendable {
   /// It leaves evicted change logs to `spare`.
   init(spare: ChangeLogPool) { self.spare = spare }
 
-  /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
 
   /// Continues from the sequence that the store holds, with changes that lead to it.
@@ -56,12 +54,10 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// The number of the next watch.
   func nextNumber() -> Int64 { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
 
   // MARK: Watches
 
-  /// How many watches there are.
   var watches: Int { state.withLock { $0.watches } }
 
   /// Counts a watch whose filter takes so many bytes; false if that would be too many watches, or too many bytes.

@@ -32,7 +32,6 @@ final class MessageInbox {
     var drainTime: UInt64 = 1_000_000_000
   }
 
-  /// A message by its key.
   struct Entry {
     let subject: [UInt8]
     let sequence: UInt64

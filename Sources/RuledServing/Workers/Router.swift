@@ -18,7 +18,6 @@ final class Router: ConnectionHandler {
   /// Whether requests have come since `isExpectingRequests` was last true.
   private var hasNewRequests = false
 
-  /// A router for a worker's connections.
   init(_ worker: Worker, pool: BundlePool) {
     self.worker = worker
     self.pool = pool

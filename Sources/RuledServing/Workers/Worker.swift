@@ -18,16 +18,13 @@ final class Worker {
   let evaluator: Evaluator
   let table: ConnectionTable
   let replies: ReplySender
-  /// The request batches of its connections.
   let batches: RequestBatches
-  /// The messages for its subjects.
   let inbox: MessageInbox
   let pool = BundlePool()
   /// Parses the requests that were forwarded to it.
   let parser = RequestParser()
   /// Takes the lines of its connections.
   private(set) lazy var router = Router(self, pool: pool)
-  /// The watches on its connections.
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
   private var publicationTimer: LoopTimer?

@@ -25,7 +25,6 @@ package struct EventView {
   package private(set) var waitsForCascade = false
   /// Whether an administrator sends it in the place of rules, as it says.
   package private(set) var isInternal = false
-  /// Whether there are attributes in `extensions`.
   package private(set) var hasExtensions = false
   /// The text of the whole event as sent.
   package let text: Bytes

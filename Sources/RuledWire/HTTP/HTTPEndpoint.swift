@@ -71,7 +71,6 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
     }
   }
 
-  /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
     case .events, .query, .explainPast, .backtest, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease,

@@ -23,7 +23,6 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var minorVersion = 1
   package private(set) var headers = HTTPHeaders()
 
-  /// A head before its first line.
   init() {}
 
   // MARK: The request line
@@ -137,11 +136,8 @@ package struct HTTPRequestHead: Sendable {
 extension UInt8 {
   /// Whether it is a space or a tab.
   var isBlank: Bool { self == 0x20 || self == 0x09 }
-  /// Whether it is an ASCII digit.
   var isDigit: Bool { (0x30...0x39).contains(self) }
-  /// Whether it is an ASCII letter.
   var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
-  /// Whether it is a hexadecimal digit.
   var isHexDigit: Bool { isDigit || (0x41...0x46).contains(self) || (0x61...0x66).contains(self) }
 }
 

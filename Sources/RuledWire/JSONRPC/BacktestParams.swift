@@ -2,7 +2,6 @@ package import RuledCore
 import RuledJSON
 
 package struct BacktestParams: Sendable {
-  /// The candidate's rules.
   package let rules: RequestRules
   /// The plugins that are taken from these, or nil for all.
   package let plugins: [String]?
@@ -19,7 +18,6 @@ package struct BacktestParams: Sendable {
   /// Whether the report is wanted as a page, too.
   package let html: Bool
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     rules = try reader.rules()

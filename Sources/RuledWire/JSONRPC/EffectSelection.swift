@@ -9,7 +9,6 @@ package enum EffectSelection: Sendable, Equatable {
   /// All of a sink that were given up.
   case failed(sink: String)
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch (reader.has("id"), reader.has("keys"), reader.has("sink")) {

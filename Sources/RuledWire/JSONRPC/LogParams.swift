@@ -18,7 +18,6 @@ package struct LogParams: Sendable, Equatable {
   package let until: Moment?
   /// The sequence after which they begin.
   package let after: Int64
-  /// The longest list wanted.
   package let limit: Int
 
   /// The longest list that one request gets.
@@ -41,7 +40,6 @@ package struct LogParams: Sendable, Equatable {
       }
     }
 
-    /// The moment, where it is `now`.
     package func timestamp(now: Timestamp) -> Timestamp {
       switch self {
       case .at(let time): time
@@ -63,7 +61,6 @@ package struct LogParams: Sendable, Equatable {
     }
   }
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }

@@ -1,6 +1,5 @@
 import RuledCore
 
-/// The methods of the protocol.
 package enum Method: Sendable, Hashable, CaseIterable {
   case event, query, state, subjects, export, forget, watch, unwatch
   case rules, reload, parked, retry, drop, counters, topics, clock, health, samples, dashboard, backup, release

@@ -32,7 +32,6 @@ struct ParamsReader {
   /// The member, or nil if it is absent or null.
   func value(_ name: StaticString) -> TapeValue? { object?.member(name) }
 
-  /// Whether the member is there.
   func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   func string(_ name: StaticString) throws(RequestError) -> String? {

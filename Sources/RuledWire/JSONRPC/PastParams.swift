@@ -5,7 +5,6 @@ package struct PastParams: Sendable {
   package let subject: String
   package let wanted: Wanted
 
-  /// What is wanted of a subject's past.
   package enum Wanted: Sendable {
     /// The state of one plugin or of all at a time.
     case stateAt(LogParams.Moment, plugin: String?)
@@ -20,7 +19,6 @@ package struct PastParams: Sendable {
     request.method == .state && (request.params?.member("at") ?? request.params?.member("version")) != nil
   }
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)

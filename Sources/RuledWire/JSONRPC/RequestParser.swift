@@ -8,7 +8,6 @@ package final class RequestParser {
   /// The document of the last line, for code that walks its tape.
   let document = TapeDocument()
 
-  /// A parser that has parsed nothing.
   package init() {}
 
   /// Parses a line.
