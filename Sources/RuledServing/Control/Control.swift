@@ -70,8 +70,6 @@ final class Control {
     services.control.close()
   }
 
-  // MARK: Connections
-
   /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
   private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
     let worker = nextWorker
@@ -99,8 +97,6 @@ final class Control {
     _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
-
-  // MARK: Requests
 
   private func receive(_ message: ControlMessage) {
     switch message {
@@ -158,6 +154,6 @@ extension LoadTotals {
       plugins[plugin.name] = Plugin(runs: runtime.runs, failures: runtime.failures, durations: runtime.durations)
     }
     messages = services.messages.waiting
-    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.waiting }
+    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.present.waiting }
   }
 }
