@@ -355,8 +355,6 @@ final class HTTPConnection {
     stream = nil
   }
 
-  // MARK: Timeouts
-
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
   func checkTimeouts(_ now: UInt64) {
     let isStuck = now >= lastProgress + HTTPServer.progressTimeout

@@ -42,7 +42,7 @@ final class HTTPConnectionTable {
       if place == nil { limitPlaceless(adding: number) }
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
-      server.services.context.log.write(
+      server.services.log.write(
         LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
       SystemCalls.close(descriptor)
       place?.release()

@@ -50,8 +50,6 @@ package struct HTTPResponse: Sendable {
     if reply.code == .overloaded { headers.append(("retry-after", "1")) }
   }
 
-  // MARK: Writing
-
   /// What a request asks of the form of its response.
   struct Options {
     /// Whether the body is left out, for `HEAD`.

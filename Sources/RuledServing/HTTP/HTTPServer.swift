@@ -56,7 +56,7 @@ final class HTTPServer: WebServer {
     maximumBytes = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
     let thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
-        self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
+        self.services.log.error("the HTTP server ended: \(error)")
         mailbox.close()
       }
     }
@@ -141,10 +141,7 @@ final class HTTPServer: WebServer {
 
   /// The error for a request for which there is no memory.
   static let noRoom = HTTPError(
-    RequestError(
-      .overloaded, "the requests under way take too much memory; try again",
-      details: [.init("retry_after_ms", 1000)]
-    ))
+    RequestError(.overloaded, "the requests under way take too much memory; try again", retryAfter: 1000))
 
   // MARK: Requests
 

@@ -13,6 +13,9 @@ package struct HTTPError: Error, Sendable, Equatable {
     self.init(RequestError(code, message), status: status)
   }
 
+  /// An error with a sentence, under the status of its code.
+  package init(_ code: RequestError.Code, _ message: String) { self.init(RequestError(code, message)) }
+
   /// An error object, by default under the status of its code.
   package init(_ error: RequestError, status: Int? = nil, headers: [HTTPHeaders.Field] = []) {
     self.status = status ?? error.httpStatus

@@ -25,8 +25,6 @@ package struct HTTPRequestHead: Sendable {
 
   init() {}
 
-  // MARK: The request line
-
   /// Reads the request line, given without its end.
   mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
     let space = UInt8(ascii: " ")
@@ -62,8 +60,6 @@ package struct HTTPRequestHead: Sendable {
     return HTTPTarget(text)
   }
 
-  // MARK: Fields
-
   /// Adds the field of a line, given without its end.
   mutating func appendField(_ line: [UInt8]) throws(HTTPError) {
     let (name, value) = try Self.field(line)
@@ -91,8 +87,6 @@ package struct HTTPRequestHead: Sendable {
   private static func text(_ value: ArraySlice<UInt8>) -> String {
     String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { UnicodeScalar($0) }))
   }
-
-  // MARK: The whole head
 
   /// Checks the host and finds the framing of the body, once all fields are added.
   func bodyFraming() throws(HTTPError) -> BodyFraming {

@@ -22,23 +22,15 @@ package struct BacktestParams: Sendable {
     let reader = try ParamsReader(request)
     rules = try reader.rules()
     plugins = try Self.texts("plugins", reader)
-    since = try Self.moment("since", reader)
-    until = try Self.moment("until", reader)
+    since = try reader.moment("since", form: Self.form)
+    until = try reader.moment("until", form: Self.form)
     subjects = try reader.string("subjects") ?? ""
     sample = try reader.string("sample") ?? "100%"
     failOn = try Self.texts("fail_on", reader) ?? []
     html = try reader.boolean("html") ?? false
   }
 
-  private static func moment(
-    _ name: StaticString, _ reader: ParamsReader
-  ) throws(RequestError) -> LogParams.Moment? {
-    guard let text = try reader.string(name) else { return nil }
-    guard let moment = LogParams.Moment(text) else {
-      throw reader.error(name, "must be a time in RFC 3339, or how long ago, such as \"7d\"")
-    }
-    return moment
-  }
+  private static let form = "a time in RFC 3339, or how long ago, such as \"7d\""
 
   private static func texts(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> [String]? {
     guard let value = reader.value(name) else { return nil }

@@ -43,9 +43,7 @@ package struct ConfirmParams: Sendable, Equatable {
     self.results = results
   }
 
-  private static let members: [StaticString] = [
-    "lease", "result", "error", "status", "body", "retry_after_s", "hold",
-  ]
+  private static let members: [StaticString] = ["lease", "result", "error", "status", "body", "retry_after_s", "hold"]
 
   private static func read(_ reader: ParamsReader) throws(RequestError) -> Result {
     let lease = try reader.required("lease")

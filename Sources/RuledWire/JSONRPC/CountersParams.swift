@@ -11,11 +11,6 @@ package struct CountersParams: Sendable, Equatable {
     package let name: String
     /// The label's value as text; a number or boolean as JSON has it.
     package let value: String
-
-    init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
   }
 
   package init(_ request: RequestView) throws(RequestError) {

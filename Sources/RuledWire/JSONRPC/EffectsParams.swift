@@ -34,7 +34,7 @@ package struct EffectsParams: Sendable, Equatable {
     let reader = try ParamsReader(request)
     sink = try reader.string("sink")
     plugin = try reader.string("plugin")
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     type = try reader.string("type")
     if let name = try reader.string("status") {
       guard let status = EffectStatus(rawValue: name) else {

@@ -63,14 +63,14 @@ package struct LogParams: Sendable, Equatable {
 
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     type = try Self.pattern(reader)
     plugin = try reader.string("plugin")
     decision = try reader.string("decision").map { Decision($0) }
     if decision?.key.isEmpty == true { throw reader.error("decision", "must be KEY or KEY=VALUE") }
     failures = try reader.boolean("failures") ?? false
-    since = try Self.moment("since", reader)
-    until = try Self.moment("until", reader)
+    since = try reader.moment("since")
+    until = try reader.moment("until")
     after = try reader.integer("after", in: 0...Int64.max) ?? 0
     limit = Int(try reader.integer("limit", in: 1...Int64(Self.mostEntries)) ?? 1_000)
   }
@@ -81,13 +81,5 @@ package struct LogParams: Sendable, Equatable {
       throw reader.error("type", "must be a type of events, or one that ends in .*")
     }
     return pattern
-  }
-
-  private static func moment(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> Moment? {
-    guard let text = try reader.string(name) else { return nil }
-    guard let moment = Moment(text) else {
-      throw reader.error(name, "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
-    }
-    return moment
   }
 }

@@ -76,6 +76,22 @@ struct ParamsReader {
     try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
   }
 
+  func subjectText() throws(RequestError) -> String? { try subject().map { String(decoding: $0, as: UTF8.self) } }
+
+  func requiredSubjectText() throws(RequestError) -> String {
+    String(decoding: try requiredSubject(), as: UTF8.self)
+  }
+
+  /// An optional moment; errors say what `form` it must have.
+  func moment(
+    _ name: StaticString,
+    form: String = "a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\""
+  ) throws(RequestError) -> LogParams.Moment? {
+    guard let text = try string(name) else { return nil }
+    guard let moment = LogParams.Moment(text) else { throw error(name, "must be \(form)") }
+    return moment
+  }
+
   /// An optional whole number of `range`.
   func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(RequestError) -> Int64? {
     guard let value = value(name) else { return nil }

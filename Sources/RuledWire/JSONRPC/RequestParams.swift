@@ -36,7 +36,7 @@ package struct StateParams: Sendable, Equatable {
 
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
+    subject = try reader.requiredSubjectText()
     plugin = try reader.string("plugin")
   }
 }
@@ -46,7 +46,7 @@ package struct SubjectParams: Sendable, Equatable {
   package let subject: String
 
   package init(_ request: RequestView) throws(RequestError) {
-    subject = String(decoding: try ParamsReader(request).requiredSubject(), as: UTF8.self)
+    subject = try ParamsReader(request).requiredSubjectText()
   }
 }
 
@@ -79,7 +79,7 @@ package struct WatchParams: Sendable, Equatable {
 
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     prefix = try reader.string("prefix") ?? ""
     plugins = try reader.strings("plugins")
     after = try reader.integer("after", in: 0...Int64.max)
