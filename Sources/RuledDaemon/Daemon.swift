@@ -47,15 +47,13 @@ package final class Daemon {
   private func serve() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let count = ProcessLimits.workers(configuration)
-    let connections = try ProcessLimits.check(configuration) { log.write(LogLine(.warn, $0)) }
+    let connections = try ProcessLimits.check(configuration) { log.warn($0) }
     let sockets = try DaemonSockets(configuration, inherited: SocketActivation.inheritedSockets())
     while try serve(on: sockets, workers: count, connections: connections) {}
   }
 
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
-  private func serve(
-    on sockets: DaemonSockets, workers count: Int, connections: Int
-  ) throws(StartError) -> Bool {
+  private func serve(on sockets: DaemonSockets, workers count: Int, connections: Int) throws(StartError) -> Bool {
     let opening = StoreOpening(
       configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier,
       signals: signals, log: log, readConfiguration: readConfiguration)

@@ -37,8 +37,6 @@ enum ProcessLimits {
     configuration.workers > 0 ? configuration.workers : Int(cl_processors())
   }
 
-  // MARK: Descriptors
-
   /// The number of descriptors beside connections and the store's files, with some in reserve.
   private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
     48 + Limits.probeConnections + 4 * workers + 9 * configuration.sinks.count
@@ -70,8 +68,6 @@ enum ProcessLimits {
     }
     return min(room, wanted)
   }
-
-  // MARK: Stack, files, memory, threads
 
   private static func checkStack() throws(StartError) {
     let limit = raise(RLIMIT_STACK, to: usualStackBytes)
@@ -122,8 +118,7 @@ enum ProcessLimits {
     }
     for _ in 0..<needed {
       do throws(SystemError) {
-        threads.append(
-          try Thread.start(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
+        threads.append(try Thread.start(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
       } catch {
         throw StartError(
           "the process can start \(threads.count) more threads, \(needed) are needed: raise TasksMax= and LimitNPROC= of the unit, "

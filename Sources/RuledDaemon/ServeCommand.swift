@@ -145,9 +145,7 @@ package enum ServeCommand {
   }
 
   /// Reports what is wrong in the configuration, in the order of the lines.
-  private static func report(
-    _ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false
-  ) {
+  private static func report(_ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false) {
     let located = problems.map { problem in
       let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
       return LoadError(file: options.config ?? "", line: line, (areNotes ? "note: " : "") + problem.message)

@@ -75,7 +75,7 @@ struct StoreOpening {
         try store.flushAll()
         try Journal.remove(of: path)
       }
-      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+      if let note = store.openingNote { log.warn(note) }
       _ = try StoreCheckpoints(of: path).removeAbandoned()
       kept?.start()
       // A copy that can't be removed only takes room.

@@ -198,16 +198,15 @@ final class ForwardedLines {
     switch outcome.value {
     case .refused(let reason): OwnerRoute.unreachable(reason)
     case .ended(let reason):
-      RequestError(
-        .unavailable,
-        "the connection to the owner of the log of commits broke: \(reason); the request may have taken effect: send it again, "
-          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
-    case nil:
-      RequestError(
-        .unavailable,
-        "the node has ended its connection to the owner of the log of commits; the request may have taken effect: send it again, "
-          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
+      Self.broken("the connection to the owner of the log of commits broke: \(reason)")
+    case nil: Self.broken("the node has ended its connection to the owner of the log of commits")
     }
+  }
+
+  private static func broken(_ what: String) -> RequestError {
+    RequestError(
+      .unavailable,
+      "\(what); the request may have taken effect: send it again, a repeat finds the first outcome", retryAfter: 100)
   }
 
   /// Ends the tunnel because the server ends.

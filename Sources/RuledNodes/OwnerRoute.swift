@@ -53,7 +53,7 @@ final class OwnerRoute {
   static func unreachable(_ reason: String) -> RequestError {
     RequestError(
       .unavailable, "the owner of the log of commits can't be reached: \(reason); nothing was sent to it, try again",
-      details: [.init("retry_after_ms", 1000)])
+      retryAfter: 1000)
   }
 
   func close() { link?.close() }

@@ -95,7 +95,7 @@ final class RulesAgreement: ClusterRules {
         if let (revision, content) = try exchange.offered(live: live) {
           let problem = content.withView { Self.problem(of: $0) }
           problems[revision] = problem.isEmpty ? nil : problem
-          if !problem.isEmpty { log.write(LogLine(.error, "this node can't load revision \(revision): \(problem)")) }
+          if !problem.isEmpty { log.error("this node can't load revision \(revision): \(problem)") }
           try exchange.report(revision, problem: problem)
         }
         node.setRulesProblem(

@@ -188,7 +188,7 @@ final class StandbyServer: ConnectionHandler {
   private func drain() {
     guard endsAt == nil else { return }
     endsAt = EngineClock.monotonic + Self.longestEnd
-    membership.log.write(LogLine(.info, "ending: received requests are answered first"))
+    membership.log.info("ending: received requests are answered first")
     for listener in listeners { listener.stop() }
     listeners = []
     table.drain()

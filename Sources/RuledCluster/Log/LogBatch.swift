@@ -39,9 +39,7 @@ final class LogBatch {
   /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
   ///
   /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
-  static func forEachCommit(
-    in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  static func forEachCommit(in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void) throws(StoreError) {
     let writes = WriteSet(capacity: bytes.count)
     try forEachCommit(in: bytes, into: writes) { () throws(StoreError) in
       try body(writes)

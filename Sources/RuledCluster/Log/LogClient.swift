@@ -88,8 +88,7 @@ final class LogClient {
   /// Throws if the server has warned, with its last answer, that it did not wait for its standbys.
   func checkStandbys(have what: String) throws(StoreError) {
     guard let warning = open?.warning else { return }
-    throw StoreError(
-      .unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
+    throw StoreError(.unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
   }
 
   /// Executes a command, such as the end of a transaction, and checks that the standbys have its commit.

@@ -58,8 +58,6 @@ struct ObjectAnswer {
     }
   }
 
-  // MARK: Lists
-
   /// The names of the objects in a list, and where it goes on; nil if the answer is no whole list.
   var list: (names: [String], next: String?)? {
     guard text.contains("<ListBucketResult"), text.contains("</ListBucketResult>") else { return nil }

@@ -74,8 +74,7 @@ final class ObjectStore {
     }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
-      throw StoreError(
-        .inputOutput, "the file \(path) can't be opened", underlying: String(cString: strerror(errno)))
+      throw StoreError(.inputOutput, "the file \(path) can't be opened", underlying: String(cString: strerror(errno)))
     }
     defer { close(descriptor) }
     let body = ObjectRequest.Body.file(descriptor: descriptor, bytes: bytes)

@@ -30,8 +30,6 @@ extension LogClient {
     return SnapshotNeed(end: end, last: last, age: last < 0 ? nil : rows.integer(0, 1), others: rows.integer(0, 2))
   }
 
-  // MARK: Turns
-
   private static let turnStatement = PostgresStatement(
     """
     INSERT INTO ruled.turns AS t (what, node, incarnation, lease) \
@@ -57,8 +55,6 @@ extension LogClient {
     _ = try execute(
       Self.endTurnStatement, [.text(node.incarnation)], "the turn to write a snapshot can't be given back")
   }
-
-  // MARK: Recording
 
   private static let recordStatement = PostgresStatement(
     """
@@ -96,8 +92,6 @@ extension LogClient {
   func forgetSnapshots(keeping count: Int) throws(StoreError) {
     _ = try execute(Self.forgetStatement, [.integer(Int64(count))], "old snapshots can't be taken off the list")
   }
-
-  // MARK: Cutting
 
   private static let unneededStatement = PostgresStatement(
     """

@@ -58,9 +58,7 @@ struct SnapshotFolder: SnapshotPlace {
     return Array(buffer.bytes)
   }
 
-  func verify(
-    _ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     try FileSums.check(files, in: "\(path)/\(name)", progress: progress)
   }
 

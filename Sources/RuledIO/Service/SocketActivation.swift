@@ -55,8 +55,7 @@ package enum SocketActivation {
     guard count > 0, count < 1024 else { return [] }
     let names = names?.split(separator: ":", omittingEmptySubsequences: false).map { String($0) } ?? []
     return (0..<Int(count)).map { index in
-      Inherited(
-        descriptor: firstDescriptor + Int32(index), name: names.indices.contains(index) ? names[index] : "")
+      Inherited(descriptor: firstDescriptor + Int32(index), name: names.indices.contains(index) ? names[index] : "")
     }
   }
 

@@ -61,8 +61,6 @@ package struct NumericAddress: CustomStringConvertible {
 
   private var isV6: Bool { storage.ss_family == sa_family_t(AF_INET6) }
 
-  // MARK: Sockets
-
   /// A stream socket for the address; non-blocking and closed on exec.
   func makeSocket() throws(SystemError) -> OwnedDescriptor {
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -45,8 +45,6 @@ enum PeerFrame {
   static let window = 1 << 20
   private static let magic: StaticString = "ruled"
 
-  // MARK: Writing
-
   private static func begin(_ kind: Kind, _ count: Int, in buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt32(count + 1))
     buffer.append(kind.rawValue)
@@ -88,8 +86,6 @@ enum PeerFrame {
     begin(.farewell, reason.utf8.count, in: buffer)
     buffer.append(contentsOf: reason)
   }
-
-  // MARK: Reading
 
   /// The length of the frame that begins here, its head included; nil if fewer than four bytes came.
   static func length(_ bytes: ByteView) -> Int? {

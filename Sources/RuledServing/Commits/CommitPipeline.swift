@@ -80,9 +80,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   func resume(_ worker: Int) { lock.locked { clients[worker].isUnaware = false } }
 
   /// Appends a submission to the store and the queue, or refuses it, and then calls `then` under `lock`.
-  private func enqueue(
-    _ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void
-  ) -> StoreError? {
+  private func enqueue(_ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void) -> StoreError? {
     do throws(StoreError) {
       while true {
         let missing = try lock.locked { () throws(StoreError) -> Int? in
@@ -141,8 +139,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   /// The error to report; nil when it only says that an earlier one has not been repaired.
   private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
-
-  // MARK: For the metrics
 
   /// How many submissions wait for the committer.
   var waiting: Int { lock.locked { queue.waitingSubmissions } }

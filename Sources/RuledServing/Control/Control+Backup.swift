@@ -41,8 +41,7 @@ extension Control {
     try EffectsHold.release(in: services.context.store)
     services.effectsAreHeld.store(false, ordering: .releasing)
     services.outbox.scanStore()
-    services.context.log.write(
-      LogLine(.info, "the effects that were held back since the restore are delivered from now on"))
+    services.log.info("the effects that were held back since the restore are delivered from now on")
     return true
   }
 

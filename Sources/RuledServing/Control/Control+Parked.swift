@@ -4,8 +4,6 @@ import RuledWire
 import Synchronization
 
 extension Control {
-  // MARK: Retry
-
   /// Tries parked events again, and replies once the results are durable.
   func retry(_ selection: ParkedSelection, _ caller: ControlCaller) {
     let keys: [ParkedKey]
@@ -44,8 +42,6 @@ extension Control {
       ]))
   }
 
-  // MARK: Drop
-
   /// Drops parked events, and replies once that is durable.
   func drop(_ selection: ParkedSelection, _ caller: ControlCaller) {
     let keys: [ParkedKey]
@@ -70,8 +66,6 @@ extension Control {
     if case .event(let id) = selection, dropped == 0 { return .failure(notParked(id)) }
     return .success(.object(["dropped": .integer(dropped)]))
   }
-
-  // MARK: Parked events
 
   /// The parked events that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {

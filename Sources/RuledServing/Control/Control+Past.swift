@@ -80,9 +80,7 @@ extension Control {
   func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
 
   /// Has the journal's service answer on a thread of its own.
-  func answer(
-    _ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
-  ) {
+  func answer(_ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
     journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
   }

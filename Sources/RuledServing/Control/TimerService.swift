@@ -93,7 +93,7 @@ final class TimerService {
   private func retry(after error: StoreError) {
     failures += 1
     if failures == 1 {
-      services.context.log.write(LogLine(.error, "timers can't be looked for and wait until they can be: \(error)"))
+      services.log.error("timers can't be looked for and wait until they can be: \(error)")
     }
     alarm?.start(after: backoff.delay(after: failures))
   }
@@ -145,7 +145,7 @@ final class TimerService {
   func retryAll() { retries.removeAll() }
 
   private func log(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
-    services.context.log.write(
+    services.log.write(
       LogLine(
         level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
         subjectHash: LogLine.hash(of: timer.subject)))

@@ -54,8 +54,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
     replyBytes.bytes.extracting(reply.id)
   }
 
-  // MARK: Recycling
-
   /// Sets how many workers will call `release`.
   func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }
 

@@ -236,8 +236,7 @@ final class EffectDelivery {
           if lines.count > 0 { try file.append(lines) }
         } catch {
           sink.figures.countRetried()
-          services.context.log.write(
-            LogLine(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)"))
+          services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
           queue.recordFailure(now: now, backoff, pausesAtOnce: true)
           queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
           sink.figures.note(success: false)
@@ -298,7 +297,7 @@ final class EffectDelivery {
             queue.postpone(key) { now + backoff.delay(after: $0) }
             continue
           }
-          services.context.log.write(
+          services.log.write(
             LogLine(
               .info, "effect", plugin: effect.plugin,
               subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
@@ -321,7 +320,7 @@ final class EffectDelivery {
 
   /// Writes a line on an effect to the log, at most one a minute for each sink and `message`; `reason` ends it.
   private func log(_ level: LogLine.Level, _ message: String, _ reason: String, _ delivery: Delivery) {
-    services.context.log.write(
+    services.log.write(
       LogLine(
         level, "\(message): \(reason)", plugin: delivery.effect.plugin,
         subjectHash: LogLine.hash(of: delivery.key.subject),
@@ -331,9 +330,7 @@ final class EffectDelivery {
 
   /// What the log shows of an effect.
   private static func logFields(_ effect: StoredEffect, id: String) -> String {
-    JSONValue.object([
-      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id),
-    ]).text
+    JSONValue.object(["sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id)]).text
   }
 }
 

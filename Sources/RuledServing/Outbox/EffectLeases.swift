@@ -130,8 +130,6 @@ final class EffectLeases {
     lease.granted.append(.object(object))
   }
 
-  // MARK: Confirming
-
   /// Ends leases with what came of their effects, and replies once that is committed.
   func confirm(_ params: ConfirmParams, for caller: ControlCaller) {
     var unknown: [JSONValue] = []

@@ -41,8 +41,6 @@ final class EffectStore {
     retriesBefore = context.nextSequence()
   }
 
-  // MARK: Reading
-
   func fetch(_ key: EffectKey) -> Fetched {
     keyBuffer.removeAll()
     key.write(to: keyBuffer)
@@ -94,7 +92,7 @@ final class EffectStore {
         try Self.storedKey.write(to: context.store) { $0.append(stored.bytes) }
       }
     } catch {
-      context.log.write(LogLine(.error, "anonymous effects wait for their key: \(error)"))
+      context.log.error("anonymous effects wait for their key: \(error)")
       return nil
     }
     key = Array(stored.bytes)
@@ -106,8 +104,6 @@ final class EffectStore {
 
   /// Lets all effects be tried again that are given up.
   func retryGivenUp() { retriesBefore = context.nextSequence() }
-
-  // MARK: Removing
 
   /// When effects are removed that have to be; nil if none has to.
   var nextRemovals: UInt64? { removals.isEmpty ? nil : nextRemoval }
@@ -131,10 +127,8 @@ final class EffectStore {
     do throws(StoreError) {
       try context.store.commit(writes, durable: false)
     } catch {
-      context.log.write(
-        LogLine(
-          .error,
-          "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"))
+      context.log.error(
+        "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)")
       nextRemoval = now < .max - backoff.longest ? now + backoff.first : now
       return
     }

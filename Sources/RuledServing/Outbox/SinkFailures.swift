@@ -34,7 +34,7 @@ final class SinkFailures {
     do throws(StoreError) {
       guard try Self.value.read(from: services.context.store, into: text) else { return }
     } catch {
-      return services.context.log.write(LogLine(.warn, "since when sinks have failed can't be read: \(error)"))
+      return services.log.warn("since when sinks have failed can't be read: \(error)")
     }
     let now = EngineClock.wall.microseconds
     for member in (try? JSONValue(parsing: text.bytes))?.objectValue?.members ?? [] {

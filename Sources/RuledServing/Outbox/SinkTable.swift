@@ -28,7 +28,7 @@ final class SinkTable {
     if let sink = sinks[name] { return sink }
     let made = Sink(name: name, configuration: configured[name], figures: services.outbox.figures(of: name))
     if case .url(let receiver) = made.target, !hasCourier {
-      Deliverer.readFiles(of: receiver, services.context.log)
+      Deliverer.readFiles(of: receiver, services.log)
     }
     sinks[name] = made
     return made
@@ -62,7 +62,7 @@ final class SinkTable {
         continue
       }
       switch sink.target {
-      case .url(let receiver): if !hasCourier { Deliverer.readFiles(of: receiver, services.context.log) }
+      case .url(let receiver): if !hasCourier { Deliverer.readFiles(of: receiver, services.log) }
       case .file(let file): file.close()
       default: break
       }

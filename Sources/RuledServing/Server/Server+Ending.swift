@@ -12,10 +12,10 @@ extension Server {
     if reason == .signal { isEnding = true }
     if isGivingUp {
       guard !isStopping else { return }
-      log.write(LogLine(.info, "giving the log of commits up: received requests are answered first"))
+      log.info("giving the log of commits up: received requests are answered first")
     } else if sockets.close() {  // new clients are refused; those that are served have copies
       services.notifier.stopping()
-      log.write(LogLine(.info, "ending: received requests are answered first"))
+      log.info("ending: received requests are answered first")
     }
     guard !isStopping else { return }
     isStopping = true

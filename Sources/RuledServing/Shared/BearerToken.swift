@@ -44,12 +44,12 @@ package final class BearerToken: Sendable {
         return isNew
       }
       guard isNew else { return }
-      log.write(LogLine(.info, "the token in \(path) was replaced, the new one is in force"))
+      log.info("the token in \(path) was replaced, the new one is in force")
       warnOfWeaknesses(log)
     } catch {
       let problem = "http.token_file '\(path)' \(error); the token before stays in force"
       values.withLock { $0.problem = problem }
-      log.write(LogLine(.error, problem))
+      log.error(problem)
     }
   }
 
@@ -57,7 +57,7 @@ package final class BearerToken: Sendable {
   package func warnOfWeaknesses(_ log: any EventLog) {
     guard let path else { return }
     for weakness in SecretFile.weaknesses(ofToken: path) {
-      log.write(LogLine(.warn, "http.token_file '\(path)' \(weakness)"))
+      log.warn("http.token_file '\(path)' \(weakness)")
     }
   }
 

@@ -189,9 +189,7 @@ struct HealthReport {
 
   /// The member `timers` of `health`.
   private var timers: JSONValue {
-    [
-      "looping": .array(looping.map(\.json)), "away": .object(JSONObject(awayTimers)),
-    ]
+    ["looping": .array(looping.map(\.json)), "away": .object(JSONObject(awayTimers))]
   }
 
   private var looping: [Looping] {

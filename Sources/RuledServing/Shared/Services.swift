@@ -7,6 +7,7 @@ import Synchronization
 /// What the threads of a daemon share.
 final class Services: Sendable {
   let context: EngineContext
+  var log: any EventLog { context.log }
   let workers: [Mailbox<WorkerMessage>]
   /// Where the control thread gets its messages.
   let control = Mailbox<ControlMessage>()
@@ -83,8 +84,7 @@ final class Services: Sendable {
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
-    current = Mutex(
-      (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
+    current = Mutex((configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
   }
 
   /// The present configuration: that of the start, except for what a reload may change.
@@ -114,13 +114,12 @@ final class Services: Sendable {
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
     for name in catalog.problems(in: configuration) {
-      context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
+      context.log.warn("the configuration: \(name.message)")
     }
     for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {
       for name in names {
         let kind = name.hasPrefix("@") ? "group" : "user"
-        context.log.write(
-          LogLine(.warn, "the configuration's \(key) name a \(kind) '\(name)' that this host does not know"))
+        context.log.warn("the configuration's \(key) name a \(kind) '\(name)' that this host does not know")
       }
     }
   }
@@ -153,8 +152,7 @@ final class Services: Sendable {
     let limit = context.configuration.limits.inFlight
     guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }
     refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
-    return RequestError(
-      .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
+    return RequestError(.overloaded, "too many requests are in flight; try again", retryAfter: 100)
   }
 
   /// Throws if another node may own the log by now, so that a read here may miss its commits.
@@ -191,6 +189,16 @@ final class Services: Sendable {
   }
 }
 
+extension Services {
+  /// Runs `body`, which uses the store, unless the store is closed.
+  func useStore(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    var result: Result<Void, StoreError>?
+    reloads.withStore { result = Result { () throws(StoreError) in try body() } }
+    guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
+    try result.get()
+  }
+}
+
 // MARK: What waits in the store
 
 extension Services {
@@ -199,7 +207,7 @@ extension Services {
     do throws(StoreError) {
       context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
     } catch {
-      context.log.write(LogLine(.error, "the parked events in the store can't all be counted: \(error)"))
+      context.log.error("the parked events in the store can't all be counted: \(error)")
     }
   }
 
@@ -208,7 +216,7 @@ extension Services {
     do throws(StoreError) {
       context.waitingTimers.store(try StoreListing.timerCount(context), ordering: .relaxed)
     } catch {
-      context.log.write(LogLine(.error, "the timers in the store can't all be counted: \(error)"))
+      context.log.error("the timers in the store can't all be counted: \(error)")
     }
   }
 
@@ -222,7 +230,7 @@ extension Services {
         last = max(last, sequence)
       }
     } catch {
-      context.log.write(LogLine(.error, "the messages that wait in the store can't all be counted: \(error)"))
+      context.log.error("the messages that wait in the store can't all be counted: \(error)")
     }
     context.advanceSequence(to: last)
     for (worker, counts) in zip(workers, counts) {

@@ -56,8 +56,6 @@ final class WatchHub: Sendable {
 
   func nextNumber() -> Int64 { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  // MARK: Watches
-
   var watches: Int { state.withLock { $0.watches } }
 
   /// Counts a watch whose filter takes so many bytes; false if that would be too many watches, or too many bytes.
@@ -77,8 +75,6 @@ final class WatchHub: Sendable {
       state.filterBytes -= bytes
     }
   }
-
-  // MARK: Publishing
 
   /// Adds committed changes, which get the next sequences in order, and wakes the threads that wait.
   func publish(_ logs: [ChangeLog]) {
@@ -123,8 +119,6 @@ final class WatchHub: Sendable {
     guard state.head < state.chunks.count else { return state.last + 1 }
     return max(bound, state.chunks[state.head].first)
   }
-
-  // MARK: Reading
 
   /// The first changes after `sequence`, and the oldest sequence that is held.
   ///

@@ -140,7 +140,7 @@ final class WatchTable {
   private func checkLimits(_ client: Client, _ filter: WatchFilter) throws(RequestError) {
     func refuse(_ limit: String) throws(RequestError) {
       refusals.note(.watches) { "watches are refused: \(limit)" }
-      throw RequestError(.overloaded, "\(limit); end others with unwatch", details: [.init("retry_after_ms", 1000)])
+      throw RequestError(.overloaded, "\(limit); end others with unwatch", retryAfter: 1000)
     }
     if client.watches.count >= Limits.connectionWatches {
       try refuse("a connection may have \(Limits.connectionWatches) watches at most")

@@ -73,8 +73,6 @@ extension MessageInbox {
     } catch { delay(entry.subject, error) }
   }
 
-  // MARK: Holding
-
   /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
   private func delay(_ subject: [UInt8], _ error: RequestError) {
     let tries = delayed.delay(subject, from: now, settings.backoff)

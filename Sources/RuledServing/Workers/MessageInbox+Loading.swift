@@ -166,8 +166,6 @@ extension MessageInbox {
   /// How many messages to one subject may go ahead of a backlog together.
   private static let expeditedLimit = 64
 
-  // MARK: Parked events
-
   /// A walk through the events that are parked for some plugins.
   struct ParkedWalk {
     var plugins: Set<String>

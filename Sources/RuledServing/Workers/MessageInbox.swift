@@ -205,6 +205,6 @@ final class MessageInbox {
   func updateDelayedFigure() { services.figures[worker].delayedSubjects.store(delayed.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
-    services.context.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
+    services.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
   }
 }

@@ -16,9 +16,7 @@ final class ReplySender {
   let buffer = ByteBuffer(capacity: 4096)
 
   /// A sender for the worker that has `table` and `batches`.
-  init(
-    worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool
-  ) {
+  init(worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool) {
     self.worker = worker
     self.services = services
     self.table = table

@@ -193,7 +193,7 @@ extension LineFramer.SkipReason {
     case .outOfMemory:
       RequestError(
         .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-        details: [.init("retry_after_ms", 1000)])
+        retryAfter: 1000)
     }
   }
 }

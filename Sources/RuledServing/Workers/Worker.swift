@@ -136,7 +136,7 @@ final class Worker {
       case .later(let milliseconds): publicationTimer?.start(after: milliseconds)
       }
     } catch {
-      services.context.log.write(
+      services.log.write(
         LogLine(.error, "publications can't go on, which is tried again: \(error.message)"),
         limitedBy: "publications can't go on")
       publicationTimer?.start(after: 1_000)
@@ -217,7 +217,7 @@ final class Worker {
       place.onEviction { _ = mailbox.send(.evict(token)) }
     } catch {
       place.release()
-      services.context.log.write(
+      services.log.write(
         LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
     }
   }
