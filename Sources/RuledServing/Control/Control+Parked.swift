@@ -67,7 +67,6 @@ extension Control {
     return .success(.object(["dropped": .integer(dropped)]))
   }
 
-  /// The parked events that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
     switch selection {
     case .plugin(let name):
@@ -86,9 +85,6 @@ extension Control {
     RequestError(.notFound, "no event is parked under '\(id)'")
   }
 
-  private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
-
   /// Calls `body` for each parked event on the worker that owns its subject, and replies with their `result` once all of it is durable, or with an
   /// error if it could not be committed.
   private func executeAll<Outcome: Sendable>(
@@ -100,7 +96,7 @@ extension Control {
     Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
       collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
     } then: { isWhole in
-      services.reply(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), to: caller)
+      services.reply(isWhole ? result(collected.outcomes) : .failure(.notCommitted), to: caller)
     }
   }
 
@@ -131,7 +127,6 @@ extension Control {
   private static let turnSize = 64
 }
 
-/// Outcomes that several workers produce.
 private final class ParkedOutcomes<Outcome: Sendable>: Sendable {
   private let values: Mutex<[Result<Outcome, RequestError>?]>
 

@@ -34,7 +34,6 @@ final class EffectListing {
 
   // MARK: Listing
 
-  /// Replies with a page of undelivered effects.
   func list(_ params: EffectsParams, for caller: ControlCaller) {
     var range = Self.range(of: params.subject)
     if let after = params.after {
@@ -175,7 +174,7 @@ final class EffectListing {
     } done: { result in
       if case .failure(let error) = result { return self.services.reply(.failure(error), to: changes.caller) }
       self.apply(changes, found) { [unowned self] isWhole in
-        guard isWhole else { return services.reply(.failure(Self.notCommitted), to: changes.caller) }
+        guard isWhole else { return services.reply(.failure(.notCommitted), to: changes.caller) }
         changes.count += found.count
         if let next { changes.range.lower = next }
         if next != nil || !changes.keys.isEmpty { return continueChange(changes) }
@@ -234,9 +233,6 @@ final class EffectListing {
       for queue in sink.queues { queue.remove(key, isBusy: sink.busySubjects.contains(key.subject)) }
     }
   }
-
-  private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 
   private static func notFound(_ selection: EffectSelection) -> RequestError {
     switch selection {
