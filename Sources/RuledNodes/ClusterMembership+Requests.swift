@@ -60,7 +60,6 @@ extension ClusterMembership {
     RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
   }
 
-  /// The result of all requests about the cluster.
   private func json(_ cluster: ClusterOverview) -> JSONValue {
     .object([
       "node": .string(node.identity.name),

@@ -197,8 +197,7 @@ final class ForwardedLines {
   private var error: RequestError {
     switch outcome.value {
     case .refused(let reason): OwnerRoute.unreachable(reason)
-    case .ended(let reason):
-      Self.broken("the connection to the owner of the log of commits broke: \(reason)")
+    case .ended(let reason): Self.broken("the connection to the owner of the log of commits broke: \(reason)")
     case nil: Self.broken("the node has ended its connection to the owner of the log of commits")
     }
   }
@@ -209,7 +208,6 @@ final class ForwardedLines {
       "\(what); the request may have taken effect: send it again, a repeat finds the first outcome", retryAfter: 100)
   }
 
-  /// Ends the tunnel because the server ends.
   func end() { breakTunnel() }
 
   /// Whether the client has disconnected and its tunnel has ended.

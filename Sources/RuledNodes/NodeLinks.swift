@@ -55,9 +55,7 @@ package final class NodeLinks: Sendable {
       }
     } catch .identity(let why) {
       throw StartError("cluster: \(why)")
-    } catch {
-      throw StartError("cluster.listen '\(tunnel.listen)' can't be listened on: \(error)")
-    }
+    } catch { throw StartError("cluster.listen '\(tunnel.listen)' can't be listened on: \(error)") }
     if let warning = Self.warning(identity: state.withLock { $0.settings.identity }) {
       log.warn(warning)
     }

@@ -102,9 +102,7 @@ final class RulesAgreement: ClusterRules {
           problems[live].map {
             StoreError(.refused, "this node can't take over, as it can't load the rules in force: \($0)")
           })
-      } catch {
-        hasJoined = hasJoined && error.code != .unreachable
-      }
+      } catch { hasJoined = hasJoined && error.code != .unreachable }
       let _: Void? = lock.wait(milliseconds: Self.followerInterval) { isStopping ? () : nil }
     }
   }

@@ -102,9 +102,7 @@ final class StandbyServer: ConnectionHandler {
         membership, configuration, sockets, journal, connections: connections, readConfiguration: readConfiguration)
       defer { configuration = server.configuration }
       return try server.serve(notifier, signals)
-    } catch {
-      throw StartError("the node can't follow its cluster: \(error)")
-    }
+    } catch { throw StartError("the node can't follow its cluster: \(error)") }
   }
 
   /// How often the owner and timeouts are checked, in milliseconds.

@@ -22,7 +22,6 @@ package struct PeerSettings: Sendable {
   }
 }
 
-/// Limits of connections between nodes.
 package struct PeerLimits: Sendable {
   /// How long a connection may take until both sides have sent `hello`, in milliseconds.
   var connectMilliseconds: UInt64 = 5_000

@@ -1,6 +1,5 @@
 package import RuledCore
 
-/// How a node uses the database of its cluster.
 package struct ClusterSettings: Sendable {
   /// The URL of the database, as libpq takes it.
   var url: String
@@ -19,6 +18,5 @@ package struct ClusterSettings: Sendable {
   /// The formats of the tables that this version of the daemon works with.
   var schema = ClusterSchema.current
 
-  /// The defaults for a database.
   package init(url: String) { self.url = url }
 }

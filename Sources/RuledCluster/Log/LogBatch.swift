@@ -29,7 +29,6 @@ final class LogBatch {
 
   var byteCount: Int { buffer.count }
 
-  /// Adds a commit of `writes`.
   func append(_ writes: WriteSet) {
     buffer.append(bigEndian: UInt32(writes.byteCount))
     buffer.append(writes.records)

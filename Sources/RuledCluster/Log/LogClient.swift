@@ -33,7 +33,6 @@ final class LogClient {
     self.counts = counts
   }
 
-  /// Notes the format of the tables that was read.
   func noteFormat(_ format: Int64) { cluster?.format = format }
 
   // MARK: Connecting

@@ -16,7 +16,6 @@ package struct NodeIdentity: Sendable, Equatable {
     self.listen = listen
   }
 
-  /// A process that begins now.
   package init(name: String, address: String, listen: String = "") {
     var random = SystemRandomNumberGenerator()
     let incarnation = UUIDText.random(random.next(), random.next()).text

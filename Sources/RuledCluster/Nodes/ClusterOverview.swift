@@ -75,7 +75,6 @@ extension LogClient {
     l.incarnation IS NOT DISTINCT FROM n.incarnation, coalesce(to_jsonb(n) ->> 'problem', '') \
     FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
     """)
-  /// Reads the cluster as it is now.
   func overview() throws(StoreError) -> ClusterOverview {
     var found = ClusterOverview()
     let head = try readHead()
@@ -139,7 +138,6 @@ extension LogClient {
     FROM pg_stat_replication ORDER BY 1, 2
     """)
 
-  /// Reads the database as it is now.
   private func databaseOverview() throws(StoreError) -> ClusterOverview.Database {
     var found = ClusterOverview.Database()
     let server = try execute(Self.serverStatement, [], Self.attempt)

@@ -94,7 +94,6 @@ final class ObjectStore {
     return answer.isMissing ? nil : answer.body
   }
 
-  /// Removes an object, if there is one.
   func delete(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     _ = try send("DELETE", name, "can't be removed", progress: progress)
   }

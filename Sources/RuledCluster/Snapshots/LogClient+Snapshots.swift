@@ -5,7 +5,6 @@ extension LogClient {
   private static let listStatement = PostgresStatement(
     "SELECT name, sequence, digest, bytes, node, format FROM ruled.snapshots ORDER BY sequence DESC")
 
-  /// The listed snapshots, the latest first.
   func snapshots() throws(StoreError) -> [Snapshot] {
     let rows = try execute(Self.listStatement, [], "the snapshots can't be listed")
     return (0..<rows.count).map { row in
@@ -22,7 +21,6 @@ extension LogClient {
     (SELECT count(*) FROM ruled.nodes WHERE node <> $1::text AND lease >= clock_timestamp())
     """)
 
-  /// What decides whether `node` should write a snapshot.
   func snapshotNeed(for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
     let end = try readHead().position.sequence
     let rows = try execute(Self.needStatement, [.text(node.name)], "the snapshots can't be listed")

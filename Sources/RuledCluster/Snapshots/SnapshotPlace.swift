@@ -13,7 +13,6 @@ protocol SnapshotPlace {
   /// The folder on this host or on a shared disk that needs space for snapshots; nil if the place has none.
   var folderForSpace: String? { get }
 
-  /// Throws if the place can't be used.
   func check() throws(StoreError)
 
   /// Where a file of the snapshot `name` is, or the snapshot itself, for messages.

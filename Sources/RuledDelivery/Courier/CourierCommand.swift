@@ -26,7 +26,6 @@ package enum CourierCommand {
 
   package typealias ReadConfiguration = (_ path: String) -> Result<Configuration, StartError>
 
-  /// Runs the program and returns its exit code.
   package static func run(_ words: [String], readConfiguration: @escaping ReadConfiguration) -> Int32 {
     let isService = SystemdNotifier.isService
     do throws(StartError) {

@@ -27,7 +27,6 @@ final class DaemonConnection: ConnectionHandler {
     let description: String
   }
 
-  /// A connection that is not made yet.
   init(to path: String, on loop: EventLoop, log: any EventLog) throws(SystemError) {
     self.path = path
     self.loop = loop

@@ -15,7 +15,6 @@ package final class Deliverer {
   private let timeout: Int
   private let log: any EventLog
 
-  /// A deliverer whose requests may take so many milliseconds.
   package init(client: HTTPClient, timeout: Int, log: any EventLog) {
     self.client = client
     self.timeout = timeout
@@ -42,7 +41,6 @@ package final class Deliverer {
     return false
   }
 
-  /// Sends the request for the effect with that id.
   package func send(
     _ asked: HandlerRequest, id: String, to receiver: URLReceiver, completion: @escaping (DeliveryResult) -> Void
   ) {

@@ -1,7 +1,6 @@
 import RuledCore
 package import RuledWire
 
-/// Why an effect was not delivered.
 package struct DeliveryFailure: Sendable, Equatable {
   /// One sentence, without data.
   package var reason: String

@@ -6,7 +6,6 @@ package final class SinkFigures: Sendable {
   /// A sink that has failed for so many seconds is a problem.
   static let failingSeconds = 300
 
-  /// What is known of the sink at one moment.
   package struct Values: Sendable {
     /// Effects that the receiver accepted.
     package fileprivate(set) var delivered = 0
@@ -122,7 +121,6 @@ package final class SinkFigures: Sendable {
     note(unleased: false)
   }
 
-  /// Notes a delivery, or a failure of the sink.
   package func note(success: Bool) {
     values.withLock {
       if success {
@@ -153,7 +151,6 @@ struct DeliveryRate {
   private static let seconds = 60
   private var counts = Array(repeating: (second: UInt64.max, count: 0), count: Self.seconds)
 
-  /// Counts deliveries at a time in seconds.
   mutating func add(_ count: Int, now: UInt64) {
     let slot = Int(now % UInt64(Self.seconds))
     if counts[slot].second != now { counts[slot] = (now, 0) }

@@ -14,7 +14,6 @@ package struct StoredEffect {
   /// How it was given up; nil if it was not.
   package let mark: Mark?
 
-  /// How an effect was given up.
   package struct Mark: Equatable {
     package var at: String
     /// How often it was tried before.

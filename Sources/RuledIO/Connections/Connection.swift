@@ -130,7 +130,6 @@ package final class Connection {
   /// Whether something of it is under way: a request, or output that the client has not taken.
   private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isPausedByHandler }
 
-  /// Tells its place that it was used.
   func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
 
   // MARK: Ending
@@ -236,7 +235,6 @@ package final class Connection {
     updateInterest()
   }
 
-  /// Waits for the events that are of use now.
   func updateInterest() {
     var events: DescriptorPoll.Events = []
     if !isPaused, !inputEnded { events.insert(.readable) }
@@ -259,12 +257,10 @@ extension Connection {
     let framer = framer ?? table.pool.framer()
     self.framer = framer
     switch framer.fill({ SystemCalls.receive(descriptor, into: &$0) }) {
-    case .moved(let count):
-      reduceAllowance(by: count)
+    case .moved(let count): reduceAllowance(by: count)
     case .wouldBlock:
       if drainAllowance != nil { endInput(deliveringLastLine: false) }
-    case .ended:
-      endInput(deliveringLastLine: drainAllowance == nil)
+    case .ended: endInput(deliveringLastLine: drainAllowance == nil)
     case .failed:
       breakOutput()
       endInput(deliveringLastLine: false)
@@ -362,9 +358,7 @@ extension Connection {
   package var unsent: Int { (output?.count ?? 0) - sent }
 
   /// Appends bytes that are written at the end of the tick; dropped when the client is gone.
-  package func send(_ bytes: ByteView) {
-    withOutput { $0.append(bytes) }
-  }
+  package func send(_ bytes: ByteView) { withOutput { $0.append(bytes) } }
 
   /// Lets `body` append bytes that are written at the end of the tick; not called when the client is gone.
   @inline(__always)
@@ -395,8 +389,7 @@ extension Connection {
     case .wouldBlock:
       if !isBlocked { lastProgress = table.loop.now }
       setBlocked(true)
-    case .ended, .failed:
-      breakOutput()
+    case .ended, .failed: breakOutput()
     }
   }
 

@@ -138,7 +138,6 @@ package final class ConnectionPlace: Sendable {
   /// Notes whether the connection is in use, now that it was used.
   package func note(isBusy: Bool, now: UInt64) { since.store(isBusy ? .max : now, ordering: .relaxed) }
 
-  /// Notes that the client has sent something.
   package func noteSpoken() { spoken.store(true, ordering: .relaxed) }
 
   package func note(hasWatch: Bool) { watches.store(hasWatch, ordering: .relaxed) }

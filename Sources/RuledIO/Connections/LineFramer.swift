@@ -132,9 +132,7 @@ package final class LineFramer {
     return Self.isBlank(line) ? nil : .line(line)
   }
 
-  private static func isBlank(_ line: ByteView) -> Bool {
-    line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-  }
+  private static func isBlank(_ line: ByteView) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
 
   private func makeRoom() {
     let unread = end - start

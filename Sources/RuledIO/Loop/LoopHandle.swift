@@ -30,9 +30,7 @@ package class LoopHandle {
   var raw: UnsafeMutablePointer<uv_handle_t> { memory.assumingMemoryBound(to: uv_handle_t.self) }
 
   /// The handle as the type that it was made with.
-  func pointer<Handle>(_ type: Handle.Type) -> UnsafeMutablePointer<Handle> {
-    memory.assumingMemoryBound(to: type)
-  }
+  func pointer<Handle>(_ type: Handle.Type) -> UnsafeMutablePointer<Handle> { memory.assumingMemoryBound(to: type) }
 
   /// Ends the handle: its closure is not called again.
   ///

@@ -19,7 +19,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   @usableFromInline let state = Mutex(State())
 
-  /// An empty mailbox that no loop has attached to.
   package init() {}
 
   /// Adds a message; false when the mailbox is closed.

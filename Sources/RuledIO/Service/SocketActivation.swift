@@ -4,7 +4,6 @@ internal import Glibc
 package enum SocketActivation {
   static let firstDescriptor: Int32 = 3
 
-  /// A descriptor that systemd passed to this process.
   package struct Inherited: Sendable, Equatable, CustomStringConvertible {
     package let descriptor: Int32
     /// The name that its unit gives it, by default the unit's.

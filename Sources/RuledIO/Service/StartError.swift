@@ -1,7 +1,6 @@
 internal import Glibc
 package import RuledCore
 
-/// Why the daemon or the courier does not start.
 package struct StartError: Error, CustomStringConvertible {
   /// One sentence that says what is wrong and what to do.
   package let description: String

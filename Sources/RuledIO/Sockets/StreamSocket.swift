@@ -142,7 +142,6 @@ package final class StreamSocket {
     }
   }
 
-  /// Waits for the events that are of use now.
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
     if isReading, !isConnecting { events.insert(.readable) }

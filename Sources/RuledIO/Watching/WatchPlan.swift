@@ -115,8 +115,7 @@ struct WatchPlan: Equatable {
       case .folder:
         if remaining.isEmpty { watch(name, in: folder) }
         folder = next
-      case .other, .missing:
-        return watch(name, in: folder)
+      case .other, .missing: return watch(name, in: folder)
       }
     }
   }

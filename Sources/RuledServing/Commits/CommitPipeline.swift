@@ -47,9 +47,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Sets the counters that the store holds; before anything is submitted.
-  func begin(with counters: StoredCounters) {
-    lock.locked { queue = CommitQueue(counters: counters) }
-  }
+  func begin(with counters: StoredCounters) { lock.locked { queue = CommitQueue(counters: counters) } }
 
   // MARK: Submitting, by workers
 
@@ -211,7 +209,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   // MARK: Work for the committer
 
-  /// What there is for the committer to do.
   struct Work {
     /// Whether submissions were left to it.
     let hasSubmissions: Bool

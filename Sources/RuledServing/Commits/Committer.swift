@@ -69,9 +69,7 @@ final class Committer {
     if isDue { nextBoards = now + Self.boardsInterval }
     do throws(StoreError) {
       try context.boards.sweep(context.store, at: context.clock.now.microseconds, looksForBoards: isDue)
-    } catch {
-      context.log.error("boards whose time is over could not be removed from the store: \(error)")
-    }
+    } catch { context.log.error("boards whose time is over could not be removed from the store: \(error)") }
   }
 
   private func reopen() {

@@ -43,7 +43,6 @@ final class Control {
     }
   }
 
-  /// Begins to serve on a Unix socket.
   func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
     listeners.append(try Listener(on: loop, socket) { [unowned self] in assign($0) })
   }
@@ -54,14 +53,12 @@ final class Control {
       try Listener(on: loop, socket) { [unowned self] in services.adoptWeb($0, from: .client(isVisitor: forSites)) })
   }
 
-  /// Accepts no more connections and fires no more timers.
   func stopAccepting() {
     for listener in listeners { listener.stop() }
     listeners = []
     timers.stop()
   }
 
-  /// Closes what is open on the loop.
   func close() {
     signals?.close()
     watchdog?.close()
@@ -134,9 +131,7 @@ final class Control {
   }
 
   /// Replies to a client through the thread that has its connection.
-  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
-    services.reply(result, to: caller)
-  }
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) { services.reply(result, to: caller) }
 
   private static let isAlone = RequestError(
     .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"

@@ -204,7 +204,6 @@ final class HTTPConnection {
     flush()
   }
 
-  /// Passes a complete request to the router.
   private func beginExchange() {
     let exchange = HTTPExchange(table.server.nextToken(), reader, connection: number, peer: peer)
     reader.reset()

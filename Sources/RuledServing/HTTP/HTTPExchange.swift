@@ -31,16 +31,13 @@ final class HTTPExchange: Sendable {
   /// Whether its connection has closed before the response.
   var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-  /// Notes that its connection has closed.
   func abandon() { abandoned.store(true, ordering: .relaxed) }
 
   /// Whether the client may call what only administrators may, by its token or by the kernel's credentials of the peer.
   var isOfAdmin: Bool { administrates.load(ordering: .relaxed) }
 
   /// Notes the role of the client's token; with none the kernel's credentials decide.
-  func authorize(_ role: Role?) {
-    administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed)
-  }
+  func authorize(_ role: Role?) { administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed) }
 
   var method: String { head.method }
   var target: HTTPTarget { head.target }
@@ -175,7 +172,6 @@ struct HTTPPeer: Sendable {
     self.node = node
   }
 
-  /// The peer of a socket that came from `origin`.
   init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
     switch origin {
     case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)

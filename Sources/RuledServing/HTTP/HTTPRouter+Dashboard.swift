@@ -91,7 +91,6 @@ extension HTTPRouter {
     return "ruled-\(port)"
   }
 
-  /// The header that sets the session's cookie.
   private static func cookie(_ session: String, seconds: Int, _ exchange: HTTPExchange) -> (name: String, value: String)
   {
     (
@@ -100,7 +99,6 @@ extension HTTPRouter {
     )
   }
 
-  /// The session that a request's cookie names.
   private static func session(of exchange: HTTPExchange) -> String? {
     let start = "\(cookieName(exchange))="
     for cookie in (exchange.headers["cookie"] ?? "").split(separator: ";") {

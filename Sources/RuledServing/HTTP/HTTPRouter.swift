@@ -16,7 +16,6 @@ final class HTTPRouter {
     services = server.services
   }
 
-  /// Answers a request, or sends it to the workers.
   func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
     do throws(HTTPError) {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
@@ -111,8 +110,7 @@ final class HTTPRouter {
     case .health: return connection.respond(HTTPResponse(HealthReport(services).json))
     case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
     case .ready: return connection.respond(readiness)
-    case .metrics:
-      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, metrics))
+    case .metrics: return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, metrics))
     case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
     case .session: return connection.respond(try closeSession(exchange))

@@ -229,7 +229,6 @@ final class HTTPServer: WebServer {
     } catch { done() }
   }
 
-  /// Ends the thread and closes all connections.
   func stop() {
     drain()
     for token in exchanges.withLock({ Array($0.keys) }) { finish(token, Self.shuttingDown) }

@@ -9,7 +9,6 @@ import RuledWire
 extension RulesLoader {
   var isRollingOut: Bool { rollout?.stage == .running }
 
-  /// Tries rules on a share of the subjects.
   func startRollout(_ params: RolloutStartParams) throws(RequestError) -> JSONValue {
     if isRollingOut { throw Self.conflict("a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first") }
     if replacing?.reason == .pinned {
@@ -58,7 +57,6 @@ extension RulesLoader {
 
   private static func conflict(_ reason: String) -> RequestError { RequestError(.reloadFailed, reason) }
 
-  /// Changes the share of the rollout that runs.
   func setRollout(percent: Double) throws(RequestError) -> JSONValue {
     var state = try runningRollout()
     state.percent = percent
@@ -78,7 +76,6 @@ extension RulesLoader {
     return rollout.json(services.rolloutCounts, besides: catalog)
   }
 
-  /// Puts the candidate in force for all subjects.
   func promoteRollout() throws(RequestError) -> JSONValue {
     var state = try runningRollout()
     guard let next = candidate, let sides = state.sides else { return .null }
@@ -120,7 +117,6 @@ extension RulesLoader {
     return state.json(services.rolloutCounts)
   }
 
-  /// Aborts the rollout if its candidate fails too often.
   func checkRollout() {
     guard let rollout, isRollingOut, let reason = rollout.excess(services.rolloutCounts) else { return }
     do throws(RequestError) { _ = try abortRollout(because: reason) } catch {

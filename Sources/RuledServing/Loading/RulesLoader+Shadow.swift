@@ -37,7 +37,6 @@ extension RulesLoader {
     return shadow
   }
 
-  /// Ends the shadow; the answer is what it found.
   func stopShadow() throws(RequestError) -> JSONValue {
     let shadow = try runningShadow()
     shadow.stop()

@@ -40,9 +40,7 @@ final class RulesLoader {
       services.reloads.finishStart(.success(loader.catalog))
       loop.run()
       services.reloads.requests.close()
-    } catch {
-      services.reloads.finishStart(.failure(error))
-    }
+    } catch { services.reloads.finishStart(.failure(error)) }
   }
 
   private init(
@@ -113,9 +111,7 @@ final class RulesLoader {
       services.status.serve(catalog, as: .stored)
       services.log.error("the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)")
       return catalog
-    } catch {
-      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true)
-    }
+    } catch { throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true) }
   }
 
   private static func build(
@@ -194,8 +190,7 @@ final class RulesLoader {
       services.warnOfUnknownNames(catalog)
     }
     switch result {
-    case .success(true)?:
-      services.log.info("rules loaded, revision \(catalog.revision)")
+    case .success(true)?: services.log.info("rules loaded, revision \(catalog.revision)")
     case .failure(let error)? where hasChanged || readingConfiguration:
       for problem in error.errors {
         services.log.error("the rules do not load, the old ones keep serving: \(problem)")

@@ -75,7 +75,6 @@ final class Outbox: Sendable {
   /// Notes that a scan of the store begins: effects that are dropped from now on need another one.
   func beginScan() { hasRequestedScan.store(false, ordering: .relaxed) }
 
-  /// The figures of a sink, made on first use.
   func figures(of sink: String) -> SinkFigures {
     figuresBySink.withLock { table in
       if let figures = table[sink] { return figures }

@@ -51,7 +51,6 @@ final class Reloads: Sendable {
 
   // MARK: Requests
 
-  /// Makes a request that no client waits for.
   func request(_ request: Request) { requests.send(request) }
 
   /// Loads the rules for a client, which then gets a reply; false when it is too late for that.
@@ -67,7 +66,6 @@ final class Reloads: Sendable {
 
   // MARK: The daemon's life
 
-  /// Waits for the rules that the daemon starts with.
   func awaitFirst() throws(StartError) -> Catalog { try condition.wait { state.first }.get() }
 
   /// The daemon serves: from now on the loader executes requests.

@@ -44,15 +44,10 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// Removes the times of events that need no commit.
   func removeStarts() { starts.removeAll(keepingCapacity: true) }
 
-  /// The bytes of a reply of this submission.
-  func bytes(of reply: PendingReply) -> ByteView {
-    replyBytes.bytes.extracting(reply.range)
-  }
+  func bytes(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.range) }
 
   /// The id of the request that a reply of this submission answers; empty for a notification.
-  func id(of reply: PendingReply) -> ByteView {
-    replyBytes.bytes.extracting(reply.id)
-  }
+  func id(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.id) }
 
   /// Sets how many workers will call `release`.
   func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }

@@ -101,7 +101,6 @@ struct DaemonMetrics {
     return all
   }
 
-  /// The events of both sides, while a rollout runs.
   private func writeRollout() {
     guard let rollout = services.status.rollout, rollout.stage == .running else { return }
     let counts = services.rolloutCounts
@@ -274,7 +273,6 @@ extension DaemonMetrics {
   /// How many pairs of plugin and key are shown, those with most differences first.
   private static let mostDecisions = 200
 
-  /// What the shadow found, while one runs.
   private func writeShadow() {
     guard let shadow = services.shadow.withLock({ $0 }) else { return }
     let (found, skipped, behind, plugins, isUp) = shadow.figures

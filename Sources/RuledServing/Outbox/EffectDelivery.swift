@@ -45,7 +45,6 @@ final class EffectDelivery {
     self.backoff = backoff
   }
 
-  /// Delivers the effects of a sink that are due.
   func deliver(_ sink: Sink, now: UInt64) {
     switch sink.target {
     case .none, .lease: break
@@ -328,14 +327,12 @@ final class EffectDelivery {
       limitedBy: "\(message), sink \(delivery.sink.name)")
   }
 
-  /// What the log shows of an effect.
   private static func logFields(_ effect: StoredEffect, id: String) -> String {
     JSONValue.object(["sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id)]).text
   }
 }
 
 extension Evaluator {
-  /// Calls the sink handler of an effect's plugin.
   fileprivate func callSinkHandler(_ effect: [UInt8], of subject: [UInt8], plugin: String, sink: String)
     -> HandlerAnswer
   {
@@ -346,8 +343,6 @@ extension Evaluator {
     do throws(Failure) {
       guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
       return HandlerAnswer(answer)
-    } catch {
-      return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? ""))
-    }
+    } catch { return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? "")) }
   }
 }

@@ -9,7 +9,6 @@ import RuledWire
 /// A leased effect is under way like one that the outbox delivers itself: nobody else gets it, and the later ones of its subject wait. A lease
 /// that is not confirmed in time ends, and the effect is tried again.
 final class EffectLeases {
-  /// An effect that was handed out.
   private struct Lease {
     let delivery: EffectDelivery.Delivery
     /// When the lease ends, in the loop's milliseconds.
@@ -45,7 +44,6 @@ final class EffectLeases {
   /// Has leases end; called once, before any is given.
   func begin() throws(SystemError) { timer = try LoopTimer(on: loop) { [unowned self] in checkEnds() } }
 
-  /// Whether a request waits for effects of a sink.
   func isAwaited(_ sink: String) -> Bool { waiting.contains { $0.params.sinks.contains(sink) } }
 
   // MARK: Leasing
@@ -103,7 +101,6 @@ final class EffectLeases {
     if request.granted.isEmpty, !deliveries.isStopping { collect(for: request) } else { replyOrWait(request) }
   }
 
-  /// Replies to a request, or lets it wait.
   private func replyOrWait(_ request: LeaseRequest) {
     if request.granted.isEmpty, loop.now < request.waitEnd, !hasEndedWaits {
       waiting.append(request)
@@ -151,7 +148,6 @@ final class EffectLeases {
 
   // MARK: Time
 
-  /// Serves requests that wait, with effects that have come.
   func serveWaits() {
     guard !waiting.isEmpty else { return }
     let requests = waiting
@@ -159,7 +155,6 @@ final class EffectLeases {
     for request in requests { collect(for: request) }
   }
 
-  /// Answers all requests that wait.
   func endWaits() {
     hasEndedWaits = true
     serveWaits()

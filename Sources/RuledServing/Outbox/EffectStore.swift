@@ -60,7 +60,6 @@ final class EffectStore {
     return .found(effect)
   }
 
-  /// Reports that an effect has another form.
   func reportMalformed(_ key: EffectKey) {
     context.noteDamage(
       StoreKey.bytes { key.write(to: $0) }, of: key.subject, StoreError(.corrupt, "an effect has another form"),

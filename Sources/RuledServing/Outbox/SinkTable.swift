@@ -34,7 +34,6 @@ final class SinkTable {
     return made
   }
 
-  /// Whether a sink's effects are handed out.
   func isLeased(_ sink: Sink) -> Bool {
     switch sink.target {
     case .lease: true

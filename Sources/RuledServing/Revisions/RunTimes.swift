@@ -14,7 +14,6 @@ struct RunTimes: Sendable {
   private var candidate: [Catalog.Plugin] = []
   private let earlier: [String: Earlier]
 
-  /// Begins to look at the live rules.
   init(besides live: Catalog?) {
     let plugins = (live?.plugins ?? []).map { plugin in
       (plugin.name, Earlier(runtime: plugin.runtime, durations: plugin.runtime.durations))

@@ -31,9 +31,7 @@ extension Server {
       try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { [self] in
         end(commits, control)
       }
-    } catch {
-      end(commits, control)
-    }
+    } catch { end(commits, control) }
   }
 
   /// Lets the workers answer and commit what they received, and then ends the threads.

@@ -64,9 +64,7 @@ package final class Server {
       throw error
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
-    } catch {
-      throw StartError("the daemon can't run: \(error)")
-    }
+    } catch { throw StartError("the daemon can't run: \(error)") }
   }
 
   /// Closes the store; returns whether the node has given the log up, so that another one can take it over, and is to follow.
@@ -165,9 +163,7 @@ package final class Server {
           do throws(SystemError) {
             try Worker(index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog)
               .run()
-          } catch {
-            Self.endProcess(log, "a worker can't run: \(error)")
-          }
+          } catch { Self.endProcess(log, "a worker can't run: \(error)") }
         })
     }
     services.workers.first?.send(.evaluate { $0.journal($0.catalog) })

@@ -20,7 +20,6 @@ package final class BearerToken: Sendable {
     values = Mutex(Values(digest: Self.digest(of: token)))
   }
 
-  /// The token in the first line of a file.
   init(file path: String) throws(StartError) {
     let token: String
     do throws(RegularFile.Refusal) { token = try SecretFile.token(path) } catch {
@@ -53,7 +52,6 @@ package final class BearerToken: Sendable {
     }
   }
 
-  /// Logs what makes the token a weak one.
   package func warnOfWeaknesses(_ log: any EventLog) {
     guard let path else { return }
     for weakness in SecretFile.weaknesses(ofToken: path) {

@@ -21,7 +21,6 @@ package protocol ClusterMember: AnyObject, Sendable {
   /// The metrics of the node in Prometheus's text format.
   var metrics: [UInt8] { get }
 
-  /// Reads the node's certificate again.
   func reloadIdentity()
 
   /// Executes a request about the cluster, and calls `then` on another thread with the result.

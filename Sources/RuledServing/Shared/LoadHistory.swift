@@ -52,7 +52,6 @@ struct LoadTotals {
 
 /// Samples of equal periods, the last ones.
 struct LoadSeries {
-  /// What was counted in one period.
   private struct Sample {
     var events = 0
     var runs = 0

@@ -51,7 +51,6 @@ package final class Refusals: Sendable {
     if let line { log.warn(line) }
   }
 
-  /// How many refusals there were for a reason.
   func count(_ reason: Reason) -> Int { entries.withLock { $0[reason]?.count ?? 0 } }
 
   /// The refusals of the last minute, a sentence each; `now` is in nanoseconds of the monotonic clock.

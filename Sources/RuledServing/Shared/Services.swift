@@ -177,16 +177,13 @@ final class Services: Sendable {
     }
   }
 
-  /// Takes over a connection whose client speaks HTTP.
   func adoptWeb(_ descriptor: Int32, from origin: HTTPOrigin) {
     guard let server = web.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
     server.accept(descriptor, from: origin)
   }
 
   /// What all workers have counted of the last rollout since it or the process began.
-  var rolloutCounts: RolloutCounts {
-    figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) }
-  }
+  var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) } }
 }
 
 extension Services {
@@ -206,18 +203,14 @@ extension Services {
   func countParked() {
     do throws(StoreError) {
       context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
-    } catch {
-      context.log.error("the parked events in the store can't all be counted: \(error)")
-    }
+    } catch { context.log.error("the parked events in the store can't all be counted: \(error)") }
   }
 
   /// Counts the timers that an earlier process left in the store.
   func countTimers() {
     do throws(StoreError) {
       context.waitingTimers.store(try StoreListing.timerCount(context), ordering: .relaxed)
-    } catch {
-      context.log.error("the timers in the store can't all be counted: \(error)")
-    }
+    } catch { context.log.error("the timers in the store can't all be counted: \(error)") }
   }
 
   /// Counts the messages that an earlier process left in the store, and has the workers apply them.
@@ -229,9 +222,7 @@ extension Services {
         counts[worker(for: subject)][plugin, default: 0] += 1
         last = max(last, sequence)
       }
-    } catch {
-      context.log.error("the messages that wait in the store can't all be counted: \(error)")
-    }
+    } catch { context.log.error("the messages that wait in the store can't all be counted: \(error)") }
     context.advanceSequence(to: last)
     for (worker, counts) in zip(workers, counts) {
       let found = counts.map { (sender: context.senders[$0.key], count: $0.value) }

@@ -50,7 +50,6 @@ final class WorkerFigures: Sendable {
   /// The requests that were answered with an error, by its code.
   var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
 
-  /// Counts a request that is answered with an error.
   func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
 }
 

@@ -146,13 +146,11 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// Cancels a call of `wake`.
   func cancel(_ key: UInt64) { state.withLock { $0.waiting[key] = nil } }
 }
 
 /// The sequence of the last change in the store, committed together with the change.
 enum WatchSequence {
-  /// Adds it to the writes of a commit.
   static func write(_ sequence: UInt64, to writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
     key.removeAll()
     StoreKey.daemon(StoreKey.sequenceName, into: key)

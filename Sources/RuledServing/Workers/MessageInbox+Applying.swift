@@ -37,9 +37,7 @@ extension MessageInbox {
   }
 
   /// How long messages are applied in a tick, in nanoseconds.
-  var timeSlice: UInt64 {
-    services.inFlight.load(ordering: .relaxed) > 0 ? settings.busyTime : settings.idleTime
-  }
+  var timeSlice: UInt64 { services.inFlight.load(ordering: .relaxed) > 0 ? settings.busyTime : settings.idleTime }
 
   private static func wait(from start: UInt64, to end: UInt64) -> Next {
     .wait((max(end, start) - start) / 1_000_000 + 1)

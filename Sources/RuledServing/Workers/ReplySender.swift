@@ -69,9 +69,7 @@ final class ReplySender {
   }
 
   /// Sends the replies that another worker has made for this worker's connections.
-  func sendAll(in bundle: ReplyBundle) {
-    bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) }
-  }
+  func sendAll(in bundle: ReplyBundle) { bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) } }
 
   /// Hands this tick's replies for other workers' connections to these workers.
   func forwardBundles() {

@@ -167,7 +167,6 @@ final class RequestBatches {
     if !queue.isEmpty { loop.onNextTick {} }
   }
 
-  /// Adds the reply to one request of a batch.
   func add(_ reply: ByteView, to target: ReplyTarget) {
     guard let batch = batches[target.batch] else { return }
     batch.add(reply, at: target.slot)

@@ -31,7 +31,6 @@ extension Worker {
     }
   }
 
-  /// Routes one request of a request batch.
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
     text.withView { text in
       guard case .single(.request(let request)) = parser.parse(text) else { return }

@@ -152,7 +152,6 @@ final class Worker {
     }
   }
 
-  /// Does what another thread asks for.
   func receive(_ message: WorkerMessage) {
     switch message {
     case .request(let request):
@@ -238,8 +237,6 @@ final class Worker {
     guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
     do throws(SystemError) {
       try loop.timer(after: 5) { [unowned self] in waitUntilIdle(then: done) }
-    } catch {
-      done()
-    }
+    } catch { done() }
   }
 }

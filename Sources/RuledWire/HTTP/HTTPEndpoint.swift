@@ -168,6 +168,5 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
 }
 
 extension HTTPEndpoint.Segment {
-  /// The segment of a path's text.
   fileprivate init(_ text: Substring) { self = text.hasPrefix("{") ? .item : .fixed(String(text)) }
 }

@@ -8,7 +8,6 @@ package struct HTTPError: Error, Sendable, Equatable {
   /// Header fields beside those that each response has.
   package let headers: [HTTPHeaders.Field]
 
-  /// An error with its status and a sentence.
   package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
     self.init(RequestError(code, message), status: status)
   }

@@ -69,7 +69,6 @@ package struct HTTPRequestHead: Sendable {
     headers.append(name, value)
   }
 
-  /// The name and the value of a field's line.
   static func field(_ line: [UInt8]) throws(HTTPError) -> (name: String, value: String) {
     guard let first = line.first, !first.isBlank else {
       throw HTTPError(400, "a field's line begins with its name: folded lines are refused")

@@ -15,7 +15,6 @@ package struct ConfirmParams: Sendable, Equatable {
     case givenUp(Detail)
   }
 
-  /// Why an effect was not delivered.
   package struct Detail: Sendable, Equatable {
     /// One sentence.
     package let error: String

@@ -49,8 +49,7 @@ package enum Method: String, Sendable, CaseIterable {
     case .clusterDrain: ["node", "force"]
     case .clusterUndrain: ["node"]
     case .dashboard: ["role"]
-    case .log:
-      ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
+    case .log: ["subject", "type", "plugin", "decision", "failures", "since", "until", "after", "limit"]
     case .backtest: ["rules", "plugins", "since", "until", "subjects", "sample", "fail_on", "html"]
     case .parked: ["plugin", "after", "limit"]
     case .retry, .drop: ["parked", "plugin"]

@@ -46,7 +46,6 @@ struct ParamsReader {
     return bool
   }
 
-  /// An optional array of strings.
   func strings(_ name: StaticString) throws(RequestError) -> [String]? {
     guard let value = value(name) else { return nil }
     guard value.kind == .array else { throw error(name, "must be an array of strings") }
@@ -78,9 +77,7 @@ struct ParamsReader {
 
   func subjectText() throws(RequestError) -> String? { try subject().map { String(decoding: $0, as: UTF8.self) } }
 
-  func requiredSubjectText() throws(RequestError) -> String {
-    String(decoding: try requiredSubject(), as: UTF8.self)
-  }
+  func requiredSubjectText() throws(RequestError) -> String { String(decoding: try requiredSubject(), as: UTF8.self) }
 
   /// An optional moment; errors say what `form` it must have.
   func moment(

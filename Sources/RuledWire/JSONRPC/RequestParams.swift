@@ -127,8 +127,7 @@ package enum ClusterParams: Sendable, Equatable {
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch request.method {
-    case .clusterDrain:
-      self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
+    case .clusterDrain: self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
     case .clusterUndrain: self = .undrain(node: try reader.required("node"))
     default: self = .show
     }

@@ -18,9 +18,7 @@ package struct ReloadParams: Sendable, Equatable {
   /// The node of the cluster whose folder is loaded; nil for the one where the client connected.
   package let node: String?
 
-  package init(_ request: RequestView) throws(RequestError) {
-    node = try ParamsReader(request).string("node")
-  }
+  package init(_ request: RequestView) throws(RequestError) { node = try ParamsReader(request).string("node") }
 }
 
 package enum RequestRules: Sendable {
@@ -95,7 +93,6 @@ extension ParamsReader {
     return .inline(JSONValue(value))
   }
 
-  /// A required share in percent.
   fileprivate func percent() throws(RequestError) -> Double {
     guard let value = value("percent") else { throw error("percent", "is required") }
     guard let number = value.double, (0...100).contains(number) else {
