@@ -78,7 +78,6 @@ struct AddressReview {
     }
   }
 
-  /// The users whose sockets listen at a TCP port.
   private static func users(of port: UInt16) -> Set<UInt32> {
     let end = ":" + port.digits(4, radix: 16, uppercase: true)
     let listens = "0A"  // TCP_LISTEN in the column st

@@ -10,12 +10,12 @@ import RuledStore
 /// The daemon: opens the store and serves it until a signal ends it; a node of a cluster follows the log before, and after it gave it up.
 package final class Daemon {
   /// The configuration: that of the start, except for what was read again before the node's last change of roles.
-  private var configuration: Configuration
-  private let log: any EventLog
-  private let isManual: Bool
-  private let notifier = SystemdNotifier.fromEnvironment()
-  private let signals = ProcessSignals()
-  private let readConfiguration: ConfigurationReader
+  private(set) var configuration: Configuration
+  let log: any EventLog
+  let isManual: Bool
+  let notifier = SystemdNotifier.fromEnvironment()
+  let signals = ProcessSignals()
+  let readConfiguration: ConfigurationReader
 
   /// A daemon that has not started.
   ///
@@ -47,19 +47,14 @@ package final class Daemon {
   private func serve() throws(StartError) {
     SystemCalls.ignoreBrokenPipes()
     let count = ProcessLimits.workers(configuration)
-    let connections = try ProcessLimits.check(configuration) { log.write(LogLine(.warn, $0)) }
+    let connections = try ProcessLimits.check(configuration) { log.warn($0) }
     let sockets = try DaemonSockets(configuration, inherited: SocketActivation.inheritedSockets())
     while try serve(on: sockets, workers: count, connections: connections) {}
   }
 
   /// Opens the store, serves, and closes it; gives whether the node of a cluster gave the log up and follows from then on.
-  private func serve(
-    on sockets: DaemonSockets, workers count: Int, connections: Int
-  ) throws(StartError) -> Bool {
-    let opening = StoreOpening(
-      configuration, sockets: sockets, connections: connections, isManual: isManual, notifier: notifier,
-      signals: signals, log: log, readConfiguration: readConfiguration)
-    guard let opened = try opening.run() else { return false }
+  private func serve(on sockets: DaemonSockets, workers count: Int, connections: Int) throws(StartError) -> Bool {
+    guard let opened = try openStore(sockets: sockets, connections: connections) else { return false }
     let server = Server(
       opened.store, clock: try makeClock(opened.store), opened.configuration, journal: opened.journal,
       member: opened.member, sockets: sockets, workers: count, connections: connections, notifier: notifier,

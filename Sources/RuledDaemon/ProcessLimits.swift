@@ -33,12 +33,9 @@ enum ProcessLimits {
     return try connections(configuration, workers, warn)
   }
 
-  /// How many workers the daemon has.
   static func workers(_ configuration: Configuration) -> Int {
     configuration.workers > 0 ? configuration.workers : Int(cl_processors())
   }
-
-  // MARK: Descriptors
 
   /// The number of descriptors beside connections and the store's files, with some in reserve.
   private static func otherDescriptors(_ configuration: Configuration, _ workers: Int) -> Int {
@@ -71,8 +68,6 @@ enum ProcessLimits {
     }
     return min(room, wanted)
   }
-
-  // MARK: Stack, files, memory, threads
 
   private static func checkStack() throws(StartError) {
     let limit = raise(RLIMIT_STACK, to: usualStackBytes)
@@ -123,8 +118,7 @@ enum ProcessLimits {
     }
     for _ in 0..<needed {
       do throws(SystemError) {
-        threads.append(
-          try Thread.start(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
+        threads.append(try Thread.start(name: "ruled-probe", stackBytes: 64 << 10) { gate.wait { isOver ? () : nil } })
       } catch {
         throw StartError(
           "the process can start \(threads.count) more threads, \(needed) are needed: raise TasksMax= and LimitNPROC= of the unit, "

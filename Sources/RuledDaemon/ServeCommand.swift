@@ -11,7 +11,6 @@ import RuledStore
 
 /// The command line of `ruled`.
 package enum ServeCommand {
-  /// Runs the program and returns its exit code.
   package static func run(_ arguments: [String]) -> Int32 {
     let isService = SystemdNotifier.isService
     do throws(StartError) {
@@ -145,9 +144,7 @@ package enum ServeCommand {
   }
 
   /// Reports what is wrong in the configuration, in the order of the lines.
-  private static func report(
-    _ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false
-  ) {
+  private static func report(_ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false) {
     let located = problems.map { problem in
       let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
       return LoadError(file: options.config ?? "", line: line, (areNotes ? "note: " : "") + problem.message)
@@ -202,7 +199,6 @@ package enum ServeCommand {
   }
 }
 
-/// What the command line of `ruled` asks for.
 struct ServeOptions {
   /// What `ruled` takes and says of itself.
   ///
@@ -264,7 +260,6 @@ struct ServeOptions {
   /// The configuration file, if one is named.
   var config: String? { arguments.value("config") }
 
-  /// Parses the words that follow the program's name.
   init(_ words: [String]) throws(StartError) {
     do throws(UsageError) {
       arguments = try ArgumentParser.parse(words[...], options: Self.spec.options + Self.shared, takesOperands: false)

@@ -11,9 +11,7 @@ extension ClusterMembership {
     guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
       requests.wrappingSubtract(1, ordering: .relaxed)
       return then(
-        .failure(
-          RequestError(
-            .overloaded, "the database is being asked by others; try again", details: [.init("retry_after_ms", 500)])))
+        .failure(RequestError(.overloaded, "the database is being asked by others; try again", retryAfter: 500)))
     }
     ask({ [self] in execute(params) }) { [self] result in
       requests.wrappingSubtract(1, ordering: .relaxed)
@@ -40,14 +38,12 @@ extension ClusterMembership {
       case .show: return .success(json(try administration.overview()))
       case .undrain(let name):
         guard let overview = try administration.undrain(name) else { return .failure(Self.unknown(name)) }
-        log.write(LogLine(.info, "node \(name) may own the log of commits again"))
+        log.info("node \(name) may own the log of commits again")
         return .success(json(overview))
       case .drain(let name, let force):
         switch try administration.drain(name, force: force) {
         case .success(let overview):
-          log.write(
-            LogLine(
-              .info, "node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'"))
+          log.info("node \(name) is drained: it does not own the log of commits until 'rulectl cluster undrain'")
           return .success(json(overview))
         case .failure(.unknown): return .failure(Self.unknown(name))
         case .failure(.alone(let reason)):
@@ -64,7 +60,6 @@ extension ClusterMembership {
     RequestError(.notFound, "the cluster has no node \(name); 'rulectl cluster' lists them")
   }
 
-  /// The result of all requests about the cluster.
   private func json(_ cluster: ClusterOverview) -> JSONValue {
     .object([
       "node": .string(node.identity.name),

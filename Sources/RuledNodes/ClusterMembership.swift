@@ -16,15 +16,12 @@ final class ClusterMembership: ClusterMember {
   private struct End {
     /// Why the node lost the log; nil if it did not.
     var error: StoreError?
-    /// Whether the node was drained.
     var isDrained = false
     var handler: (@Sendable () -> Void)?
   }
 
   let node: ClusterNode
-  /// Lets the nodes agree on rules.
   let agreement: RulesAgreement
-  /// How it uses the database.
   let settings: ClusterSettings
   /// The node's connections with the others; nil where it has none.
   let links: NodeLinks?
@@ -48,14 +45,14 @@ final class ClusterMembership: ClusterMember {
     settings = start.settings
     if settings.durability == .provider {
       let word = "the node takes the operator's word that the storage beneath its database replicates each write"
-      log.write(LogLine(.info, "durability = \"provider\": \(word)"))
+      log.info("durability = \"provider\": \(word)")
     }
     do throws(StoreError) {
       played = try PlayedStore(store)
       let node = ClusterNode(start.settings, identity: start.identity, played: played)
       self.node = node
       agreement = RulesAgreement(start.settings, node: node, store: store, log: log)
-      if let error = try node.review() { log.write(LogLine(.warn, "the node waits for its database: \(error)")) }
+      if let error = try node.review() { log.warn("the node waits for its database: \(error)") }
     } catch { throw StartError("the node can't join its cluster: \(error)") }
     let keeper = start.snapshots.map { [node] settings in
       SnapshotKeeper(settings, node: node) { folder, last in
@@ -88,7 +85,6 @@ final class ClusterMembership: ClusterMember {
   /// What the node knows of the snapshots; nil without `cluster.snapshots`.
   var snapshotFigures: SnapshotFigures? { keeper?.figures }
 
-  /// The problems of the membership.
   var problems: [StoreError] {
     let figures = node.figures
     return [figures.problem, figures.leaseProblem, figures.rulesProblem, snapshotFigures?.problem].compactMap { $0 }
@@ -96,17 +92,15 @@ final class ClusterMembership: ClusterMember {
 
   /// The store of the node as the owner of the log, which `writer` writes.
   func store(writtenBy writer: LogWriter) -> ClusterStore {
-    log.write(
-      LogLine(
-        .info,
-        "node \(node.identity.name) owns the log of commits, epoch \(writer.epoch ?? 0), sequence \(node.position.sequence)"
-      ))
+    log.info(
+      "node \(node.identity.name) owns the log of commits, epoch \(writer.epoch ?? 0), sequence \(node.position.sequence)"
+    )
     let node = node
     node.serve { [weak self] event in
       switch event {
       case .replaced(let error): self?.lose(error)
       case .drained: self?.drain()
-      case .upgrade(let sentence): self?.log.write(LogLine(.info, sentence))
+      case .upgrade(let sentence): self?.log.info(sentence)
       }
     }
     return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
@@ -128,7 +122,7 @@ final class ClusterMembership: ClusterMember {
       return (end.error == nil, end.handler)
     }
     guard isFirst else { return }
-    log.write(LogLine(.error, "node \(node.identity.name) serves no longer as the owner of the log: \(error)"))
+    log.error("node \(node.identity.name) serves no longer as the owner of the log: \(error)")
     handler?()
   }
 
@@ -174,7 +168,7 @@ final class ClusterMembership: ClusterMember {
     guard !node.hasLease else { return }
     throw RequestError(
       .unavailable, "the lease of this node is over, so that another one may own the log of commits by now; try again",
-      details: [.init("retry_after_ms", 500)])
+      retryAfter: 500)
   }
 
   func end() {
@@ -187,7 +181,6 @@ final class ClusterMembership: ClusterMember {
 }
 
 extension NodeClient {
-  /// A client of the named node.
   fileprivate init(_ client: PeerClient, of node: String) {
     switch client.listener {
     case .lines: self = .lines(CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))

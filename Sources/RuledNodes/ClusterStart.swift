@@ -9,9 +9,7 @@ import Synchronization
 
 /// The settings of a daemon as a node of a cluster, and its start from a snapshot.
 package struct ClusterStart {
-  /// How the node uses the database.
   package let settings: ClusterSettings
-  /// The node's name and this process.
   package let identity: NodeIdentity
   /// Where the cluster's snapshots are; nil if this node has none.
   let snapshots: SnapshotSettings?
@@ -37,11 +35,9 @@ package struct ClusterStart {
     do throws(StoreError) {
       guard try PlayedStore.leaveCluster(store) else { return }
     } catch { throw StartError("the store can't be used: \(error)") }
-    log.write(
-      LogLine(
-        .warn,
-        "the store at \(store.path) was a node's of a cluster: this daemon goes on with it alone, and no node can use it again"
-      ))
+    log.warn(
+      "the store at \(store.path) was a node's of a cluster: this daemon goes on with it alone, and no node can use it again"
+    )
   }
 
   /// What happened to a node's own store.
@@ -81,7 +77,7 @@ package struct ClusterStart {
       try NodeLinks(configuration.cluster.node, tunnel, connections: connections, log: log)
     }
     let membership = try ClusterMembership(self, store: store, journal: journal?.source, links: links, log: log)
-    log.write(LogLine(.info, "node \(configuration.cluster.node) follows the log of commits"))
+    log.info("node \(configuration.cluster.node) follows the log of commits")
     // The journal of a follower grows, too, and has what is to be forgotten.
     let keeper = journal.map {
       JournalKeeper($0, log: log) { (isManual ? try? StoredClock.read(from: store) : nil) ?? EngineClock.wall }

@@ -11,7 +11,6 @@ import RuledWire
 final class ForwardedLines {
   let connection: Connection
   private let loop: EventLoop
-  /// Who it is.
   let client: PeerClient
   private let route: OwnerRoute
   private var requests: UnansweredRequests
@@ -198,20 +197,17 @@ final class ForwardedLines {
   private var error: RequestError {
     switch outcome.value {
     case .refused(let reason): OwnerRoute.unreachable(reason)
-    case .ended(let reason):
-      RequestError(
-        .unavailable,
-        "the connection to the owner of the log of commits broke: \(reason); the request may have taken effect: send it again, "
-          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
-    case nil:
-      RequestError(
-        .unavailable,
-        "the node has ended its connection to the owner of the log of commits; the request may have taken effect: send it again, "
-          + "a repeat finds the first outcome", details: [.init("retry_after_ms", 100)])
+    case .ended(let reason): Self.broken("the connection to the owner of the log of commits broke: \(reason)")
+    case nil: Self.broken("the node has ended its connection to the owner of the log of commits")
     }
   }
 
-  /// Ends the tunnel because the server ends.
+  private static func broken(_ what: String) -> RequestError {
+    RequestError(
+      .unavailable,
+      "\(what); the request may have taken effect: send it again, a repeat finds the first outcome", retryAfter: 100)
+  }
+
   func end() { breakTunnel() }
 
   /// Whether the client has disconnected and its tunnel has ended.

@@ -49,10 +49,8 @@ final class ForwardedWeb {
     poll?.wait(for: .readable)
   }
 
-  /// Closes the connection if it takes too long.
   func checkTime() { if loop.now >= deadline { close() } }
 
-  /// Closes the connection at once.
   func close() {
     guard let poll else { return }
     poll.close()

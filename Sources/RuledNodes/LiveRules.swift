@@ -31,7 +31,6 @@ enum LiveRules {
     return try name.read(from: store, into: stored) ? stored.text : ""
   }
 
-  /// The revision of a document.
   static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {
     (try? JSONValue(parsing: bytes, maximumDepth: RevisionDocument.depth + 2)).flatMap(RevisionDocument.revision)
   }

@@ -55,11 +55,9 @@ package final class NodeLinks: Sendable {
       }
     } catch .identity(let why) {
       throw StartError("cluster: \(why)")
-    } catch {
-      throw StartError("cluster.listen '\(tunnel.listen)' can't be listened on: \(error)")
-    }
+    } catch { throw StartError("cluster.listen '\(tunnel.listen)' can't be listened on: \(error)") }
     if let warning = Self.warning(identity: state.withLock { $0.settings.identity }) {
-      log.write(LogLine(.warn, warning))
+      log.warn(warning)
     }
   }
 
@@ -71,8 +69,7 @@ package final class NodeLinks: Sendable {
 
   /// Reads a node's certificate and key, and the authority, and checks that they fit.
   private static func identity(_ name: String, _ tunnel: Configuration.Tunnel) throws(PeerError) -> PeerIdentity {
-    let identity = try PeerIdentity(
-      certificate: tunnel.certificate, key: tunnel.key, authority: tunnel.authority)
+    let identity = try PeerIdentity(certificate: tunnel.certificate, key: tunnel.key, authority: tunnel.authority)
     guard identity.isFor(name) else {
       throw .identity(
         "certificate \(tunnel.certificate) is not for node \(name): it needs the alternative name DNS:\(name)")
@@ -121,7 +118,7 @@ package final class NodeLinks: Sendable {
       }
       listener.use(identity)
       for link in links { link.use(identity) }
-    } catch { log.write(LogLine(.error, "the old certificate of the node stays in use: \(error)")) }
+    } catch { log.error("the old certificate of the node stays in use: \(error)") }
   }
 
   /// A link to the node `owner`; nil if that node does not listen for others.
@@ -146,7 +143,6 @@ package final class NodeLinks: Sendable {
   /// Waits until the replies to other nodes' clients have arrived there, at most a second.
   func awaitTunnels() { listener.awaitTunnels(milliseconds: 1_000) }
 
-  /// Ends all connections.
   func stop() { loop.stop() }
 }
 
@@ -163,13 +159,13 @@ private final class LinkReports: Sendable {
     switch note {
     case .linked(let node):
       trouble.withLock { $0 = nil }
-      log.write(LogLine(.info, "node \(node) can be reached: clients of this node are carried there"))
+      log.info("node \(node) can be reached: clients of this node are carried there")
     case .broken(let node, let reason, _):
       let isNew = trouble.withLock { trouble in
         defer { trouble = reason }
         return trouble != reason
       }
-      if isNew { log.write(LogLine(.warn, "node \(node) can't be reached: \(reason)")) }
+      if isNew { log.warn("node \(node) can't be reached: \(reason)") }
     case .refused(let address, let reason):
       refused.wrappingAdd(1, ordering: .relaxed)
       log.write(

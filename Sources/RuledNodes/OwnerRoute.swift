@@ -11,7 +11,6 @@ final class OwnerRoute {
   private var link: PeerLink?
   private var owner: NodeIdentity?
 
-  /// A route from `node` to the owner.
   init(_ node: ClusterNode, _ links: NodeLinks) {
     self.node = node
     self.links = links
@@ -54,10 +53,9 @@ final class OwnerRoute {
   static func unreachable(_ reason: String) -> RequestError {
     RequestError(
       .unavailable, "the owner of the log of commits can't be reached: \(reason); nothing was sent to it, try again",
-      details: [.init("retry_after_ms", 1000)])
+      retryAfter: 1000)
   }
 
-  /// Closes the link with its tunnels.
   func close() { link?.close() }
 }
 
@@ -68,6 +66,5 @@ final class TunnelOutcome: Sendable {
   /// How the tunnel ended; nil while it is open.
   var value: PeerLink.Outcome? { state.withLock { $0 } }
 
-  /// Sets how the tunnel ended.
   func set(_ outcome: PeerLink.Outcome) { state.withLock { $0 = outcome } }
 }

@@ -18,8 +18,7 @@ extension RulesAgreement {
     case .offered(let revision):
       do throws(StoreError) {
         guard let content = try exchange.content(of: revision), let found = content.withView(LiveRules.parse) else {
-          throw StoreError(
-            .refused, "node \(name) offers revision \(revision), which this version of ruled can't read")
+          throw StoreError(.refused, "node \(name) offers revision \(revision), which this version of ruled can't read")
         }
         return found
       } catch { throw Self.failure(error) }

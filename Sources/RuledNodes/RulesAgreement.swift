@@ -95,16 +95,14 @@ final class RulesAgreement: ClusterRules {
         if let (revision, content) = try exchange.offered(live: live) {
           let problem = content.withView { Self.problem(of: $0) }
           problems[revision] = problem.isEmpty ? nil : problem
-          if !problem.isEmpty { log.write(LogLine(.error, "this node can't load revision \(revision): \(problem)")) }
+          if !problem.isEmpty { log.error("this node can't load revision \(revision): \(problem)") }
           try exchange.report(revision, problem: problem)
         }
         node.setRulesProblem(
           problems[live].map {
             StoreError(.refused, "this node can't take over, as it can't load the rules in force: \($0)")
           })
-      } catch {
-        hasJoined = hasJoined && error.code != .unreachable
-      }
+      } catch { hasJoined = hasJoined && error.code != .unreachable }
       let _: Void? = lock.wait(milliseconds: Self.followerInterval) { isStopping ? () : nil }
     }
   }

@@ -29,8 +29,7 @@ extension StandbyServer {
   private func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
     guard let route, route.hasLink else { return nil }
-    let rights = PeerClient(
-      .lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
+    let rights = PeerClient(.lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
     let client = ForwardedLines(connection, on: loop, rights, route, unanswered)
     clients[connection.token] = client
     return client
@@ -43,8 +42,7 @@ extension StandbyServer {
       return nil
     }
     return RequestError(
-      .overloaded, "too many requests wait for the owner of the log of commits; try again",
-      details: [.init("retry_after_ms", 100)])
+      .overloaded, "too many requests wait for the owner of the log of commits; try again", retryAfter: 100)
   }
 
   /// Writes refusals of the requests in a line; returns false if none of them wants an answer.

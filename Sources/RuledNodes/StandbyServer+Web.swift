@@ -26,7 +26,6 @@ extension StandbyServer {
     } catch { SystemCalls.close(descriptor) }
   }
 
-  /// Decides who answers a request.
   private func decide(_ head: HTTPRequestHead, _ client: PeerClient) -> ForwardedWeb.Decision {
     let endpoint = client.listener == .sites ? nil : HTTPRoute(head.target)?.endpoint
     if let endpoint, endpoint.methods.contains(head.method) {

@@ -24,14 +24,12 @@ final class StandbyServer: ConnectionHandler {
   let journal: JournalService?
   /// What new clients connect to.
   let sockets: DaemonSockets
-  /// The most connections.
   private let connections: Int
   let loop: EventLoop
   let table: ConnectionTable
   let parser = RequestParser()
   let reply = ByteBuffer(capacity: 1024)
   private let ended = Mailbox<Bool>()
-  /// When the node began to follow.
   let start = EngineClock.wall
   private(set) var admins: Administrators
   private(set) var couriers: Administrators
@@ -104,9 +102,7 @@ final class StandbyServer: ConnectionHandler {
         membership, configuration, sockets, journal, connections: connections, readConfiguration: readConfiguration)
       defer { configuration = server.configuration }
       return try server.serve(notifier, signals)
-    } catch {
-      throw StartError("the node can't follow its cluster: \(error)")
-    }
+    } catch { throw StartError("the node can't follow its cluster: \(error)") }
   }
 
   /// How often the owner and timeouts are checked, in milliseconds.
@@ -190,7 +186,7 @@ final class StandbyServer: ConnectionHandler {
   private func drain() {
     guard endsAt == nil else { return }
     endsAt = EngineClock.monotonic + Self.longestEnd
-    membership.log.write(LogLine(.info, "ending: received requests are answered first"))
+    membership.log.info("ending: received requests are answered first")
     for listener in listeners { listener.stop() }
     listeners = []
     table.drain()

@@ -3,12 +3,10 @@ import RuledWire
 
 /// How many requests of all clients of a node were sent to another one and have no answer yet; confined to a loop.
 final class UnansweredCount {
-  /// How many there are.
   fileprivate(set) var requests = 0
   /// How many bytes their ids have.
   fileprivate(set) var idBytes = 0
 
-  /// None.
   init() {}
 
   /// Whether no more are taken, of `limit` in all.

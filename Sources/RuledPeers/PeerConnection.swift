@@ -179,10 +179,8 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     case .ping:
       send(PeerFrame.writePong)
       return phase == .ready
-    case .pong:
-      return phase == .ready
-    case .open, .data, .room, .end:
-      return phase == .ready && owner?.receive(frame, on: self) == true
+    case .pong: return phase == .ready
+    case .open, .data, .room, .end: return phase == .ready && owner?.receive(frame, on: self) == true
     }
   }
 

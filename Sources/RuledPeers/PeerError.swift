@@ -4,9 +4,7 @@ package import RuledIO
 package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A certificate, a key or an authority can't be used.
   case identity(String)
-  /// A host has no address.
   case unknownHost(String)
-  /// A system call failed.
   case system(SystemError)
   case stopped
 

@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// While the link is open, it reconnects the permanent connection after a failure.
 package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  // the loop's thread has all but `state`
-  /// The node at the other end.
   package let node: String
   private let address: NodeAddress
   private let loop: PeerLoop
@@ -51,7 +50,6 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   /// Uses another identity for further connections, as after a certificate was renewed.
   package func use(_ identity: PeerIdentity) { loop.post { [self] _ in settings.identity = identity } }
 
-  /// Ends the link and its tunnels.
   package func close() {
     loop.post { [self] loop in
       shutDown()

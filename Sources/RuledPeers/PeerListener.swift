@@ -2,7 +2,6 @@ package import RuledCore
 internal import RuledIO
 internal import RuledThreads
 
-/// Accepts the tunnels of other nodes.
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
   /// Called on the loop's thread with the client of a new tunnel, the node that carries it, and a socket that carries its bytes.
   ///
@@ -40,12 +39,10 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   /// Accepts no more connections; open tunnels stay.
   package func stopAccepting() { loop.post { [acceptor] _ in acceptor.stopAccepting() } }
 
-  /// Waits until there is no tunnel, at most `milliseconds`.
   package func awaitTunnels(milliseconds: Int) {
     acceptor.idle.wait(milliseconds: milliseconds) { acceptor.tunnels == 0 ? () : nil }
   }
 
-  /// Stops listening and ends the connections.
   func close() {
     loop.post { [acceptor] loop in
       acceptor.shutDown()

@@ -60,7 +60,6 @@ final class OneResult<Value: Sendable>: Sendable {
 protocol Watched: AnyObject {
   /// Checks the timeouts; called ten times a second, with the loop's time in milliseconds.
   func check(now: UInt64)
-  /// Ends it, because the loop stops.
   func shutDown()
 }
 

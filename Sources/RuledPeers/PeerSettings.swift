@@ -22,7 +22,6 @@ package struct PeerSettings: Sendable {
   }
 }
 
-/// Limits of connections between nodes.
 package struct PeerLimits: Sendable {
   /// How long a connection may take until both sides have sent `hello`, in milliseconds.
   var connectMilliseconds: UInt64 = 5_000
@@ -34,7 +33,6 @@ package struct PeerLimits: Sendable {
   var lingerMilliseconds: UInt64 = 2_000
   /// How long the last bytes of a tunnel may take to the other node, and a client to read them, in milliseconds.
   var stallMilliseconds: UInt64 = 60_000
-  /// The most connections of a listener.
   package var connections = 4_096
   /// How long a link waits before it connects again.
   var backoff = Backoff(first: 100, longest: 2_000)

@@ -101,7 +101,7 @@ struct JSONRPCTests {
   @Test
   func `Every method of the protocol is known by its name, and no other is`() throws {
     for method in Method.allCases where method != .unknown {
-      #expect(try Wire.request("\(method.name)", "{}") { $0.method } == method)
+      #expect(try Wire.request("\(method.rawValue)", "{}") { $0.method } == method)
     }
     for name in ["rpc.event", "Event", "events", "", "evenu"] {
       #expect(try Wire.request(name, "{}") { $0.method } == .unknown)

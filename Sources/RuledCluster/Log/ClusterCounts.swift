@@ -22,9 +22,7 @@ package final class ClusterCounts: Sendable {
 
   func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }
 
-  func countFailure(isDoubtful: Bool) {
-    figures.withLock { isDoubtful ? ($0.doubtful += 1) : ($0.refused += 1) }
-  }
+  func countFailure(isDoubtful: Bool) { figures.withLock { isDoubtful ? ($0.doubtful += 1) : ($0.refused += 1) } }
 
   func countConnection() { figures.withLock { $0.connections += 1 } }
 }

@@ -3,7 +3,6 @@ package import RuledStore
 extension StoreError.Code {
   /// The database can't be reached, or does not answer.
   package static let unreachable = StoreError.Code(rawValue: "unreachable")
-  /// Another node owns the log.
   static let fenced = StoreError.Code(rawValue: "fenced")
   /// The database could lose what it acknowledges.
   static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")

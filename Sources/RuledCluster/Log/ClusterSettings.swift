@@ -1,6 +1,5 @@
 package import RuledCore
 
-/// How a node uses the database of its cluster.
 package struct ClusterSettings: Sendable {
   /// The URL of the database, as libpq takes it.
   var url: String
@@ -10,7 +9,6 @@ package struct ClusterSettings: Sendable {
   var commitTimeout = 20_000
   /// When a commit is acknowledged; not `interval`.
   package var durability = Durability.commit
-  /// Whether a commit waits for standbys.
   var waitsForStandbys: Bool { durability == .commit }
   /// The number of batches in a partition of a new cluster's log; old batches are dropped a partition at a time.
   var partitionSize: Int64 = 65_536
@@ -20,6 +18,5 @@ package struct ClusterSettings: Sendable {
   /// The formats of the tables that this version of the daemon works with.
   var schema = ClusterSchema.current
 
-  /// The defaults for a database.
   package init(url: String) { self.url = url }
 }

@@ -87,7 +87,6 @@ package struct DatabaseReview {
     problems.append("no standby that commits wait for is connected to the primary: nothing would be acknowledged")
   }
 
-  /// Reviews whether this version works with the tables.
   private mutating func reviewFormat(
     _ connection: PostgresConnection, _ settings: ClusterSettings
   ) throws(PostgresError) {

@@ -85,7 +85,6 @@ struct DurabilityReview {
     return "an acknowledged commit is on the disks of the primary and of the standbys that it waits for: \(standbys)"
   }
 
-  /// The settings in force for `connection`.
   static func read(_ connection: PostgresConnection, milliseconds: Int) throws(PostgresError) -> DurabilityReview {
     let rows = try connection.execute(statement, milliseconds: milliseconds)
     return DurabilityReview(

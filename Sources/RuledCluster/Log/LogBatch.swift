@@ -22,7 +22,6 @@ final class LogBatch {
     if writes.capacity > Self.mostKeptBytes { writes = WriteSet(capacity: 4096) } else { writes.removeAll() }
   }
 
-  /// Whether it has no commits.
   var isEmpty: Bool { buffer.count == 1 }
 
   /// The bytes; valid until the batch changes.
@@ -30,7 +29,6 @@ final class LogBatch {
 
   var byteCount: Int { buffer.count }
 
-  /// Adds a commit of `writes`.
   func append(_ writes: WriteSet) {
     buffer.append(bigEndian: UInt32(writes.byteCount))
     buffer.append(writes.records)
@@ -40,9 +38,7 @@ final class LogBatch {
   /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
   ///
   /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
-  static func forEachCommit(
-    in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  static func forEachCommit(in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void) throws(StoreError) {
     let writes = WriteSet(capacity: bytes.count)
     try forEachCommit(in: bytes, into: writes) { () throws(StoreError) in
       try body(writes)

@@ -33,7 +33,6 @@ final class LogClient {
     self.counts = counts
   }
 
-  /// Notes the format of the tables that was read.
   func noteFormat(_ format: Int64) { cluster?.format = format }
 
   // MARK: Connecting
@@ -88,8 +87,7 @@ final class LogClient {
   /// Throws if the server has warned, with its last answer, that it did not wait for its standbys.
   func checkStandbys(have what: String) throws(StoreError) {
     guard let warning = open?.warning else { return }
-    throw StoreError(
-      .unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
+    throw StoreError(.unreachable, "the database has not confirmed that its standbys have \(what)", underlying: warning)
   }
 
   /// Executes a command, such as the end of a transaction, and checks that the standbys have its commit.

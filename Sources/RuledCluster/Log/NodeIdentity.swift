@@ -1,6 +1,5 @@
 import RuledCore
 
-/// A node as the others know it.
 package struct NodeIdentity: Sendable, Equatable {
   package let name: String
   /// A unique id of its process: another process of the same name has another one.
@@ -17,7 +16,6 @@ package struct NodeIdentity: Sendable, Equatable {
     self.listen = listen
   }
 
-  /// A process that begins now.
   package init(name: String, address: String, listen: String = "") {
     var random = SystemRandomNumberGenerator()
     let incarnation = UUIDText.random(random.next(), random.next()).text

@@ -83,8 +83,6 @@ extension LogClient {
     }
   }
 
-  // MARK: Appending
-
   private static let appendStatement = PostgresStatement(
     kept: "append",
     """

@@ -22,7 +22,6 @@ package struct ClusterAdministration: Sendable {
     self.settings = settings
   }
 
-  /// The cluster as it is now.
   package func overview() throws(StoreError) -> ClusterOverview { try LogClient(settings).overview() }
 
   /// Makes a node give the log up and not own it again until `undrain`; refuses if no other node could take over, unless `force` is set.

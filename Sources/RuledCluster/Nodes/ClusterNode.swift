@@ -6,7 +6,6 @@ import Synchronization
 
 /// A node of a cluster: renews its lease, plays the log back that the owner writes, and takes over when the owner's lease is over.
 package final class ClusterNode: @unchecked Sendable {  // `lock` guards what changes
-  /// What a node knows of its cluster.
   package struct Figures: Sendable {
     /// The owner of the log as far as the node knows; nil if nobody owns it or the node could not ask yet.
     package var owner: NodeIdentity?
@@ -47,7 +46,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private static let readLimit = 64
 
   let settings: ClusterSettings
-  /// The node's name and process.
   package let identity: NodeIdentity
   let played: PlayedStore
   private let writer: LogWriter
@@ -73,7 +71,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     writer = LogWriter(settings, node: identity, counts: counts)
   }
 
-  /// What the node knows of its cluster.
   package var figures: Figures {
     var figures = lock.locked { current }
     if figures.isOwner, figures.leaseProblem == nil, !isConfirmed { figures.leaseProblem = Self.unconfirmed }

@@ -3,7 +3,6 @@ internal import RuledStore
 /// A cluster as the database shows it: its nodes, its log, and how durable the log is.
 package struct ClusterOverview: Sendable, Equatable {
   package enum Role: String, Sendable {
-    /// It owns the log and serves.
     case owner
     /// It plays the log back.
     case follower
@@ -16,7 +15,6 @@ package struct ClusterOverview: Sendable, Equatable {
     /// Its name, process and address.
     package var identity: NodeIdentity
     package var role: Role
-    /// The version of its daemon.
     package var version: String
     /// Whether it is drained: it must not own the log.
     package var isDrained: Bool
@@ -30,7 +28,6 @@ package struct ClusterOverview: Sendable, Equatable {
     package var problem: String
   }
 
-  /// A standby of the database.
   package struct Standby: Sendable, Equatable {
     /// Its `application_name`; empty if the node may not see it.
     package var name: String
@@ -41,14 +38,12 @@ package struct ClusterOverview: Sendable, Equatable {
     package var sync: String
   }
 
-  /// The database of the log.
   package struct Database: Sendable, Equatable {
     /// The address and port of its primary.
     package var primary = ""
     package var version = ""
     /// The size of the log's tables in bytes.
     package var bytes: Int64 = 0
-    /// The standbys of the primary.
     package var standbys: [Standby] = []
     /// The setting `synchronous_commit`.
     package var synchronousCommit = ""
@@ -80,7 +75,6 @@ extension LogClient {
     l.incarnation IS NOT DISTINCT FROM n.incarnation, coalesce(to_jsonb(n) ->> 'problem', '') \
     FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
     """)
-  /// Reads the cluster as it is now.
   func overview() throws(StoreError) -> ClusterOverview {
     var found = ClusterOverview()
     let head = try readHead()
@@ -144,7 +138,6 @@ extension LogClient {
     FROM pg_stat_replication ORDER BY 1, 2
     """)
 
-  /// Reads the database as it is now.
   private func databaseOverview() throws(StoreError) -> ClusterOverview.Database {
     var found = ClusterOverview.Database()
     let server = try execute(Self.serverStatement, [], Self.attempt)

@@ -1,17 +1,14 @@
 import RuledCore
 
-/// What an object store answered.
 struct ObjectAnswer {
   let status: Int
   /// The wait in seconds that it asks for; 0 if it does not ask.
   let retryAfter: Int
   /// The code of its error, such as `NoSuchBucket`; empty without one.
   let code: String
-  /// The body that was kept.
   let body: [UInt8]
   private let text: String
 
-  /// An answer with a body.
   init(status: Int, retryAfter: Int = 0, body: [UInt8]) {
     self.status = status
     self.retryAfter = retryAfter
@@ -60,8 +57,6 @@ struct ObjectAnswer {
     default: return "correct what the store says"
     }
   }
-
-  // MARK: Lists
 
   /// The names of the objects in a list, and where it goes on; nil if the answer is no whole list.
   var list: (names: [String], next: String?)? {

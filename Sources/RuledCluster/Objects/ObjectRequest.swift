@@ -1,6 +1,5 @@
 import RuledCore
 
-/// A request to an object store.
 struct ObjectRequest {
   enum Body {
     case none
@@ -9,7 +8,6 @@ struct ObjectRequest {
     case file(descriptor: Int32, bytes: Int)
   }
 
-  /// The method in capital letters.
   var method: String
   /// The URL, whose query is sorted and escaped as the signature has it.
   var url: String
@@ -17,7 +15,6 @@ struct ObjectRequest {
   /// The SHA-256 of the body, in hexadecimal digits.
   var digest = SHA256.hash("").hex
 
-  /// How many bytes the body has.
   var bodyBytes: Int {
     switch body {
     case .none: 0

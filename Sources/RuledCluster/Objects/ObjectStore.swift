@@ -56,7 +56,6 @@ final class ObjectStore {
 
   // MARK: Requests
 
-  /// Stores bytes under a name.
   func put(_ bytes: [UInt8], as name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     let digest = bytes.withView { SHA256.hash($0) }.hex
     _ = try send("PUT", name, "can't be written", .bytes(bytes), digest, progress: progress)
@@ -75,8 +74,7 @@ final class ObjectStore {
     }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else {
-      throw StoreError(
-        .inputOutput, "the file \(path) can't be opened", underlying: String(cString: strerror(errno)))
+      throw StoreError(.inputOutput, "the file \(path) can't be opened", underlying: String(cString: strerror(errno)))
     }
     defer { close(descriptor) }
     let body = ObjectRequest.Body.file(descriptor: descriptor, bytes: bytes)
@@ -96,7 +94,6 @@ final class ObjectStore {
     return answer.isMissing ? nil : answer.body
   }
 
-  /// Removes an object, if there is one.
   func delete(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     _ = try send("DELETE", name, "can't be removed", progress: progress)
   }

@@ -104,7 +104,6 @@ package enum PostgresLibrary {
 }
 
 struct PostgresError: Error, Sendable, Equatable {
-  /// What kind of failure it is.
   enum Kind: Sendable, Equatable {
     /// The client library can't be loaded.
     case library
@@ -118,7 +117,6 @@ struct PostgresError: Error, Sendable, Equatable {
     case noAnswer
   }
 
-  /// What kind of failure it is.
   let kind: Kind
   /// What happened, for the operator.
   let message: String

@@ -24,7 +24,6 @@ struct PostgresRows {
     return ByteView(start: start, count: length)
   }
 
-  /// The int8 in a column.
   func integer(_ row: Int, _ column: Int) -> Int64 {
     guard let bytes = bytes(row, column), bytes.count == 8 else { preconditionFailure("column \(column) is no int8") }
     return Int64(bitPattern: UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self)))

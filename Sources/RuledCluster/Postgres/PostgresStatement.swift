@@ -19,12 +19,8 @@ struct PostgresStatement: Sendable {
   }
 }
 
-/// A parameter of a statement.
 enum PostgresValue {
-  /// An int8.
   case integer(Int64)
-  /// A text.
   case text(String)
-  /// A bytea.
   case bytes(ByteView)
 }

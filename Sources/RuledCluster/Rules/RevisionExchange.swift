@@ -20,7 +20,6 @@ package final class RevisionExchange {
   /// How many offers are kept in the table.
   private static let kept: Int64 = 100
 
-  /// The exchange as the node `identity` uses it.
   package init(_ settings: ClusterSettings, identity: NodeIdentity) {
     client = LogClient(settings)
     self.identity = identity
@@ -128,7 +127,6 @@ package final class RevisionExchange {
     WHERE n.node = $1::text AND n.lease >= clock_timestamp() RETURNING revision, incarnation
     """)
 
-  /// A request for the rules in a node's folder.
   package struct FolderRequest: Sendable {
     let node: String
     let incarnation: String
@@ -162,7 +160,6 @@ package final class RevisionExchange {
   private static let withdrawStatement = PostgresStatement(
     "DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text")
 
-  /// Withdraws a request that nobody waits for any longer.
   package func withdraw(_ request: FolderRequest) throws(StoreError) {
     _ = try client.execute(
       Self.withdrawStatement, [.text(request.node), .text(request.name)], "a request for a folder can't be withdrawn")

@@ -5,7 +5,6 @@ extension LogClient {
   private static let listStatement = PostgresStatement(
     "SELECT name, sequence, digest, bytes, node, format FROM ruled.snapshots ORDER BY sequence DESC")
 
-  /// The listed snapshots, the latest first.
   func snapshots() throws(StoreError) -> [Snapshot] {
     let rows = try execute(Self.listStatement, [], "the snapshots can't be listed")
     return (0..<rows.count).map { row in
@@ -22,15 +21,12 @@ extension LogClient {
     (SELECT count(*) FROM ruled.nodes WHERE node <> $1::text AND lease >= clock_timestamp())
     """)
 
-  /// What decides whether `node` should write a snapshot.
   func snapshotNeed(for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
     let end = try readHead().position.sequence
     let rows = try execute(Self.needStatement, [.text(node.name)], "the snapshots can't be listed")
     let last = rows.integer(0, 0)
     return SnapshotNeed(end: end, last: last, age: last < 0 ? nil : rows.integer(0, 1), others: rows.integer(0, 2))
   }
-
-  // MARK: Turns
 
   private static let turnStatement = PostgresStatement(
     """
@@ -57,8 +53,6 @@ extension LogClient {
     _ = try execute(
       Self.endTurnStatement, [.text(node.incarnation)], "the turn to write a snapshot can't be given back")
   }
-
-  // MARK: Recording
 
   private static let recordStatement = PostgresStatement(
     """
@@ -96,8 +90,6 @@ extension LogClient {
   func forgetSnapshots(keeping count: Int) throws(StoreError) {
     _ = try execute(Self.forgetStatement, [.integer(Int64(count))], "old snapshots can't be taken off the list")
   }
-
-  // MARK: Cutting
 
   private static let unneededStatement = PostgresStatement(
     """

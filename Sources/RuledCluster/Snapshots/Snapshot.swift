@@ -6,9 +6,7 @@ struct Snapshot: Sendable, Equatable {
   var position: LogPosition
   /// The size of its files in bytes.
   var bytes: Int
-  /// The node that wrote it.
   var node: String
-  /// The format of its store.
   var format: Int
 }
 

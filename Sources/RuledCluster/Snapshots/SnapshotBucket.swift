@@ -53,9 +53,7 @@ struct SnapshotBucket: SnapshotPlace {
     try store.get(object(name, SnapshotManifest.name), progress: progress)
   }
 
-  func verify(
-    _ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     for file in files { try fetch(file, of: name, into: FileReceiver(file.name), progress: progress) }
   }
 
@@ -79,8 +77,7 @@ struct SnapshotBucket: SnapshotPlace {
       )
     }
     guard try receiver.finish() == file else {
-      throw StoreError(
-        .corrupt, "\(store.url(of: object)) is damaged: its bytes are not those that were written")
+      throw StoreError(.corrupt, "\(store.url(of: object)) is damaged: its bytes are not those that were written")
     }
   }
 

@@ -13,8 +13,6 @@ struct SnapshotFolder: SnapshotPlace {
   private static let unfinished = ".unfinished"
 
   var folderForSpace: String? { root }
-
-  /// The folder of the cluster's snapshots.
   private var path: String { "\(root)/\(cluster)" }
 
   func path(of name: String, _ file: String?) -> String { "\(path)/\(name)" + (file.map { "/\($0)" } ?? "") }
@@ -60,9 +58,7 @@ struct SnapshotFolder: SnapshotPlace {
     return Array(buffer.bytes)
   }
 
-  func verify(
-    _ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     try FileSums.check(files, in: "\(path)/\(name)", progress: progress)
   }
 

@@ -61,7 +61,6 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     client.disconnect()
   }
 
-  /// Writes a snapshot if this node has to.
   private func attempt() {
     do throws(StoreError) {
       if let last = try lastSequenceIfDue() { try makeSnapshot(after: last) }
@@ -153,7 +152,6 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     .interrupted, "another node writes the snapshot: this one did not finish it in time")
 }
 
-/// What a node knows of its cluster's snapshots.
 package struct SnapshotFigures: Sendable {
   /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
   package var problem: StoreError?

@@ -6,7 +6,6 @@ struct SnapshotManifest: Equatable {
   var cluster: String
   /// The position up to which the store has played the log back.
   var position: LogPosition
-  /// The format of the store.
   var format: Int
   var files: [FileSum]
 

@@ -7,14 +7,12 @@ package import RuledStore
 /// no snapshot, only what is left of one. Once it is there, a snapshot never changes.
 protocol SnapshotPlace {
   var cluster: String { get }
-  /// The place as it is configured.
   var root: String { get }
   /// What kind of place it is, as in "the same folder on all nodes".
   var kind: String { get }
   /// The folder on this host or on a shared disk that needs space for snapshots; nil if the place has none.
   var folderForSpace: String? { get }
 
-  /// Throws if the place can't be used.
   func check() throws(StoreError)
 
   /// Where a file of the snapshot `name` is, or the snapshot itself, for messages.
@@ -32,9 +30,7 @@ protocol SnapshotPlace {
   func list(of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [UInt8]?
 
   /// Reads files of the snapshot `name`; throws `corrupt` with the name of one that is damaged.
-  func verify(
-    _ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError)
+  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError)
 
   /// Copies files of the snapshot `name` into the empty folder `target`; throws `corrupt` with the name of one that is damaged.
   func copy(
@@ -65,8 +61,6 @@ extension SnapshotSettings {
 
 /// What is done with snapshots wherever they are.
 extension SnapshotPlace {
-  // MARK: Writing
-
   /// Writes a snapshot of `played`, verifies it, and returns its entry for the list of the database.
   ///
   /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
@@ -117,8 +111,6 @@ extension SnapshotPlace {
     return played.position
   }
 
-  // MARK: Reading
-
   /// Reads a snapshot's manifest, and checks that it belongs to this snapshot.
   private func manifest(
     of snapshot: Snapshot, progress: (Int) throws(StoreError) -> Void
@@ -152,9 +144,7 @@ extension SnapshotPlace {
   /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is the one that the database lists.
   ///
   /// Throws `corrupt`, with the file's name, if a file is damaged.
-  func copy(
-    _ snapshot: Snapshot, to target: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func copy(_ snapshot: Snapshot, to target: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
     try check()
     let files = try manifest(of: snapshot, progress: progress).files
     do throws(StoreError) {
@@ -174,8 +164,6 @@ extension SnapshotPlace {
         underlying: error.description)
     }
   }
-
-  // MARK: Cleaning
 
   /// Removes what is not listed and never will be: unfinished snapshots, and those older than all listed ones.
   ///

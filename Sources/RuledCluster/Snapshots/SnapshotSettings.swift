@@ -12,7 +12,6 @@ package struct SnapshotSettings: Sendable {
     self.every = every
   }
 
-  /// How many snapshots are kept.
   static let kept = 3
   /// How long a turn lasts unless its node extends it, in milliseconds.
   static let turn = 60_000

@@ -19,7 +19,6 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   /// It guards `writer`, `sent` and `isBehind`.
   private let committing = Condition()
   private let writer: LogWriter
-  /// The batch that is being sent.
   private var sent = LogBatch()
   /// Whether the node's own store lacks what the database has.
   private var isBehind = false

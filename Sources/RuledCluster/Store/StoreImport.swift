@@ -18,7 +18,6 @@ package struct StoreImport {
   private let settings: ClusterSettings
   private let node: NodeIdentity
 
-  /// An import by the node `node`.
   package init(_ settings: ClusterSettings, node: NodeIdentity) {
     self.settings = settings
     self.node = node
@@ -83,8 +82,7 @@ extension LogClient {
     }
     try body { (batch) throws(StoreError) in
       let next = ownership.end.following(batch.bytes, epoch: ownership.epoch)
-      let isAppended = try client.append(
-        batch.bytes, from: ownership, to: next, milliseconds: settings.commitTimeout)
+      let isAppended = try client.append(batch.bytes, from: ownership, to: next, milliseconds: settings.commitTimeout)
       precondition(isAppended, "the transaction holds the row of the log")
       ownership.end = next
     }

@@ -59,6 +59,11 @@ package struct RequestError: Error, Sendable, Equatable {
     self.details = details
   }
 
+  /// An error after which the client may send the request again in so many milliseconds.
+  package init(_ code: Code, _ message: String, retryAfter milliseconds: Int64) {
+    self.init(code, message, details: [Detail("retry_after_ms", .integer(milliseconds))])
+  }
+
   /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
   package static func invalidParams(path: String, _ detail: String) -> RequestError {
     RequestError(

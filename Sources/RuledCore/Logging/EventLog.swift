@@ -8,6 +8,10 @@ package protocol EventLog: AnyObject, Sendable {
 }
 
 extension EventLog {
+  package func info(_ message: String) { write(LogLine(.info, message)) }
+  package func warn(_ message: String) { write(LogLine(.warn, message)) }
+  package func error(_ message: String) { write(LogLine(.error, message)) }
+
   package func write(_ line: LogLine, limitedBy reason: String) { write(line) }
   package var suppressed: Int { 0 }
 }

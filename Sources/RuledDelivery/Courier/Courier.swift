@@ -79,7 +79,7 @@ final class Courier {
     }
     daemon.connect()
     notifier.ready(status: "delivering to \(sinks.count) sinks")
-    log.write(LogLine(.info, "delivering to \(sinks.count) sinks of the daemon at \(daemon.path)"))
+    log.info("delivering to \(sinks.count) sinks of the daemon at \(daemon.path)")
     loop.run()
     signals.close()
     end.close()
@@ -101,7 +101,7 @@ final class Courier {
         do throws(SystemError) {
           let timer = try LoopTimer(on: loop) { [unowned self] in if let sink = sinks[name] { ask(for: sink) } }
           sinks[name] = CourierSink(name, receiver, timer: timer)
-        } catch { log.write(LogLine(.error, "the sink '\(name)' can't be served: \(error)")) }
+        } catch { log.error("the sink '\(name)' can't be served: \(error)") }
       }
     }
     for name in sinks.keys where configuration.sinks[name]?.url == nil {
@@ -114,7 +114,7 @@ final class Courier {
     do throws(StartError) {
       adopt(try readConfiguration())
       for sink in sinks.values { ask(for: sink) }
-    } catch { log.write(LogLine(.error, "the configuration was refused, the old one stays in force: \(error)")) }
+    } catch { log.error("the configuration was refused, the old one stays in force: \(error)") }
     notifier.ready(status: "delivering to \(sinks.count) sinks")
   }
 
@@ -143,8 +143,7 @@ final class Courier {
         ask(for: sink)
       case .failure(let error):
         sink.failures += 1
-        log.write(
-          LogLine(.error, "the daemon hands out no effects of the sink '\(sink.name)', it is asked again: \(error)"))
+        log.error("the daemon hands out no effects of the sink '\(sink.name)', it is asked again: \(error)")
         sink.timer.start(after: sink.backoff.delay(after: sink.failures))
       }
     }
@@ -166,8 +165,6 @@ final class Courier {
       ask(for: sink)
     }
   }
-
-  // MARK: Confirming
 
   private func confirm(_ lease: String, _ result: DeliveryResult) { results[lease] = result.json(lease: lease) }
 
@@ -193,7 +190,6 @@ final class Courier {
   }
 }
 
-/// A sink as the courier serves it.
 final class CourierSink {
   let name: String
   var receiver: URLReceiver

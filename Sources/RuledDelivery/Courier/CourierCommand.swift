@@ -24,10 +24,8 @@ package enum CourierCommand {
   /// The options of `ruled-courier` that `rulectl` has, too.
   static let shared = [OptionSpec.help, .version]
 
-  /// Reads the configuration file at a path.
   package typealias ReadConfiguration = (_ path: String) -> Result<Configuration, StartError>
 
-  /// Runs the program and returns its exit code.
   package static func run(_ words: [String], readConfiguration: @escaping ReadConfiguration) -> Int32 {
     let isService = SystemdNotifier.isService
     do throws(StartError) {

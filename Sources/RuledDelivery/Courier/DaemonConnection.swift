@@ -6,10 +6,7 @@ import RuledWire
 
 /// A client's connection to the daemon's Unix socket on an event loop; it is made again when it is lost.
 final class DaemonConnection: ConnectionHandler {
-  /// The longest reply in bytes.
   private static let replyBytes = 64 << 20
-
-  /// The path of the socket.
   let path: String
   /// Called when a connection has been made; requests of earlier ones are forgotten.
   var onConnect: () -> Void = {}
@@ -26,12 +23,10 @@ final class DaemonConnection: ConnectionHandler {
   private let document = TapeDocument(maximumDepth: 2 * Limits.jsonDepth)
   private let buffer = ByteBuffer(capacity: 4096)
 
-  /// An error that the daemon has answered.
   struct CallError: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// A connection that is not made yet.
   init(to path: String, on loop: EventLoop, log: any EventLog) throws(SystemError) {
     self.path = path
     self.loop = loop
@@ -54,11 +49,11 @@ final class DaemonConnection: ConnectionHandler {
       connection = try table.adopt(socket.release())
     } catch {
       failures += 1
-      if failures == 1 { log.write(LogLine(.warn, "the daemon can't be reached, that is tried again: \(error)")) }
+      if failures == 1 { log.warn("the daemon can't be reached, that is tried again: \(error)") }
       retry?.start(after: backoff.delay(after: failures))
       return
     }
-    if failures > 0 { log.write(LogLine(.info, "the daemon is reached again")) }
+    if failures > 0 { log.info("the daemon is reached again") }
     failures = 0
     onConnect()
   }
@@ -76,7 +71,7 @@ final class DaemonConnection: ConnectionHandler {
     writer.beginObject()
     writer.member("jsonrpc", plain: "2.0")
     writer.member("id", Int(lastID))
-    writer.member("method", plain: method.name)
+    writer.member("method", method.rawValue)
     writer.member("params")
     writer.value(params)
     writer.endObject()
@@ -85,7 +80,6 @@ final class DaemonConnection: ConnectionHandler {
     return true
   }
 
-  /// Closes the connection for good.
   func close() {
     retry?.close()
     retry = nil
@@ -93,11 +87,9 @@ final class DaemonConnection: ConnectionHandler {
     table.close()
   }
 
-  // MARK: Replies
-
   func receive(line: ByteView, on connection: Connection) {
     guard let reply = (try? document.parse(copyOf: line)).map({ JSONValue($0) }), let id = reply["id"]?.intValue else {
-      log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
+      log.error("what listens on \(path) does not speak ruled's protocol; check --socket")
       return connection.close()
     }
     guard let completion = pending.removeValue(forKey: id) else { return }
@@ -109,12 +101,12 @@ final class DaemonConnection: ConnectionHandler {
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
-    log.write(LogLine(.error, "a reply of the daemon was too long; the connection is made again"))
+    log.error("a reply of the daemon was too long; the connection is made again")
     connection.close()
   }
 
   func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
-    log.write(LogLine(.error, "what listens on \(path) does not speak ruled's protocol; check --socket"))
+    log.error("what listens on \(path) does not speak ruled's protocol; check --socket")
     SystemCalls.close(descriptor)
     reconnect()
   }
@@ -125,7 +117,7 @@ final class DaemonConnection: ConnectionHandler {
     connection = nil
     pending = [:]
     failures += 1
-    log.write(LogLine(.warn, "the connection to the daemon is lost and made again"))
+    log.warn("the connection to the daemon is lost and made again")
     retry?.start(after: backoff.delay(after: failures))
   }
 }

@@ -1,10 +1,8 @@
 internal import CCurl
 
-/// A request to be sent.
 struct HTTPRequest {
   /// The receiver, an `http` or `https` URL.
   var url: String
-  /// The method in capital letters.
   var method = "POST"
   var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
@@ -16,7 +14,6 @@ struct HTTPRequest {
   var keptBytes = 0
 }
 
-/// The result of a request.
 enum HTTPResult {
   /// The receiver answered; `retryAfter` is the wait in seconds that it asks for, 0 if it does not ask.
   ///

@@ -100,7 +100,6 @@ final class HTTPTransfer {
     }
   }
 
-  /// Keeps the beginning of the body.
   fileprivate func keepBody(_ bytes: ByteView) {
     let room = keptBytes - body.count
     if room > 0 { body += bytes.extracting(first: room) }
@@ -111,8 +110,7 @@ final class HTTPTransfer {
     guard code == CURLE_OK else { return failure(code) }
     // libcurl takes an end within the head for the end of the answer.
     guard hasHead else { return .failed("the answer ended within its head") }
-    return .answered(
-      status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
+    return .answered(status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
   }
 
   /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code, but for two faults of the receiver.
@@ -128,8 +126,6 @@ final class HTTPTransfer {
   /// The result without memory for a transfer.
   static var outOfMemory: HTTPResult { .failed(String(cString: curl_easy_strerror(CURLE_OUT_OF_MEMORY))) }
 }
-
-// MARK: Callbacks of libcurl
 
 private func headCallback(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?

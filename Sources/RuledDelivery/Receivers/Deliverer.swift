@@ -9,14 +9,12 @@ package final class Deliverer {
     "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
   ]
 
-  /// The largest file of certificates.
   private static let maximumFileBytes = 4 << 20
 
   private let client: HTTPClient
   private let timeout: Int
   private let log: any EventLog
 
-  /// A deliverer whose requests may take so many milliseconds.
   package init(client: HTTPClient, timeout: Int, log: any EventLog) {
     self.client = client
     self.timeout = timeout
@@ -35,16 +33,14 @@ package final class Deliverer {
     for path in [receiver.certificate, receiver.authorities] {
       guard let path else { continue }
       do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: maximumFileBytes) } catch {
-        log.write(LogLine(.error, "\(path) of the sink '\(receiver.sink)' \(error): its effects wait"))
+        log.error("\(path) of the sink '\(receiver.sink)' \(error): its effects wait")
       }
     }
     guard let problem = receiver.secret?.read() else { return true }
-    log.write(
-      LogLine(.error, "the secret of the sink '\(receiver.sink)' can't be read, its effects wait: \(problem)"))
+    log.error("the secret of the sink '\(receiver.sink)' can't be read, its effects wait: \(problem)")
     return false
   }
 
-  /// Sends the request for the effect with that id.
   package func send(
     _ asked: HandlerRequest, id: String, to receiver: URLReceiver, completion: @escaping (DeliveryResult) -> Void
   ) {
@@ -94,8 +90,6 @@ package final class Deliverer {
     return buffer.text
   }
 
-  // MARK: Results
-
   private func finish(
     _ result: HTTPResult, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver, isSecretSent: Bool,
     _ completion: @escaping (DeliveryResult) -> Void
@@ -127,7 +121,7 @@ package final class Deliverer {
   ) {
     let old = secret.authorization
     if Self.readFiles(of: receiver, log), secret.authorization != old {
-      log.write(LogLine(.info, "\(failure.reason), and the secret has changed: the effect is sent again"))
+      log.info("\(failure.reason), and the secret has changed: the effect is sent again")
       return send(asked, id: id, to: receiver, completion: completion)
     }
     var failure = failure

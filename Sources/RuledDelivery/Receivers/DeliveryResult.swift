@@ -1,7 +1,6 @@
 import RuledCore
 package import RuledWire
 
-/// Why an effect was not delivered.
 package struct DeliveryFailure: Sendable, Equatable {
   /// One sentence, without data.
   package var reason: String
@@ -10,7 +9,6 @@ package struct DeliveryFailure: Sendable, Equatable {
   /// The beginning of what the receiver answered, without the sink's secret.
   package var body: String?
 
-  /// A failure.
   package init(reason: String, status: Int? = nil, body: String? = nil) {
     self.reason = reason
     self.status = status
@@ -18,7 +16,6 @@ package struct DeliveryFailure: Sendable, Equatable {
   }
 }
 
-/// What came of a request.
 package enum DeliveryResult: Sendable {
   /// Which other effects wait after a failure.
   package enum Pause: Sendable {
@@ -28,7 +25,6 @@ package enum DeliveryResult: Sendable {
     case atOnce
   }
 
-  /// The receiver has the effect.
   case delivered
   /// The effect is to be tried again, after so many milliseconds at least.
   case failed(DeliveryFailure, atLeast: UInt64, Pause)
@@ -60,7 +56,6 @@ extension DeliveryResult {
     return .object(object)
   }
 
-  /// What a client has confirmed.
   package init(_ outcome: ConfirmParams.Outcome) {
     switch outcome {
     case .delivered: self = .delivered

@@ -15,18 +15,14 @@ package enum HandlerAnswer: Sendable {
   case absent
 }
 
-/// A request that a handler asks for.
 package struct HandlerRequest: Sendable {
   /// The receiver; nil for the URL in the sink's configuration.
   var url: String?
-  /// The method in capital letters.
   var method: String
   /// The header fields, as the handler writes them.
   var headers: [(name: String, value: String)] = []
-  /// The body.
   var body: [UInt8]
 
-  /// A request.
   package init(url: String? = nil, method: String = "POST", body: [UInt8] = []) {
     self.url = url
     self.method = method

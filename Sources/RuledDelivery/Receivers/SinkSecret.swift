@@ -2,7 +2,6 @@ import RuledCore
 
 /// A secret that is read from a file and used in a request's header only; printed it shows nothing.
 final class SinkSecret: CustomStringConvertible, CustomReflectable {
-  /// The path of the file.
   let path: String
   private var text: String?
 
@@ -15,7 +14,6 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
   /// The value of the `Authorization` header; nil when the file could not be read.
   var authorization: String? { text.map { "Bearer \($0)" } }
 
-  /// How many bytes the secret has.
   var count: Int { text?.utf8.count ?? 0 }
 
   /// The first bytes of a receiver's answer, in which `(secret)` stands for the secret.

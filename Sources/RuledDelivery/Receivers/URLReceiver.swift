@@ -3,7 +3,6 @@ import RuledCore
 /// A receiver with a URL: where requests go, and what they carry.
 package final class URLReceiver {
   let url: String
-  /// The name of the sink.
   let sink: String
   /// The secret that requests to the URL's origin carry.
   let secret: SinkSecret?
@@ -11,10 +10,8 @@ package final class URLReceiver {
   let certificate: String?
   /// The file with the authorities that the certificate of that origin is checked against.
   let authorities: String?
-  /// The origin of the URL.
   let origin: URLOrigin?
 
-  /// The receiver that a sink's configuration names.
   init(_ url: String, sink: String, _ configuration: Configuration.Sink?) {
     self.url = url
     self.sink = sink

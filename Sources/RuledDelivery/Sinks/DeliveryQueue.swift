@@ -54,7 +54,6 @@ package final class DeliveryQueue {
     return next == .max ? nil : max(next, pausedUntil)
   }
 
-  /// Whether the effect is in the window.
   package func contains(_ key: EffectKey) -> Bool { subjects[key.subject]?.contains(key.sequence) ?? false }
 
   /// Adds an effect unless the queue contains it: in the order of its subject's effects, but never before one that may be under way.

@@ -15,12 +15,10 @@ package final class Sink {
   /// How many requests may be under way, each for another subject.
   package static let maximumRequests = 8
 
-  /// The name of the sink.
   package let name: String
   /// The configuration that the sink was made with.
   package let configuration: Configuration.Sink?
   package let target: Target
-  /// The counters of the sink.
   package let figures: SinkFigures
   /// The loaded effects, by plugin.
   package private(set) var queues: [DeliveryQueue] = []
@@ -38,7 +36,6 @@ package final class Sink {
   /// The one that waited longest when the store was last scanned; and of those that the scan under way has found so far.
   package var storedOldest: EffectKey?
   package var scannedOldest: EffectKey?
-  /// How many effects are leased.
   package var leasedCount = 0
 
   package init(name: String, configuration: Configuration.Sink?, figures: SinkFigures) {
@@ -103,6 +100,5 @@ package final class Sink {
 }
 
 extension Configuration.Sink {
-  /// Whether effects of the sink are delivered.
   package var delivers: Bool { url != nil || file != nil || log || lease }
 }

@@ -9,7 +9,6 @@ package final class SinkFile {
   private var device: UInt64 = 0
   private var inode: UInt64 = 0
 
-  /// The file at a path, not opened yet.
   init(path: String) { self.path = path }
 
   deinit { close() }

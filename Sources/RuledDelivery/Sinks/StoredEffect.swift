@@ -8,16 +8,12 @@ package import RuledJSON
 package struct StoredEffect {
   /// The id, the same in each try.
   package let id: String
-  /// The plugin that emitted it.
   package let plugin: String
-  /// The sink that it is for.
   package let sink: String
-  /// Its type.
   package let type: String
   /// How it was given up; nil if it was not.
   package let mark: Mark?
 
-  /// How an effect was given up.
   package struct Mark: Equatable {
     package var at: String
     /// How often it was tried before.
@@ -29,7 +25,6 @@ package struct StoredEffect {
     /// It tells the effect from those that are given up later, whatever the clock says.
     package var after: UInt64
 
-    /// A mark.
     package init(at: String, tries: Int, failure: DeliveryFailure, after: UInt64) {
       self.at = at
       self.tries = tries

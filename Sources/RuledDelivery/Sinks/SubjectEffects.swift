@@ -14,14 +14,11 @@ package final class SubjectEffects {
   private var sequences: [UInt64] = []
   private var head = 0
 
-  /// No effects of a subject.
   init(of subject: [UInt8]) { self.subject = subject }
 
-  /// How many effects there are.
   package var count: Int { sequences.count - head }
   /// The first effect's sequence; there must be one.
   package var first: UInt64 { sequences[head] }
-  /// All effects in order.
   var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
 
   /// Whether the effect of that sequence is one of them.

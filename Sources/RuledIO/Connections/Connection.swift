@@ -6,7 +6,6 @@ package import RuledCore
 /// too many of its requests are in flight, the connection pauses: it reads nothing and delivers no line until both are below half of their limit.
 /// After the client has ended its side, replies in flight are still sent, then the connection closes.
 package final class Connection {
-  /// The state of the connection.
   enum Phase {
     /// No byte has come yet that shows which protocol the client speaks.
     case detecting
@@ -31,7 +30,6 @@ package final class Connection {
   /// Its place among all connections; nil if nobody counts them.
   package let place: ConnectionPlace?
 
-  /// The table that it is in.
   package let table: ConnectionTable
   let descriptor: Int32
   var poll: DescriptorPoll?
@@ -91,7 +89,6 @@ package final class Connection {
   /// Whether the client sends nothing more, and all of its lines were delivered.
   package var hasDeliveredAll: Bool { inputEnded && framer == nil }
 
-  /// Whether the connection is not over.
   package var isOpen: Bool { phase != .closed }
 
   /// Whether nobody can read replies any more, as the client has closed its socket, and not only its own side of it.
@@ -133,7 +130,6 @@ package final class Connection {
   /// Whether something of it is under way: a request, or output that the client has not taken.
   private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isPausedByHandler }
 
-  /// Tells its place that it was used.
   func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
 
   // MARK: Ending
@@ -239,7 +235,6 @@ package final class Connection {
     updateInterest()
   }
 
-  /// Waits for the events that are of use now.
   func updateInterest() {
     var events: DescriptorPoll.Events = []
     if !isPaused, !inputEnded { events.insert(.readable) }
@@ -262,12 +257,10 @@ extension Connection {
     let framer = framer ?? table.pool.framer()
     self.framer = framer
     switch framer.fill({ SystemCalls.receive(descriptor, into: &$0) }) {
-    case .moved(let count):
-      reduceAllowance(by: count)
+    case .moved(let count): reduceAllowance(by: count)
     case .wouldBlock:
       if drainAllowance != nil { endInput(deliveringLastLine: false) }
-    case .ended:
-      endInput(deliveringLastLine: drainAllowance == nil)
+    case .ended: endInput(deliveringLastLine: drainAllowance == nil)
     case .failed:
       breakOutput()
       endInput(deliveringLastLine: false)
@@ -365,9 +358,7 @@ extension Connection {
   package var unsent: Int { (output?.count ?? 0) - sent }
 
   /// Appends bytes that are written at the end of the tick; dropped when the client is gone.
-  package func send(_ bytes: ByteView) {
-    withOutput { $0.append(bytes) }
-  }
+  package func send(_ bytes: ByteView) { withOutput { $0.append(bytes) } }
 
   /// Lets `body` append bytes that are written at the end of the tick; not called when the client is gone.
   @inline(__always)
@@ -398,8 +389,7 @@ extension Connection {
     case .wouldBlock:
       if !isBlocked { lastProgress = table.loop.now }
       setBlocked(true)
-    case .ended, .failed:
-      breakOutput()
+    case .ended, .failed: breakOutput()
     }
   }
 
@@ -458,14 +448,11 @@ extension ConnectionHandler {
 
 /// A client whose connection another node has carried here, as that node describes it.
 package struct CarriedClient: Sendable {
-  /// The node.
   package let node: String
-  /// Whether it may call every method.
   package let isAdmin: Bool
   /// Whether it may lease effects.
   package let isCourier: Bool
 
-  /// A client of that node.
   package init(node: String, isAdmin: Bool, isCourier: Bool) {
     self.node = node
     self.isAdmin = isAdmin

@@ -46,7 +46,6 @@ package final class ConnectionPlaces: Sendable {
     silent = min(silentMilliseconds, idleMilliseconds)
   }
 
-  /// How many are taken.
   package var count: Int { state.withLock { $0.places.count } }
 
   /// The owner with the most places, and how many these are; nil while none is taken.
@@ -139,10 +138,8 @@ package final class ConnectionPlace: Sendable {
   /// Notes whether the connection is in use, now that it was used.
   package func note(isBusy: Bool, now: UInt64) { since.store(isBusy ? .max : now, ordering: .relaxed) }
 
-  /// Notes that the client has sent something.
   package func noteSpoken() { spoken.store(true, ordering: .relaxed) }
 
-  /// Notes whether the client watches.
   package func note(hasWatch: Bool) { watches.store(hasWatch, ordering: .relaxed) }
 
   /// Has `close` called, on any thread, when another connection gets the place.

@@ -2,11 +2,8 @@ internal import RuledCore
 
 /// The connections of one loop: finds them by token, writes their output at the end of each tick, closes those that stall.
 package final class ConnectionTable {
-  /// The loop of all its connections.
   let loop: EventLoop
-  /// The limits of each connection.
   package let limits: ConnectionLimits
-  /// The number of open connections.
   package private(set) var count = 0
   /// The owner of the connections, until `close`; nothing is delivered before it is set.
   package var handler: (any ConnectionHandler)?
@@ -144,7 +141,6 @@ package struct ConnectionToken: Hashable, Sendable {
   var generation: UInt32 { UInt32(raw >> 32) }
 }
 
-/// The limits of one connection.
 package struct ConnectionLimits: Sendable {
   /// The longest line in bytes, without its newline.
   package var lineBytes = 1 << 20

@@ -132,9 +132,7 @@ package final class LineFramer {
     return Self.isBlank(line) ? nil : .line(line)
   }
 
-  private static func isBlank(_ line: ByteView) -> Bool {
-    line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-  }
+  private static func isBlank(_ line: ByteView) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
 
   private func makeRoom() {
     let unread = end - start
@@ -172,7 +170,6 @@ package final class LineMemory: Sendable {
 
   package init(_ limit: Int) { self.limit = limit }
 
-  /// How many bytes are reserved.
   var reservedBytes: Int { reserved.load(ordering: .relaxed) }
 
   /// Reserves `count` bytes; false when fewer are left.

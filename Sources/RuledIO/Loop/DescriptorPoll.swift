@@ -4,7 +4,6 @@ internal import CUV
 ///
 /// The descriptor remains its owner's.
 package final class DescriptorPoll: LoopHandle {
-  /// What to wait for, and what came.
   package struct Events: OptionSet {
     /// The bits as libuv numbers them; `failed` is none of libuv's.
     package let rawValue: Int32

@@ -33,7 +33,6 @@ internal import RuledCore
   /// The memory that all streams read into, one at a time.
   private(set) lazy var scratch = ByteBuffer(capacity: 256 << 10)
 
-  /// Makes a loop for the calling thread.
   package init() throws(SystemError) {
     try Self.checkDescriptors()
     raw = .allocate(capacity: 1)

@@ -5,7 +5,6 @@ internal import Glibc
 ///
 /// An open handle keeps its owner alive. After `close`, libuv calls back once it is done with the memory, and the owner is released.
 package class LoopHandle {
-  /// The loop that runs the handle.
   let loop: EventLoop
   private(set) var isClosed = false
   private let memory: UnsafeMutableRawPointer
@@ -31,9 +30,7 @@ package class LoopHandle {
   var raw: UnsafeMutablePointer<uv_handle_t> { memory.assumingMemoryBound(to: uv_handle_t.self) }
 
   /// The handle as the type that it was made with.
-  func pointer<Handle>(_ type: Handle.Type) -> UnsafeMutablePointer<Handle> {
-    memory.assumingMemoryBound(to: type)
-  }
+  func pointer<Handle>(_ type: Handle.Type) -> UnsafeMutablePointer<Handle> { memory.assumingMemoryBound(to: type) }
 
   /// Ends the handle: its closure is not called again.
   ///

@@ -1,6 +1,5 @@
 internal import CUV
 
-/// A timer of an event loop.
 package final class LoopTimer: LoopHandle {
   private var body: (() -> Void)?
   private let closesAfterFiring: Bool

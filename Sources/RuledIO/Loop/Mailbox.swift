@@ -19,7 +19,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   @usableFromInline let state = Mutex(State())
 
-  /// An empty mailbox that no loop has attached to.
   package init() {}
 
   /// Adds a message; false when the mailbox is closed.
@@ -67,7 +66,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
     if hasWaiting { wake.wake() }
   }
 
-  /// How many messages are queued.
   @inlinable package var count: Int { state.withLock { $0.queue.count } }
 
   @inlinable package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }

@@ -10,7 +10,6 @@ package final class ProcessSignals {
   private var watcher: SignalWatcher?
   private var body: (SignalWatcher.Signal) -> Void = { _ in }
 
-  /// Signals that nobody answers yet.
   package init() {}
 
   deinit { inner?.close() }

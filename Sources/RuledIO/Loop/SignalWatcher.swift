@@ -21,7 +21,6 @@ package final class SignalWatcher {
     for signal in signals { handles.append(try SignalHandle(on: loop, signal, body)) }
   }
 
-  /// Restores the signals' default actions.
   package func close() {
     for handle in handles { handle.close() }
     handles = []

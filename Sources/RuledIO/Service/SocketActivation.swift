@@ -2,10 +2,8 @@ internal import Glibc
 
 /// The listening sockets that systemd hands to a service, by the protocol of sd_listen_fds(3).
 package enum SocketActivation {
-  /// The first inherited descriptor.
   static let firstDescriptor: Int32 = 3
 
-  /// A descriptor that systemd passed to this process.
   package struct Inherited: Sendable, Equatable, CustomStringConvertible {
     package let descriptor: Int32
     /// The name that its unit gives it, by default the unit's.
@@ -56,8 +54,7 @@ package enum SocketActivation {
     guard count > 0, count < 1024 else { return [] }
     let names = names?.split(separator: ":", omittingEmptySubsequences: false).map { String($0) } ?? []
     return (0..<Int(count)).map { index in
-      Inherited(
-        descriptor: firstDescriptor + Int32(index), name: names.indices.contains(index) ? names[index] : "")
+      Inherited(descriptor: firstDescriptor + Int32(index), name: names.indices.contains(index) ? names[index] : "")
     }
   }
 

@@ -1,7 +1,6 @@
 internal import Glibc
 package import RuledCore
 
-/// Why the daemon or the courier does not start.
 package struct StartError: Error, CustomStringConvertible {
   /// One sentence that says what is wrong and what to do.
   package let description: String
@@ -15,7 +14,6 @@ package struct StartError: Error, CustomStringConvertible {
   /// A reason that is no finding and may pass by itself, such as a store that another process holds.
   package init(_ description: String) { self.init(description, isFinding: false, isLasting: false) }
 
-  /// Such a reason.
   package init(_ description: String, isFinding: Bool = false, isLasting: Bool) {
     self.description = description
     self.isFinding = isFinding

@@ -42,7 +42,6 @@ package struct SystemdNotifier: Sendable {
   /// The start or reload takes up to 30 seconds from now.
   package func extendTimeout() { send("EXTEND_TIMEOUT_USEC=30000000") }
 
-  /// Sets the line that `systemctl status` shows.
   package func status(_ text: String) { send("STATUS=\(Self.line(text))") }
 
   /// A sign of life for systemd's watchdog.

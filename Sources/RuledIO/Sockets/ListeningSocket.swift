@@ -36,7 +36,6 @@ package struct ListeningSocket: ~Copyable {
       inheriting: try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })
   }
 
-  /// The same socket once more.
   func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
 
   /// Makes a socket at `path` with its missing parent folders.
@@ -44,9 +43,7 @@ package struct ListeningSocket: ~Copyable {
   /// A socket file is replaced when connecting to it is refused. A lock on the folder keeps apart two daemons that start at the same time.
   /// `mode` is the mode of the socket file, regardless of the umask.
   package init(path: String, mode: UInt32 = 0o660) throws(ListenError) {
-    guard let address = UnixAddress(path), path.utf8.first != UInt8(ascii: "@") else {
-      throw .invalidPath(path: path)
-    }
+    guard let address = UnixAddress(path), path.utf8.first != UInt8(ascii: "@") else { throw .invalidPath(path: path) }
     do {
       let folder = Self.folder(of: path)
       try Self.makeFolders(folder)
@@ -58,9 +55,7 @@ package struct ListeningSocket: ~Copyable {
       throw .system(error)
     } catch let error as ListenError {
       throw error
-    } catch {
-      throw .invalidPath(path: path)
-    }
+    } catch { throw .invalidPath(path: path) }
   }
 
   deinit {
@@ -103,14 +98,10 @@ package struct ListeningSocket: ~Copyable {
     let probe = OwnedDescriptor(owning: try makeSocket(for: address.path))
     let (_, number) = SystemCalls.retrying { address.withSockaddr { connect(probe.number, $0, $1) } }
     switch number {
-    case ECONNREFUSED:
-      try SystemCalls.check("unlink", address.path) { unlink(address.path) }
-    case ENOENT:
-      return
-    case 0, EAGAIN, EPROTOTYPE:
-      throw ListenError.occupied(path: address.path)
-    default:
-      throw SystemError(number, call: "connect", context: address.path)
+    case ECONNREFUSED: try SystemCalls.check("unlink", address.path) { unlink(address.path) }
+    case ENOENT: return
+    case 0, EAGAIN, EPROTOTYPE: throw ListenError.occupied(path: address.path)
+    default: throw SystemError(number, call: "connect", context: address.path)
     }
   }
 
@@ -148,14 +139,11 @@ package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
   /// One sentence that says what to do.
   package var description: String {
     switch self {
-    case .occupied(let path):
-      "\(path): another daemon answers on this socket; stop it or choose another with --socket"
-    case .notASocket(let path):
-      "\(path): exists and is not a socket; choose another path with --socket"
+    case .occupied(let path): "\(path): another daemon answers on this socket; stop it or choose another with --socket"
+    case .notASocket(let path): "\(path): exists and is not a socket; choose another path with --socket"
     case .invalidPath(let path):
       "\(path): not a socket path; it needs 1 to \(UnixAddress.maximumLength) bytes, choose a shorter one with --socket"
-    case .system(let error):
-      error.description
+    case .system(let error): error.description
     }
   }
 }

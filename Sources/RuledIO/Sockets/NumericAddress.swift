@@ -46,7 +46,6 @@ package struct NumericAddress: CustomStringConvertible {
     }
   }
 
-  /// The port.
   package var port: UInt16 {
     withUnsafePointer(to: storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
@@ -61,8 +60,6 @@ package struct NumericAddress: CustomStringConvertible {
   }
 
   private var isV6: Bool { storage.ss_family == sa_family_t(AF_INET6) }
-
-  // MARK: Sockets
 
   /// A stream socket for the address; non-blocking and closed on exec.
   func makeSocket() throws(SystemError) -> OwnedDescriptor {

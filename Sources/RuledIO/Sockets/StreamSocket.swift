@@ -56,7 +56,6 @@ package final class StreamSocket {
     return stream
   }
 
-  /// Sets the owner.
   package func attach(_ owner: any StreamOwner) { self.owner = owner }
 
   /// The address of the peer, if it has one.
@@ -143,7 +142,6 @@ package final class StreamSocket {
     }
   }
 
-  /// Waits for the events that are of use now.
   private func updateInterest() {
     var events: DescriptorPoll.Events = []
     if isReading, !isConnecting { events.insert(.readable) }

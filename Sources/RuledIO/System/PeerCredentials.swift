@@ -4,9 +4,7 @@ internal import Glibc
 /// The process at the other end of a Unix socket, as the kernel recorded it at connect(2).
 package struct PeerCredentials: Sendable, Equatable {
   let pid: Int32
-  /// Its effective user.
   package let uid: UInt32
-  /// Its effective group.
   package let gid: UInt32
 
   init(pid: Int32, uid: UInt32, gid: UInt32) {

@@ -8,7 +8,6 @@ package import RuledCore
 package enum SystemCalls {
   /// The result of a read or write that does not block.
   package enum Transfer: Equatable {
-    /// That many bytes were moved.
     case moved(Int)
     /// Nothing could be moved now.
     case wouldBlock
@@ -129,7 +128,6 @@ package enum SystemCalls {
   /// The socket option that reads and clears a pending error.
   static var pendingErrorOption: Int32 { SO_ERROR }
 
-  /// Whether a socket is a Unix one.
   package static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
 
   /// A socket option that is one integer: getsockopt(2).
@@ -148,7 +146,6 @@ package struct OwnedDescriptor: ~Copyable {
   /// The number; valid as long as the owner lives.
   package let number: Int32
 
-  /// Takes over an open descriptor.
   package init(owning number: Int32) { self.number = number }
 
   deinit { SystemCalls.close(number) }

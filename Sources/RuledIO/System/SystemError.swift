@@ -18,15 +18,12 @@ package import RuledThreads
   }
 
   /// The failure that libuv reports as a negative error number.
-  init(uv status: Int32, call: String, context: String) {
-    self.init(-status, call: call, context: context)
-  }
+  init(uv status: Int32, call: String, context: String) { self.init(-status, call: call, context: context) }
 
   /// One sentence: what was about to be done, and the system's reason.
   @usableFromInline
   package var description: String { "\(context): \(call): \(Self.text(of: number))" }
 
-  /// The system's text for an error number.
   package static func text(of number: Int32) -> String {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
       buffer.initialize(repeating: 0)
@@ -46,8 +43,6 @@ extension Thread {
   ) throws(SystemError) -> Thread {
     do throws(ThreadError) {
       return try Thread(name: name, stackBytes: stackBytes, priority: priority, body)
-    } catch {
-      throw SystemError(error.number, call: "pthread_create", context: "thread \(name)")
-    }
+    } catch { throw SystemError(error.number, call: "pthread_create", context: "thread \(name)") }
   }
 }

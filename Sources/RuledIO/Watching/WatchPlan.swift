@@ -19,7 +19,6 @@ struct WatchPlan: Equatable {
     }
   }
 
-  /// The most folders that are watched.
   static let maximumFolders = 4096
   private static let maximumDepth = 32
   private static let maximumLinks = 40
@@ -116,8 +115,7 @@ struct WatchPlan: Equatable {
       case .folder:
         if remaining.isEmpty { watch(name, in: folder) }
         folder = next
-      case .other, .missing:
-        return watch(name, in: folder)
+      case .other, .missing: return watch(name, in: folder)
       }
     }
   }

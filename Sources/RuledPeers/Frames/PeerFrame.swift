@@ -26,7 +26,6 @@ enum PeerFrame {
   case room(Int)
   /// The sender has no more data.
   case end
-  /// Asks for a pong.
   case ping
   /// The answer to a ping.
   case pong
@@ -41,13 +40,10 @@ enum PeerFrame {
   static let headBytes = 5
   /// The most bytes of a frame before the peer's `hello`.
   static let helloBytes = 512
-  /// The most bytes of any frame.
   static let mostBytes = 512 << 10
   /// How many bytes of data may be in flight in each direction.
   static let window = 1 << 20
   private static let magic: StaticString = "ruled"
-
-  // MARK: Writing
 
   private static func begin(_ kind: Kind, _ count: Int, in buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt32(count + 1))
@@ -90,8 +86,6 @@ enum PeerFrame {
     begin(.farewell, reason.utf8.count, in: buffer)
     buffer.append(contentsOf: reason)
   }
-
-  // MARK: Reading
 
   /// The length of the frame that begins here, its head included; nil if fewer than four bytes came.
   static func length(_ bytes: ByteView) -> Int? {

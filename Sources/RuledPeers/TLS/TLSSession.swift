@@ -55,8 +55,6 @@ final class TLSSession {
   }
 
   func write(_ bytes: ByteView) -> Step { step(ct_write(raw, bytes.baseAddress, bytes.count)) }
-
-  /// Tells the peer that nothing follows.
   func end() { ct_end(raw) }
 
   /// Removes the ciphertext that is to be sent, and appends it to `buffer`.
@@ -68,6 +66,5 @@ final class TLSSession {
     }
   }
 
-  /// Whether the peer's certificate is for this node.
   func isPeer(_ name: String) -> Bool { ct_peer_is(raw, name, name.utf8.count) }
 }

@@ -30,7 +30,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private let lock = Condition()
   private var queue = CommitQueue()
   private var clients: [Client]
-  /// The number of the last append.
   private var lastAppended: UInt64 = 0
   /// Whether the committer had submissions to sync the last time, and looks for more without being woken.
   private var isCommitterBusy = false
@@ -48,9 +47,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   }
 
   /// Sets the counters that the store holds; before anything is submitted.
-  func begin(with counters: StoredCounters) {
-    lock.locked { queue = CommitQueue(counters: counters) }
-  }
+  func begin(with counters: StoredCounters) { lock.locked { queue = CommitQueue(counters: counters) } }
 
   // MARK: Submitting, by workers
 
@@ -81,9 +78,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   func resume(_ worker: Int) { lock.locked { clients[worker].isUnaware = false } }
 
   /// Appends a submission to the store and the queue, or refuses it, and then calls `then` under `lock`.
-  private func enqueue(
-    _ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void
-  ) -> StoreError? {
+  private func enqueue(_ submission: Submission, of worker: Int, isAwaited: Bool, then: () -> Void) -> StoreError? {
     do throws(StoreError) {
       while true {
         let missing = try lock.locked { () throws(StoreError) -> Int? in
@@ -142,8 +137,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   /// The error to report; nil when it only says that an earlier one has not been repaired.
   private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
-
-  // MARK: For the metrics
 
   /// How many submissions wait for the committer.
   var waiting: Int { lock.locked { queue.waitingSubmissions } }
@@ -216,11 +209,9 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   // MARK: Work for the committer
 
-  /// What there is for the committer to do.
   struct Work {
     /// Whether submissions were left to it.
     let hasSubmissions: Bool
-    /// Whether the store has failed.
     let hasFailed: Bool
     /// Whether the committer is to end.
     let isStopping: Bool

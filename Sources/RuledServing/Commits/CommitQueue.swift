@@ -30,7 +30,6 @@ struct CommitQueue {
   /// How many submissions no worker waits for.
   var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
 
-  /// How many replies those have.
   var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
 
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
@@ -63,7 +62,6 @@ struct CommitQueue {
     }
   }
 
-  /// Adds a submission that was refused.
   mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }

@@ -69,9 +69,7 @@ final class Committer {
     if isDue { nextBoards = now + Self.boardsInterval }
     do throws(StoreError) {
       try context.boards.sweep(context.store, at: context.clock.now.microseconds, looksForBoards: isDue)
-    } catch {
-      context.log.write(LogLine(.error, "boards whose time is over could not be removed from the store: \(error)"))
-    }
+    } catch { context.log.error("boards whose time is over could not be removed from the store: \(error)") }
   }
 
   private func reopen() {
@@ -82,7 +80,7 @@ final class Committer {
       guard isReopened || !services.status.storeIsWell else { return }
       services.status.store(nil)
       services.notifyStatus()
-      services.context.log.write(LogLine(.info, "the store is open again"))
+      services.log.info("the store is open again")
       _ = services.control.send(.storeReopened)
     } catch {
       hasTriedReopening = true
@@ -100,7 +98,7 @@ final class Committer {
     let line =
       problem.map { LogLine(.error, "commits go on, but something is wrong behind them: \($0)") }
       ?? LogLine(.info, "the log is brought into the database again")
-    services.context.log.write(line)
+    services.log.write(line)
   }
 
   /// Stores the time now and then: after a restart of the host the steady time continues from the last one that was stored.
@@ -109,7 +107,7 @@ final class Committer {
     guard services.status.storeIsWell, now >= nextTime || StoredTime.needsSaving(services.context) else { return }
     nextTime = now + Self.timeInterval
     do throws(StoreError) { try StoredTime.save(services.context, durable: false) } catch {
-      services.context.log.write(LogLine(.error, "the time could not be kept in the store: \(error)"))
+      services.log.error("the time could not be kept in the store: \(error)")
     }
   }
 }

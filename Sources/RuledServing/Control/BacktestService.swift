@@ -23,7 +23,6 @@ final class BacktestService: Sendable {
 
   private var isAwaited: Bool { services.isConnected(caller, clientEnd) }
 
-  /// A backtest that has not begun.
   init(_ params: BacktestParams, _ services: Services, _ journal: JournalService, for caller: ControlCaller) {
     self.services = services
     self.journal = journal

@@ -26,13 +26,10 @@ extension Control {
     }
   }
 
-  /// Delivers the effects that are held back, and replies.
   func release(for caller: ControlCaller) {
     do throws(StoreError) {
       reply(.success(.object(["released": .bool(try releaseEffects())])), to: caller)
-    } catch {
-      reply(.failure(RequestError(.unavailable, "\(error)")), to: caller)
-    }
+    } catch { reply(.failure(RequestError(.unavailable, "\(error)")), to: caller) }
   }
 
   /// Delivers the effects that were held back; true if they were.
@@ -41,8 +38,7 @@ extension Control {
     try EffectsHold.release(in: services.context.store)
     services.effectsAreHeld.store(false, ordering: .releasing)
     services.outbox.scanStore()
-    services.context.log.write(
-      LogLine(.info, "the effects that were held back since the restore are delivered from now on"))
+    services.log.info("the effects that were held back since the restore are delivered from now on")
     return true
   }
 
@@ -63,8 +59,6 @@ extension Control {
           "checkpoint": .string(folder), "at": .string(time.rfc3339),
           "took_ms": .integer(Int64((EngineClock.monotonic - started) / 1_000_000)),
         ]))
-    } catch {
-      return .failure(RequestError(.unavailable, "\(error)"))
-    }
+    } catch { return .failure(RequestError(.unavailable, "\(error)")) }
   }
 }

@@ -51,8 +51,7 @@ extension Control {
         to: caller)
     }
     guard services.isConnected(caller, clientEnd) else {
-      services.context.log.write(
-        LogLine(.info, "the clock stands at \(clock.now.rfc3339), as the client that moved it has gone"))
+      services.log.info("the clock stands at \(clock.now.rfc3339), as the client that moved it has gone")
       return StoredClock.write(services.context)
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }

@@ -4,8 +4,6 @@ import RuledWire
 import Synchronization
 
 extension Control {
-  // MARK: Retry
-
   /// Tries parked events again, and replies once the results are durable.
   func retry(_ selection: ParkedSelection, _ caller: ControlCaller) {
     let keys: [ParkedKey]
@@ -44,8 +42,6 @@ extension Control {
       ]))
   }
 
-  // MARK: Drop
-
   /// Drops parked events, and replies once that is durable.
   func drop(_ selection: ParkedSelection, _ caller: ControlCaller) {
     let keys: [ParkedKey]
@@ -71,9 +67,6 @@ extension Control {
     return .success(.object(["dropped": .integer(dropped)]))
   }
 
-  // MARK: Parked events
-
-  /// The parked events that a client means.
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
     switch selection {
     case .plugin(let name):
@@ -92,9 +85,6 @@ extension Control {
     RequestError(.notFound, "no event is parked under '\(id)'")
   }
 
-  private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
-
   /// Calls `body` for each parked event on the worker that owns its subject, and replies with their `result` once all of it is durable, or with an
   /// error if it could not be committed.
   private func executeAll<Outcome: Sendable>(
@@ -106,7 +96,7 @@ extension Control {
     Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
       collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
     } then: { isWhole in
-      services.reply(isWhole ? result(collected.outcomes) : .failure(Self.notCommitted), to: caller)
+      services.reply(isWhole ? result(collected.outcomes) : .failure(.notCommitted), to: caller)
     }
   }
 
@@ -137,7 +127,6 @@ extension Control {
   private static let turnSize = 64
 }
 
-/// Outcomes that several workers produce.
 private final class ParkedOutcomes<Outcome: Sendable>: Sendable {
   private let values: Mutex<[Result<Outcome, RequestError>?]>
 

@@ -71,7 +71,6 @@ extension Control {
 }
 
 extension Control {
-  /// Lists entries of the journal.
   func log(_ params: LogParams, for caller: ControlCaller) {
     let now = services.context.clock.now
     answer(caller) { $0.log(params, now: now) }
@@ -81,9 +80,7 @@ extension Control {
   func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
 
   /// Has the journal's service answer on a thread of its own.
-  func answer(
-    _ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>
-  ) {
+  func answer(_ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
     journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
   }

@@ -43,7 +43,6 @@ final class Control {
     }
   }
 
-  /// Begins to serve on a Unix socket.
   func listen(_ socket: consuming ListeningSocket) throws(SystemError) {
     listeners.append(try Listener(on: loop, socket) { [unowned self] in assign($0) })
   }
@@ -54,14 +53,12 @@ final class Control {
       try Listener(on: loop, socket) { [unowned self] in services.adoptWeb($0, from: .client(isVisitor: forSites)) })
   }
 
-  /// Accepts no more connections and fires no more timers.
   func stopAccepting() {
     for listener in listeners { listener.stop() }
     listeners = []
     timers.stop()
   }
 
-  /// Closes what is open on the loop.
   func close() {
     signals?.close()
     watchdog?.close()
@@ -69,8 +66,6 @@ final class Control {
     timers.close()
     services.control.close()
   }
-
-  // MARK: Connections
 
   /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
   private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
@@ -99,8 +94,6 @@ final class Control {
     _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
-
-  // MARK: Requests
 
   private func receive(_ message: ControlMessage) {
     switch message {
@@ -138,9 +131,7 @@ final class Control {
   }
 
   /// Replies to a client through the thread that has its connection.
-  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
-    services.reply(result, to: caller)
-  }
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) { services.reply(result, to: caller) }
 
   private static let isAlone = RequestError(
     .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
@@ -158,6 +149,6 @@ extension LoadTotals {
       plugins[plugin.name] = Plugin(runs: runtime.runs, failures: runtime.failures, durations: runtime.durations)
     }
     messages = services.messages.waiting
-    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.waiting }
+    effects = services.outbox.figures.reduce(0) { $0 + $1.figures.present.waiting }
   }
 }

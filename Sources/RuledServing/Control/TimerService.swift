@@ -15,7 +15,6 @@ final class TimerService {
   /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
   private static let retryLimit = 10_000
 
-  /// A timer that could not fire.
   private struct Retry {
     var tries = 0
     /// When it is tried again, in the loop's milliseconds.
@@ -36,7 +35,6 @@ final class TimerService {
   /// How often in a row the timers could not be read from the store.
   private var failures = 0
 
-  /// A service on the control thread's loop.
   init(services: Services, loop: EventLoop) throws(SystemError) {
     self.services = services
     self.loop = loop
@@ -51,7 +49,6 @@ final class TimerService {
     alarm?.stop()
   }
 
-  /// Closes what is open on the loop.
   func close() { alarm?.close() }
 
   /// A timer was set that is due at this time, in microseconds.
@@ -93,7 +90,7 @@ final class TimerService {
   private func retry(after error: StoreError) {
     failures += 1
     if failures == 1 {
-      services.context.log.write(LogLine(.error, "timers can't be looked for and wait until they can be: \(error)"))
+      services.log.error("timers can't be looked for and wait until they can be: \(error)")
     }
     alarm?.start(after: backoff.delay(after: failures))
   }
@@ -138,14 +135,11 @@ final class TimerService {
     if retry.tries == 1 { log(timer, .error, "a timer can't fire, it is tried again: \(error.message)") }
   }
 
-  /// Whether a timer waits to be tried again.
   func isDelayed(_ timer: DueTimer) -> Bool { retries[timer] != nil }
-
-  /// Tries all of these timers again at once.
   func retryAll() { retries.removeAll() }
 
   private func log(_ timer: DueTimer, _ level: LogLine.Level, _ message: String) {
-    services.context.log.write(
+    services.log.write(
       LogLine(
         level, message, plugin: String(decoding: timer.plugin, as: UTF8.self),
         subjectHash: LogLine.hash(of: timer.subject)))

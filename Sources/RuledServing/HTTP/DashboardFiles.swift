@@ -13,7 +13,6 @@ struct DashboardFiles: Sendable {
   /// The page's folder; nil if there is none.
   let folder: String?
 
-  /// The files in a folder.
   init(folder: String?) { self.folder = folder }
 
   /// The files beside the running program: `share/ruled/dashboard` under the prefix that it is installed in, or `dashboard` in the source

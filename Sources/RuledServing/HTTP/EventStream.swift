@@ -13,7 +13,6 @@ final class EventStream {
   /// It begins with a comment. No empty line follows a comment: common clients take one for the end of an event that has only the last id.
   init() { events.append(": watching\n" as StaticString) }
 
-  /// Whether there is room for another event.
   var hasRoom: Bool { events.count < Self.limit }
 
   func add(_ news: WatchNews, of watch: Int64) {

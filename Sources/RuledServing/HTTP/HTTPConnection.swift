@@ -113,7 +113,6 @@ final class HTTPConnection {
     if phase == .answering || phase == .reading && unsentCount > 0 { place?.restore() } else { close() }
   }
 
-  /// Closes the connection at once.
   func close() {
     guard phase != .closed else { return }
     phase = .closed
@@ -205,7 +204,6 @@ final class HTTPConnection {
     flush()
   }
 
-  /// Passes a complete request to the router.
   private func beginExchange() {
     let exchange = HTTPExchange(table.server.nextToken(), reader, connection: number, peer: peer)
     reader.reset()
@@ -342,7 +340,6 @@ final class HTTPConnection {
     sendEvents()
   }
 
-  /// Ends the stream, if there is one.
   func endStream() {
     guard phase == .streaming else { return }
     closeStream()
@@ -356,8 +353,6 @@ final class HTTPConnection {
     if stream != nil { table.watches.endAll(connection: number) }
     stream = nil
   }
-
-  // MARK: Timeouts
 
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
   func checkTimeouts(_ now: UInt64) {

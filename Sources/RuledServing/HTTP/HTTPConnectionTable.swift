@@ -4,15 +4,11 @@ import RuledIO
 
 /// The open connections of an HTTP server; confined to its thread.
 final class HTTPConnectionTable {
-  /// The loop of all connections.
   let loop: EventLoop
-  /// The server of the connections.
   let server: HTTPServer
   /// Answers the requests of the connections.
   let router: HTTPRouter
-  /// The watches of the connections.
   let watches: WatchTable
-  /// What a connection received last.
   let received = ByteBuffer(capacity: 16 << 10)
   private var connections: [UInt64: HTTPConnection] = [:]
   /// The connections without a place, the oldest first.
@@ -28,7 +24,6 @@ final class HTTPConnectionTable {
     timer = try LoopTimer(on: loop) { [unowned self] in checkTimeouts(loop.now) }
   }
 
-  /// Whether there is no connection.
   var isEmpty: Bool { connections.isEmpty }
 
   /// The connection with a number; nil when it is closed.
@@ -37,7 +32,6 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  /// Takes over a connected socket.
   func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
     lastNumber += 1
     do throws(SystemError) {
@@ -48,7 +42,7 @@ final class HTTPConnectionTable {
       if place == nil { limitPlaceless(adding: number) }
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
-      server.services.context.log.write(
+      server.services.log.write(
         LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
       SystemCalls.close(descriptor)
       place?.release()

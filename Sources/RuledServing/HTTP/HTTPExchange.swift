@@ -7,7 +7,6 @@ import Synchronization
 final class HTTPExchange: Sendable {
   /// The number of the exchange in its server.
   let token: UInt64
-  /// The number of its connection.
   let connection: UInt64
   let peer: HTTPPeer
   /// The request line and the fields.
@@ -20,7 +19,6 @@ final class HTTPExchange: Sendable {
   private let administrates = Atomic(false)
   private let abandoned = Atomic(false)
 
-  /// The request that a connection has read.
   init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
     self.token = token
     self.connection = connection
@@ -33,16 +31,13 @@ final class HTTPExchange: Sendable {
   /// Whether its connection has closed before the response.
   var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-  /// Notes that its connection has closed.
   func abandon() { abandoned.store(true, ordering: .relaxed) }
 
   /// Whether the client may call what only administrators may, by its token or by the kernel's credentials of the peer.
   var isOfAdmin: Bool { administrates.load(ordering: .relaxed) }
 
   /// Notes the role of the client's token; with none the kernel's credentials decide.
-  func authorize(_ role: Role?) {
-    administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed)
-  }
+  func authorize(_ role: Role?) { administrates.store(role.map { $0 == .admin } ?? peer.isAdmin, ordering: .relaxed) }
 
   var method: String { head.method }
   var target: HTTPTarget { head.target }
@@ -58,7 +53,6 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// The request at an index.
   func request(at index: Int) -> RPCRequests.Request? { requests.withLock { $0?.requests[index] } }
 
   /// Stores the reply to the request at an index.
@@ -84,7 +78,6 @@ final class HTTPExchange: Sendable {
 struct RPCRequests: Sendable {
   struct Request: Sendable {
     let text: [UInt8]
-    /// The worker that executes it.
     let worker: Int
   }
 
@@ -138,7 +131,6 @@ struct RPCRequests: Sendable {
     return true
   }
 
-  /// Whether all requests have their reply.
   var isComplete: Bool { next == requests.count && pending == 0 }
 
   /// The response made of all replies.
@@ -180,7 +172,6 @@ struct HTTPPeer: Sendable {
     self.node = node
   }
 
-  /// The peer of a socket that came from `origin`.
   init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
     switch origin {
     case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)

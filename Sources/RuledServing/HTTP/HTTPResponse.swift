@@ -10,17 +10,14 @@ package struct HTTPResponse: Sendable {
   var headers: [(name: String, value: String)]
   var body: [UInt8]
 
-  /// A response with a body of that content type.
   package init(_ status: Int, type: String, _ body: [UInt8]) {
     self.status = status
     headers = [("content-type", type), ("cache-control", "no-store")]
     self.body = body
   }
 
-  /// A response with a body that is JSON text.
   init(_ status: Int, json body: [UInt8]) { self.init(status, type: "application/json", body) }
 
-  /// A response with a JSON value.
   package init(_ value: JSONValue, status: Int = 200) { self.init(status, json: Array(value.text.utf8)) }
 
   /// A response with an error object, by default under the status of its code.
@@ -51,8 +48,6 @@ package struct HTTPResponse: Sendable {
     if reply.code == .overloaded { headers.append(("retry-after", "1")) }
   }
 
-  // MARK: Writing
-
   /// What a request asks of the form of its response.
   struct Options {
     /// Whether the body is left out, for `HEAD`.
@@ -63,7 +58,6 @@ package struct HTTPResponse: Sendable {
     var closesConnection = true
   }
 
-  /// Appends the response as it is sent.
   func write(_ options: Options = Options(), to buffer: ByteBuffer) {
     writeHead(options, to: buffer)
     let hasBody = status != 204 && status != 304

@@ -22,9 +22,8 @@ extension HTTPRouter {
     let isSameOrigin = origin == nil || origin == "http://\(host(exchange))" || origin == "https://\(host(exchange))"
     guard isSameOrigin, exchange.headers[Self.scriptHeader] != nil else {
       throw HTTPError(
-        RequestError(
-          .forbidden,
-          "a request with the dashboard's cookie must come from its page, with the header \(Self.scriptHeader)"))
+        .forbidden,
+        "a request with the dashboard's cookie must come from its page, with the header \(Self.scriptHeader)")
     }
     return role
   }
@@ -45,7 +44,7 @@ extension HTTPRouter {
   /// Ends the session that a request's cookie names, and has the browser forget the cookie.
   func closeSession(_ exchange: HTTPExchange) throws(HTTPError) -> HTTPResponse {
     guard let session = Self.session(of: exchange), services.sessions.end(session) else {
-      throw HTTPError(RequestError(.notFound, "the request's cookie names no session"))
+      throw HTTPError(.notFound, "the request's cookie names no session")
     }
     var response = HTTPResponse(["ended": true])
     response.headers.append(Self.cookie("", seconds: 0, exchange))
@@ -78,14 +77,10 @@ extension HTTPRouter {
     if let response = server.dashboard.file(name) { return response }
     guard server.dashboard.folder != nil else {
       throw HTTPError(
-        RequestError(
-          .notFound, "the dashboard's files are not installed; they belong into share/ruled/dashboard beside bin/ruled")
-      )
+        .notFound, "the dashboard's files are not installed; they belong into share/ruled/dashboard beside bin/ruled")
     }
-    throw HTTPError(RequestError(.notFound, "the dashboard has no such file"))
+    throw HTTPError(.notFound, "the dashboard has no such file")
   }
-
-  // MARK: Cookies
 
   private func host(_ exchange: HTTPExchange) -> String { exchange.target.authority ?? exchange.headers["host"] ?? "" }
 
@@ -96,7 +91,6 @@ extension HTTPRouter {
     return "ruled-\(port)"
   }
 
-  /// The header that sets the session's cookie.
   private static func cookie(_ session: String, seconds: Int, _ exchange: HTTPExchange) -> (name: String, value: String)
   {
     (
@@ -105,7 +99,6 @@ extension HTTPRouter {
     )
   }
 
-  /// The session that a request's cookie names.
   private static func session(of exchange: HTTPExchange) -> String? {
     let start = "\(cookieName(exchange))="
     for cookie in (exchange.headers["cookie"] ?? "").split(separator: ";") {

@@ -7,51 +7,20 @@ import RuledWire
 extension HTTPRouter {
   /// The JSON-RPC requests that a route and its request stand for.
   func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
-    let item = route.item
+    guard let method = route.endpoint.method(exchange.method) else { throw Self.unknownPath }
     switch route.endpoint {
     case .events: return try events(exchange)
-    case .query: return try query(item, exchange)
-    case .subjects: return list(.subjects, exchange)
-    case .parked: return list(.parked, exchange)
-    case .counters: return list(.counters, exchange)
-    case .topics: return list(.topics, exchange)
-    case .rules: return list(.rules, exchange)
-    case .samples: return list(.samples, exchange)
-    case .subject where exchange.method == "DELETE": return request(.forget, about: item)
-    case .subject: return request(.state, about: item, JSONRPCRequest.params(of: exchange.target, for: .state))
-    case .export: return request(.export, about: item)
-    case .subjectLog: return request(.log, about: item, JSONRPCRequest.params(of: exchange.target, for: .log))
-    case .log: return list(.log, exchange)
-    case .explainPast: return try body(.explainPast, exchange)
+    case .query: return try query(route.item, exchange)
     case .backtest: return try backtest(exchange)
     case .reload: return request(.reload, exchange.peer.node.map { ["node": .string($0)] } ?? JSONObject())
-    case .revisions: return list(.revisions, exchange)
-    case .revision: return request(.revision, ["revision": .string(item)])
-    case .rollback: return try body(.rollback, exchange)
-    case .unpin: return request(.unpin, JSONObject())
-    case .upload: return try body(.upload, exchange)
-    case .rollout where exchange.method == "POST": return try body(.rolloutStart, exchange)
-    case .rollout: return request(.rolloutStatus, JSONObject())
-    case .shadow where exchange.method == "POST": return try body(.shadowStart, exchange)
-    case .shadow: return request(.shadowStatus, JSONObject())
-    case .shadowStop: return request(.shadowStop, JSONObject())
-    case .rolloutSet: return try body(.rolloutSet, exchange)
-    case .rolloutPromote: return request(.rolloutPromote, JSONObject())
-    case .rolloutAbort: return request(.rolloutAbort, JSONObject())
-    case .retry: return request(.retry, ["parked": .string(item)])
-    case .parkedEvent: return request(.drop, ["parked": .string(item)])
-    case .effects: return list(.effects, exchange)
-    case .effect: return request(exchange.method == "DELETE" ? .dropEffects : .effect, Self.effect(item, exchange))
-    case .resend: return request(.resend, Self.effect(item, exchange))
-    case .resendEffects: return try body(.resend, exchange)
-    case .dropEffects: return try body(.dropEffects, exchange)
-    case .lease: return try body(.lease, exchange)
-    case .confirm: return try body(.confirm, exchange)
-    case .backup: return request(.backup, JSONObject())
-    case .release: return request(.release, JSONObject())
-    case .watch, .health, .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile, .session:
-      throw Self.unknownPath
+    case .subject, .export, .subjectLog: return request(method, about: route.item, exchange)
+    case .retry, .parkedEvent: return request(method, ["parked": .string(route.item)])
+    case .revision: return request(method, ["revision": .string(route.item)])
+    case .effect, .resend: return request(method, Self.effect(route.item, exchange))
+    default: break
     }
+    if exchange.method == "POST", !method.members.isEmpty { return try body(method, exchange) }
+    return request(method, JSONRPCRequest.params(of: exchange.target, for: method))
   }
 
   /// A request that any worker can execute.
@@ -68,15 +37,19 @@ extension HTTPRouter {
 
   /// A request whose params are the body.
   private func body(_ method: Method, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
-    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
-      throw HTTPError(415, "the content type must be application/json")
-    }
-    let body = exchange.body.bytes
+    let body = try jsonBody(of: exchange)
     do throws(RequestError) {
       guard try parser.value(body).kind == .object else { throw .invalidParams(path: "params", "must be an object") }
     } catch { throw HTTPError(error) }
     return RPCRequests(
       .init(text: JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) }, worker: nextWorker()))
+  }
+
+  private func jsonBody(of exchange: HTTPExchange) throws(HTTPError) -> ByteView {
+    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
+      throw HTTPError(415, "the content type must be application/json")
+    }
+    return exchange.body.bytes
   }
 
   /// A backtest, whose report is a page for who accepts one.
@@ -86,32 +59,19 @@ extension HTTPRouter {
       return request
     }
     params["html"] = true
-    return RPCRequests(
-      .init(text: JSONRPCRequest.text(.backtest, params), worker: nextWorker()), page: "html")
+    return RPCRequests(.init(text: JSONRPCRequest.text(.backtest, params), worker: nextWorker()), page: "html")
   }
 
-  /// A request whose params are in the target's query.
-  private func list(_ method: Method, _ exchange: HTTPExchange) -> RPCRequests {
-    request(method, JSONRPCRequest.params(of: exchange.target, for: method))
-  }
-
-  /// A request for the worker that owns a subject.
-  private func request(
-    _ method: Method, about subject: String, _ params: JSONObject = JSONObject()
-  ) -> RPCRequests {
-    var params = params
+  /// A request for the worker that owns a subject, with further params from the target's query.
+  private func request(_ method: Method, about subject: String, _ exchange: HTTPExchange) -> RPCRequests {
+    var params = JSONRPCRequest.params(of: exchange.target, for: method)
     params["subject"] = .string(subject)
     let worker = services.worker(for: Array(subject.utf8))
     return RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: worker))
   }
 
-  // MARK: Bodies
-
   private func query(_ name: String, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
-    guard HTTPContent.isJSON(exchange.headers["content-type"]) else {
-      throw HTTPError(415, "the content type must be application/json")
-    }
-    let body = exchange.body.bytes
+    let body = try jsonBody(of: exchange)
     do throws(RequestError) {
       let object = body.isEmpty ? nil : try parser.value(body)
       guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
@@ -175,8 +135,6 @@ extension HTTPRouter {
     }
     return RPCRequests(array: requests)
   }
-
-  // MARK: Workers
 
   /// The worker of the subject that an event or a query names.
   private func owner(of object: TapeValue) -> Int {

@@ -11,13 +11,11 @@ final class HTTPRouter {
   let parser = RequestParser()
   var lastWorker = 0
 
-  /// A router for requests to a server.
   init(_ server: HTTPServer) {
     self.server = server
     services = server.services
   }
 
-  /// Answers a request, or sends it to the workers.
   func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
     do throws(HTTPError) {
       let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
@@ -49,8 +47,7 @@ final class HTTPRouter {
   // MARK: Checks
 
   private var tooLarge: HTTPError {
-    HTTPError(
-      RequestError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most"))
+    HTTPError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most")
   }
 
   /// The role of the bearer token's holder, or of the browser's session; nil where the kernel's credentials of the peer decide.
@@ -77,7 +74,7 @@ final class HTTPRouter {
       let names = exchange.target.formParameters.map(\.name)
       let isPast = endpoint == .subject && (names.contains("at") || names.contains("version"))
       if let needed = isPast ? .admin : endpoint.requiredRole(exchange.method), role < needed {
-        throw HTTPError(RequestError(.forbidden, "the token's role is \(role.rawValue), this needs \(needed.rawValue)"))
+        throw HTTPError(.forbidden, "the token's role is \(role.rawValue), this needs \(needed.rawValue)")
       }
     } else if !endpoint.isOpen, !exchange.peer.isAdmin {
       throw .notAllowed
@@ -102,21 +99,18 @@ final class HTTPRouter {
     RequestError(.invalidRequest, "a compressed body is not read: send it without Content-Encoding"), status: 415,
     headers: [.init(name: "accept-encoding", value: "identity")])
 
-  private static let unknownHost = HTTPError(RequestError(.notFound, "there is nothing at this host"))
+  private static let unknownHost = HTTPError(.notFound, "there is nothing at this host")
 
-  static let unknownPath = HTTPError(RequestError(.unknownMethod, "there is nothing at this path"))
+  static let unknownPath = HTTPError(.unknownMethod, "there is nothing at this path")
 
   // MARK: Routes
 
-  private func answer(
-    _ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection
-  ) throws(HTTPError) {
+  private func answer(_ route: HTTPRoute, _ exchange: HTTPExchange, on connection: HTTPConnection) throws(HTTPError) {
     switch route.endpoint {
     case .health: return connection.respond(HTTPResponse(HealthReport(services).json))
     case .alive: return connection.respond(HTTPResponse(["status": "alive"]))
     case .ready: return connection.respond(readiness)
-    case .metrics:
-      return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, metrics))
+    case .metrics: return connection.respond(HTTPResponse(200, type: MetricsWriter.contentType, metrics))
     case .openapi: return connection.respond(HTTPResponse(200, json: OpenAPIDocument.json))
     case .dashboard, .dashboardFile: return connection.respond(try dashboard(route))
     case .session: return connection.respond(try closeSession(exchange))
@@ -169,5 +163,5 @@ extension HTTPError {
 
   /// The error for a request that takes an administrator.
   package static let notAllowed = HTTPError(
-    RequestError(.forbidden, "only root, the daemon's own user and the configured admins may call this"))
+    .forbidden, "only root, the daemon's own user and the configured admins may call this")
 }

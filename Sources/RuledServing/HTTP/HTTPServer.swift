@@ -40,7 +40,6 @@ final class HTTPServer: WebServer {
 
   let services: Services
   let commits: CommitPipeline
-  /// The files of the dashboard's page.
   let dashboard = DashboardFiles.besideProgram()
   private let mailbox = Mailbox<Message>()
   private let thread = Mutex<Thread?>(nil)
@@ -51,14 +50,13 @@ final class HTTPServer: WebServer {
   private let used = Atomic<Int>(0)
   private let maximumBytes: Int
 
-  /// A server whose thread is running.
   init(_ services: Services, _ commits: CommitPipeline) throws(SystemError) {
     self.services = services
     self.commits = commits
     maximumBytes = max(Limits.httpBytes, 4 * services.context.configuration.limits.requestBytes)
     let thread = try Thread.start(name: "ruled-http") { [unowned self] in
       do throws(SystemError) { try run() } catch {
-        self.services.context.log.write(LogLine(.error, "the HTTP server ended: \(error)"))
+        self.services.log.error("the HTTP server ended: \(error)")
         mailbox.close()
       }
     }
@@ -143,14 +141,10 @@ final class HTTPServer: WebServer {
 
   /// The error for a request for which there is no memory.
   static let noRoom = HTTPError(
-    RequestError(
-      .overloaded, "the requests under way take too much memory; try again",
-      details: [.init("retry_after_ms", 1000)]
-    ))
+    RequestError(.overloaded, "the requests under way take too much memory; try again", retryAfter: 1000))
 
   // MARK: Requests
 
-  /// A new number for a request.
   func nextToken() -> UInt64 { tokens.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// Counts a request as active, from its last byte to the last byte of its response.
@@ -235,7 +229,6 @@ final class HTTPServer: WebServer {
     } catch { done() }
   }
 
-  /// Ends the thread and closes all connections.
   func stop() {
     drain()
     for token in exchanges.withLock({ Array($0.keys) }) { finish(token, Self.shuttingDown) }

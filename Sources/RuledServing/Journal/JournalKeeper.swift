@@ -111,7 +111,7 @@ package final class JournalKeeper: Sendable {
 
   private func note(_ error: StoreError) {
     if service.keeperError != error.description, shouldContinue {
-      log.write(LogLine(.error, "the journal can't be kept in order, that is tried again: \(error)"))
+      log.error("the journal can't be kept in order, that is tried again: \(error)")
     }
     service.keeperError = error.description
   }

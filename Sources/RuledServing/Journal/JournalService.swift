@@ -22,7 +22,6 @@ package final class JournalService: Sendable {
   /// The size in bytes from which on an answer takes no further entry.
   private static let mostBytes = 16 << 20
 
-  /// The service of a store's journal.
   package init(_ journal: Journal, of store: RocksStore) {
     self.journal = journal
     self.store = store
@@ -65,8 +64,6 @@ package final class JournalService: Sendable {
     }
   }
 
-  // MARK: Requests
-
   /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
   func answer(
     _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>,
@@ -75,9 +72,7 @@ package final class JournalService: Sendable {
     guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
       readers.wrappingSubtract(1, ordering: .relaxed)
       return reply(
-        .failure(
-          RequestError(
-            .overloaded, "the journal is being read by others; try again", details: [.init("retry_after_ms", 500)])))
+        .failure(RequestError(.overloaded, "the journal is being read by others; try again", retryAfter: 500)))
     }
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-journal") { [self] in

@@ -20,7 +20,6 @@ struct LogQuery {
     self.range = range
   }
 
-  /// Whether an entry of the range is wanted.
   func wants(_ entry: JournalEntry) -> Bool {
     if params.failures, entry.failures.isEmpty { return false }
     if params.decision != nil || params.plugin != nil, !decides(entry) { return false }

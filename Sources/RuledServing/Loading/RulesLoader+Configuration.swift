@@ -12,7 +12,7 @@ extension RulesLoader {
     }
     services.status.configurationError = nil
     let old = services.configuration
-    old.logRereading(of: next, to: services.context.log)
+    old.logRereading(of: next, to: services.log)
     services.adopt(next)
     return next == old ? nil : true
   }
@@ -43,7 +43,7 @@ extension RulesLoader {
 
   private func refuse(_ error: StartError) {
     services.status.configurationError = error
-    Configuration.report(error, to: services.context.log)
+    Configuration.report(error, to: services.log)
   }
 }
 

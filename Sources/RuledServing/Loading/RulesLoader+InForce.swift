@@ -27,8 +27,7 @@ extension RulesLoader {
       let found = try agreement.folder(of: node, while: Self.isWaiting(services))
       let hasChanged = try adopt(found.rules, found.configuration, isOwn: false)
       services.status.noteReload(isSuccess: true)
-      services.context.log.write(
-        LogLine(.info, "rules loaded from the folder of node \(node), revision \(catalog.revision)"))
+      services.log.info("rules loaded from the folder of node \(node), revision \(catalog.revision)")
       return ["revision": .string(catalog.revision), "changed": .bool(hasChanged)]
     } catch {
       services.status.noteReload(isSuccess: false)
@@ -100,8 +99,7 @@ extension RulesLoader {
     replacing = nil
     services.reloads.withStore {
       do throws(StoreError) { try RulesInPlaceOfFolder.remove(from: services.context.store) } catch {
-        services.context.log.write(
-          LogLine(.error, "the promoted rules stay in the store, a restart compares them with the folder: \(error)"))
+        services.log.error("the promoted rules stay in the store, a restart compares them with the folder: \(error)")
       }
     }
   }
@@ -109,8 +107,7 @@ extension RulesLoader {
   /// Why the folder is not read; nil when it is.
   var folderWaits: LoadError? {
     if isRollingOut {
-      return LoadError(
-        file: "", line: 0, "a rollout runs, so changes of the rules folder wait: promote or abort it")
+      return LoadError(file: "", line: 0, "a rollout runs, so changes of the rules folder wait: promote or abort it")
     }
     guard replacing?.reason == .pinned else { return nil }
     return LoadError(

@@ -28,8 +28,6 @@ extension RulesLoader {
     for caller in callers { services.reply(result, to: caller) }
   }
 
-  // MARK: Showing
-
   private func description(_ entry: RevisionArchive.Entry) -> JSONValue {
     .object([
       "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
@@ -53,8 +51,6 @@ extension RulesLoader {
     }
   }
 
-  // MARK: Rollback
-
   private func rollBack(to wanted: String?) throws(RequestError) -> JSONValue {
     if isRollingOut {
       throw RequestError(.reloadFailed, "a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first")
@@ -63,7 +59,10 @@ extension RulesLoader {
       throw RequestError(.notFound, "no revision is kept that was in force before \(catalog.revision)")
     }
     let found = try load(revision)
-    let next = try build(found)
+    let next: Catalog
+    do throws(ReloadError) { next = try Self.build(found, previous: catalog, services, lua) } catch {
+      throw error.requestError
+    }
     if let obstacle = services.context.steps.obstacle(to: next) { throw obstacle.requestError }
     let pinned = RulesInPlaceOfFolder(reason: .pinned, revision: found)
     try agree(on: next)
@@ -77,8 +76,7 @@ extension RulesLoader {
     services.status.reloadErrors = nil
     services.status.serve(catalog, as: .pinned)
     services.notifyStatus()
-    services.context.log.write(
-      LogLine(.warn, "revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'"))
+    services.log.warn("revision \(revision) is pinned: the rules folder is not read until 'rulectl unpin'")
     return .object(["revision": .string(revision), "changed": .bool(hasChanged), "pinned": true])
   }
 
@@ -86,7 +84,7 @@ extension RulesLoader {
     guard replacing?.reason == .pinned else { throw RequestError(.notFound, "no revision is pinned") }
     try store { () throws(StoreError) in try RulesInPlaceOfFolder.remove(from: services.context.store) }
     replacing = nil
-    services.context.log.write(LogLine(.info, "revision \(catalog.revision) is no longer pinned"))
+    services.log.info("revision \(catalog.revision) is no longer pinned")
     services.status.serve(catalog)
     let result = reload()
     services.status.noteReload(isSuccess: (try? result.get()) != nil)
@@ -96,22 +94,9 @@ extension RulesLoader {
     } catch { throw error.requestError }
   }
 
-  /// Builds a revision with the configuration that it had.
-  func build(_ revision: RevisionArchive.Revision) throws(RequestError) -> Catalog {
-    do throws(ReloadError) {
-      return try Self.build(
-        revision.rules, revision.configuration, previous: catalog, services, lua, at: revision.entry.loadedAt)
-    } catch { throw error.requestError }
-  }
-
   /// Runs `body`, which uses the store; `unavailable` when it fails, or when the store is closed.
   func store(_ body: () throws(StoreError) -> Void) throws(RequestError) {
-    var result: Result<Void, StoreError>?
-    services.reloads.withStore { result = Result { () throws(StoreError) in try body() } }
-    do throws(StoreError) {
-      guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
-      try result.get()
-    } catch { throw RequestError(.unavailable, error.description) }
+    do throws(StoreError) { try services.useStore(body) } catch { throw RequestError(.unavailable, error.description) }
   }
 
   // MARK: In a cluster
@@ -136,7 +121,7 @@ extension RulesLoader {
     let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [replacing?.revision.entry.revision]
     do throws(StoreError) {
       try services.revisions.removeUnneeded { inForce.contains($0) || journalMayName($0) }
-    } catch { services.context.log.write(LogLine(.warn, "an old revision can't be removed: \(error)")) }
+    } catch { services.log.warn("an old revision can't be removed: \(error)") }
   }
 
   /// Whether an entry of the journal may name a revision.
@@ -149,15 +134,14 @@ extension RulesLoader {
   /// Notes until when a revision was in force, nil from now on; a failure is logged.
   func noteUse(of revision: String, until: Timestamp?) {
     do throws(StoreError) { try services.revisions.noteUse(of: revision, until: until) } catch {
-      services.context.log.write(LogLine(.warn, "when revision \(revision) was in force can't be kept: \(error)"))
+      services.log.warn("when revision \(revision) was in force can't be kept: \(error)")
     }
   }
 
   /// Keeps rules in the archive; a failure is logged.
   static func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin, _ services: Services) {
     do throws(StoreError) { try services.revisions.keep(catalog, from: origin) } catch {
-      services.context.log.write(
-        LogLine(.error, "the sources of revision \(catalog.revision) can't be kept: \(error)"))
+      services.log.error("the sources of revision \(catalog.revision) can't be kept: \(error)")
     }
   }
 
@@ -166,8 +150,7 @@ extension RulesLoader {
     let context = services.context
     services.reloads.withStore {
       do throws(StoreError) { try context.steps.keep(catalog, in: context.store) } catch {
-        context.log.write(
-          LogLine(.error, "the steps of revision \(catalog.revision) to earlier versions can't be kept: \(error)"))
+        context.log.error("the steps of revision \(catalog.revision) to earlier versions can't be kept: \(error)")
       }
     }
   }

@@ -9,20 +9,13 @@ import RuledWire
 extension RulesLoader {
   var isRollingOut: Bool { rollout?.stage == .running }
 
-  /// Tries rules on a share of the subjects.
   func startRollout(_ params: RolloutStartParams) throws(RequestError) -> JSONValue {
     if isRollingOut { throw Self.conflict("a rollout of \(rollout?.candidate ?? "") runs: promote or abort it first") }
     if replacing?.reason == .pinned {
       throw Self.conflict("revision \(catalog.revision) is pinned: 'rulectl unpin' first, or make it the folder's")
     }
     let abortOn = try params.abortOn.map { text throws(RequestError) in try Self.condition(text) }
-    let next: Catalog
-    let source = try UploadedRules.source(params.rules, services.uploads)
-    do throws(ReloadError) {
-      next = try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
-        at: services.context.clock.now)
-    } catch { throw error.requestError }
+    let next = try buildCandidate(of: try UploadedRules.source(params.rules, services.uploads))
     guard next.revision != catalog.revision else {
       throw Self.conflict("these rules are those in force, \(catalog.revision): there is nothing to try")
     }
@@ -36,16 +29,23 @@ extension RulesLoader {
     noteUse(of: next.revision, until: nil)
     let state = RolloutState(
       candidate: next.revision, since: services.context.clock.now, percent: params.percent, abortOn: abortOn,
-      sides: .init(
-        live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
+      sides: .init(live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
     try store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
     try commit { state.put(into: $0) }
     candidate = next
     begin(next, state)
-    services.context.log.write(
-      LogLine(
-        .info, "revision \(next.revision) is tried on \(JSONValue.shortest(params.percent).text) % of the subjects"))
+    services.log.info(
+      "revision \(next.revision) is tried on \(JSONValue.shortest(params.percent).text) % of the subjects")
     return try rolloutStatus()
+  }
+
+  /// Builds rules that a client has sent, to be tried beside those in force.
+  func buildCandidate(of source: RulesSource) throws(RequestError) -> Catalog {
+    do throws(ReloadError) {
+      return try Self.build(
+        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
+        at: services.context.clock.now)
+    } catch { throw error.requestError }
   }
 
   private static func condition(_ text: String) throws(RequestError) -> FailCondition {
@@ -57,7 +57,6 @@ extension RulesLoader {
 
   private static func conflict(_ reason: String) -> RequestError { RequestError(.reloadFailed, reason) }
 
-  /// Changes the share of the rollout that runs.
   func setRollout(percent: Double) throws(RequestError) -> JSONValue {
     var state = try runningRollout()
     state.percent = percent
@@ -67,8 +66,7 @@ extension RulesLoader {
     for worker in services.workers { _ = worker.send(.evaluate { $0.setRollout(share) }) }
     if let candidate { journal(candidate, state) }
     noteInStatus(state, candidate)
-    services.context.log.write(
-      LogLine(.info, "revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects"))
+    services.log.info("revision \(state.candidate) is tried on \(JSONValue.shortest(percent).text) % of the subjects")
     return try rolloutStatus()
   }
 
@@ -78,7 +76,6 @@ extension RulesLoader {
     return rollout.json(services.rolloutCounts, besides: catalog)
   }
 
-  /// Puts the candidate in force for all subjects.
   func promoteRollout() throws(RequestError) -> JSONValue {
     var state = try runningRollout()
     guard let next = candidate, let sides = state.sides else { return .null }
@@ -97,10 +94,8 @@ extension RulesLoader {
     putInForce(next, as: isInFolder ? .folder : .promoted) { $0.endRollout(isPromoted: true) }
     forgetCounts()
     services.notifyStatus()
-    services.context.log.write(LogLine(.info, "revision \(next.revision) is promoted and serves all subjects"))
-    return .object([
-      "revision": .string(next.revision), "folder": .string(path), "in_folder": .bool(isInFolder),
-    ])
+    services.log.info("revision \(next.revision) is promoted and serves all subjects")
+    return .object(["revision": .string(next.revision), "folder": .string(path), "in_folder": .bool(isInFolder)])
   }
 
   /// Gives all subjects back to the live rules.
@@ -117,16 +112,15 @@ extension RulesLoader {
     forgetCounts()
     let live = Set(catalog.plugins.map(\.generation))
     services.reloads.withStore { retryParked(of: others.filter { !live.contains($0.generation) }.map(\.name)) }
-    services.context.log.write(LogLine(.warn, "the rollout of revision \(state.candidate) is aborted: \(reason)"))
+    services.log.warn("the rollout of revision \(state.candidate) is aborted: \(reason)")
     services.reloads.request(.folder)
     return state.json(services.rolloutCounts)
   }
 
-  /// Aborts the rollout if its candidate fails too often.
   func checkRollout() {
     guard let rollout, isRollingOut, let reason = rollout.excess(services.rolloutCounts) else { return }
     do throws(RequestError) { _ = try abortRollout(because: reason) } catch {
-      services.context.log.write(LogLine(.error, "the rollout can't be aborted, this is tried again: \(error)"))
+      services.log.error("the rollout can't be aborted, this is tried again: \(error)")
     }
   }
 
@@ -176,7 +170,6 @@ extension RulesLoader {
     services.workers.first?.send(.evaluate { $0.journal(catalog, rollout: event) })
   }
 
-  /// The rollout no longer runs.
   private func end(_ state: RolloutState) {
     rollout = state
     candidate = nil

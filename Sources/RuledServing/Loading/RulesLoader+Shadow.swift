@@ -20,19 +20,14 @@ extension RulesLoader {
       }
       source = catalog.source.taking(plugins, from: source)
     }
-    let next: Catalog
-    do throws(ReloadError) {
-      next = try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
-        at: services.context.clock.now)
-    } catch { throw error.requestError }
+    let next = try buildCandidate(of: source)
     do throws(StoreError) {
       let status = services.status
       let shadow = try Shadow(.init(next, from: .rollout), percent: params.percent, journal, services.context) {
         status.catalog
       }
       services.shadow.withLock { $0 = shadow }
-      services.context.log.write(LogLine(.info, "revision \(next.revision) sees live events as a shadow"))
+      services.log.info("revision \(next.revision) sees live events as a shadow")
       return shadow.status
     } catch { throw RequestError(.unavailable, "the shadow can't begin: \(error)") }
   }
@@ -42,7 +37,6 @@ extension RulesLoader {
     return shadow
   }
 
-  /// Ends the shadow; the answer is what it found.
   func stopShadow() throws(RequestError) -> JSONValue {
     let shadow = try runningShadow()
     shadow.stop()

@@ -39,7 +39,7 @@ extension RulesLoader {
         _ = resume(&rollout, services)
         rollout?.end(.aborted, RolloutCounts())
         rollout?.reason = "its rules did not load at a start: \(error.requestError.message)"
-        services.context.log.write(LogLine(.error, "the rollout is aborted, as its rules do not load: \(error.errors)"))
+        services.log.error("the rollout is aborted, as its rules do not load: \(error.errors)")
       }
     }
     if let catalog = try logged(replacing, services, lua) {
@@ -66,7 +66,7 @@ extension RulesLoader {
       rollout = state
       return earlier
     } catch {
-      services.context.log.write(LogLine(.error, "the counts of the rollout begin again: \(error)"))
+      services.log.error("the counts of the rollout begin again: \(error)")
       return []
     }
   }
@@ -76,8 +76,7 @@ extension RulesLoader {
     _ name: String, _ services: Services, _ read: () throws(StoreError) -> Value?
   ) -> Value? {
     do throws(StoreError) { return try read() } catch {
-      services.context.log.write(
-        LogLine(.error, "\(name) can't be read from the store, the rules folder is read: \(error)"))
+      services.log.error("\(name) can't be read from the store, the rules folder is read: \(error)")
       return nil
     }
   }
@@ -106,7 +105,7 @@ extension RulesLoader {
       services.status.serve(catalog, as: origin)
       services.status.noteReload(isSuccess: true)
       if origin == .log, let notice = origin.notice(catalog.revision) {
-        services.context.log.write(LogLine(.warn, notice))
+        services.log.warn(notice)
       }
       return catalog
     } catch {
@@ -135,13 +134,8 @@ extension RulesLoader {
     try agree(on: catalog, services)
     let set = WriteSet(capacity: 4096)
     agreement.putLive(.init(catalog, from: .folder), into: set)
-    var result: Result<Void, StoreError>?
-    services.reloads.withStore {
-      result = Result { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
-    }
     do throws(StoreError) {
-      guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
-      try result.get()
+      try services.useStore { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
     } catch {
       throw ReloadError([LoadError(file: "", line: 0, "the rules can't come into force in the log: \(error)")])
     }
@@ -162,11 +156,11 @@ extension RulesLoader {
     }
   }
 
-  private static func build(
+  /// Builds a revision with the configuration that it had.
+  static func build(
     _ revision: RevisionArchive.Revision, previous: Catalog?, _ services: Services, _ lua: LuaWorker
   ) throws(ReloadError) -> Catalog {
-    try build(
-      revision.rules, revision.configuration, previous: previous, services, lua, at: revision.entry.loadedAt)
+    try build(revision.rules, revision.configuration, previous: previous, services, lua, at: revision.entry.loadedAt)
   }
 
   /// The catalog of rules in place of the folder's; nil when the folder has changed since, or they don't load.
@@ -187,8 +181,7 @@ extension RulesLoader {
       services.status.noteReload(isSuccess: true)
       return catalog
     } catch {
-      services.context.log.write(
-        LogLine(.error, "the pinned revision does not load, the rules folder is read instead: \(error.errors)"))
+      services.log.error("the pinned revision does not load, the rules folder is read instead: \(error.errors)")
       return nil
     }
   }

@@ -28,9 +28,7 @@ final class RulesLoader {
   private(set) var rolloutCheck: LoopTimer?
 
   /// Loads the rules that the daemon starts with, then serves until `Reloads.close`.
-  static func run(
-    _ services: Services, readConfiguration: @escaping ConfigurationReader
-  ) {
+  static func run(_ services: Services, readConfiguration: @escaping ConfigurationReader) {
     Thread.Priority.background.apply()
     let loop: EventLoop
     do throws(SystemError) { loop = try EventLoop() } catch {
@@ -42,9 +40,7 @@ final class RulesLoader {
       services.reloads.finishStart(.success(loader.catalog))
       loop.run()
       services.reloads.requests.close()
-    } catch {
-      services.reloads.finishStart(.failure(error))
-    }
+    } catch { services.reloads.finishStart(.failure(error)) }
   }
 
   private init(
@@ -62,8 +58,7 @@ final class RulesLoader {
     } catch { throw StartError("the rules folder \(path) can't be watched: \(error)") }
     if let watcher, watcher.isTruncated || watcher.failure != nil {
       let reason = watcher.failure?.description ?? "it has too many folders, or they nest too deep"
-      services.context.log.write(
-        LogLine(.warn, "not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)"))
+      services.log.warn("not all of the rules folder is watched, call 'rulectl reload' after a change: \(reason)")
     }
     do throws(StoreError) { try services.context.steps.load(from: services.context.store) } catch {
       throw StartError("what leads states back to earlier versions can't be read from the store: \(error)")
@@ -84,8 +79,6 @@ final class RulesLoader {
     services.status.noteRollout(rollout, nil)
     if let candidate, let rollout { begin(candidate, rollout, earlier: start.earlier) }
   }
-
-  // MARK: Starting
 
   /// The rules in the folder, or the last good ones when those don't load.
   static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
@@ -116,12 +109,9 @@ final class RulesLoader {
       let catalog = try build(stored, services, lua)
       services.status.reloadErrors = problem
       services.status.serve(catalog, as: .stored)
-      services.context.log.write(
-        LogLine(.error, "the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)"))
+      services.log.error("the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)")
       return catalog
-    } catch {
-      throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true)
-    }
+    } catch { throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true) }
   }
 
   private static func build(
@@ -147,8 +137,6 @@ final class RulesLoader {
       source, configuration: configuration, previous: previous, worker: lua, for: threads, checksFiles: checksFiles,
       now: time)
   }
-
-  // MARK: Loading
 
   /// Executes all requests that have gathered, with one load.
   private func receive(_ requests: [Reloads.Request]) {
@@ -186,7 +174,7 @@ final class RulesLoader {
       return
     }
     notify { $0.reloading() }
-    if hasCallers || readingConfiguration { services.bearerToken?.reread(services.context.log) }
+    if hasCallers || readingConfiguration { services.bearerToken?.reread(services.log) }
     let isConfigured = readingConfiguration ? reconfigure() : hasCallers ? reviewConfiguration() : nil
     let isReloading = hasCallers || (folderWaits == nil && (hasChanged || isConfigured != false))
     let result = isReloading ? reload() : nil
@@ -202,11 +190,10 @@ final class RulesLoader {
       services.warnOfUnknownNames(catalog)
     }
     switch result {
-    case .success(true)?:
-      services.context.log.write(LogLine(.info, "rules loaded, revision \(catalog.revision)"))
+    case .success(true)?: services.log.info("rules loaded, revision \(catalog.revision)")
     case .failure(let error)? where hasChanged || readingConfiguration:
       for problem in error.errors {
-        services.context.log.write(LogLine(.error, "the rules do not load, the old ones keep serving: \(problem)"))
+        services.log.error("the rules do not load, the old ones keep serving: \(problem)")
       }
     default: break
     }

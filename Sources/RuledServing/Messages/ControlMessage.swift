@@ -16,13 +16,11 @@ enum ControlMessage: Sendable {
   case storeReopened
   /// Try a timer again later that could not fire.
   case retryTimer(DueTimer, after: RequestError)
-  /// Timers have fired that were due.
   case timersFired([DueTimer])
   /// Go on with moving the manual clock to a time; in the end it shows `end`.
   case moveClock(to: Timestamp, then: Timestamp, ControlCaller, ClientEnd)
   /// Take over a socket on which another node has carried a client here.
   case adopt(Int32, for: CarriedClient)
-  /// The daemon is to stop.
   case stop(StopReason)
 }
 
@@ -51,7 +49,6 @@ enum ControlTask: Sendable {
 
 /// Why the daemon stops to serve.
 enum StopReason {
-  /// A signal asks it to end.
   case signal
   /// The node of a cluster lost the log of commits, or is to give it up.
   case ownership

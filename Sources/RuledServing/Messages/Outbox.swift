@@ -8,7 +8,6 @@ import Synchronization
 
 /// The outbox as the other threads see it: they add committed effects here and read the figures of the sinks.
 final class Outbox: Sendable {
-  /// A message to the outbox's thread.
   enum Message: Sendable {
     case add([EffectKey])
     /// Scan the store for effects that were not added.
@@ -41,7 +40,6 @@ final class Outbox: Sendable {
   private let hasRequestedScan = Atomic<Bool>(false)
   private let figuresBySink = Mutex<[String: SinkFigures]>([:])
 
-  /// An outbox before its thread runs.
   init() {}
 
   func add(_ effects: [EffectKey]) {
@@ -77,7 +75,6 @@ final class Outbox: Sendable {
   /// Notes that a scan of the store begins: effects that are dropped from now on need another one.
   func beginScan() { hasRequestedScan.store(false, ordering: .relaxed) }
 
-  /// The figures of a sink, made on first use.
   func figures(of sink: String) -> SinkFigures {
     figuresBySink.withLock { table in
       if let figures = table[sink] { return figures }

@@ -23,7 +23,6 @@ final class Reloads: Sendable {
     case end
   }
 
-  /// Where the loader gets its requests.
   let requests = Mailbox<Request>()
   private let condition = Condition()
   private nonisolated(unsafe) var state = State()  // guarded by `condition`
@@ -40,7 +39,6 @@ final class Reloads: Sendable {
     var usesStore = false
   }
 
-  /// The daemon's life, in this order.
   private enum Stage: Int, Comparable {
     case starting, serving, ending, refusing, closed
 
@@ -53,7 +51,6 @@ final class Reloads: Sendable {
 
   // MARK: Requests
 
-  /// Makes a request that no client waits for.
   func request(_ request: Request) { requests.send(request) }
 
   /// Loads the rules for a client, which then gets a reply; false when it is too late for that.
@@ -69,7 +66,6 @@ final class Reloads: Sendable {
 
   // MARK: The daemon's life
 
-  /// Waits for the rules that the daemon starts with.
   func awaitFirst() throws(StartError) -> Catalog { try condition.wait { state.first }.get() }
 
   /// The daemon serves: from now on the loader executes requests.

@@ -9,7 +9,6 @@ struct ReplyBundle: Sendable {
     let range: Range<Int>
   }
 
-  /// The memory of the replies.
   final class Storage: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
     fileprivate let bytes = ByteBuffer(capacity: 4096)
     fileprivate var entries: [Entry] = []
@@ -24,7 +23,6 @@ struct ReplyBundle: Sendable {
 
   init() {}
 
-  /// Whether there are no replies.
   var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
   /// Adds a reply; the first one takes its storage from `pool`.
@@ -60,7 +58,6 @@ final class BundlePool {
   fileprivate var storages: [ReplyBundle.Storage] = []
   private var requests: [RequestBundle] = []
 
-  /// An empty bundle of requests.
   func requestBundle() -> RequestBundle { requests.popLast() ?? RequestBundle() }
 
   /// Pools a bundle whose requests are executed.

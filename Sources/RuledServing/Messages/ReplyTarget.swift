@@ -1,7 +1,6 @@
 struct ReplyTarget: Sendable {
   /// What sends a reply to the client.
   enum Receiver: Sendable, Hashable {
-    /// The worker that has the connection.
     case worker(Int)
     case http
   }

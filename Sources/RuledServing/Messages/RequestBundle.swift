@@ -14,7 +14,6 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
 
   /// The texts, each followed by `LineFramer.padding` bytes that parsers may read.
   private let bytes = ByteBuffer(capacity: 4096)
-  /// The requests in their order.
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.

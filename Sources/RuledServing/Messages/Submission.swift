@@ -8,7 +8,6 @@ import Synchronization
 /// wait for some of its replies sends these, and the last one that is done with it recycles it.
 final class Submission: @unchecked Sendable {  // its worker's until it is submitted, read-only once it is durable
   private(set) var batch: CommitBatch
-  /// The bytes of the replies.
   let replyBytes = ByteBuffer(capacity: 64 << 10)
   private(set) var replies: [PendingReply] = []
   /// The workers whose connections wait for a reply, but for those that wait for a cascade too.
@@ -45,17 +44,10 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// Removes the times of events that need no commit.
   func removeStarts() { starts.removeAll(keepingCapacity: true) }
 
-  /// The bytes of a reply of this submission.
-  func bytes(of reply: PendingReply) -> ByteView {
-    replyBytes.bytes.extracting(reply.range)
-  }
+  func bytes(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.range) }
 
   /// The id of the request that a reply of this submission answers; empty for a notification.
-  func id(of reply: PendingReply) -> ByteView {
-    replyBytes.bytes.extracting(reply.id)
-  }
-
-  // MARK: Recycling
+  func id(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.id) }
 
   /// Sets how many workers will call `release`.
   func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }
@@ -103,14 +95,12 @@ struct WorkerSet: Sendable {
 
   mutating func insert(_ worker: Int) { bits |= 1 << UInt64(min(worker, 63)) }
 
-  /// Adds the workers of another set.
   mutating func formUnion(_ other: WorkerSet) { bits |= other.bits }
 
   /// Whether a worker may be in it.
   func contains(_ worker: Int) -> Bool { bits & 1 << UInt64(min(worker, 63)) != 0 }
 }
 
-/// The result of a submission.
 enum CommitResult: Sendable {
   /// It is committed, and as durable as is configured.
   case durable

@@ -9,14 +9,12 @@ protocol WebServer: AnyObject, Sendable {
   /// Takes over a client's connection; one without a place is beyond the limit, and only probes are answered there.
   func adopt(_ descriptor: Int32, at place: ConnectionPlace?)
 
-  /// Receives the reply to a request.
   func receive(_ reply: ByteView, for target: ReplyTarget)
 
   /// Whether somebody still waits for the response to a request.
   func isAwaited(_ token: UInt64) -> Bool
 }
 
-/// How an HTTP connection came here.
 package enum HTTPOrigin: Sendable {
   /// From the client itself; over the listener for sites if it `isVisitor`.
   case client(isVisitor: Bool = false)

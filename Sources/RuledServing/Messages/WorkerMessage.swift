@@ -42,13 +42,11 @@ enum WorkerMessage: Sendable {
   case wake(@Sendable () -> Void)
   /// Answer every line that was received whole, close the connections, and then call a closure.
   case drain(then: @Sendable () -> Void)
-  /// End.
   case stop
 }
 
 /// A durable submission, which nobody changes any more.
 struct DurableSubmission: Sendable {
-  /// The worker that submitted it.
   let worker: Int
   let submission: Submission
 }

@@ -8,7 +8,6 @@ struct CountedMetrics {
 
   private let settings: Configuration.Metrics
 
-  /// The counters that `settings` choose.
   init(_ settings: Configuration.Metrics) { self.settings = settings }
 
   /// Writes one sample for each counter, up to `settings.series`, and how many were left out.

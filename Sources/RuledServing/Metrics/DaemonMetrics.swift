@@ -30,7 +30,7 @@ struct DaemonMetrics {
     metrics.writeSinks()
     if let membership = services.membership { metrics.text.append(membership.metrics) }
     CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
-    ProcessMetrics.write(start: services.status.start, log: services.context.log, to: metrics.text)
+    ProcessMetrics.write(start: services.status.start, log: services.log, to: metrics.text)
     return metrics.text.text
   }
 
@@ -47,7 +47,9 @@ struct DaemonMetrics {
     plugins.map { ([("plugin", $0.name)], Double(value($0))) }
   }
 
-  // MARK: The daemon
+  private func bySink(_ value: (SinkFigures) -> Int) -> [(labels: MetricsWriter.Labels, value: Double)] {
+    services.outbox.figures.map { ([("sink", $0.sink)], Double(value($0.figures))) }
+  }
 
   private func writeDaemon() {
     let status = services.status
@@ -66,12 +68,9 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_reload_last_success_timestamp_seconds", "When rules and configuration were last loaded.",
       Double(reloads.lastSuccess?.microseconds ?? 0) / 1e6)
-    text.gauge(
-      "ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
+    text.gauge("ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
     text.configuration(isRefused: status.configurationError != nil || services.bearerToken?.problem != nil)
   }
-
-  // MARK: Events
 
   private func writeEvents() {
     text.counter(
@@ -102,7 +101,6 @@ struct DaemonMetrics {
     return all
   }
 
-  /// The events of both sides, while a rollout runs.
   private func writeRollout() {
     guard let rollout = services.status.rollout, rollout.stage == .running else { return }
     let counts = services.rolloutCounts
@@ -123,12 +121,9 @@ struct DaemonMetrics {
       })
   }
 
-  // MARK: Plugins
-
   private func writePlugins() {
     text.counter("ruled_plugin_runs_total", "Events that a plugin has handled.", byPlugin { $0.runtime.runs })
-    text.counter(
-      "ruled_plugin_failures_total", "Events that a plugin has failed on.", byPlugin { $0.runtime.failures })
+    text.counter("ruled_plugin_failures_total", "Events that a plugin has failed on.", byPlugin { $0.runtime.failures })
     text.counter(
       "ruled_rule_failures_total", "Events that a rule has failed on, by kind; the rule is empty outside of rules.",
       plugins.flatMap { plugin in
@@ -139,8 +134,7 @@ struct DaemonMetrics {
     text.durations(
       "ruled_plugin_run_seconds", "How long a plugin's rules ran for an event; one event in 16 is measured.",
       plugins.map { ([("plugin", $0.name)], $0.runtime.runTimes) })
-    text.gauge(
-      "ruled_plugin_suspended", "Whether a plugin is suspended.", byPlugin { $0.runtime.isSuspended ? 1 : 0 })
+    text.gauge("ruled_plugin_suspended", "Whether a plugin is suspended.", byPlugin { $0.runtime.isSuspended ? 1 : 0 })
     text.gauge(
       "ruled_plugin_put_off_subjects", "Subjects whose events are parked for a plugin, as they were stopped in a row.",
       byPlugin { $0.runtime.putOff.count })
@@ -150,16 +144,13 @@ struct DaemonMetrics {
       byPlugin { storming.contains($0.name) ? 1 : 0 })
   }
 
-  // MARK: What waits in the store
-
   private func writeWaiting() {
     var parked = services.context.parkedCounts.all
     for plugin in plugins { parked[plugin.name, default: 0] += 0 }
     text.gauge(
       "ruled_parked", "Parked events that wait for a retry; the plugin is empty for damaged messages.",
       parked.sorted { $0.key < $1.key }.map { ([("plugin", $0.key)], Double($0.value)) })
-    text.gauge(
-      "ruled_messages_waiting", "Messages that are committed and not applied yet.", services.messages.waiting)
+    text.gauge("ruled_messages_waiting", "Messages that are committed and not applied yet.", services.messages.waiting)
     text.gauge(
       "ruled_subjects_held", "Subjects whose messages can't be applied at present.", services.messages.delayedSubjects)
     text.gauge(
@@ -182,8 +173,6 @@ struct DaemonMetrics {
       services.context.damage.entries.listed.count + services.context.damage.entries.beyond)
   }
 
-  // MARK: Commits and cache
-
   private func writeCommits() {
     let commits = commits
     text.histogram("ruled_commit_events", "Changes of subjects in a durable commit.", [([], commits.events)])
@@ -192,8 +181,7 @@ struct DaemonMetrics {
       "ruled_commit_sync_seconds", "How long a sync of the log took, which makes commits durable.",
       [([], pipeline.syncTimes)])
     text.counter("ruled_commits_failed_total", "Commits that were lost or whose outcome is unknown.", commits.lost)
-    text.gauge(
-      "ruled_cache_subjects", "Subjects in the cache.", sum { $0.hotSubjects.load(ordering: .relaxed) })
+    text.gauge("ruled_cache_subjects", "Subjects in the cache.", sum { $0.hotSubjects.load(ordering: .relaxed) })
     text.gauge("ruled_cache_bytes", "Memory of the cache.", sum { $0.hotBytes.load(ordering: .relaxed) })
     text.counter(
       "ruled_cache_hits_total", "How often a subject was found in the cache.",
@@ -232,8 +220,6 @@ struct DaemonMetrics {
     }
   }
 
-  // MARK: Queues
-
   private func writeQueues() {
     text.gauge("ruled_connections", "Open connections, without those of visitors.", services.places.count)
     text.gauge(
@@ -246,8 +232,7 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_requests_in_flight", "Requests that are accepted and not answered yet.",
       services.inFlight.load(ordering: .relaxed))
-    text.gauge(
-      "ruled_submissions_waiting", "Commits that wait for the committer's next sync.", pipeline.waiting)
+    text.gauge("ruled_submissions_waiting", "Commits that wait for the committer's next sync.", pipeline.waiting)
     var mailboxes = services.workers.enumerated().map { ("ruled-\($0.offset)", $0.element.count) }
     mailboxes += [("ruled-outbox", services.outbox.mailbox.count), ("control", services.control.count)]
     text.gauge(
@@ -256,37 +241,31 @@ struct DaemonMetrics {
     text.gauge("ruled_http_bytes", "Memory of HTTP requests and responses.", webBytes)
   }
 
-  // MARK: Sinks
-
   private func writeSinks() {
-    let sinks = services.outbox.figures
-    func results(_ figures: SinkFigures) -> [(String, Int)] {
-      [
-        ("delivered", figures.delivered), ("failed", figures.failed), ("expired", figures.expired),
-        ("retried", figures.retried),
-      ]
-    }
+    let results: [(name: String, count: (SinkFigures.Values) -> Int)] = [
+      ("delivered", \.delivered), ("failed", \.failed), ("expired", \.expired), ("retried", \.retried),
+    ]
     text.counter(
       "ruled_effect_tries_total", "Tries to deliver an effect: delivered, failed for good, expired, or to be retried.",
-      sinks.flatMap { sink in
-        results(sink.figures).map { ([("sink", sink.sink), ("result", $0.0)], Double($0.1)) }
+      services.outbox.figures.flatMap { (sink, figures) in
+        results.map { ([("sink", sink), ("result", $0.name)], Double($0.count(figures.present))) }
       })
     text.gauge(
       "ruled_effects_waiting", "Effects that wait for their delivery.",
-      sinks.map { ([("sink", $0.sink)], Double($0.figures.waiting)) })
+      bySink(\.present.waiting))
     text.gauge(
       "ruled_effects_given_up", "Effects that are given up and kept in the store.",
-      sinks.map { ([("sink", $0.sink)], Double($0.figures.givenUp)) })
+      bySink(\.present.givenUp))
     let (clock, now) = (services.context.clock.now, EngineClock.monotonic)
     text.gauge(
       "ruled_effects_oldest_seconds", "How long the oldest waiting effect has waited; 0 if none waits.",
-      sinks.map { ([("sink", $0.sink)], Double($0.figures.oldestSeconds(now: clock) ?? 0)) })
+      bySink { $0.oldestSeconds(now: clock) ?? 0 })
     text.gauge(
       "ruled_sink_failing_seconds", "Time since the first failure after the last success of a sink; 0 while it works.",
-      sinks.map { ([("sink", $0.sink)], Double($0.figures.failingSeconds(now: now) ?? 0)) })
+      bySink { $0.failingSeconds(now: now) ?? 0 })
     text.gauge(
       "ruled_effects_unreadable", "Waiting effects that can't be read at present.",
-      sinks.map { ([("sink", $0.sink)], Double($0.figures.unreadable)) })
+      bySink(\.present.unreadable))
   }
 }
 
@@ -294,7 +273,6 @@ extension DaemonMetrics {
   /// How many pairs of plugin and key are shown, those with most differences first.
   private static let mostDecisions = 200
 
-  /// What the shadow found, while one runs.
   private func writeShadow() {
     guard let shadow = services.shadow.withLock({ $0 }) else { return }
     let (found, skipped, behind, plugins, isUp) = shadow.figures

@@ -5,12 +5,10 @@ package final class MetricsWriter {
   /// The labels of a sample, with their values.
   package typealias Labels = [(name: String, value: String)]
 
-  /// The content type of the text.
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private let buffer = ByteBuffer(capacity: 16 << 10)
 
-  /// A writer that has written nothing.
   package init() {}
 
   package var text: [UInt8] { Array(buffer.bytes) }
@@ -20,21 +18,15 @@ package final class MetricsWriter {
 
   // MARK: Families
 
-  /// A value that may fall.
   package func gauge(_ name: String, _ help: String, _ value: Int) { gauge(name, help, [([], Double(value))]) }
-
-  /// A value that may fall.
   package func gauge(_ name: String, _ help: String, _ value: Double) { gauge(name, help, [([], value)]) }
 
-  /// Values that may fall, by label.
   package func gauge(_ name: String, _ help: String, _ samples: [(labels: Labels, value: Double)]) {
     family(name, "gauge", help, samples)
   }
 
-  /// A value that only rises.
   package func counter(_ name: String, _ help: String, _ value: Int) { counter(name, help, [([], Double(value))]) }
 
-  /// Values that only rise, by label.
   func counter(_ name: String, _ help: String, _ samples: [(labels: Labels, value: Double)]) {
     family(name, "counter", help, samples)
   }

@@ -38,7 +38,6 @@ package enum ProcessMetrics {
 package struct ProcessMemory {
   /// Bytes of address space.
   package var virtual = 0
-  /// Bytes that are resident.
   var resident = 0
   /// Bytes of data and stack.
   package var data = 0

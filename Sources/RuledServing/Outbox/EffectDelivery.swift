@@ -28,7 +28,6 @@ final class EffectDelivery {
   /// Sends requests; nil if a courier does.
   private let deliverer: Deliverer?
   private let backoff: Backoff
-  /// Whether no further delivery begins.
   var isStopping = false
   private var deliveries: [UInt64: Delivery] = [:]
   private var lastNumber: UInt64 = 0
@@ -46,7 +45,6 @@ final class EffectDelivery {
     self.backoff = backoff
   }
 
-  /// Delivers the effects of a sink that are due.
   func deliver(_ sink: Sink, now: UInt64) {
     switch sink.target {
     case .none, .lease: break
@@ -237,8 +235,7 @@ final class EffectDelivery {
           if lines.count > 0 { try file.append(lines) }
         } catch {
           sink.figures.countRetried()
-          services.context.log.write(
-            LogLine(.error, "the effects of the sink '\(sink.name)' can't be written, they wait: \(error)"))
+          services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
           queue.recordFailure(now: now, backoff, pausesAtOnce: true)
           queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
           sink.figures.note(success: false)
@@ -299,7 +296,7 @@ final class EffectDelivery {
             queue.postpone(key) { now + backoff.delay(after: $0) }
             continue
           }
-          services.context.log.write(
+          services.log.write(
             LogLine(
               .info, "effect", plugin: effect.plugin,
               subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
@@ -322,7 +319,7 @@ final class EffectDelivery {
 
   /// Writes a line on an effect to the log, at most one a minute for each sink and `message`; `reason` ends it.
   private func log(_ level: LogLine.Level, _ message: String, _ reason: String, _ delivery: Delivery) {
-    services.context.log.write(
+    services.log.write(
       LogLine(
         level, "\(message): \(reason)", plugin: delivery.effect.plugin,
         subjectHash: LogLine.hash(of: delivery.key.subject),
@@ -330,16 +327,12 @@ final class EffectDelivery {
       limitedBy: "\(message), sink \(delivery.sink.name)")
   }
 
-  /// What the log shows of an effect.
   private static func logFields(_ effect: StoredEffect, id: String) -> String {
-    JSONValue.object([
-      "sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id),
-    ]).text
+    JSONValue.object(["sink": .string(effect.sink), "type": .string(effect.type), "effect_id": .string(id)]).text
   }
 }
 
 extension Evaluator {
-  /// Calls the sink handler of an effect's plugin.
   fileprivate func callSinkHandler(_ effect: [UInt8], of subject: [UInt8], plugin: String, sink: String)
     -> HandlerAnswer
   {
@@ -350,8 +343,6 @@ extension Evaluator {
     do throws(Failure) {
       guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
       return HandlerAnswer(answer)
-    } catch {
-      return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? ""))
-    }
+    } catch { return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? "")) }
   }
 }

@@ -9,7 +9,6 @@ import RuledWire
 /// A leased effect is under way like one that the outbox delivers itself: nobody else gets it, and the later ones of its subject wait. A lease
 /// that is not confirmed in time ends, and the effect is tried again.
 final class EffectLeases {
-  /// An effect that was handed out.
   private struct Lease {
     let delivery: EffectDelivery.Delivery
     /// When the lease ends, in the loop's milliseconds.
@@ -25,16 +24,13 @@ final class EffectLeases {
   private let deliveries: EffectDelivery
   private let loop: EventLoop
   private var timer: LoopTimer?
-  /// The leases by their names.
   private var active: [String: Lease] = [:]
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
   /// Whether nobody may wait any longer.
   private var hasEndedWaits = false
-  /// Whether the timer runs.
   private var isTimed = false
 
-  /// No leases.
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ deliveries: EffectDelivery, on loop: EventLoop
   ) {
@@ -48,7 +44,6 @@ final class EffectLeases {
   /// Has leases end; called once, before any is given.
   func begin() throws(SystemError) { timer = try LoopTimer(on: loop) { [unowned self] in checkEnds() } }
 
-  /// Whether a request waits for effects of a sink.
   func isAwaited(_ sink: String) -> Bool { waiting.contains { $0.params.sinks.contains(sink) } }
 
   // MARK: Leasing
@@ -106,7 +101,6 @@ final class EffectLeases {
     if request.granted.isEmpty, !deliveries.isStopping { collect(for: request) } else { replyOrWait(request) }
   }
 
-  /// Replies to a request, or lets it wait.
   private func replyOrWait(_ request: LeaseRequest) {
     if request.granted.isEmpty, loop.now < request.waitEnd, !hasEndedWaits {
       waiting.append(request)
@@ -133,8 +127,6 @@ final class EffectLeases {
     lease.granted.append(.object(object))
   }
 
-  // MARK: Confirming
-
   /// Ends leases with what came of their effects, and replies once that is committed.
   func confirm(_ params: ConfirmParams, for caller: ControlCaller) {
     var unknown: [JSONValue] = []
@@ -156,7 +148,6 @@ final class EffectLeases {
 
   // MARK: Time
 
-  /// Serves requests that wait, with effects that have come.
   func serveWaits() {
     guard !waiting.isEmpty else { return }
     let requests = waiting
@@ -164,7 +155,6 @@ final class EffectLeases {
     for request in requests { collect(for: request) }
   }
 
-  /// Answers all requests that wait.
   func endWaits() {
     hasEndedWaits = true
     serveWaits()
@@ -206,7 +196,6 @@ final class EffectLeases {
   }
 }
 
-/// A request for effects to deliver.
 final class LeaseRequest {
   let params: LeaseParams
   let caller: ControlCaller
@@ -216,16 +205,13 @@ final class LeaseRequest {
   var granted: [JSONValue] = []
   /// How many handlers are still to end.
   var pending = 0
-  /// How many bytes the effects have.
   var bytes = 0
 
-  /// A request that has nothing yet.
   init(_ params: LeaseParams, _ caller: ControlCaller, waitEnd: UInt64) {
     self.params = params
     self.caller = caller
     self.waitEnd = waitEnd
   }
 
-  /// Whether another effect has room.
   var hasRoom: Bool { granted.count + pending < params.limit && bytes < Limits.leaseBytes }
 }

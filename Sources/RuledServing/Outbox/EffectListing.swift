@@ -34,7 +34,6 @@ final class EffectListing {
 
   // MARK: Listing
 
-  /// Replies with a page of undelivered effects.
   func list(_ params: EffectsParams, for caller: ControlCaller) {
     var range = Self.range(of: params.subject)
     if let after = params.after {
@@ -42,7 +41,7 @@ final class EffectListing {
         return services.reply(
           .failure(.invalidParams(path: "params.after", "must be the \"next\" of an earlier list")), to: caller)
       }
-      let next = StoreKey.bytes { key.write(to: $0) } + [0]
+      let next = Self.position(after: key)
       if range.lower.lexicographicallyPrecedes(next) { range.lower = next }
     }
     var page = EffectPage()
@@ -88,9 +87,7 @@ final class EffectListing {
   }
 
   /// What the protocol shows of an effect, whose stored text is `text`.
-  private func json(
-    _ key: EffectKey, _ effect: StoredEffect, _ text: ByteView, withData: Bool
-  ) -> JSONValue {
+  private func json(_ key: EffectKey, _ effect: StoredEffect, _ text: ByteView, withData: Bool) -> JSONValue {
     let stored = try? store.document.parse(text)
     let queue = sinks[effect.sink]?.existingQueue(of: effect.plugin)
     let subject = queue?.effects(of: key.subject)
@@ -131,7 +128,6 @@ final class EffectListing {
   /// Continues after a change of effects, which is durable, or is lost.
   func endChange(_ number: UInt64, isWhole: Bool) { ends.removeValue(forKey: number)?(isWhole) }
 
-  /// What is done with effects.
   enum Change {
     case resend
     case drop
@@ -142,23 +138,21 @@ final class EffectListing {
     let change: Change
     let selection: EffectSelection
     let caller: ControlCaller
-    var range: (lower: [UInt8], upper: [UInt8]?)
-    var keys: ArraySlice<String> = []
+    var range: KeyRange
+    var keys: ArraySlice<String>
     var count = 0
 
     init(_ change: Change, _ selection: EffectSelection, _ caller: ControlCaller) {
       self.change = change
       self.selection = selection
       self.caller = caller
-      range = EffectListing.range(of: nil)
+      (range, keys) = EffectListing.scope(of: selection)
     }
   }
 
   /// Tries effects again, or removes them, and replies once that is durable.
   func change(_ selection: EffectSelection, _ change: Change, for caller: ControlCaller) {
-    let changes = Changes(change, selection, caller)
-    (changes.range, changes.keys) = Self.scope(of: selection)
-    continueChange(changes)
+    continueChange(Changes(change, selection, caller))
   }
 
   private func continueChange(_ changes: Changes) {
@@ -175,12 +169,12 @@ final class EffectListing {
       }
       found.append((key, changed, effect.sink, isFailed))
       guard found.count == Self.changeCount else { return true }
-      next = StoreKey.bytes { key.write(to: $0) } + [0]
+      next = Self.position(after: key)
       return false
     } done: { result in
       if case .failure(let error) = result { return self.services.reply(.failure(error), to: changes.caller) }
       self.apply(changes, found) { [unowned self] isWhole in
-        guard isWhole else { return services.reply(.failure(Self.notCommitted), to: changes.caller) }
+        guard isWhole else { return services.reply(.failure(.notCommitted), to: changes.caller) }
         changes.count += found.count
         if let next { changes.range.lower = next }
         if next != nil || !changes.keys.isEmpty { return continueChange(changes) }
@@ -240,9 +234,6 @@ final class EffectListing {
     }
   }
 
-  private static let notCommitted = RequestError(
-    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
-
   private static func notFound(_ selection: EffectSelection) -> RequestError {
     switch selection {
     case .id(let id, _): RequestError(.notFound, "no undelivered effect has the id '\(id)'")
@@ -252,7 +243,9 @@ final class EffectListing {
 
   // MARK: Walking
 
-  private static func range(of subject: String?) -> (lower: [UInt8], upper: [UInt8]?) {
+  private typealias KeyRange = (lower: [UInt8], upper: [UInt8]?)
+
+  private static func range(of subject: String?) -> KeyRange {
     guard let subject else { return (StoreKey.prefix(.effect), StoreKey.upperBound(StoreKey.prefix(.effect))) }
     let prefix = StoreKey.bytes { buffer in
       Array(subject.utf8).withView { StoreKey.subjectPrefix(.effect, $0, into: buffer) }
@@ -260,10 +253,10 @@ final class EffectListing {
     return (prefix, StoreKey.upperBound(prefix))
   }
 
+  private static func position(after key: EffectKey) -> [UInt8] { StoreKey.bytes { key.write(to: $0) } + [0] }
+
   /// The range of the store that may hold the selected effects, and the keys that the client gave.
-  private static func scope(
-    of selection: EffectSelection
-  ) -> (range: (lower: [UInt8], upper: [UInt8]?), keys: ArraySlice<String>) {
+  private static func scope(of selection: EffectSelection) -> (range: KeyRange, keys: ArraySlice<String>) {
     switch selection {
     case .id(_, let subject): (range(of: subject), [])
     case .keys(let keys): (range(of: nil), keys[...])
@@ -273,7 +266,7 @@ final class EffectListing {
 
   /// Calls `body` with each selected effect in a range, or of those with these keys, until it returns false, and `done` at the end.
   private func find(
-    _ selection: EffectSelection, in range: (lower: [UInt8], upper: [UInt8]?), keys: ArraySlice<String>,
+    _ selection: EffectSelection, in range: KeyRange, keys: ArraySlice<String>,
     _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
     done: @escaping (Result<Void, RequestError>) -> Void
   ) {
@@ -296,8 +289,7 @@ final class EffectListing {
 
   /// Calls `body` with each effect in a range of the store until it returns false, some in each tick, and `done` at the end.
   private func walk(
-    _ range: (lower: [UInt8], upper: [UInt8]?),
-    _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
+    _ range: KeyRange, _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
     done: @escaping (Result<Void, RequestError>) -> Void
   ) {
     var count = 0
@@ -318,7 +310,6 @@ final class EffectListing {
   }
 }
 
-/// A page of undelivered effects.
 private struct EffectPage {
   var effects: [JSONValue] = []
   var bytes = 0

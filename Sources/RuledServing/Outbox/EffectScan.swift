@@ -243,8 +243,7 @@ final class EffectScan {
         return true
       }
     } catch {
-      services.context.log.write(
-        LogLine(.error, "the undelivered effects can't be read from the store, which is tried again: \(error)"))
+      services.log.error("the undelivered effects can't be read from the store, which is tried again: \(error)")
       scheduleRescan()
       return nil
     }

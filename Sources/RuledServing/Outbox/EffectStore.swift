@@ -41,9 +41,6 @@ final class EffectStore {
     retriesBefore = context.nextSequence()
   }
 
-  // MARK: Reading
-
-  /// Reads an effect from the store.
   func fetch(_ key: EffectKey) -> Fetched {
     keyBuffer.removeAll()
     key.write(to: keyBuffer)
@@ -63,7 +60,6 @@ final class EffectStore {
     return .found(effect)
   }
 
-  /// Reports that an effect has another form.
   func reportMalformed(_ key: EffectKey) {
     context.noteDamage(
       StoreKey.bytes { key.write(to: $0) }, of: key.subject, StoreError(.corrupt, "an effect has another form"),
@@ -95,7 +91,7 @@ final class EffectStore {
         try Self.storedKey.write(to: context.store) { $0.append(stored.bytes) }
       }
     } catch {
-      context.log.write(LogLine(.error, "anonymous effects wait for their key: \(error)"))
+      context.log.error("anonymous effects wait for their key: \(error)")
       return nil
     }
     key = Array(stored.bytes)
@@ -107,8 +103,6 @@ final class EffectStore {
 
   /// Lets all effects be tried again that are given up.
   func retryGivenUp() { retriesBefore = context.nextSequence() }
-
-  // MARK: Removing
 
   /// When effects are removed that have to be; nil if none has to.
   var nextRemovals: UInt64? { removals.isEmpty ? nil : nextRemoval }
@@ -132,10 +126,8 @@ final class EffectStore {
     do throws(StoreError) {
       try context.store.commit(writes, durable: false)
     } catch {
-      context.log.write(
-        LogLine(
-          .error,
-          "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)"))
+      context.log.error(
+        "delivered effects can't be removed from the store yet; after a crash they are delivered again: \(error)")
       nextRemoval = now < .max - backoff.longest ? now + backoff.first : now
       return
     }

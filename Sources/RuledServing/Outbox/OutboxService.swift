@@ -50,7 +50,7 @@ final class OutboxService {
     do throws(SystemError) {
       deliverer =
         services.context.configuration.delivery == .courier
-        ? nil : Deliverer(client: try makeClient(loop), timeout: settings.timeout, log: services.context.log)
+        ? nil : Deliverer(client: try makeClient(loop), timeout: settings.timeout, log: services.log)
     } catch {
       loop.close()
       throw error
@@ -58,8 +58,7 @@ final class OutboxService {
     self.loop = loop
     store = EffectStore(services.context, settings.backoff)
     sinks = SinkTable(services, hasCourier: deliverer == nil)
-    scan = EffectScan(
-      services, store, sinks, on: loop, backoff: settings.backoff, recountDelay: settings.recountDelay)
+    scan = EffectScan(services, store, sinks, on: loop, backoff: settings.backoff, recountDelay: settings.recountDelay)
     deliveries = EffectDelivery(services, store, sinks, on: loop, deliverer, settings.backoff)
     leases = EffectLeases(services, store, sinks, deliveries, on: loop)
     listing = EffectListing(services, store, sinks, scan, on: loop)
@@ -121,7 +120,6 @@ final class OutboxService {
     }
   }
 
-  /// Executes a method for a client.
   private func execute(_ task: OutboxTask, for caller: ControlCaller) {
     switch task {
     case .list(let params): listing.list(params, for: caller)
@@ -132,8 +130,6 @@ final class OutboxService {
     case .confirm(let params): leases.confirm(params, for: caller)
     }
   }
-
-  // MARK: Ticks
 
   /// One tick of the loop: loads, sends, and removes delivered effects once for all.
   private func tick() {
@@ -152,9 +148,7 @@ final class OutboxService {
     let waiting = sink.queues.reduce(0) { $0 + $1.count + $1.unloadedCount }
     scan.updateOldest(of: sink, waiting: waiting)
     let figures = sink.figures
-    figures.setWaiting(waiting)
-    figures.setUnreadable(sink.unreadable.count)
-    figures.setGivenUp(sink.givenUp)
+    figures.set(waiting: waiting, unreadable: sink.unreadable.count, givenUp: sink.givenUp)
     if waiting == 0 || sink.oldest != nil { figures.setOldest(sink.oldest?.at) }
     let mayBeLeased = !services.areEffectsHeld && sinks.isLeased(sink)
     figures.note(unleased: mayBeLeased && waiting > 0 && sink.leasedCount == 0 && !leases.isAwaited(sink.name))

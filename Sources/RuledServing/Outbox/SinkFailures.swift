@@ -16,7 +16,6 @@ final class SinkFailures {
   /// When they are compared next, in the loop's milliseconds.
   private var nextTime: UInt64 = 0
 
-  /// The failures of the sinks in a table.
   init(_ services: Services, _ sinks: SinkTable) {
     self.services = services
     self.sinks = sinks
@@ -33,9 +32,7 @@ final class SinkFailures {
     let text = ByteBuffer(capacity: 256)
     do throws(StoreError) {
       guard try Self.value.read(from: services.context.store, into: text) else { return }
-    } catch {
-      return services.context.log.write(LogLine(.warn, "since when sinks have failed can't be read: \(error)"))
-    }
+    } catch { return services.log.warn("since when sinks have failed can't be read: \(error)") }
     let now = EngineClock.wall.microseconds
     for member in (try? JSONValue(parsing: text.bytes))?.objectValue?.members ?? [] {
       guard let sink = sinks[member.name], let since = member.value.intValue, since >= 0, since <= now

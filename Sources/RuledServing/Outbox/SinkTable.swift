@@ -10,7 +10,6 @@ final class SinkTable {
   /// Whether a courier delivers the effects that sinks with a URL get.
   private let hasCourier: Bool
 
-  /// The sinks of the configuration.
   init(_ services: Services, hasCourier: Bool) {
     self.services = services
     self.hasCourier = hasCourier
@@ -18,7 +17,6 @@ final class SinkTable {
     for name in configured.keys { sink(name) }
   }
 
-  /// The sinks.
   var all: some Collection<Sink> { sinks.values }
 
   /// The sink of that name; nil before its first use.
@@ -30,13 +28,12 @@ final class SinkTable {
     if let sink = sinks[name] { return sink }
     let made = Sink(name: name, configuration: configured[name], figures: services.outbox.figures(of: name))
     if case .url(let receiver) = made.target, !hasCourier {
-      Deliverer.readFiles(of: receiver, services.context.log)
+      Deliverer.readFiles(of: receiver, services.log)
     }
     sinks[name] = made
     return made
   }
 
-  /// Whether a sink's effects are handed out.
   func isLeased(_ sink: Sink) -> Bool {
     switch sink.target {
     case .lease: true
@@ -64,7 +61,7 @@ final class SinkTable {
         continue
       }
       switch sink.target {
-      case .url(let receiver): if !hasCourier { Deliverer.readFiles(of: receiver, services.context.log) }
+      case .url(let receiver): if !hasCourier { Deliverer.readFiles(of: receiver, services.log) }
       case .file(let file): file.close()
       default: break
       }

@@ -5,35 +5,20 @@ import Synchronization
 
 /// What one worker has counted of a rollout, for other threads to read.
 final class RolloutFigures: Sendable {
-  private let liveEvents = Atomic<Int>(0)
-  private let liveFailures = Atomic<Int>(0)
-  private let candidateEvents = Atomic<Int>(0)
-  private let candidateFailures = Atomic<Int>(0)
-  private let candidateSubjects = Atomic<Int>(0)
+  private let current = Mutex(RolloutCounts())
+
+  var counts: RolloutCounts { current.withLock { $0 } }
 
   /// Shows what was counted so far.
   func publish(_ live: RolloutTally, _ candidate: RolloutTally) {
-    liveEvents.store(live.events, ordering: .relaxed)
-    liveFailures.store(live.failures, ordering: .relaxed)
-    candidateEvents.store(candidate.events, ordering: .relaxed)
-    candidateFailures.store(candidate.failures, ordering: .relaxed)
-    candidateSubjects.store(candidate.subjects, ordering: .relaxed)
+    current.withLock {
+      $0 = RolloutCounts(
+        liveEvents: live.events, liveFailures: live.failures, events: candidate.events, failures: candidate.failures,
+        subjects: candidate.subjects)
+    }
   }
 
-  func reset() {
-    liveEvents.store(0, ordering: .relaxed)
-    liveFailures.store(0, ordering: .relaxed)
-    candidateEvents.store(0, ordering: .relaxed)
-    candidateFailures.store(0, ordering: .relaxed)
-    candidateSubjects.store(0, ordering: .relaxed)
-  }
-
-  var counts: RolloutCounts {
-    RolloutCounts(
-      liveEvents: liveEvents.load(ordering: .relaxed), liveFailures: liveFailures.load(ordering: .relaxed),
-      events: candidateEvents.load(ordering: .relaxed), failures: candidateFailures.load(ordering: .relaxed),
-      subjects: candidateSubjects.load(ordering: .relaxed))
-  }
+  func reset() { current.withLock { $0 = RolloutCounts() } }
 }
 
 /// What both sides of a rollout decided, over all workers.
@@ -49,7 +34,6 @@ struct RolloutCounts: Sendable, Equatable {
   /// How many subjects had events that the candidate decided.
   var subjects = 0
 
-  /// Adds those of another worker.
   mutating func add(_ other: RolloutCounts) {
     liveEvents += other.liveEvents
     liveFailures += other.liveFailures
@@ -64,8 +48,7 @@ struct RolloutCounts: Sendable, Equatable {
     try store.scan(prefix: RolloutKey.allCounts) { _, value in
       guard value.count == 32 else { return true }
       let counts = (0..<4).map { Int(UInt64(bigEndian: value.load(at: 8 * $0, as: UInt64.self))) }
-      found.add(
-        RolloutCounts(liveEvents: counts[0], liveFailures: counts[1], events: counts[2], failures: counts[3]))
+      found.add(RolloutCounts(liveEvents: counts[0], liveFailures: counts[1], events: counts[2], failures: counts[3]))
       return true
     }
     add(found)

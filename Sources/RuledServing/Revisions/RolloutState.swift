@@ -13,7 +13,6 @@ struct RolloutState: Sendable {
 
   /// Both sides' rules, while it runs: the folder may change meanwhile.
   struct Sides: Sendable {
-    /// The rules of the other subjects.
     let live: RevisionArchive.Revision
     /// The rules that are tried.
     let candidate: RevisionArchive.Revision
@@ -99,9 +98,7 @@ struct RolloutState: Sendable {
 
 extension JSONValue {
   /// A number, as an integer where it is whole.
-  static func shortest(_ number: Double) -> JSONValue {
-    Int64(exactly: number).map { .integer($0) } ?? .number(number)
-  }
+  static func shortest(_ number: Double) -> JSONValue { Int64(exactly: number).map { .integer($0) } ?? .number(number) }
 }
 
 extension RolloutState {
@@ -137,9 +134,7 @@ extension RolloutState {
       else { throw StoreError(.corrupt, "the rollout that the store keeps has no rules") }
       state.sides = Sides(live: live, candidate: tried)
     }
-    func count(_ path: String...) -> Int {
-      Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0)
-    }
+    func count(_ path: String...) -> Int { Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0) }
     state.counts = RolloutCounts(
       liveEvents: count("live_events"), liveFailures: count("failures", "live"), events: count("events"),
       failures: count("failures", "candidate"), subjects: count("subjects"))

@@ -14,7 +14,6 @@ struct RulesInPlaceOfFolder: Sendable {
   }
 
   let reason: Reason
-  /// The rules with their configuration.
   let revision: RevisionArchive.Revision
 
   private static let value = StoredValue(name: "held_rules")

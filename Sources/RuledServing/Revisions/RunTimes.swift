@@ -14,7 +14,6 @@ struct RunTimes: Sendable {
   private var candidate: [Catalog.Plugin] = []
   private let earlier: [String: Earlier]
 
-  /// Begins to look at the live rules.
   init(besides live: Catalog?) {
     let plugins = (live?.plugins ?? []).map { plugin in
       (plugin.name, Earlier(runtime: plugin.runtime, durations: plugin.runtime.durations))
@@ -41,9 +40,7 @@ struct RunTimes: Sendable {
         if let left, let right, left.runtime === right.runtime { return nil }
         let sides = (live: left.flatMap(durations), candidate: right.map(\.runtime.durations))
         guard (sides.live?.total ?? 0) + (sides.candidate?.total ?? 0) > 0 else { return nil }
-        return [
-          "plugin": .string(name), "live": Self.json(sides.live), "candidate": Self.json(sides.candidate),
-        ]
+        return ["plugin": .string(name), "live": Self.json(sides.live), "candidate": Self.json(sides.candidate)]
       })
   }
 
@@ -63,8 +60,6 @@ struct RunTimes: Sendable {
   private static func json(_ durations: LatencyHistogram?) -> JSONValue {
     guard let durations, durations.total > 0 else { return .null }
     func micros(_ fraction: Double) -> JSONValue { .number(Double(durations.quantile(fraction) / 100) / 10) }
-    return [
-      "measured": .integer(Int64(clamping: durations.total)), "p50_us": micros(0.5), "p99_us": micros(0.99),
-    ]
+    return ["measured": .integer(Int64(clamping: durations.total)), "p50_us": micros(0.5), "p99_us": micros(0.99)]
   }
 }

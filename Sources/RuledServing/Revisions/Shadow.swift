@@ -116,15 +116,13 @@ final class Shadow: Sendable {
 
   private var isStopping: Bool { condition.locked { state.isStopping } }
 
-  // MARK: The thread
-
   private func run(after last: UInt64) {
     Thread.Priority.idle.apply()
     do {
       if let copy { try follow(from: copy.folder, after: last) }
     } catch {
       condition.signal { state.error = "\(error)" }
-      context.log.write(LogLine(.error, "the shadow of revision \(rules.entry.revision) ended: \(error)"))
+      context.log.error("the shadow of revision \(rules.entry.revision) ended: \(error)")
     }
     // The next shadow's copy has the same folder, so this one is removed before the end is announced.
     copy = nil
@@ -138,8 +136,7 @@ final class Shadow: Sendable {
     let lua = LuaWorker()
     let catalog = try CatalogBuilder.build(
       rules.rules, configuration: rules.configuration, previous: nil, worker: lua, now: since)
-    let world = try ShadowWorld(
-      rules: catalog, on: share, lua: lua, base: base, configuration: context.configuration)
+    let world = try ShadowWorld(rules: catalog, on: share, lua: lua, base: base, configuration: context.configuration)
     condition.signal { state.times = state.times.of(catalog) }
     var waiting: [JournalEntry] = []
     var (earlier, reported) = (0, UInt64(0))

@@ -46,9 +46,7 @@ enum UploadedRules {
     guard file.path.hasPrefix("\(folder)/"), isName(file.path.dropFirst(folder.count + 1)),
       file.name.hasSuffix(".lua") || file.name.hasSuffix(".json")
     else { throw error("has a file \(file.path), which is no Lua or JSON file of \(folder)") }
-    guard file.text.count <= limit else {
-      throw error("has a file \(file.path) of more than \(limit >> 10) KiB")
-    }
+    guard file.text.count <= limit else { throw error("has a file \(file.path) of more than \(limit >> 10) KiB") }
   }
 
   private static func isName(_ name: Substring) -> Bool {

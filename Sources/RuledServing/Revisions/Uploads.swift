@@ -38,8 +38,7 @@ final class Uploads: Sendable {
       }
       guard uploads.values.reduce(params.text.count, { $0 + $1.byteCount }) <= Self.mostBytes else {
         throw RequestError(
-          .overloaded, "other uploads take all memory that there is for them; try again",
-          details: [.init("retry_after_ms", 1_000)])
+          .overloaded, "other uploads take all memory that there is for them; try again", retryAfter: 1000)
       }
       upload.parts.append(params.text)
       upload.touched = now

@@ -12,10 +12,10 @@ extension Server {
     if reason == .signal { isEnding = true }
     if isGivingUp {
       guard !isStopping else { return }
-      log.write(LogLine(.info, "giving the log of commits up: received requests are answered first"))
+      log.info("giving the log of commits up: received requests are answered first")
     } else if sockets.close() {  // new clients are refused; those that are served have copies
       services.notifier.stopping()
-      log.write(LogLine(.info, "ending: received requests are answered first"))
+      log.info("ending: received requests are answered first")
     }
     guard !isStopping else { return }
     isStopping = true
@@ -31,9 +31,7 @@ extension Server {
       try control.loop.timer(after: UInt64(Limits.shutdownTime / 1000) - 500) { [self] in
         end(commits, control)
       }
-    } catch {
-      end(commits, control)
-    }
+    } catch { end(commits, control) }
   }
 
   /// Lets the workers answer and commit what they received, and then ends the threads.

@@ -25,7 +25,7 @@ package final class Server {
   /// Whether a signal asked the daemon to end: then a node that is drained does not follow afterwards.
   var isEnding = false
 
-  var log: any EventLog { services.context.log }
+  var log: any EventLog { services.log }
   var member: (any ClusterMember)? { services.membership }
 
   /// A server that has not started, for an open store with its journal, if it has one, and the node's part in a cluster, if it is a node's.
@@ -64,9 +64,7 @@ package final class Server {
       throw error
     } catch let error as StoreError {
       throw StartError("the store failed: \(error)")
-    } catch {
-      throw StartError("the daemon can't run: \(error)")
-    }
+    } catch { throw StartError("the daemon can't run: \(error)") }
   }
 
   /// Closes the store; returns whether the node has given the log up, so that another one can take it over, and is to follow.
@@ -75,7 +73,7 @@ package final class Server {
     if isGivingUp, let member {
       try StoredTime.save(context)
       member.end()
-      log.write(LogLine(.info, "node \(member.name) has given the log of commits up, and follows it"))
+      log.info("node \(member.name) has given the log of commits up, and follows it")
       keeper?.end()
       try context.store.close()
       loader?.join()
@@ -98,8 +96,6 @@ package final class Server {
 
   /// Whether the node was told to give the log up, still owns it, and is to follow afterwards.
   var isGivingUp: Bool { !isEnding && (member.map { $0.isDrained && $0.lossError == nil } ?? false) }
-
-  // MARK: Starting
 
   /// Starts the thread that loads rules.
   ///
@@ -139,8 +135,7 @@ package final class Server {
   /// Lets watches go on after what was committed before this start.
   private func beginWatching(after last: UInt64, _ journal: JournalService) {
     do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
-      log.write(
-        LogLine(.warn, "watches get nothing from before this start, as the journal can't be read: \(error)"))
+      log.warn("watches get nothing from before this start, as the journal can't be read: \(error)")
     }
   }
 
@@ -148,7 +143,7 @@ package final class Server {
   ///
   /// Each acknowledged event is in the store.
   private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
-    log.write(LogLine(.error, reason))
+    log.error(reason)
     _exit(2)
   }
 
@@ -168,15 +163,11 @@ package final class Server {
           do throws(SystemError) {
             try Worker(index: index, services: services, commits: commits, borrowable: borrowable, catalog: catalog)
               .run()
-          } catch {
-            Self.endProcess(log, "a worker can't run: \(error)")
-          }
+          } catch { Self.endProcess(log, "a worker can't run: \(error)") }
         })
     }
     services.workers.first?.send(.evaluate { $0.journal($0.catalog) })
   }
-
-  // MARK: Serving
 
   /// Serves clients until the control thread's loop ends, and awaits the end of the other threads.
   private func serve(_ catalog: Catalog) throws(SystemError) {
@@ -195,10 +186,8 @@ package final class Server {
     }
     try started.start(signals)
     services.notifier.ready(status: services.status.line)
-    log.write(
-      LogLine(
-        .info,
-        "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins"))
+    log.info(
+      "serving on \(paths.joined(separator: ", ")), revision \(catalog.revision), \(catalog.plugins.count) plugins")
     services.reloads.serve()
     member?.whenOwnershipEnds { [services] in _ = services.control.send(.stop(.ownership)) }
     member?.receiveClients { [services] in services.adopt($0, for: $1) }
@@ -213,7 +202,7 @@ package final class Server {
     outbox?.join()
     services.reloads.close()
     if let shadow = services.shadow.withLock({ $0 }) {
-      log.write(LogLine(.info, "the shadow of revision \(shadow.rules.entry.revision) ends with the daemon"))
+      log.info("the shadow of revision \(shadow.rules.entry.revision) ends with the daemon")
       shadow.stop()
     }
     loop.close()
@@ -226,12 +215,12 @@ package final class Server {
     let http = services.configuration.http
     if let api = sockets.api, let address = http.listen {
       try control.listen(try ListeningSocket(copying: api), forSites: false)
-      log.write(LogLine(.info, "serving HTTP on \(address.text) too"))
+      log.info("serving HTTP on \(address.text) too")
       sockets.token?.warnOfWeaknesses(log)
     }
     if let sites = sockets.sites, let address = http.sites {
       try control.listen(try ListeningSocket(copying: sites), forSites: true)
-      log.write(LogLine(.info, "serving the plugins' sites on \(address.text)"))
+      log.info("serving the plugins' sites on \(address.text)")
     }
   }
 }

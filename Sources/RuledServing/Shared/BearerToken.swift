@@ -20,7 +20,6 @@ package final class BearerToken: Sendable {
     values = Mutex(Values(digest: Self.digest(of: token)))
   }
 
-  /// The token in the first line of a file.
   init(file path: String) throws(StartError) {
     let token: String
     do throws(RegularFile.Refusal) { token = try SecretFile.token(path) } catch {
@@ -44,20 +43,19 @@ package final class BearerToken: Sendable {
         return isNew
       }
       guard isNew else { return }
-      log.write(LogLine(.info, "the token in \(path) was replaced, the new one is in force"))
+      log.info("the token in \(path) was replaced, the new one is in force")
       warnOfWeaknesses(log)
     } catch {
       let problem = "http.token_file '\(path)' \(error); the token before stays in force"
       values.withLock { $0.problem = problem }
-      log.write(LogLine(.error, problem))
+      log.error(problem)
     }
   }
 
-  /// Logs what makes the token a weak one.
   package func warnOfWeaknesses(_ log: any EventLog) {
     guard let path else { return }
     for weakness in SecretFile.weaknesses(ofToken: path) {
-      log.write(LogLine(.warn, "http.token_file '\(path)' \(weakness)"))
+      log.warn("http.token_file '\(path)' \(weakness)")
     }
   }
 

@@ -6,10 +6,7 @@ package import RuledWire
 /// A daemon's part in a cluster, as its threads see it: whether this node may answer reads, whether it still owns the log, the clients that
 /// other nodes carry here, and what the node says of itself.
 package protocol ClusterMember: AnyObject, Sendable {
-  /// The name of the node.
   var name: String { get }
-
-  /// Lets the nodes agree on rules.
   var rules: any ClusterRules { get }
 
   /// Throws unless the node has its lease: without it another node may own the log of commits, and a read here may miss some.
@@ -24,7 +21,6 @@ package protocol ClusterMember: AnyObject, Sendable {
   /// The metrics of the node in Prometheus's text format.
   var metrics: [UInt8] { get }
 
-  /// Reads the node's certificate again.
   func reloadIdentity()
 
   /// Executes a request about the cluster, and calls `then` on another thread with the result.

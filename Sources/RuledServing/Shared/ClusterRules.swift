@@ -18,6 +18,5 @@ package protocol ClusterRules: AnyObject, Sendable {
   /// The rules in force that a node's store has; nil before the first.
   func live(in store: any StateStore) throws(StoreError) -> RevisionArchive.Revision?
 
-  /// The revision in force; empty before the first.
   func liveRevision(in store: any StateStore) throws(StoreError) -> String
 }

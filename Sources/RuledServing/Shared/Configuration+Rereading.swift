@@ -42,15 +42,15 @@ extension Configuration {
     guard next != self else { return }
     let fixed = keysForRestart(besides: next)
     if !fixed.isEmpty {
-      log.write(LogLine(.warn, "the configuration changes \(fixed.joined(separator: ", ")), which takes a restart"))
+      log.warn("the configuration changes \(fixed.joined(separator: ", ")), which takes a restart")
     }
-    log.write(LogLine(.info, "the configuration was read again"))
+    log.info("the configuration was read again")
   }
 
   /// Logs why a configuration that was read can't be used.
   package static func report(_ error: StartError, to log: any EventLog) {
     for problem in error.description.split(separator: "\n") {
-      log.write(LogLine(.error, "the configuration is wrong, the old one stays in force: \(problem)"))
+      log.error("the configuration is wrong, the old one stays in force: \(problem)")
     }
   }
 }

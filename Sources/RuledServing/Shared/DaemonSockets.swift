@@ -108,7 +108,6 @@ package enum LoopbackSocket {
     return try numeric.listen().release()
   }
 
-  /// Whether a socket is bound to an address.
   package static func isBound(_ descriptor: Int32, to address: ListenAddress) -> Bool {
     NumericAddress(of: descriptor)?.description == address.text
   }

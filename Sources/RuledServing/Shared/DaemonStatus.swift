@@ -6,7 +6,6 @@ import Synchronization
 
 /// The state of the daemon, for `health`, `rules` and systemd.
 final class DaemonStatus: Sendable {
-  /// The state at one moment.
   struct Values {
     var catalog: Catalog?
     var reloadErrors: ReloadError?
@@ -32,13 +31,10 @@ final class DaemonStatus: Sendable {
 
   private let values = Mutex(Values())
   private let startedAt = EngineClock.monotonic
-  /// When the daemon was started.
   let start = EngineClock.wall
 
-  /// The state of a daemon that has just started.
   init() {}
 
-  /// The state now.
   var present: Values { values.withLock { $0 } }
 
   var catalog: Catalog? { values.withLock { $0.catalog } }
@@ -185,7 +181,6 @@ final class DaemonStatus: Sendable {
     return .object(described)
   }
 
-  /// The declared arguments of a plugin's queries.
   private static func args(of manifest: PluginManifest) -> JSONValue {
     var args = JSONObject()
     for query in manifest.queries { args[query.name] = query.arguments?.json }

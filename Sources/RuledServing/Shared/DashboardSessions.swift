@@ -29,7 +29,6 @@ final class DashboardSessions: Sendable {
 
   private let grants = Mutex(Grants())
 
-  /// No tokens and no sessions.
   init() {}
 
   /// A token that can be redeemed once for a session with that role; `now` is in nanoseconds of the monotonic clock.

@@ -35,7 +35,6 @@ struct HealthReport {
     }
   }
 
-  /// What is wrong with this daemon.
   private func findings(_ messages: [String]) -> Findings {
     var found = Findings()
     if let error = now.storeError { found.degrade(["the store failed: \(error)"]) }
@@ -73,7 +72,11 @@ struct HealthReport {
         "this host has no time zone files: events that ask for a zone's calendar are parked; install tzdata, then 'rulectl retry'"
       ])
     }
-    for loop in looping { found.note([loop.problem]) }
+    for loop in looping {
+      found.note([
+        "the rule '\(loop.rule)' of the plugin \(loop.plugin) sets timers in a loop; subjects with one: \(loop.subjects)"
+      ])
+    }
     for (plugin, count) in awayTimers {
       found.note(["the plugin \(plugin) is not loaded; due timers that wait for it: \(count.text)"])
     }
@@ -158,7 +161,6 @@ struct HealthReport {
     return ["series": .integer(Int64(counters.series)), "limit": .integer(Int64(limit)), "full": .array(full)]
   }
 
-  /// The subjects that are put off for a plugin.
   private static func putOff(_ plugin: Catalog.Plugin, namesSubjects: Bool) -> [JSONValue] {
     plugin.runtime.putOff.prefix(putOffLimit).map { (subject, wait) -> JSONValue in
       [
@@ -172,33 +174,18 @@ struct HealthReport {
   /// How many subjects that are put off for a plugin `health` lists one by one.
   private static let putOffLimit = 100
 
-  /// A rule whose timers set the next ones, each as early as may be.
-  private struct Looping {
-    let plugin: String
-    let rule: String
-    let subjects: Int
-
-    var json: JSONValue {
-      ["plugin": .string(plugin), "rule": .string(rule), "subjects": .integer(Int64(subjects))]
-    }
-
-    var problem: String {
-      "the rule '\(rule)' of the plugin \(plugin) sets timers in a loop; subjects with one: \(subjects)"
-    }
-  }
-
   /// The member `timers` of `health`.
   private var timers: JSONValue {
-    [
-      "looping": .array(looping.map(\.json)), "away": .object(JSONObject(awayTimers)),
-    ]
+    let loops = looping.map { loop -> JSONValue in
+      ["plugin": .string(loop.plugin), "rule": .string(loop.rule), "subjects": .integer(Int64(loop.subjects))]
+    }
+    return ["looping": .array(loops), "away": .object(JSONObject(awayTimers))]
   }
 
-  private var looping: [Looping] {
+  /// The rules whose timers set the next ones, each as early as may be.
+  private var looping: [(plugin: String, rule: String, subjects: Int)] {
     let context = services.context
-    return context.timerLoops.all(now: context.clock.now.microseconds, step: context.timerStep).map {
-      Looping(plugin: $0.plugin, rule: $0.rule, subjects: $0.subjects)
-    }
+    return context.timerLoops.all(now: context.clock.now.microseconds, step: context.timerStep)
   }
 
   /// How many timers are due and wait for each plugin that is not in force, of the first `mostDueTimers` that are due.

@@ -47,13 +47,11 @@ struct LoadTotals {
   /// Effects that wait for their delivery.
   var effects = 0
 
-  /// Nothing.
   init() {}
 }
 
 /// Samples of equal periods, the last ones.
 struct LoadSeries {
-  /// What was counted in one period.
   private struct Sample {
     var events = 0
     var runs = 0

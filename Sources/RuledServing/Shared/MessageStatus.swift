@@ -1,6 +1,5 @@
 import RuledCore
 
-/// The part of `health` about messages.
 struct MessageStatus {
   /// How many messages are committed and not applied.
   let waiting: Int

@@ -18,7 +18,7 @@ package final class Refusals: Sendable {
   /// The error for a client beyond the connections that there is room for.
   package static let tooManyConnections = RequestError(
     .overloaded, "more connections than limits.connections allows, or than the process may have open files",
-    details: [.init("retry_after_ms", 1000)])
+    retryAfter: 1000)
 
   private struct Entry {
     var count = 0
@@ -48,10 +48,9 @@ package final class Refusals: Sendable {
       entry.text = text()
       return isFirst ? entry.text : "\(entry.text) (\(entry.count) since the start)"
     }
-    if let line { log.write(LogLine(.warn, line)) }
+    if let line { log.warn(line) }
   }
 
-  /// How many refusals there were for a reason.
   func count(_ reason: Reason) -> Int { entries.withLock { $0[reason]?.count ?? 0 } }
 
   /// The refusals of the last minute, a sentence each; `now` is in nanoseconds of the monotonic clock.

@@ -1,9 +1,13 @@
 import RuledCore
 import RuledWire
 
+extension RequestError {
+  static let notCommitted = RequestError(
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
+}
+
 /// Replies of threads that are no workers: they leave through the thread that has the connection.
 extension Services {
-  /// Replies to a client.
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
     reply(to: caller, result) { $0.write(to: $1) }
   }

@@ -6,9 +6,8 @@ import Synchronization
 
 /// What the threads of a daemon share.
 final class Services: Sendable {
-  /// The engine's shared part.
   let context: EngineContext
-  /// Where each worker gets its messages.
+  var log: any EventLog { context.log }
   let workers: [Mailbox<WorkerMessage>]
   /// Where the control thread gets its messages.
   let control = Mailbox<ControlMessage>()
@@ -16,11 +15,9 @@ final class Services: Sendable {
   let reloads = Reloads()
   /// Where the thread that delivers effects gets its messages.
   let outbox = Outbox()
-  /// The sources of the rules' revisions.
   let revisions: RevisionArchive
   /// The rules that see live events beside the live rules, nil while there are none.
   let shadow = Mutex<Shadow?>(nil)
-  /// The state of the daemon.
   let status = DaemonStatus()
   /// What the control thread counts for the metrics.
   let timers = TimerFigures()
@@ -30,9 +27,7 @@ final class Services: Sendable {
   let web = Mutex<(any WebServer)?>(nil)
   /// What clients of the loopback listener send; nil while nobody listens there.
   let bearerToken: BearerToken?
-  /// The tokens and sessions of the dashboard.
   let sessions = DashboardSessions()
-  /// The load over the last hour.
   let load = LoadHistory()
   /// Rules that clients send in parts.
   let uploads = Uploads()
@@ -63,7 +58,6 @@ final class Services: Sendable {
   let places: ConnectionPlaces
   /// Those of the visitors of the plugins' sites.
   let sitePlaces: ConnectionPlaces
-  /// Reports the daemon's state to systemd.
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
   private let generations = Atomic<Int>(1)
@@ -90,8 +84,7 @@ final class Services: Sendable {
     lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
-    current = Mutex(
-      (configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
+    current = Mutex((configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
   }
 
   /// The present configuration: that of the start, except for what a reload may change.
@@ -121,13 +114,12 @@ final class Services: Sendable {
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
     for name in catalog.problems(in: configuration) {
-      context.log.write(LogLine(.warn, "the configuration: \(name.message)"))
+      context.log.warn("the configuration: \(name.message)")
     }
     for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {
       for name in names {
         let kind = name.hasPrefix("@") ? "group" : "user"
-        context.log.write(
-          LogLine(.warn, "the configuration's \(key) name a \(kind) '\(name)' that this host does not know"))
+        context.log.warn("the configuration's \(key) name a \(kind) '\(name)' that this host does not know")
       }
     }
   }
@@ -146,7 +138,6 @@ final class Services: Sendable {
     return nil
   }
 
-  /// Reports the daemon's state to systemd.
   func notifyStatus() { notifier.status(status.line) }
 
   /// Whether the client of a connection may call every method.
@@ -161,17 +152,14 @@ final class Services: Sendable {
     let limit = context.configuration.limits.inFlight
     guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }
     refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
-    return RequestError(
-      .overloaded, "too many requests are in flight; try again", details: [.init("retry_after_ms", 100)])
+    return RequestError(.overloaded, "too many requests are in flight; try again", retryAfter: 100)
   }
 
   /// Throws if another node may own the log by now, so that a read here may miss its commits.
   func checkRead() throws(RequestError) { try membership?.checkRead() }
 
-  /// The worker that owns a subject.
   func worker(for subject: ByteView) -> Int { worker(forHash: hash64(subject)) }
 
-  /// The worker that owns a subject.
   func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
 
   /// The worker that owns the subjects whose names have that hash.
@@ -189,15 +177,22 @@ final class Services: Sendable {
     }
   }
 
-  /// Takes over a connection whose client speaks HTTP.
   func adoptWeb(_ descriptor: Int32, from origin: HTTPOrigin) {
     guard let server = web.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
     server.accept(descriptor, from: origin)
   }
 
   /// What all workers have counted of the last rollout since it or the process began.
-  var rolloutCounts: RolloutCounts {
-    figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) }
+  var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) } }
+}
+
+extension Services {
+  /// Runs `body`, which uses the store, unless the store is closed.
+  func useStore(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    var result: Result<Void, StoreError>?
+    reloads.withStore { result = Result { () throws(StoreError) in try body() } }
+    guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
+    try result.get()
   }
 }
 
@@ -208,18 +203,14 @@ extension Services {
   func countParked() {
     do throws(StoreError) {
       context.parkedCounts.add(try StoreListing.parkedCounts(context).map { (plugin: $0.key, change: $0.value) })
-    } catch {
-      context.log.write(LogLine(.error, "the parked events in the store can't all be counted: \(error)"))
-    }
+    } catch { context.log.error("the parked events in the store can't all be counted: \(error)") }
   }
 
   /// Counts the timers that an earlier process left in the store.
   func countTimers() {
     do throws(StoreError) {
       context.waitingTimers.store(try StoreListing.timerCount(context), ordering: .relaxed)
-    } catch {
-      context.log.write(LogLine(.error, "the timers in the store can't all be counted: \(error)"))
-    }
+    } catch { context.log.error("the timers in the store can't all be counted: \(error)") }
   }
 
   /// Counts the messages that an earlier process left in the store, and has the workers apply them.
@@ -231,9 +222,7 @@ extension Services {
         counts[worker(for: subject)][plugin, default: 0] += 1
         last = max(last, sequence)
       }
-    } catch {
-      context.log.write(LogLine(.error, "the messages that wait in the store can't all be counted: \(error)"))
-    }
+    } catch { context.log.error("the messages that wait in the store can't all be counted: \(error)") }
     context.advanceSequence(to: last)
     for (worker, counts) in zip(workers, counts) {
       let found = counts.map { (sender: context.senders[$0.key], count: $0.value) }
@@ -241,7 +230,6 @@ extension Services {
     }
   }
 
-  /// The state of the messages.
   var messages: MessageStatus {
     let summary = context.senders.summary
     return MessageStatus(

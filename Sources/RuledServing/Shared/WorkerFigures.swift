@@ -12,7 +12,6 @@ final class WorkerFigures: Sendable {
   let duplicates = Atomic<Int>(0)
   /// How many of those had another type or other data than the first one.
   let differences = Atomic<Int>(0)
-  /// The queries that it answered.
   let queries = Atomic<Int>(0)
   /// The number of its subjects in the cache.
   let hotSubjects = Atomic<Int>(0)
@@ -46,13 +45,11 @@ final class WorkerFigures: Sendable {
   /// Counts events that were answered without a commit.
   func noteAnswers(to starts: [EventStarts], at now: UInt64) { results.withLock { $0.record(starts, at: now) } }
 
-  /// Counts a commit that was lost.
   func noteLostCommit() { results.withLock { $0.lost += 1 } }
 
   /// The requests that were answered with an error, by its code.
   var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
 
-  /// Counts a request that is answered with an error.
   func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
 }
 
@@ -64,7 +61,6 @@ struct CommitFigures: Sendable {
   var bytes = BucketHistogram(bounds: BucketHistogram.sizes)
   /// How long clients' events took, from the start of their tick until they could be answered, in nanoseconds.
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
-  /// How many commits were lost.
   var lost = 0
 
   /// Counts events that began at some times and can be answered now.
@@ -72,7 +68,6 @@ struct CommitFigures: Sendable {
     for start in starts { latency.record(now &- start.time, times: start.events) }
   }
 
-  /// Adds the figures of another worker.
   mutating func add(_ other: CommitFigures) {
     events.add(other.events)
     bytes.add(other.bytes)

@@ -6,9 +6,7 @@ package enum EffectsHold {
   private static let value = StoredValue(name: "effects_held")
 
   /// Has the daemon that opens this store next, and those after it, hold effects back.
-  package static func hold(in store: any StateStore) throws(StoreError) {
-    try value.write(to: store) { $0.append(1) }
-  }
+  package static func hold(in store: any StateStore) throws(StoreError) { try value.write(to: store) { $0.append(1) } }
 
   /// Whether effects are held back.
   static func isHeld(in store: any StateStore) throws(StoreError) -> Bool {

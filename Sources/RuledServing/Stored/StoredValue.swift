@@ -14,7 +14,7 @@ package struct StoredValue {
   /// If the store fails, it keeps the value before, and the failure is logged.
   func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
     do throws(StoreError) { try write(to: context.store, durable: durable, body) } catch {
-      context.log.write(LogLine(.error, "the daemon's own '\(name)' could not be kept in the store: \(error)"))
+      context.log.error("the daemon's own '\(name)' could not be kept in the store: \(error)")
     }
   }
 

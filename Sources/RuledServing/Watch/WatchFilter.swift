@@ -2,7 +2,6 @@ import RuledCore
 import RuledEngine
 import RuledWire
 
-/// Which changes a watch wants.
 struct WatchFilter: Sendable {
   /// What a filter takes beside its texts, and what each plugin takes, in bytes: entries of the index included.
   private static let overhead = 128
@@ -43,7 +42,6 @@ struct WatchFilter: Sendable {
     return plugins.map { Key(isWhole: subject != nil, name: name, plugin: $0) }
   }
 
-  /// Whether the change is wanted.
   func wants(_ change: ChangeLog.View) -> Bool {
     guard !change.members.isEmpty, wants(subject: change.subject) else { return false }
     guard let plugins else { return true }
@@ -76,7 +74,6 @@ struct WatchIndex {
     if let length = watch.filter.prefixLength, !keys.isEmpty { prefixLengths[length] += 1 }
   }
 
-  /// Removes a watch that was added.
   mutating func remove(_ watch: Watch) {
     let keys = watch.filter.keys
     for key in keys {

@@ -12,7 +12,6 @@ import Synchronization
 final class WatchHub: Sendable {
   /// The changes of one batch.
   struct Chunk: Sendable {
-    /// The sequence of the first.
     let first: UInt64
     let log: ChangeLog
 
@@ -42,7 +41,6 @@ final class WatchHub: Sendable {
   /// It leaves evicted change logs to `spare`.
   init(spare: ChangeLogPool) { self.spare = spare }
 
-  /// The sequence of the last change.
   var last: UInt64 { state.withLock { $0.last } }
 
   /// Continues from the sequence that the store holds, with changes that lead to it.
@@ -56,12 +54,8 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// The number of the next watch.
   func nextNumber() -> Int64 { numbers.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  // MARK: Watches
-
-  /// How many watches there are.
   var watches: Int { state.withLock { $0.watches } }
 
   /// Counts a watch whose filter takes so many bytes; false if that would be too many watches, or too many bytes.
@@ -81,8 +75,6 @@ final class WatchHub: Sendable {
       state.filterBytes -= bytes
     }
   }
-
-  // MARK: Publishing
 
   /// Adds committed changes, which get the next sequences in order, and wakes the threads that wait.
   func publish(_ logs: [ChangeLog]) {
@@ -128,8 +120,6 @@ final class WatchHub: Sendable {
     return max(bound, state.chunks[state.head].first)
   }
 
-  // MARK: Reading
-
   /// The first changes after `sequence`, and the oldest sequence that is held.
   ///
   /// No chunks if there is no change after `sequence`.
@@ -156,13 +146,11 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// Cancels a call of `wake`.
   func cancel(_ key: UInt64) { state.withLock { $0.waiting[key] = nil } }
 }
 
 /// The sequence of the last change in the store, committed together with the change.
 enum WatchSequence {
-  /// Adds it to the writes of a commit.
   static func write(_ sequence: UInt64, to writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
     key.removeAll()
     StoreKey.daemon(StoreKey.sequenceName, into: key)

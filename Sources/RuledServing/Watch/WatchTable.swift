@@ -31,7 +31,6 @@ protocol WatchReceiver: AnyObject {
   var hasRoom: Bool { get }
   /// Whether its socket takes what there is to send, so that there is room soon.
   var isTaking: Bool { get }
-  /// Sends news of one of its watches.
   func send(_ news: WatchNews, of watch: Int64)
   /// Follows the last `send` of a round.
   func endNews()
@@ -61,7 +60,6 @@ final class Watch {
 /// The table reads each change once and finds the watches that want it in an index. A watch whose connection has no room, and one that begins in
 /// the past, reads by itself until it has caught up.
 final class WatchTable {
-  /// The watches of one connection.
   fileprivate final class Client {
     let receiver: any WatchReceiver
     var watches: [Int64: Watch] = [:]
@@ -142,7 +140,7 @@ final class WatchTable {
   private func checkLimits(_ client: Client, _ filter: WatchFilter) throws(RequestError) {
     func refuse(_ limit: String) throws(RequestError) {
       refusals.note(.watches) { "watches are refused: \(limit)" }
-      throw RequestError(.overloaded, "\(limit); end others with unwatch", details: [.init("retry_after_ms", 1000)])
+      throw RequestError(.overloaded, "\(limit); end others with unwatch", retryAfter: 1000)
     }
     if client.watches.count >= Limits.connectionWatches {
       try refuse("a connection may have \(Limits.connectionWatches) watches at most")
@@ -167,7 +165,6 @@ final class WatchTable {
     return true
   }
 
-  /// Ends all watches of a connection.
   func endAll(connection: UInt64) {
     guard let client = clients.removeValue(forKey: connection) else { return }
     client.behind = []
@@ -186,7 +183,6 @@ final class WatchTable {
     isWaiting = false
   }
 
-  /// How many watches a connection has.
   func count(connection: UInt64) -> Int { clients[connection]?.watches.count ?? 0 }
 
   /// Gives news to the watches that waited for a reply, as it was sent.

@@ -46,7 +46,6 @@ struct DelayedSubjects {
   /// Removes a subject; returns whether it was here.
   mutating func remove(_ subject: [UInt8]) -> Bool { !delays.isEmpty && delays.removeValue(forKey: subject) != nil }
 
-  /// Removes those that are due.
   mutating func removeDue() { delays = delays.filter { $0.value.until != nil } }
 
   mutating func removeAll() { delays.removeAll() }

@@ -37,9 +37,7 @@ extension MessageInbox {
   }
 
   /// How long messages are applied in a tick, in nanoseconds.
-  var timeSlice: UInt64 {
-    services.inFlight.load(ordering: .relaxed) > 0 ? settings.busyTime : settings.idleTime
-  }
+  var timeSlice: UInt64 { services.inFlight.load(ordering: .relaxed) > 0 ? settings.busyTime : settings.idleTime }
 
   private static func wait(from start: UInt64, to end: UInt64) -> Next {
     .wait((max(end, start) - start) / 1_000_000 + 1)
@@ -72,8 +70,6 @@ extension MessageInbox {
       }
     } catch { delay(entry.subject, error) }
   }
-
-  // MARK: Holding
 
   /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.
   private func delay(_ subject: [UInt8], _ error: RequestError) {

@@ -166,8 +166,6 @@ extension MessageInbox {
   /// How many messages to one subject may go ahead of a backlog together.
   private static let expeditedLimit = 64
 
-  // MARK: Parked events
-
   /// A walk through the events that are parked for some plugins.
   struct ParkedWalk {
     var plugins: Set<String>
@@ -201,9 +199,7 @@ extension MessageInbox {
         found.append(ParkedKey(subject: Array(subject), sequence: sequence))
         return true
       }
-    } catch {
-      log(.error, "parked events can't be read from the store, so not all were tried again: \(error)")
-    }
+    } catch { log(.error, "parked events can't be read from the store, so not all were tried again: \(error)") }
     for (index, parked) in found.enumerated() {
       guard index == 0 || now < end else {
         next = StoreKey.bytes { StoreKey.parked(parked.subject, sequence: parked.sequence, into: $0) }

@@ -10,7 +10,6 @@ import RuledStore
 /// earlier one to its subject. Messages of a plugin that has few waiting go ahead of such a backlog, and of a window with those of a plugin that has
 /// many waiting, together with the earlier messages to the same subject. A message that is found twice is applied once: its key is gone by then.
 final class MessageInbox {
-  /// The sizes and times of an inbox.
   struct Settings: Sendable {
     /// How many messages the window holds, and how many may be applied and not yet durable.
     var capacity = 4_096
@@ -32,7 +31,6 @@ final class MessageInbox {
     var drainTime: UInt64 = 1_000_000_000
   }
 
-  /// A message by its key.
   struct Entry {
     let subject: [UInt8]
     let sequence: UInt64
@@ -86,7 +84,6 @@ final class MessageInbox {
   private let key = ByteBuffer(capacity: 320)
   let document = TapeDocument()
 
-  /// The inbox of the worker with the index `worker`.
   init(of worker: Int, services: Services, evaluator: Evaluator, settings: Settings) {
     self.worker = worker
     self.services = services
@@ -146,7 +143,6 @@ final class MessageInbox {
     if isExpress, express.count < settings.capacity { expedite(entry) }
   }
 
-  /// Whether a subject is one of the worker's.
   func isOwn(_ subject: ByteView) -> Bool { services.worker(for: subject) == worker }
 
   private func remember(_ cascade: Cascade, awaiting sequence: UInt64) {
@@ -206,6 +202,6 @@ final class MessageInbox {
   func updateDelayedFigure() { services.figures[worker].delayedSubjects.store(delayed.count, ordering: .relaxed) }
 
   func log(_ level: LogLine.Level, _ message: String, _ subject: [UInt8]? = nil) {
-    services.context.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
+    services.log.write(LogLine(level, message, subjectHash: subject.map { LogLine.hash(of: $0) }))
   }
 }

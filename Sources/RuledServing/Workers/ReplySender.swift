@@ -16,9 +16,7 @@ final class ReplySender {
   let buffer = ByteBuffer(capacity: 4096)
 
   /// A sender for the worker that has `table` and `batches`.
-  init(
-    worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool
-  ) {
+  init(worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool) {
     self.worker = worker
     self.services = services
     self.table = table
@@ -71,9 +69,7 @@ final class ReplySender {
   }
 
   /// Sends the replies that another worker has made for this worker's connections.
-  func sendAll(in bundle: ReplyBundle) {
-    bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) }
-  }
+  func sendAll(in bundle: ReplyBundle) { bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) } }
 
   /// Hands this tick's replies for other workers' connections to these workers.
   func forwardBundles() {

@@ -6,7 +6,6 @@ import RuledWire
 
 /// A client's request batch that is being executed; its replies leave together, as one array.
 final class PendingRequestBatch {
-  /// One request of the batch.
   private enum Element {
     /// A request as text of its own, and the worker that owns its subject.
     case request([UInt8], owner: Int)
@@ -19,9 +18,7 @@ final class PendingRequestBatch {
   private var elements: [Element] = []
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []
-  /// How many bytes they have.
   fileprivate private(set) var replyBytes = 0
-  /// The index of the next request.
   private var next = 0
   /// How many forwarded requests have no reply yet; all of them are for `owner`.
   private var pending = 0
@@ -170,7 +167,6 @@ final class RequestBatches {
     if !queue.isEmpty { loop.onNextTick {} }
   }
 
-  /// Adds the reply to one request of a batch.
   func add(_ reply: ByteView, to target: ReplyTarget) {
     guard let batch = batches[target.batch] else { return }
     batch.add(reply, at: target.slot)

@@ -18,7 +18,6 @@ final class Router: ConnectionHandler {
   /// Whether requests have come since `isExpectingRequests` was last true.
   private var hasNewRequests = false
 
-  /// A router for a worker's connections.
   init(_ worker: Worker, pool: BundlePool) {
     self.worker = worker
     self.pool = pool
@@ -194,7 +193,7 @@ extension LineFramer.SkipReason {
     case .outOfMemory:
       RequestError(
         .overloaded, "the lines under way take too much memory; the rest of this one is skipped, try again",
-        details: [.init("retry_after_ms", 1000)])
+        retryAfter: 1000)
     }
   }
 }

@@ -12,17 +12,19 @@ extension Worker {
     switch request.method {
     case .state:
       let params = try StateParams(request)
-      try withBytes(params.subject, params.plugin) { subject, plugin throws(RequestError) in
-        try evaluator.deciding(for: Array(subject)).administration.state(subject, plugin: plugin, into: bytes)
+      let subject = Array(params.subject.utf8)
+      let administration = evaluator.deciding(for: subject).administration
+      try subject.withView { (subject) throws(RequestError) in
+        try (params.plugin ?? "").withView { (plugin) throws(RequestError) in
+          try administration.state(subject, plugin: params.plugin == nil ? nil : plugin, into: bytes)
+        }
       }
     case .export:
-      let params = try SubjectParams(request)
-      try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
-        try evaluator.deciding(for: Array(subject)).administration.export(subject).write(to: bytes)
-      }
+      let subject = Array(try SubjectParams(request).subject.utf8)
+      let administration = evaluator.deciding(for: subject).administration
+      try subject.withView { (subject) throws(RequestError) in try administration.export(subject).write(to: bytes) }
     case .forget:
-      let params = try SubjectParams(request)
-      try withBytes(params.subject, nil) { subject, _ throws(RequestError) in
+      try SubjectParams(request).subject.withView { (subject) throws(RequestError) in
         try evaluator.administration.forget(subject).write(to: bytes)
       }
     case .subjects:
@@ -65,21 +67,6 @@ extension Worker {
       "expires_s": .integer(Int64(DashboardSessions.tokenSeconds)),
       "listen": listen,
     ]
-  }
-
-  private func withBytes(
-    _ subject: String, _ plugin: String?,
-    _ body: (ByteView, ByteView?) throws(RequestError) -> Void
-  ) throws(RequestError) {
-    let names = ByteBuffer(capacity: subject.utf8.count + 64)
-    names.append(contentsOf: subject)
-    let length = names.count
-    if let plugin { names.append(contentsOf: plugin) }
-    let all = names.bytes
-    defer { withExtendedLifetime(names) {} }
-    try body(
-      all.extracting(..<length),
-      plugin == nil ? nil : all.extracting(length...))
   }
 
   /// A page of a listing; `next` is where the next page begins.

@@ -106,8 +106,6 @@ extension Worker {
     }
   }
 
-  // MARK: Replies
-
   /// Sends the replies of this worker's submission, but for those that other workers send to their connections themselves.
   private func sendReplies(of durable: Submission) {
     for reply in durable.replies {
@@ -188,8 +186,6 @@ extension Worker {
     reply.bytes.withView { buffer.append($0.extracting(end...)) }
     replies.dispatch(buffer.bytes, to: reply.target)
   }
-
-  // MARK: Messages
 
   /// Passes committed messages to the workers that own their subjects.
   private func passOn(_ messages: [CommitBatch.Message]) {

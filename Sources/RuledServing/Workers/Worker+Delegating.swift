@@ -5,7 +5,6 @@ import RuledWire
 
 /// The methods that other threads execute: control, loader and outbox.
 extension Worker {
-  /// Whether only the control thread can execute a method.
   static func isForControl(_ method: Method) -> Bool {
     switch method {
     case .reload, .retry, .drop, .clock, .backup, .release, .log, .journal, .backtest, .explainPast,
@@ -54,7 +53,6 @@ extension Worker {
     target.receiver == .worker(index) ? table[ConnectionToken(raw: target.connection)]?.carried?.node : nil
   }
 
-  /// Whether only the loader's thread can execute a method.
   static func isForLoader(_ method: Method) -> Bool {
     switch method {
     case .revisions, .revision, .rollback, .unpin: true
@@ -95,7 +93,6 @@ extension Worker {
     } catch { replies.sendError(error, for: request, to: target) }
   }
 
-  /// Whether only the outbox's thread can execute a method.
   static func isForOutbox(_ method: Method) -> Bool {
     switch method {
     case .effects, .effect, .resend, .dropEffects, .lease, .confirm: true

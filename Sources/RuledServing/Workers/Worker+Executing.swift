@@ -31,7 +31,6 @@ extension Worker {
     }
   }
 
-  /// Routes one request of a request batch.
   func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
     text.withView { text in
       guard case .single(.request(let request)) = parser.parse(text) else { return }
@@ -140,7 +139,7 @@ extension Worker {
         details: [.init("detail", "made by rules only")])
     }
     guard !event.isDryRun else { return }
-    services.context.log.write(
+    services.log.write(
       LogLine(
         .info, "an administrator sent '\(String(decoding: event.type, as: UTF8.self))' with internal: true",
         event: event.id.map { String(decoding: $0, as: UTF8.self) },
@@ -151,8 +150,7 @@ extension Worker {
     executed.queries += 1
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
     let deciding = evaluator.deciding(for: params.subject.map(Array.init))
-    try deciding.handlers.query(
-      name, subject: params.subject, arguments: params.args, into: bytes)
+    try deciding.handlers.query(name, subject: params.subject, arguments: params.args, into: bytes)
   }
 }
 

@@ -18,16 +18,13 @@ final class Worker {
   let evaluator: Evaluator
   let table: ConnectionTable
   let replies: ReplySender
-  /// The request batches of its connections.
   let batches: RequestBatches
-  /// The messages for its subjects.
   let inbox: MessageInbox
   let pool = BundlePool()
   /// Parses the requests that were forwarded to it.
   let parser = RequestParser()
   /// Takes the lines of its connections.
   private(set) lazy var router = Router(self, pool: pool)
-  /// The watches on its connections.
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
   private var publicationTimer: LoopTimer?
@@ -139,7 +136,7 @@ final class Worker {
       case .later(let milliseconds): publicationTimer?.start(after: milliseconds)
       }
     } catch {
-      services.context.log.write(
+      services.log.write(
         LogLine(.error, "publications can't go on, which is tried again: \(error.message)"),
         limitedBy: "publications can't go on")
       publicationTimer?.start(after: 1_000)
@@ -155,7 +152,6 @@ final class Worker {
     }
   }
 
-  /// Does what another thread asks for.
   func receive(_ message: WorkerMessage) {
     switch message {
     case .request(let request):
@@ -220,7 +216,7 @@ final class Worker {
       place.onEviction { _ = mailbox.send(.evict(token)) }
     } catch {
       place.release()
-      services.context.log.write(
+      services.log.write(
         LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
     }
   }
@@ -241,8 +237,6 @@ final class Worker {
     guard table.count > 0 || !isIdle || !batches.isEmpty else { return done() }
     do throws(SystemError) {
       try loop.timer(after: 5) { [unowned self] in waitUntilIdle(then: done) }
-    } catch {
-      done()
-    }
+    } catch { done() }
   }
 }

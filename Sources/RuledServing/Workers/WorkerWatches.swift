@@ -62,10 +62,7 @@ final class WorkerWatches {
   /// Begins to notify the watches of a request batch, whose reply was sent.
   func beginNotifying(batch: UInt64) { table.release(pendingFor: batch) }
 
-  /// Ends the watches of a connection that has ended.
   func endAll(of connection: UInt64) { table.endAll(connection: connection) }
-
-  /// Sends each change to the clients that watch it.
   func read() { table.read() }
 }
 

@@ -74,7 +74,6 @@ struct EventAttributes {
   /// The attributes of `object`, before any member of it was read.
   init(of object: TapeValue) { self.object = object }
 
-  /// Stores the value of an attribute.
   mutating func set(_ attribute: EventAttribute, _ value: TapeValue) {
     indices[attribute.rawValue] = value.isKind(.null) ? 0 : Int32(truncatingIfNeeded: value.index)
   }

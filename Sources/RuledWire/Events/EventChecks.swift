@@ -14,9 +14,7 @@ enum EventChecks {
   }
 
   /// An optional text without control characters.
-  static func text(
-    _ value: TapeValue?, _ path: String, _ name: StaticString
-  ) throws(RequestError) -> ByteView? {
+  static func text(_ value: TapeValue?, _ path: String, _ name: StaticString) throws(RequestError) -> ByteView? {
     guard let value else { return nil }
     guard let bytes = value.string else { throw error(path, name, "must be a string") }
     guard !bytes.hasControlCharacters else { throw error(path, name, "must not have control characters") }
@@ -66,9 +64,7 @@ enum EventChecks {
   }
 
   /// An extension attribute: `[a-z0-9]{1,64}` and a scalar.
-  static func `extension`(
-    _ name: ByteView, _ value: TapeValue, _ path: String
-  ) throws(RequestError) {
+  static func `extension`(_ name: ByteView, _ value: TapeValue, _ path: String) throws(RequestError) {
     guard !name.isEmpty, name.count <= Limits.extensionNameBytes, name.allSatisfy(isNameByte) else {
       throw .invalidParams(
         path: JSONPath.member(path, name),

@@ -25,7 +25,6 @@ package struct EventView {
   package private(set) var waitsForCascade = false
   /// Whether an administrator sends it in the place of rules, as it says.
   package private(set) var isInternal = false
-  /// Whether there are attributes in `extensions`.
   package private(set) var hasExtensions = false
   /// The text of the whole event as sent.
   package let text: Bytes
@@ -59,10 +58,7 @@ package struct EventView {
     try read(attributes, path)
   }
 
-  /// Reads the event in a request's params.
-  package init(_ request: RequestView) throws(RequestError) {
-    try self.init(request.params, text: request.paramsText)
-  }
+  package init(_ request: RequestView) throws(RequestError) { try self.init(request.params, text: request.paramsText) }
 
   /// The attributes that the daemon stores and does not interpret: extensions, `data_base64`, `datacontenttype` and `dataschema`.
   var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
@@ -97,7 +93,6 @@ struct EventExtensions {
   /// The extensions among the members that `cursor` has before it.
   init(_ cursor: MemberCursor) { self.cursor = cursor }
 
-  /// The next attribute, or nil at the end.
   mutating func next() -> MemberCursor.Member? {
     while let member = cursor.next() {
       if !member.value.isKind(.null), EventAttribute(member.name).isStored { return member }

@@ -80,7 +80,6 @@ package enum BinaryEvent {
 
 /// Base64 by RFC 4648, section 4.
 enum Base64 {
-  /// Appends the encoded bytes with their padding.
   static func encode(_ bytes: ByteView, to buffer: ByteBuffer) {
     var start = 0
     while start < bytes.count {

@@ -3,93 +3,71 @@ package import RuledCore
 /// The endpoints of the HTTP API: the one table that requests are routed by, and that `docs/openapi.json` is held against.
 ///
 /// Of two whose paths match, the first one counts.
-package enum HTTPEndpoint: Sendable, CaseIterable {
-  case events, query
-  case subjects, subject, export, subjectLog, log, explainPast
-  case watch
-  case rules, reload
-  case revisions, revision, rollback, unpin, upload
-  case backtest
-  case shadow, shadowStop
-  case rollout, rolloutSet, rolloutPromote, rolloutAbort
-  case parked, retry, parkedEvent
-  case counters, topics, samples
-  case effects, resend, effect, resendEffects, dropEffects, lease, confirm
-  case backup, release
-  case health, alive, ready, metrics, openapi
-  case dashboard, dashboardFile, session
+package enum HTTPEndpoint: String, Sendable, CaseIterable {
+  case events = "/v1/events"
+  case query = "/v1/query/{query}"
+  case subjects = "/v1/subjects"
+  case subject = "/v1/subjects/{subject}"
+  case export = "/v1/subjects/{subject}/export"
+  case subjectLog = "/v1/subjects/{subject}/log"
+  case log = "/v1/log"
+  case explainPast = "/v1/explain"
+  case watch = "/v1/watch"
+  case rules = "/v1/rules"
+  case reload = "/v1/rules/reload"
+  case revisions = "/v1/revisions"
+  case revision = "/v1/revisions/{revision}"
+  case rollback = "/v1/rollback"
+  case unpin = "/v1/unpin"
+  case upload = "/v1/upload"
+  case backtest = "/v1/backtest"
+  case shadow = "/v1/shadow"
+  case shadowStop = "/v1/shadow/stop"
+  case rollout = "/v1/rollout"
+  case rolloutSet = "/v1/rollout/set"
+  case rolloutPromote = "/v1/rollout/promote"
+  case rolloutAbort = "/v1/rollout/abort"
+  case parked = "/v1/parked"
+  case retry = "/v1/parked/{id}/retry"
+  case parkedEvent = "/v1/parked/{id}"
+  case counters = "/v1/counters"
+  case topics = "/v1/topics"
+  case samples = "/v1/samples"
+  case effects = "/v1/effects"
+  case resend = "/v1/effects/{id}/resend"
+  case effect = "/v1/effects/{id}"
+  case resendEffects = "/v1/resend"
+  case dropEffects = "/v1/drop_effects"
+  case lease = "/v1/lease"
+  case confirm = "/v1/confirm"
+  case backup = "/v1/backup"
+  case release = "/v1/release"
+  case health = "/healthz"
+  case alive = "/livez"
+  case ready = "/readyz"
+  case metrics = "/metrics"
+  case openapi = "/openapi.json"
+  case dashboard = "/"
+  case dashboardFile = "/dashboard/{file}"
+  case session = "/v1/session"
 
   /// The path; a segment in braces stands for a name.
-  var path: String {
-    switch self {
-    case .events: "/v1/events"
-    case .query: "/v1/query/{query}"
-    case .subjects: "/v1/subjects"
-    case .subject: "/v1/subjects/{subject}"
-    case .export: "/v1/subjects/{subject}/export"
-    case .subjectLog: "/v1/subjects/{subject}/log"
-    case .explainPast: "/v1/explain"
-    case .log: "/v1/log"
-    case .watch: "/v1/watch"
-    case .rules: "/v1/rules"
-    case .reload: "/v1/rules/reload"
-    case .revisions: "/v1/revisions"
-    case .revision: "/v1/revisions/{revision}"
-    case .rollback: "/v1/rollback"
-    case .unpin: "/v1/unpin"
-    case .upload: "/v1/upload"
-    case .backtest: "/v1/backtest"
-    case .shadow: "/v1/shadow"
-    case .shadowStop: "/v1/shadow/stop"
-    case .rollout: "/v1/rollout"
-    case .rolloutSet: "/v1/rollout/set"
-    case .rolloutPromote: "/v1/rollout/promote"
-    case .rolloutAbort: "/v1/rollout/abort"
-    case .parked: "/v1/parked"
-    case .retry: "/v1/parked/{id}/retry"
-    case .parkedEvent: "/v1/parked/{id}"
-    case .counters: "/v1/counters"
-    case .topics: "/v1/topics"
-    case .samples: "/v1/samples"
-    case .effects: "/v1/effects"
-    case .resend: "/v1/effects/{id}/resend"
-    case .effect: "/v1/effects/{id}"
-    case .resendEffects: "/v1/resend"
-    case .dropEffects: "/v1/drop_effects"
-    case .lease: "/v1/lease"
-    case .confirm: "/v1/confirm"
-    case .backup: "/v1/backup"
-    case .release: "/v1/release"
-    case .health: "/healthz"
-    case .alive: "/livez"
-    case .ready: "/readyz"
-    case .metrics: "/metrics"
-    case .openapi: "/openapi.json"
-    case .dashboard: "/"
-    case .dashboardFile: "/dashboard/{file}"
-    case .session: "/v1/session"
-    }
-  }
+  var path: String { rawValue }
 
-  /// The HTTP methods that it accepts.
   package var methods: [String] {
     switch self {
     case .events, .query, .explainPast, .backtest, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease,
-      .confirm,
-      .rollback, .unpin, .upload, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
+      .confirm, .rollback, .unpin, .upload, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
       ["POST"]
     case .rollout, .shadow: ["GET", "HEAD", "POST"]
     case .subject, .effect: ["GET", "HEAD", "DELETE"]
     case .parkedEvent, .session: ["DELETE"]
-    case .subjects, .export, .subjectLog, .log, .watch, .rules, .revisions, .revision, .parked, .counters, .topics,
-      .samples, .effects, .health, .alive, .ready, .metrics,
-      .openapi, .dashboard, .dashboardFile:
-      ["GET", "HEAD"]
+    default: ["GET", "HEAD"]
     }
   }
 
   /// The method of the protocol that an HTTP method stands for; nil where there is none.
-  func method(_ httpMethod: String) -> Method? {
+  package func method(_ httpMethod: String) -> Method? {
     switch self {
     case .events: .event
     case .query: .query
@@ -190,6 +168,5 @@ package enum HTTPEndpoint: Sendable, CaseIterable {
 }
 
 extension HTTPEndpoint.Segment {
-  /// The segment of a path's text.
   fileprivate init(_ text: Substring) { self = text.hasPrefix("{") ? .item : .fixed(String(text)) }
 }

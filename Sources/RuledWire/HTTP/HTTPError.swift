@@ -8,10 +8,12 @@ package struct HTTPError: Error, Sendable, Equatable {
   /// Header fields beside those that each response has.
   package let headers: [HTTPHeaders.Field]
 
-  /// An error with its status and a sentence.
   package init(_ status: Int, _ message: String, _ code: RequestError.Code = .invalidRequest) {
     self.init(RequestError(code, message), status: status)
   }
+
+  /// An error with a sentence, under the status of its code.
+  package init(_ code: RequestError.Code, _ message: String) { self.init(RequestError(code, message)) }
 
   /// An error object, by default under the status of its code.
   package init(_ error: RequestError, status: Int? = nil, headers: [HTTPHeaders.Field] = []) {

@@ -24,7 +24,6 @@ package struct HTTPHeaders: Sendable {
   /// The value of the first field with that name, given in lower case.
   package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-  /// How many fields have that name.
   func count(of name: String) -> Int { fields.count { $0.name == name } }
 
   /// Whether the body is sent as it is: neither compressed nor encoded in another way.

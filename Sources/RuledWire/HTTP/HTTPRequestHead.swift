@@ -23,10 +23,7 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var minorVersion = 1
   package private(set) var headers = HTTPHeaders()
 
-  /// A head before its first line.
   init() {}
-
-  // MARK: The request line
 
   /// Reads the request line, given without its end.
   mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
@@ -63,8 +60,6 @@ package struct HTTPRequestHead: Sendable {
     return HTTPTarget(text)
   }
 
-  // MARK: Fields
-
   /// Adds the field of a line, given without its end.
   mutating func appendField(_ line: [UInt8]) throws(HTTPError) {
     let (name, value) = try Self.field(line)
@@ -74,7 +69,6 @@ package struct HTTPRequestHead: Sendable {
     headers.append(name, value)
   }
 
-  /// The name and the value of a field's line.
   static func field(_ line: [UInt8]) throws(HTTPError) -> (name: String, value: String) {
     guard let first = line.first, !first.isBlank else {
       throw HTTPError(400, "a field's line begins with its name: folded lines are refused")
@@ -92,8 +86,6 @@ package struct HTTPRequestHead: Sendable {
   private static func text(_ value: ArraySlice<UInt8>) -> String {
     String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { UnicodeScalar($0) }))
   }
-
-  // MARK: The whole head
 
   /// Checks the host and finds the framing of the body, once all fields are added.
   func bodyFraming() throws(HTTPError) -> BodyFraming {
@@ -137,11 +129,8 @@ package struct HTTPRequestHead: Sendable {
 extension UInt8 {
   /// Whether it is a space or a tab.
   var isBlank: Bool { self == 0x20 || self == 0x09 }
-  /// Whether it is an ASCII digit.
   var isDigit: Bool { (0x30...0x39).contains(self) }
-  /// Whether it is an ASCII letter.
   var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
-  /// Whether it is a hexadecimal digit.
   var isHexDigit: Bool { isDigit || (0x41...0x46).contains(self) || (0x61...0x66).contains(self) }
 }
 

@@ -63,7 +63,5 @@ package struct HTTPTarget: Sendable, Equatable {
   }
 
   /// `text` with its percent escapes decoded once.
-  static func decode(_ text: Substring) -> String {
-    String(text).withView { PercentText.decode($0[...]) }
-  }
+  static func decode(_ text: Substring) -> String { String(text).withView { PercentText.decode($0[...]) } }
 }

@@ -14,7 +14,7 @@ package enum JSONRPCRequest {
     writer.beginObject()
     writer.member("jsonrpc", plain: "2.0")
     writer.member("id", 0)
-    writer.member("method", plain: method.name)
+    writer.member("method", method.rawValue)
     writer.member("params")
     writeParams(&writer)
     writer.endObject()

@@ -2,6 +2,5 @@ import COpenAPI
 
 /// The description of the HTTP API in OpenAPI 3.1: `docs/openapi.json`, which a test holds against `HTTPEndpoint`.
 package enum OpenAPIDocument {
-  /// The document as JSON.
   package static let json = Array(UnsafeBufferPointer(start: openapi_text(), count: openapi_length()))
 }

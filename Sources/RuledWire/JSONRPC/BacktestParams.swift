@@ -2,7 +2,6 @@ package import RuledCore
 import RuledJSON
 
 package struct BacktestParams: Sendable {
-  /// The candidate's rules.
   package let rules: RequestRules
   /// The plugins that are taken from these, or nil for all.
   package let plugins: [String]?
@@ -19,28 +18,19 @@ package struct BacktestParams: Sendable {
   /// Whether the report is wanted as a page, too.
   package let html: Bool
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     rules = try reader.rules()
     plugins = try Self.texts("plugins", reader)
-    since = try Self.moment("since", reader)
-    until = try Self.moment("until", reader)
+    since = try reader.moment("since", form: Self.form)
+    until = try reader.moment("until", form: Self.form)
     subjects = try reader.string("subjects") ?? ""
     sample = try reader.string("sample") ?? "100%"
     failOn = try Self.texts("fail_on", reader) ?? []
     html = try reader.boolean("html") ?? false
   }
 
-  private static func moment(
-    _ name: StaticString, _ reader: ParamsReader
-  ) throws(RequestError) -> LogParams.Moment? {
-    guard let text = try reader.string(name) else { return nil }
-    guard let moment = LogParams.Moment(text) else {
-      throw reader.error(name, "must be a time in RFC 3339, or how long ago, such as \"7d\"")
-    }
-    return moment
-  }
+  private static let form = "a time in RFC 3339, or how long ago, such as \"7d\""
 
   private static func texts(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> [String]? {
     guard let value = reader.value(name) else { return nil }

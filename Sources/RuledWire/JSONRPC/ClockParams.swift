@@ -7,7 +7,6 @@ package enum ClockParams: Sendable, Equatable {
   /// The present time and so many microseconds more.
   case advance(microseconds: Int64)
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch (reader.has("set"), reader.has("advance")) {

@@ -2,15 +2,12 @@ package import RuledCore
 
 /// What `confirm` takes: what came of leased effects.
 package struct ConfirmParams: Sendable, Equatable {
-  /// What came of one lease.
   package struct Result: Sendable, Equatable {
     package let lease: String
     package let outcome: Outcome
   }
 
-  /// What came of a lease.
   package enum Outcome: Sendable, Equatable {
-    /// The receiver has the effect.
     case delivered
     /// The effect is to be tried again, after so many seconds at least; `holds` if the sink's other effects are to wait as well.
     case failed(Detail, retryAfter: Int, holds: Bool)
@@ -18,7 +15,6 @@ package struct ConfirmParams: Sendable, Equatable {
     case givenUp(Detail)
   }
 
-  /// Why an effect was not delivered.
   package struct Detail: Sendable, Equatable {
     /// One sentence.
     package let error: String
@@ -28,10 +24,8 @@ package struct ConfirmParams: Sendable, Equatable {
     package let body: String?
   }
 
-  /// What came of each lease.
   package let results: [Result]
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     guard let list = reader.value("leases"), list.kind == .array else {
@@ -48,9 +42,7 @@ package struct ConfirmParams: Sendable, Equatable {
     self.results = results
   }
 
-  private static let members: [StaticString] = [
-    "lease", "result", "error", "status", "body", "retry_after_s", "hold",
-  ]
+  private static let members: [StaticString] = ["lease", "result", "error", "status", "body", "retry_after_s", "hold"]
 
   private static func read(_ reader: ParamsReader) throws(RequestError) -> Result {
     let lease = try reader.required("lease")

@@ -7,20 +7,12 @@ package struct CountersParams: Sendable, Equatable {
   /// The labels that a counter must have, in the order given.
   package let labels: [Label]
 
-  /// A label and its value.
   package struct Label: Sendable, Equatable {
     package let name: String
     /// The label's value as text; a number or boolean as JSON has it.
     package let value: String
-
-    /// A label with its value.
-    init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
   }
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     prefix = try reader.string("prefix") ?? ""

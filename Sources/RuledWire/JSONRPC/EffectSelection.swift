@@ -9,12 +9,11 @@ package enum EffectSelection: Sendable, Equatable {
   /// All of a sink that were given up.
   case failed(sink: String)
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch (reader.has("id"), reader.has("keys"), reader.has("sink")) {
     case (true, false, false):
-      let subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+      let subject = try reader.subjectText()
       self = .id(try reader.required("id"), subject: subject)
     case (false, true, false):
       let keys = try reader.strings("keys") ?? []

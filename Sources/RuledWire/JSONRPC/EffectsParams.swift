@@ -26,17 +26,15 @@ package struct EffectsParams: Sendable, Equatable {
   package var withData = false
   /// The key of the effect after which the list begins, or nil for the first.
   package var after: String?
-  /// The longest list wanted.
   package var limit = Limits.listDefault
 
   init() {}
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     sink = try reader.string("sink")
     plugin = try reader.string("plugin")
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     type = try reader.string("type")
     if let name = try reader.string("status") {
       guard let status = EffectStatus(rawValue: name) else {

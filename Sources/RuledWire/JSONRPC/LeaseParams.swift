@@ -5,12 +5,10 @@ package struct LeaseParams: Sendable, Equatable {
   package let sinks: [String]
   /// How many effects, at most.
   package let limit: Int
-  /// For how many seconds.
   package let seconds: Int
   /// How many seconds the reply may wait for a first effect.
   package let wait: Int
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     if reader.has("sinks") {

@@ -18,7 +18,6 @@ package struct LogParams: Sendable, Equatable {
   package let until: Moment?
   /// The sequence after which they begin.
   package let after: Int64
-  /// The longest list wanted.
   package let limit: Int
 
   /// The longest list that one request gets.
@@ -41,7 +40,6 @@ package struct LogParams: Sendable, Equatable {
       }
     }
 
-    /// The moment, where it is `now`.
     package func timestamp(now: Timestamp) -> Timestamp {
       switch self {
       case .at(let time): time
@@ -63,17 +61,16 @@ package struct LogParams: Sendable, Equatable {
     }
   }
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     type = try Self.pattern(reader)
     plugin = try reader.string("plugin")
     decision = try reader.string("decision").map { Decision($0) }
     if decision?.key.isEmpty == true { throw reader.error("decision", "must be KEY or KEY=VALUE") }
     failures = try reader.boolean("failures") ?? false
-    since = try Self.moment("since", reader)
-    until = try Self.moment("until", reader)
+    since = try reader.moment("since")
+    until = try reader.moment("until")
     after = try reader.integer("after", in: 0...Int64.max) ?? 0
     limit = Int(try reader.integer("limit", in: 1...Int64(Self.mostEntries)) ?? 1_000)
   }
@@ -84,13 +81,5 @@ package struct LogParams: Sendable, Equatable {
       throw reader.error("type", "must be a type of events, or one that ends in .*")
     }
     return pattern
-  }
-
-  private static func moment(_ name: StaticString, _ reader: ParamsReader) throws(RequestError) -> Moment? {
-    guard let text = try reader.string(name) else { return nil }
-    guard let moment = Moment(text) else {
-      throw reader.error(name, "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
-    }
-    return moment
   }
 }

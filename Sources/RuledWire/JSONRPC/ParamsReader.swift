@@ -32,7 +32,6 @@ struct ParamsReader {
   /// The member, or nil if it is absent or null.
   func value(_ name: StaticString) -> TapeValue? { object?.member(name) }
 
-  /// Whether the member is there.
   func has(_ name: StaticString) -> Bool { value(name) != nil }
 
   func string(_ name: StaticString) throws(RequestError) -> String? {
@@ -47,7 +46,6 @@ struct ParamsReader {
     return bool
   }
 
-  /// An optional array of strings.
   func strings(_ name: StaticString) throws(RequestError) -> [String]? {
     guard let value = value(name) else { return nil }
     guard value.kind == .array else { throw error(name, "must be an array of strings") }
@@ -75,6 +73,20 @@ struct ParamsReader {
 
   func requiredSubject() throws(RequestError) -> ByteView {
     try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
+  }
+
+  func subjectText() throws(RequestError) -> String? { try subject().map { String(decoding: $0, as: UTF8.self) } }
+
+  func requiredSubjectText() throws(RequestError) -> String { String(decoding: try requiredSubject(), as: UTF8.self) }
+
+  /// An optional moment; errors say what `form` it must have.
+  func moment(
+    _ name: StaticString,
+    form: String = "a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\""
+  ) throws(RequestError) -> LogParams.Moment? {
+    guard let text = try string(name) else { return nil }
+    guard let moment = LogParams.Moment(text) else { throw error(name, "must be \(form)") }
+    return moment
   }
 
   /// An optional whole number of `range`.

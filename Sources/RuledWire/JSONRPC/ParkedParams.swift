@@ -5,10 +5,8 @@ package struct ParkedParams: Sendable, Equatable {
   package let plugin: String?
   /// The parked event after which the list begins, or nil for the first.
   package let after: String?
-  /// The longest list wanted.
   package let limit: Int
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     plugin = try reader.string("plugin")
@@ -22,7 +20,6 @@ package enum ParkedSelection: Sendable, Equatable {
   case event(id: String)
   case plugin(String)
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch (reader.has("parked"), reader.has("plugin")) {

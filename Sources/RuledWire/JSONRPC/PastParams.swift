@@ -5,7 +5,6 @@ package struct PastParams: Sendable {
   package let subject: String
   package let wanted: Wanted
 
-  /// What is wanted of a subject's past.
   package enum Wanted: Sendable {
     /// The state of one plugin or of all at a time.
     case stateAt(LogParams.Moment, plugin: String?)
@@ -20,10 +19,9 @@ package struct PastParams: Sendable {
     request.method == .state && (request.params?.member("at") ?? request.params?.member("version")) != nil
   }
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
+    subject = try reader.requiredSubjectText()
     guard request.method == .state else {
       wanted = .event(
         id: try reader.required("id"), rules: reader.has("rules") ? try reader.rules() : nil,
@@ -31,16 +29,13 @@ package struct PastParams: Sendable {
       return
     }
     let plugin = try reader.string("plugin")
-    guard let text = try reader.string("at") else {
+    guard let moment = try reader.moment("at") else {
       let version = try reader.integer("version", in: 1...Int64.max)
       guard let version else { throw reader.error("version", "is required where there is no 'at'") }
       wanted = .stateOf(version: UInt64(version), plugin: plugin)
       return
     }
     guard !reader.has("version") else { throw reader.error("version", "goes without 'at'") }
-    guard let moment = LogParams.Moment(text) else {
-      throw reader.error("at", "must be a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
-    }
     wanted = .stateAt(moment, plugin: plugin)
   }
 }

@@ -9,7 +9,6 @@ package enum ReplyWriter {
     writer.member("result")
   }
 
-  /// Ends an answer that `beginResult` began.
   package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
   /// Writes an answer whose result is `json`.
@@ -50,7 +49,6 @@ package enum ReplyWriter {
     writer.member("params")
   }
 
-  /// Ends a notification that `beginNotification` began.
   package static func endNotification(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
   package static func endLine(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "\n")) }
@@ -72,7 +70,6 @@ package struct BatchReply {
 
   package init() {}
 
-  /// Whether there is nothing to send.
   package var isEmpty: Bool { count == 0 }
 
   /// Writes the bracket or comma before the next answer, which the caller then writes.

@@ -8,7 +8,6 @@ package enum RequestMessage {
   /// No request; the answer has the error and the id's text as sent, or `null` if the id is nil.
   case invalid(id: ByteView?, RequestError)
 
-  /// Reads the message in `value`, whose text is `text`.
   init(_ value: TapeValue, text: ByteView) {
     guard value.isKind(.object) else {
       self = .invalid(id: nil, Self.error("A request is an object."))

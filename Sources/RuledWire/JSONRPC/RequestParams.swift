@@ -16,7 +16,6 @@ package struct QueryParams {
   /// The text of the arguments as sent; empty if there are none.
   let argsText: ByteView
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     subject = try reader.subject()
@@ -35,10 +34,9 @@ package struct StateParams: Sendable, Equatable {
   /// The plugin whose state alone is wanted, or nil for all.
   package let plugin: String?
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = String(decoding: try reader.requiredSubject(), as: UTF8.self)
+    subject = try reader.requiredSubjectText()
     plugin = try reader.string("plugin")
   }
 }
@@ -47,9 +45,8 @@ package struct StateParams: Sendable, Equatable {
 package struct SubjectParams: Sendable, Equatable {
   package let subject: String
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
-    subject = String(decoding: try ParamsReader(request).requiredSubject(), as: UTF8.self)
+    subject = try ParamsReader(request).requiredSubjectText()
   }
 }
 
@@ -59,10 +56,8 @@ package struct SubjectsParams: Sendable, Equatable {
   package let prefix: String
   /// The name after which the list begins, or nil for the first.
   package let after: String?
-  /// The longest list wanted.
   package let limit: Int
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     prefix = try reader.string("prefix") ?? ""
@@ -82,10 +77,9 @@ package struct WatchParams: Sendable, Equatable {
   /// The sequence after which the changes begin, or nil for the changes from now on.
   package let after: Int64?
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
-    subject = try reader.subject().map { String(decoding: $0, as: UTF8.self) }
+    subject = try reader.subjectText()
     prefix = try reader.string("prefix") ?? ""
     plugins = try reader.strings("plugins")
     after = try reader.integer("after", in: 0...Int64.max)
@@ -96,7 +90,6 @@ package struct UnwatchParams: Sendable, Equatable {
   /// The watch that `watch` answered with.
   package let watch: Int64
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     guard let number = try reader.integer("watch", in: 0...Int64.max) else {
@@ -110,7 +103,6 @@ package struct UnwatchParams: Sendable, Equatable {
 package struct DashboardParams: Sendable, Equatable {
   package let role: Role
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     guard let name = try reader.string("role") else {
@@ -132,12 +124,10 @@ package enum ClusterParams: Sendable, Equatable {
   /// Let a node own the log again.
   case undrain(node: String)
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     switch request.method {
-    case .clusterDrain:
-      self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
+    case .clusterDrain: self = .drain(node: try reader.required("node"), force: try reader.boolean("force") ?? false)
     case .clusterUndrain: self = .undrain(node: try reader.required("node"))
     default: self = .show
     }
@@ -146,6 +136,5 @@ package enum ClusterParams: Sendable, Equatable {
 
 /// What `rules`, `health` and `samples` take: an object; its members are ignored.
 package struct EmptyParams: Sendable, Equatable {
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }
 }

@@ -8,7 +8,6 @@ package final class RequestParser {
   /// The document of the last line, for code that walks its tape.
   let document = TapeDocument()
 
-  /// A parser that has parsed nothing.
   package init() {}
 
   /// Parses a line.
@@ -23,9 +22,7 @@ package final class RequestParser {
       guard root.kind == .array else { return .single(RequestMessage(root, text: line)) }
       guard !ElementCursor(root, text: line).isAtEnd else { return .invalid(RequestMessage.error("A batch is empty.")) }
       return .batch(RequestBatch(root, text: line))
-    } catch {
-      return .invalid(error)
-    }
+    } catch { return .invalid(error) }
   }
 
   /// Parses a text that need not be a request, like the body of an HTTP request.
@@ -38,9 +35,7 @@ package final class RequestParser {
     }
     do throws(JSONError.Reason) {
       return try document.parse(text, readable: readable)
-    } catch {
-      throw RequestError(.parseError, "Parse error: \(error.message).")
-    }
+    } catch { throw RequestError(.parseError, "Parse error: \(error.message).") }
   }
 }
 
@@ -59,7 +54,6 @@ package struct RequestBatch {
   /// The batch in a non-empty array whose text is `text`.
   init(_ array: TapeValue, text: ByteView) { elements = ElementCursor(array, text: text) }
 
-  /// The next message, or nil at the end.
   package mutating func next() -> RequestMessage? {
     elements.next().map { RequestMessage($0.value, text: $0.text) }
   }
@@ -101,9 +95,7 @@ struct RequestMembers {
         paramsText: paramsText ?? Self.noParams))
   }
 
-  private func invalid(_ message: String) -> RequestMessage {
-    .invalid(id: idText, RequestMessage.error(message))
-  }
+  private func invalid(_ message: String) -> RequestMessage { .invalid(id: idText, RequestMessage.error(message)) }
 
   private static var noParams: ByteView {
     let text: StaticString = "{}"

@@ -8,7 +8,6 @@ package struct RevisionParams: Sendable, Equatable {
   /// The revision, nil for the one that was in force before.
   package let revision: String?
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     revision = reader.has("revision") ? try reader.required("revision") : nil
@@ -19,13 +18,9 @@ package struct ReloadParams: Sendable, Equatable {
   /// The node of the cluster whose folder is loaded; nil for the one where the client connected.
   package let node: String?
 
-  /// Reads the params of a request.
-  package init(_ request: RequestView) throws(RequestError) {
-    node = try ParamsReader(request).string("node")
-  }
+  package init(_ request: RequestView) throws(RequestError) { node = try ParamsReader(request).string("node") }
 }
 
-/// The rules of a request.
 package enum RequestRules: Sendable {
   /// They are in it, as `RulesSource.encoded` gives them.
   case inline(JSONValue)
@@ -40,7 +35,6 @@ package struct UploadParams: Sendable {
   /// The part, which ends anywhere in the text.
   package let text: [UInt8]
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     upload = reader.has("upload") ? try reader.required("upload") : nil
@@ -55,7 +49,6 @@ package struct RolloutStartParams: Sendable {
   /// When the rollout is aborted by itself, as in `failures > 0.1%`; nil for never.
   package let abortOn: String?
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     rules = try reader.rules()
@@ -71,7 +64,6 @@ package struct ShadowStartParams: Sendable {
   /// The share of the subjects, 0 to 100.
   package let percent: Double
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     rules = try reader.rules()
@@ -84,7 +76,6 @@ package struct PercentParams: Sendable, Equatable {
   /// The share of the subjects, 0 to 100.
   package let percent: Double
 
-  /// Reads the params of a request.
   package init(_ request: RequestView) throws(RequestError) { percent = try ParamsReader(request).percent() }
 }
 
@@ -102,7 +93,6 @@ extension ParamsReader {
     return .inline(JSONValue(value))
   }
 
-  /// A required share in percent.
   fileprivate func percent() throws(RequestError) -> Double {
     guard let value = value("percent") else { throw error("percent", "is required") }
     guard let number = value.double, (0...100).contains(number) else {

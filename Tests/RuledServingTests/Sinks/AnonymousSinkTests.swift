@@ -21,7 +21,7 @@ import Testing
       let rig = try DeliveryRig(
         store: store, sinks: ["out": .file(folder("out"))], plugin: #"sink "out" { anonymous = true }"#)
       try rig.emit("user:private/1", subject: "user:private", data: #"{"n":1}"#)
-      #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+      #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
       rig.stop()
     }
     #expect(lines().count == 2 && lines()[0] == lines()[1])
@@ -34,7 +34,7 @@ import Testing
     for name in ["a", "b"] {
       let rig = try DeliveryRig(sinks: ["out": .file(folder(name))], plugin: #"sink "out" { anonymous = true }"#)
       try rig.emit("e", subject: "s")
-      #expect(eventually { rig.figures().delivered == 1 })
+      #expect(eventually { rig.figures().present.delivered == 1 })
       rig.stop()
     }
     #expect(lines("a")[0]["id"] != lines("b")[0]["id"])
@@ -46,7 +46,7 @@ import Testing
     sink.anonymous = anonymous
     let rig = try DeliveryRig(sinks: ["out": sink], plugin: plugin)
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     #expect(lines()[0]["subject"] == (anonymous ? nil : "s"))
     #expect((lines()[0]["id"] == "e") == !anonymous)
@@ -63,7 +63,7 @@ import Testing
       """
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url("/"))], plugin: plugin)
     try rig.emit("user:private/1", subject: "user:private")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     let request = try #require(receiver.requests.first), key = try #require(request.headers["idempotency-key"])
     #expect(request.body == #"["nobody","\#(key)"]"# && key.utf8.count == 64)
@@ -75,7 +75,7 @@ import Testing
     defer { rig.stop() }
     try rig.emit("e", subject: "user:private")
     try rig.emit("e", subject: "user:private", sink: "other")
-    #expect(eventually { rig.figures().waiting == 1 && rig.figures("other").delivered == 1 })
+    #expect(eventually { rig.figures().present.waiting == 1 && rig.figures("other").present.delivered == 1 })
     let effect = try EffectClient(rig).call("lease", ["sink": "out"])["leases"]?[0]?["effect"]
     #expect(effect?["subject"] == nil && effect?["id"]?.stringValue?.utf8.count == 64)
     let line = try #require(rig.log.lines.first { $0.message == "effect" })
@@ -91,7 +91,7 @@ import Testing
     rig.event(
       #"{"type":"link.opened","subject":"\#(subject)","id":"2","data":{"url":"https://app.respirelyf.com/?utm_source=a"}}"#
     )
-    #expect(eventually { rig.figures("analytics").delivered > 0 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures("analytics").present.delivered > 0 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(Set(lines().compactMap { $0["plugin"]?.stringValue }) == ["analytics", "deeplinks"])
     #expect(lines().allSatisfy { $0["subject"] == nil } && !folder.read("out").contains("ada@example.org"))

@@ -24,7 +24,7 @@ import Testing
       {"type":"app.launched","subject":"device:d","id":"1","data":{"platform":"android",\
       "url":"https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aBc&utm_source=facebook&utm_campaign=c&email=John_Smith%40gmail.com"}}
       """)
-    #expect(eventually { rig.figures("conversions").delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures("conversions").present.delivered == 1 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(receiver.requests.count == 1)
     let request = try #require(receiver.requests.first)
@@ -71,7 +71,7 @@ import Testing
     )
     #expect(eventually { receiver.requests.count == 1 })
     clock.set(try #require(Timestamp(rfc3339: "2025-11-17T12:00:01Z")))
-    #expect(eventually { rig.figures("conversions").expired == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures("conversions").present.expired == 1 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(receiver.requests.count == 1)
   }

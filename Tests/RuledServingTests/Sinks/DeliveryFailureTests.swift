@@ -31,10 +31,10 @@ import Testing
       }
     }
     for number in 0..<5 { try rig.emit("\(number)", subject: "s:\(number)") }
-    #expect(eventually { rig.figures().delivered == 5 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 5 && rig.undelivered.isEmpty })
     rig.stop()
-    #expect(rig.figures().failed == 0)
-    #expect(rig.figures().retried >= 2)
+    #expect(rig.figures().present.failed == 0)
+    #expect(rig.figures().present.retried >= 2)
     #expect(rig.log.text.contains("uv_poll_init"))
     #expect(Set(receiver.requests.map { $0.headers["idempotency-key"] }) == ["0", "1", "2", "3", "4"])
   }
@@ -62,8 +62,8 @@ import Testing
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], timeout: 500)
     defer { rig.stop() }
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
-    #expect(rig.figures().retried == 1 && receiver.requests.count == 2)
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
+    #expect(rig.figures().present.retried == 1 && receiver.requests.count == 2)
     #expect(rig.log.text.contains(reason), "\(rig.log.text)")
   }
 
@@ -74,7 +74,7 @@ import Testing
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     defer { rig.stop() }
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     #expect(rig.log.text.contains("head is too large"), "\(rig.log.text)")
   }
 }

@@ -23,7 +23,7 @@ import Testing
     defer { rig.stop() }
     let client = EffectClient(rig)
     try rig.emit("a", subject: "user:1", data: #"{"n":[1]}"#)
-    #expect(eventually { rig.figures().retried == 1 })
+    #expect(eventually { rig.figures().present.retried == 1 })
     let listed = try client.call("effects", [:])["effects"]?[0]
     #expect(listed?["id"] == "a" && listed?["sink"] == "out" && listed?["plugin"] == "p" && listed?["type"] == "t")
     #expect(listed?["subject"] == "user:1" && listed?["status"] == "waiting" && listed?["tries"] == 1)
@@ -62,7 +62,7 @@ import Testing
     #expect(eventually { rig.undelivered.first?.hasPrefix(#"{"failed""#) == true })
     try rig.emit("good", subject: "a")
     try rig.emit("other", subject: "ab", plugin: "q", sink: "other")
-    #expect(eventually { rig.figures().retried > 0 })
+    #expect(eventually { rig.figures().present.retried > 0 })
     #expect(try ids(client.call("effects", ["status": "failed"])) == ["bad"])
     #expect(try ids(client.call("effects", ["status": "waiting"])) == ["good", "other"])
     #expect(try ids(client.call("effects", ["sink": "other"])) == ["other"])
@@ -101,7 +101,7 @@ import Testing
     second.stop()
 
     let third = try DeliveryRig(store: store, sinks: ["out": .posting(taking.url())])
-    #expect(eventually { third.figures().delivered == 3 && third.undelivered.isEmpty })
+    #expect(eventually { third.figures().present.delivered == 3 && third.undelivered.isEmpty })
     third.stop()
     #expect(taking.requests.compactMap { $0.headers["idempotency-key"] } == ["a", "b", "c"])
   }
@@ -114,9 +114,9 @@ import Testing
     for number in 0..<700 { try rig.emit("e\(number)", subject: "s\(number % 50)") }
     #expect(eventually { rig.undelivered.count { $0.hasPrefix(#"{"failed""#) } == 700 })
     #expect(try EffectClient(rig).call("resend", ["sink": "out", "status": "failed"])["resent"] == 700)
-    #expect(eventually { rig.figures().delivered == 700 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 700 && rig.undelivered.isEmpty })
     #expect(receiver.requests.count == 1_400)
-    #expect(eventually { rig.figures().givenUp == 0 && rig.figures().waiting == 0 })
+    #expect(eventually { rig.figures().present.givenUp == 0 && rig.figures().present.waiting == 0 })
   }
 
   @Test func `ten thousand effects are resent at once, and each is delivered once`() throws {
@@ -136,16 +136,16 @@ import Testing
     let folder = TemporaryFolder()
     let rig = try DeliveryRig(store: store, sinks: ["out": .file(folder("out"))])
     defer { rig.stop() }
-    #expect(eventually { rig.figures().givenUp == count })
-    #expect(rig.figures().delivered == 0)
+    #expect(eventually { rig.figures().present.givenUp == count })
+    #expect(rig.figures().present.delivered == 0)
     let client = EffectClient(rig)
     #expect(try client.call("resend", ["sink": "out", "status": "failed"])["resent"] == .integer(Int64(count)))
-    #expect(eventually { rig.figures().delivered == count && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == count && rig.undelivered.isEmpty })
     let ids = folder.read("out").split(separator: "\n").compactMap { line in
       (try? JSONValue(parsing: String(line)))?["id"]?.stringValue
     }
     #expect(ids.count == count && Set(ids).count == count)
-    #expect(eventually { rig.figures().givenUp == 0 && rig.figures().waiting == 0 })
+    #expect(eventually { rig.figures().present.givenUp == 0 && rig.figures().present.waiting == 0 })
     #expect(try client.call("resend", ["sink": "out", "status": "failed"])["resent"] == 0)
   }
 
@@ -169,9 +169,9 @@ import Testing
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     defer { rig.stop() }
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().retried == 1 })
+    #expect(eventually { rig.figures().present.retried == 1 })
     #expect(try EffectClient(rig).call("resend", ["id": "a"])["resent"] == 1)
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
   }
 
   @Test func `dropped effects are gone, and the later ones of their subject are delivered`() throws {
@@ -181,13 +181,13 @@ import Testing
     defer { rig.stop() }
     let client = EffectClient(rig)
     try rig.emit("bad", subject: "s")
-    #expect(eventually { rig.figures().retried > 0 })
+    #expect(eventually { rig.figures().present.retried > 0 })
     try rig.emit("good", subject: "s")
     let key = try client.call("effect", ["id": "bad"])["key"] ?? .null
     #expect(try client.call("drop_effects", ["keys": .array([key, "ff-nobody"])])["dropped"] == 1)
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     #expect(try client.call("drop_effects", ["id": "bad"], fails: true)["data"]?["code"] == "not_found")
-    #expect(eventually { rig.figures().waiting == 0 })
+    #expect(eventually { rig.figures().present.waiting == 0 })
   }
 
   @Test func `of effects with one id, the subject says which is meant`() throws {
@@ -212,7 +212,7 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(store: store, sinks: ["out": .posting(receiver.url())])
     defer { rig.stop() }
-    #expect(eventually { rig.figures().waiting == count })
+    #expect(eventually { rig.figures().present.waiting == count })
     let client = EffectClient(rig)
     var seen: Set<String> = []
     var params: JSONObject = ["limit": 1_000]

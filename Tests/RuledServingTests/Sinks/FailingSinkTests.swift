@@ -30,7 +30,7 @@ import Testing
     works.store(true, ordering: .relaxed)
     #expect(eventually { stored == [:] })
     rig.stop()
-    #expect(rig.figures().delivered == 1)
+    #expect(rig.figures().present.delivered == 1)
   }
 
   @Test func `a restart continues to count`() throws {
@@ -42,7 +42,7 @@ import Testing
     let rig = try DeliveryRig(store: store, sinks: ["out": .posting(receiver.url())])
     #expect(eventually { rig.figures().failingSeconds(now: EngineClock.monotonic) ?? 0 >= 3_600 })
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     #expect(!rig.figures().isFailing && stored == [:])
   }

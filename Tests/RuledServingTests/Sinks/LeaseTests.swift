@@ -29,7 +29,7 @@ import Testing
     defer { rig.stop() }
     let client = EffectClient(rig)
     for subject in ["a", "b", "c"] { try rig.emit("e-\(subject)", subject: subject, data: #"{"n":1}"#) }
-    #expect(eventually { rig.figures().waiting == 3 })
+    #expect(eventually { rig.figures().present.waiting == 3 })
     let first = try client.call("lease", ["sink": "out", "limit": 2])
     let second = try client.call("lease", ["sink": "out"])
     #expect(Set(ids(first) + ids(second)) == ["e-a", "e-b", "e-c"] && ids(first).count == 2)
@@ -38,7 +38,7 @@ import Testing
     #expect(effect?["data"] == .object(["n": 1]) && effect?["sink"] == "out" && effect?["plugin"] == "p")
     let reply = try client.call("confirm", confirmation(names(first) + ["nobody's"], "delivered"))
     #expect(reply["confirmed"] == 2 && reply["unknown"] == .array(["nobody's"]))
-    #expect(rig.undelivered.count == 1 && rig.figures().delivered == 2)
+    #expect(rig.undelivered.count == 1 && rig.figures().present.delivered == 2)
     #expect(try client.call("confirm", confirmation(names(first), "delivered"))["confirmed"] == 0)
   }
 
@@ -47,7 +47,7 @@ import Testing
     defer { rig.stop() }
     let client = EffectClient(rig)
     for id in ["1", "2", "3"] { try rig.emit(id, subject: "s") }
-    #expect(eventually { rig.figures().waiting == 3 })
+    #expect(eventually { rig.figures().present.waiting == 3 })
     for id in ["1", "2", "3"] {
       let leased = try client.call("lease", ["sink": "out"])
       #expect(ids(leased) == [id])
@@ -123,7 +123,7 @@ import Testing
       "method": "POST", "url": "https://x.example/new", "headers": .object(["x-a": "b"]), "body": "made",
     ])
     #expect(ids(leased) == ["new"] && leased["leases"]?[0]?["request"] == request)
-    #expect(rig.figures().expired == 1)
+    #expect(rig.figures().present.expired == 1)
   }
 
   @Test func `sinks that the daemon delivers to are not leased, unless a courier delivers`() throws {
@@ -176,7 +176,7 @@ import Testing
     defer { rig.stop() }
     let data = "\"" + String(repeating: "x", count: 100_000) + "\""
     for number in 0..<20 { try rig.emit("e\(number)", subject: "s\(number)", data: data) }
-    #expect(eventually { rig.figures().waiting == 20 })
+    #expect(eventually { rig.figures().present.waiting == 20 })
     let client = EffectClient(rig)
     #expect(try ids(client.call("lease", ["sink": "out", "limit": 1_000])).count == 11)
     #expect(try client.call("lease", ["sink": "out", "limit": 1_001], fails: true)["data"]?["path"] == "params.limit")

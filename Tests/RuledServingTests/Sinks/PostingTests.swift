@@ -17,7 +17,7 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url("/in?x=1"))])
     try rig.emit("e-1", subject: "user:1", data: #"{"a":[1,null]}"#)
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     rig.stop()
     let request = try #require(receiver.requests.first)
     #expect(receiver.requests.count == 1)
@@ -27,7 +27,7 @@ import Testing
     #expect(request.headers["content-type"] == "application/json")
     #expect(request.headers["idempotency-key"] == "e-1")
     #expect(request.headers["authorization"] == nil)
-    #expect(rig.figures().waiting == 0)
+    #expect(rig.figures().present.waiting == 0)
   }
 
   @Test func `a handler makes the request`() throws {
@@ -42,7 +42,7 @@ import Testing
       """
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url("/configured"))], plugin: plugin)
     try rig.emit("e 1", subject: "user:1", data: #"{"n":7}"#)
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     let request = try #require(receiver.requests.first)
     #expect(request.method == "PUT")
@@ -60,7 +60,7 @@ import Testing
       sinks: ["out": .posting(receiver.url("/configured"))],
       plugin: #"sink "out" (function(effect) return { body = "x" } end)"#)
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     #expect(receiver.requests.map(\.path) == ["/configured"])
     #expect(receiver.requests.map(\.body) == ["x"])
@@ -73,7 +73,7 @@ import Testing
       sinks: ["out": .posting(receiver.url())],
       plugin: #"rule "r" { on = "a", run = function(event) emit("out", "told", { n = event.data.n }) end }"#)
     let outcome = rig.event(#"{"type":"a","subject":"user:1","id":"1","data":{"n":5}}"#)
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     rig.stop()
     let posted = try JSONValue(parsing: try #require(receiver.requests.first).body)
     #expect(posted["id"] == outcome["effects"]?[0]?["id"])
@@ -86,10 +86,10 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(receiver.requests.map { $0.headers["idempotency-key"] } == ["e", "e", "e"])
-    #expect(rig.figures().retried == 2)
+    #expect(rig.figures().present.retried == 2)
   }
 
   @Test func `Retry-After holds the sink back`() throws {
@@ -101,7 +101,7 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     let (first, second) = times.withLock { ($0[0], $0[1]) }
     #expect(second - first >= 990_000_000)
@@ -114,10 +114,13 @@ import Testing
     let store = MemoryStore()
     let first = try DeliveryRig(store: store, sinks: ["out": .posting(refusing.url())])
     try first.emit("bad", subject: "s", data: #"{"a":1}"#)
-    #expect(eventually { first.figures().failed == 1 && first.undelivered.first?.hasPrefix(#"{"failed""#) == true })
+    #expect(
+      eventually { first.figures().present.failed == 1 && first.undelivered.first?.hasPrefix(#"{"failed""#) == true })
     first.services.outbox.scanStore()
     try first.emit("bad too", subject: "s")
-    #expect(eventually { first.figures().failed == 2 && first.undelivered.allSatisfy { $0.hasPrefix(#"{"failed""#) } })
+    #expect(
+      eventually { first.figures().present.failed == 2 && first.undelivered.allSatisfy { $0.hasPrefix(#"{"failed""#) } }
+    )
     first.stop()
     refusing.close()
     #expect(refusing.requests.count == 2)
@@ -129,7 +132,7 @@ import Testing
     let taking = try Receiver()
     defer { taking.close() }
     let second = try DeliveryRig(store: store, sinks: ["out": .posting(taking.url())])
-    #expect(eventually { second.figures().delivered == 2 && second.undelivered.isEmpty })
+    #expect(eventually { second.figures().present.delivered == 2 && second.undelivered.isEmpty })
     second.stop()
     #expect(taking.requests.first?.body == DeliveryRig.text("bad", "s", data: #"{"a":1}"#))
   }
@@ -143,7 +146,7 @@ import Testing
     }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().failed == 1 })
+    #expect(eventually { rig.figures().present.failed == 1 })
     rig.stop()
     #expect(other.requests.isEmpty)
   }
@@ -153,7 +156,7 @@ import Testing
       sinks: ["out": .posting("http://127.0.0.1:1/")],
       plugin: #"sink "out" (function() return { url = "file:///etc/passwd" } end)"#)
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().failed == 1 })
+    #expect(eventually { rig.figures().present.failed == 1 })
     rig.stop()
   }
 
@@ -163,7 +166,7 @@ import Testing
     let rig = try DeliveryRig(
       sinks: ["out": .posting(receiver.url())], plugin: #"sink "out" (function() return nil, "older than 7 days" end)"#)
     try rig.emit("e", subject: "s")
-    #expect(eventually { rig.figures().expired == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.expired == 1 && rig.undelivered.isEmpty })
     rig.stop()
     #expect(receiver.requests.isEmpty)
     #expect(rig.log.text.contains("older than 7 days"))
@@ -177,7 +180,7 @@ import Testing
       plugin: #"sink "out" (function(effect) error("no: " .. effect.data.secret) end)"#)
     try rig.emit("a", subject: "s", data: #"{"secret":"hush"}"#)
     try rig.emit("b", subject: "s", sink: "other")
-    #expect(eventually { rig.figures("other").delivered == 1 && rig.figures().retried >= 3 })
+    #expect(eventually { rig.figures("other").present.delivered == 1 && rig.figures().present.retried >= 3 })
     rig.stop()
     #expect(receiver.requests.map(\.path) == ["/other"])
     #expect(rig.undelivered.count == 1)
@@ -191,7 +194,7 @@ import Testing
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     try rig.emit("gone", subject: "s", plugin: "removed")
     try rig.emit("here", subject: "s")
-    #expect(eventually { rig.figures().delivered == 1 && rig.figures().retried >= 2 })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.figures().present.retried >= 2 })
     rig.stop()
     #expect(receiver.requests.map { $0.headers["idempotency-key"] } == ["here"])
     #expect(rig.undelivered.count == 1)
@@ -202,7 +205,7 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())], retryAfter: 1)
     for n in 0..<200 { try rig.emit("\(n)", subject: "user:\(n % 20)") }
-    #expect(eventually { rig.figures().delivered == 200 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 200 && rig.undelivered.isEmpty })
     rig.stop()
     var seen: [Int: [Int]] = [:]
     for request in receiver.requests {
@@ -243,12 +246,12 @@ import Testing
     // The store stays failed, or a slow host would remove the effect before the stop.
     faulty.failCommit(1, thenReopens: .max)
     let first = try DeliveryRig(store: faulty, sinks: ["out": .posting(receiver.url())])
-    #expect(eventually { first.figures().delivered == 1 })
+    #expect(eventually { first.figures().present.delivered == 1 })
     first.stop(within: 50)
     try real.close()
     let again = try RocksStore(path: folder("store"))
     let second = try DeliveryRig(store: again, sinks: ["out": .posting(receiver.url())])
-    #expect(eventually { second.figures().delivered == 1 && second.undelivered.isEmpty })
+    #expect(eventually { second.figures().present.delivered == 1 && second.undelivered.isEmpty })
     second.stop()
     try again.close()
     #expect(receiver.requests.map { $0.headers["idempotency-key"] } == ["e", "e"])
@@ -262,7 +265,7 @@ import Testing
     #expect(eventually { receiver.requests.count == 1 })
     rig.stop()
     #expect(rig.undelivered.isEmpty)
-    #expect(rig.figures().delivered == 1)
+    #expect(rig.figures().present.delivered == 1)
   }
 
   @Test func `a receiver that is down is tried until it is up again`() throws {
@@ -272,10 +275,10 @@ import Testing
     usleep(50_000)
     let rig = try DeliveryRig(sinks: ["out": .posting("http://127.0.0.1:\(port)/")])
     for n in 0..<20 { try rig.emit("\(n)", subject: "user:\(n)") }
-    #expect(eventually { rig.figures().retried > 0 })
+    #expect(eventually { rig.figures().present.retried > 0 })
     let receiver = try Receiver(port: port)
     defer { receiver.close() }
-    #expect(eventually { rig.figures().delivered == 20 })
+    #expect(eventually { rig.figures().present.delivered == 20 })
     rig.stop()
     #expect(receiver.requests.count == 20)
   }

@@ -22,7 +22,7 @@ import Testing
     )
     try rig.emit("a", subject: "s")
     try rig.emit("b", subject: "s")
-    #expect(eventually { rig.figures().failed + rig.figures().delivered == 2 })
+    #expect(eventually { rig.figures().present.failed + rig.figures().present.delivered == 2 })
     #expect(eventually { rig.undelivered.count == 1 && rig.undelivered[0].hasPrefix(#"{"failed""#) })
     let health = HealthReport(rig.services).json.text
     rig.stop()
@@ -46,7 +46,7 @@ import Testing
         """)
     try rig.emit("a", subject: "s", data: #"{"url":"\#(other.url())"}"#)
     try rig.emit("b", subject: "s", data: #"{"url":"\#(configured.url("/path"))"}"#)
-    #expect(eventually { rig.figures().delivered == 2 })
+    #expect(eventually { rig.figures().present.delivered == 2 })
     rig.stop()
     #expect(other.requests.map { $0.headers["authorization"] } == [nil])
     #expect(configured.requests.map { $0.headers["authorization"] } == ["Bearer TopSecret42"])
@@ -62,9 +62,9 @@ import Testing
     try rig.emit("a", subject: "s")
     #expect(eventually { receiver.requests.count >= 2 })
     folder.write("token", "new")
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
     rig.stop()
-    #expect(rig.figures().failed == 0)
+    #expect(rig.figures().present.failed == 0)
   }
 
   @Test func `without a secret, an answer of 401 gives the effect up`() throws {
@@ -72,7 +72,7 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().failed == 1 })
+    #expect(eventually { rig.figures().present.failed == 1 })
     rig.stop()
   }
 
@@ -86,7 +86,7 @@ import Testing
         sink "out" (function(effect) return { url = effect.data.url, body = "" } end)
         """)
     try rig.emit("a", subject: "s", data: #"{"url":"\#(other.url())"}"#)
-    #expect(eventually { rig.figures().failed == 1 })
+    #expect(eventually { rig.figures().present.failed == 1 })
     rig.stop()
     #expect(!rig.undelivered.joined().contains(folder("token")))
   }
@@ -96,10 +96,10 @@ import Testing
     defer { receiver.close() }
     let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url(), secret: folder("missing"))])
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().retried > 0 })
+    #expect(eventually { rig.figures().present.retried > 0 })
     #expect(receiver.requests.isEmpty)
     folder.write("missing", "there")
-    #expect(eventually { rig.figures().delivered == 1 })
+    #expect(eventually { rig.figures().present.delivered == 1 })
     rig.stop()
     #expect(receiver.requests.map { $0.headers["authorization"] } == ["Bearer there"])
   }

@@ -31,8 +31,8 @@ import Testing
     for number in 0..<20 { try rig.emit("good-\(number)", subject: "good:\(number)") }
     store.failReads { Self.isBad($0, upTo: bad.sequence) }
     rig.deliver()
-    #expect(eventually { rig.figures().delivered == 20 && rig.undelivered.count == 2 })
-    #expect(eventually { rig.figures().unreadable == 1 })
+    #expect(eventually { rig.figures().present.delivered == 20 && rig.undelivered.count == 2 })
+    #expect(eventually { rig.figures().present.unreadable == 1 })
     let health = HealthReport(rig.services).json
     #expect(health["status"] == "degraded")
     #expect(health["problems"]?.text.contains("000007.sst") == true, "\(health.text)")
@@ -42,8 +42,8 @@ import Testing
     let tries = store.failedReads
     #expect(eventually { store.failedReads > tries })
     store.failReads(of: nil)
-    #expect(eventually { rig.figures().delivered == 22 && rig.undelivered.isEmpty })
-    #expect(eventually { rig.figures().unreadable == 0 })
+    #expect(eventually { rig.figures().present.delivered == 22 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.unreadable == 0 })
     #expect(HealthReport(rig.services).json["status"] == "ready")
     rig.stop()
     #expect(rig.log.lines.contains { $0.message.contains("can be read again") })
@@ -65,13 +65,13 @@ import Testing
     try rig.emit("bad-2", subject: "bad")
     try rig.emit("good", subject: "good")
     rig.deliver()
-    #expect(eventually { rig.figures().delivered == 1 && rig.undelivered.count == 2 })
+    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.count == 2 })
     try rig.emit("bad-3", subject: "bad")
     try rig.emit("good-2", subject: "good")
-    #expect(eventually { rig.figures().delivered == 2 && rig.undelivered.count == 3 })
+    #expect(eventually { rig.figures().present.delivered == 2 && rig.undelivered.count == 3 })
     #expect(HealthReport(rig.services).json["status"] == "degraded")
     try DeliveryRig.put(bad, "bad-1", into: store)
-    #expect(eventually { rig.figures().delivered == 5 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 5 && rig.undelivered.isEmpty })
     rig.stop()
     let ids = rig.log.lines.compactMap { (try? JSONValue(parsing: $0.fields))?["effect_id"]?.stringValue }
     #expect(ids.filter { $0.hasPrefix("bad") } == ["bad-1", "bad-2", "bad-3"])
@@ -89,7 +89,7 @@ import Testing
     try StoredTime.resume(rig.services.context)
     rig.deliver()
     for number in 2...5 { try rig.emit("\(number)", subject: "s") }
-    #expect(eventually { rig.figures().delivered == 5 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 5 && rig.undelivered.isEmpty })
     rig.stop()
     let ids = rig.log.lines.compactMap { (try? JSONValue(parsing: $0.fields))?["effect_id"]?.stringValue }
     #expect(ids == ["1", "2", "3", "4", "5"])

@@ -6,8 +6,8 @@ import RuledNodes
 import RuledServing
 import RuledStore
 
-/// Opens the store that the daemon serves; a node of a cluster follows the log, and serves clients as a follower, until it owns it.
-struct StoreOpening {
+/// Opening the store: a node of a cluster follows the log, and serves clients as a follower, until it owns it.
+extension Daemon {
   /// A store that is open, with what belongs to it.
   struct Opened {
     let store: any StateStore
@@ -19,33 +19,8 @@ struct StoreOpening {
     let configuration: Configuration
   }
 
-  private let configuration: Configuration
-  private let sockets: DaemonSockets
-  private let connections: Int
-  private let isManual: Bool
-  private let notifier: SystemdNotifier
-  private let signals: ProcessSignals
-  private let log: any EventLog
-  private let readConfiguration: ConfigurationReader
-
-  /// The opening of the configured store; a follower serves up to `connections` clients on `sockets`, and may have a manual clock.
-  init(
-    _ configuration: Configuration, sockets: DaemonSockets, connections: Int, isManual: Bool,
-    notifier: SystemdNotifier, signals: ProcessSignals, log: any EventLog,
-    readConfiguration: @escaping ConfigurationReader
-  ) {
-    self.readConfiguration = readConfiguration
-    self.configuration = configuration
-    self.sockets = sockets
-    self.connections = connections
-    self.isManual = isManual
-    self.notifier = notifier
-    self.signals = signals
-    self.log = log
-  }
-
-  /// Opens the store; nil after a signal.
-  func run() throws(StartError) -> Opened? {
+  /// Opens the configured store, while a follower serves up to `connections` clients on `sockets`; nil after a signal.
+  func openStore(sockets: DaemonSockets, connections: Int) throws(StartError) -> Opened? {
     guard let path = configuration.storeFolder else {
       return Opened(store: MemoryStore(), configuration: configuration)
     }
@@ -56,11 +31,11 @@ struct StoreOpening {
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier, signals: signals) {
-    case .kept: return try follow(start, store, journal)
+    case .kept: return try follow(start, store, journal, sockets, connections)
     case .ended: return nil
     case .closed:
       let (store, journal) = try openFolder(path)
-      return try follow(start, store, journal)
+      return try follow(start, store, journal, sockets, connections)
     }
   }
 
@@ -75,7 +50,7 @@ struct StoreOpening {
         try store.flushAll()
         try Journal.remove(of: path)
       }
-      if let note = store.openingNote { log.write(LogLine(.warn, note)) }
+      if let note = store.openingNote { log.warn(note) }
       _ = try StoreCheckpoints(of: path).removeAbandoned()
       kept?.start()
       // A copy that can't be removed only takes room.
@@ -86,14 +61,13 @@ struct StoreOpening {
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.
   private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets,
+    _ connections: Int
   ) throws(StartError) -> Opened? {
     try? StoreCopy.removeAll(in: store.path)
     let owner = try start.follow(
       store, journal, configuration, sockets, connections: connections, isManual: isManual, notifier: notifier,
       signals: signals, readConfiguration: readConfiguration)
-    return owner.map {
-      Opened(store: $0.store, journal: journal, member: $0.member, configuration: $0.configuration)
-    }
+    return owner.map { Opened(store: $0.store, journal: journal, member: $0.member, configuration: $0.configuration) }
   }
 }
