@@ -48,14 +48,12 @@ package struct FailCondition: Sendable, Equatable {
     UsageError("--fail-on '\(text)' is no condition; write \(grammar)")
   }
 
-  private static func trimmed(_ text: Substring) -> String {
-    var text = text
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    var text = String(text)
     while text.first == " " { text.removeFirst() }
     while text.last == " " { text.removeLast() }
-    return String(text)
+    return text
   }
-
-  private static func trimmed(_ text: String) -> String { trimmed(text[...]) }
 
   func isExceeded(by result: ComparisonResult) -> Bool {
     let (value, whole) = figures(in: result)

@@ -10,12 +10,9 @@ package enum Figures {
     return value < 0 ? "-\(text)" : text
   }
 
-  /// A count and its noun: `1 event`, `2 events`.
-  package static func count(_ value: Int, _ noun: String) -> String { count(value, noun, plural: noun + "s") }
-
-  /// A count and its noun with an irregular plural: `1 reply`, `2 replies`.
-  package static func count(_ value: Int, _ singular: String, plural: String) -> String {
-    "\(count(value)) \(value == 1 ? singular : plural)"
+  /// A count and its noun, whose plural has an s unless it is given: `1 event`, `2 events`, `2 replies`.
+  package static func count(_ value: Int, _ noun: String, plural: String? = nil) -> String {
+    "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
   }
 
   /// A number of bytes: `512 bytes`, `1.2 MiB`.

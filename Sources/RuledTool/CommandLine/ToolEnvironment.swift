@@ -54,11 +54,13 @@ package struct ToolEnvironment {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
   }
 
-  /// Calls a method of the daemon, and prints its answer as `show` does.
+  /// Calls a method of the daemon, and prints its answer as `show` does; a daemon is found before `params` are.
   func answer(
-    _ method: String, _ params: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String
+    _ method: String, _ params: @autoclosure () throws -> JSONValue, _ arguments: Arguments,
+    as text: (JSONValue) -> String
   ) throws -> ExitCode {
-    show(try connect().call(method, params), arguments, as: text)
+    let client = try connect()
+    show(try client.call(method, params()), arguments, as: text)
     return .done
   }
 

@@ -15,8 +15,9 @@ enum CountersCommand: Command {
     var words = arguments.operands[...]
     var prefix: String?
     if let first = words.first, KeyValue(first) == nil { prefix = words.removeFirst() }
-    let params = JSONValue.members(["prefix": prefix.map(JSONValue.string), "labels": try KeyValue.object(words)])
-    return try environment.answer("counters", params, arguments) { text($0.arrayValue ?? [], environment.style) }
+    return try environment.answer(
+      "counters", .members(["prefix": prefix.map(JSONValue.string), "labels": KeyValue.object(words)]), arguments
+    ) { text($0.arrayValue ?? [], environment.style) }
   }
 
   private static func text(_ counters: [JSONValue], _ style: Style) -> String {

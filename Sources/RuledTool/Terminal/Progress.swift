@@ -37,7 +37,7 @@ struct Progress {
     }
     let seconds = Double((now - started) / .seconds(1))
     let rate = seconds > 0 ? Int(Double(count) / seconds) : 0
-    let done = Figures.count(count, noun, plural: plural ?? noun + "s")
+    let done = Figures.count(count, noun, plural: plural)
     text += "\(done)  \(Figures.count(rate))/s"
     if let share, share > 0, seconds >= 1 {
       text += "  \(Figures.duration(seconds: Int((seconds / share - seconds).rounded(.up)))) left"
