@@ -29,6 +29,15 @@ void rb_push_chunk(lua_State *L, rb_slice text, rb_slice path) {
   if (!lua_setupvalue(L, -2, 1)) lua_pop(L, 1);
 }
 
+/* Calls a function that loads a file, within the budget if there is one. */
+static rb_status load(rb_vm *vm, lua_CFunction body, void *file, const rb_budget *budget) {
+  if (budget) rb_start_budget(vm, budget);
+  vm->phase = RB_PHASE_LOAD;
+  rb_status status = rb_protect(vm, body, file);
+  vm->phase = RB_PHASE_IDLE;
+  return status;
+}
+
 typedef struct {
   rb_slice text, path;
 } source_file;
@@ -42,11 +51,7 @@ static int load_body(lua_State *L) {
 
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget) {
   source_file file = {text, path};
-  if (budget) rb_start_budget(vm, budget);
-  vm->phase = RB_PHASE_LOAD;
-  rb_status status = rb_protect(vm, load_body, &file);
-  vm->phase = RB_PHASE_IDLE;
-  return status;
+  return load(vm, load_body, &file, budget);
 }
 
 typedef struct {
@@ -65,11 +70,7 @@ static int data_body(lua_State *L) {
 
 rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget) {
   data_file file = {name, text};
-  if (budget) rb_start_budget(vm, budget);
-  vm->phase = RB_PHASE_LOAD;
-  rb_status status = rb_protect(vm, data_body, &file);
-  vm->phase = RB_PHASE_IDLE;
-  return status;
+  return load(vm, data_body, &file, budget);
 }
 
 /* Whether a module of the library calls: it finds others of the library, whatever stands beside plugin.lua under their names. */

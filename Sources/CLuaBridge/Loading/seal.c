@@ -91,13 +91,7 @@ static void seal_table(lua_State *L, int table) {
   }
   lua_pushnil(L);
   lua_setmetatable(L, table);
-  lua_pushnil(L);
-  while (lua_next(L, table)) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    lua_pushnil(L);
-    lua_rawset(L, table);
-  }
+  rb_remove_members(L, table);
   rb_push_empty_proxy(L);
   lua_getmetatable(L, -1);
   lua_setmetatable(L, table);

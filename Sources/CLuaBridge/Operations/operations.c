@@ -432,14 +432,7 @@ static int host_forget(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   if (rb_push_store(L, -1)) lua_remove(L, -2);
   if (!lua_istable(L, -1)) return 0;
-  int state = lua_gettop(L);
-  lua_pushnil(L);
-  while (lua_next(L, state)) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    lua_pushnil(L);
-    lua_rawset(L, state);
-  }
+  rb_remove_members(L, lua_gettop(L));
   return 0;
 }
 

@@ -115,3 +115,13 @@ void rb_mark_array(lua_State *L, int index) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_ARRAY);
   lua_setmetatable(L, index);
 }
+
+void rb_remove_members(lua_State *L, int index) {
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    lua_pushnil(L);
+    lua_rawset(L, index);
+  }
+}

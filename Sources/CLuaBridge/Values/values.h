@@ -69,6 +69,8 @@ bool rb_is_frozen(lua_State *L, int index);
 /* Whether the table at index has the arrays' metatable. */
 bool rb_is_array(lua_State *L, int index);
 void rb_mark_array(lua_State *L, int index);
+/* Removes all members of the table at index. */
+void rb_remove_members(lua_State *L, int index);
 
 /* The string at index. */
 static inline rb_slice rb_text_at(lua_State *L, int index) {
