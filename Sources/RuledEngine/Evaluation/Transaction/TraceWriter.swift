@@ -77,7 +77,7 @@ final class TraceWriter {
     json.endObject()
     let before = (try? JSONValue(parsing: state.json)) ?? .object([:])
     let after = (try? JSONValue(parsing: migrated)) ?? .object([:])
-    writeList("writes", Self.changes(from: before, to: after, at: "state"), to: &json)
+    writeList("writes", Self.changes(from: before, to: after), to: &json)
     for name in ["decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
     endEntry(&json, microseconds: 0)
   }
@@ -108,7 +108,7 @@ final class TraceWriter {
       endEmptyEntry(&json, microseconds: microseconds)
       return result
     }
-    writeList("writes", Self.changes(from: before, to: encodedState(of: vm), at: "state"), to: &json)
+    writeList("writes", Self.changes(from: before, to: encodedState(of: vm)), to: &json)
     writeOperations(vm.operations[first...], of: plugin, to: &json)
     writeConsequences(vm.operations[first...], after: recorded, of: plugin, to: &json)
     endEntry(&json, microseconds: microseconds)
@@ -329,24 +329,8 @@ final class TraceWriter {
     }
   }
 
-  // MARK: Differences
-
   /// The paths at which two states differ, down to the members that changed.
-  private static func changes(from old: JSONValue, to new: JSONValue, at path: String) -> [String] {
-    if old == new { return [] }
-    if case .object(let left) = old, case .object(let right) = new {
-      let names = Set(left.names).union(right.names).sorted()
-      return names.flatMap { name -> [String] in
-        guard let before = left[name], let after = right[name] else { return ["\(path).\(name)"] }
-        return changes(from: before, to: after, at: "\(path).\(name)")
-      }
-    }
-    if case .array(let left) = old, case .array(let right) = new {
-      return (0..<max(left.count, right.count)).flatMap { index -> [String] in
-        guard index < left.count, index < right.count else { return ["\(path)[\(index + 1)]"] }
-        return changes(from: left[index], to: right[index], at: "\(path)[\(index + 1)]")
-      }
-    }
-    return [path]
+  private static func changes(from old: JSONValue, to new: JSONValue) -> [String] {
+    JSONDifference.between(old, new, byName: true, at: "state").map(\.path)
   }
 }

@@ -1,13 +1,11 @@
-internal import RuledCore
-
 /// A place at which two values differ, and what each has there.
-struct JSONDifference {
-  let path: String
-  let before: JSONValue?
-  let after: JSONValue?
+package struct JSONDifference {
+  package let path: String
+  package let before: JSONValue?
+  package let after: JSONValue?
 
   /// The places at which two values differ, down to the members that do, in the order of the members or `byName`.
-  static func between(
+  package static func between(
     _ before: JSONValue?, _ after: JSONValue?, byName: Bool = false, at path: String = ""
   ) -> [JSONDifference] {
     if before == after { return [] }
