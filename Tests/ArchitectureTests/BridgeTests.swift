@@ -17,13 +17,9 @@ import Testing
         if let name = Self.definition(in: line) { home[name] = unit }
       }
     }
-    let arrows = used.mapValues { Set($0.compactMap { home[$0] }) }
-    var sorted: Set<String> = []
-    while let next = arrows.first(where: { unit, lower in
-      !sorted.contains(unit) && lower.subtracting([unit]).isSubset(of: sorted)
-    }) { sorted.insert(next.key) }
+    let graph = FileGraph(used.mapValues { Set($0.compactMap { home[$0] }) })
     #expect(home.count > 150)
-    #expect(arrows.keys.filter { !sorted.contains($0) }.sorted() == [], "a circle, and what is above it")
+    #expect(graph.circles.isEmpty, "\(graph.circles.map { graph.way(around: $0) })")
   }
 
   private static func words(of line: Substring) -> [Substring] {

@@ -20,6 +20,15 @@ struct FileGraph {
     }
   }
 
+  /// The graph of files, or of what else leads to others.
+  init(_ arrows: [String: Set<String>]) {
+    let names = arrows.keys.sorted()
+    files = names
+    named = names.map { name in
+      names.indices.filter { names[$0] != name && arrows[name]?.contains(names[$0]) == true }
+    }
+  }
+
   /// The circles: groups of files of which each leads to all others.
   var circles: [[Int]] {
     let reached = files.indices.map { reach(from: $0) }

@@ -22,8 +22,9 @@ package enum InstalledLibrary {
     for plugins: [PluginSource], besides library: [SourceFile], in folder: String
   ) -> [SourceFile] {
     var known = names(of: library)
-    let installed = ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".lua") }
-    guard installed.contains(where: { !known.contains(String($0.dropLast(4))) }) else { return [] }
+    // The search through all texts is slow.
+    let installed = ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".lua") }.map { String($0.dropLast(4)) }
+    guard !known.isSuperset(of: installed) else { return [] }
     var found: [SourceFile] = []
     var asked = library.reduce(into: Set()) { $0.formUnion(required(in: $1.text)) }
     for plugin in plugins {
