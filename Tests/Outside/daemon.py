@@ -25,6 +25,11 @@ def eventually(condition, seconds=60):
         time.sleep(0.02)
 
 
+def web_client(socket):
+    """An HTTP client of a Unix socket, which gives a busy daemon a minute to answer."""
+    return httpx.Client(transport=httpx.HTTPTransport(uds=socket), base_url="http://localhost", timeout=60)
+
+
 class Daemon:
     """A daemon in a folder of its own, with the shipped rules and the plugins of a test."""
 
@@ -53,7 +58,7 @@ class Daemon:
         """Starts the daemon, which must not run."""
         with open(self.folder / "log", "a") as log:
             self.process = subprocess.Popen([PROGRAMS / "ruled", "--config", self.configuration], stderr=log)
-        self.http = httpx.Client(transport=httpx.HTTPTransport(uds=self.socket), base_url="http://localhost", timeout=60)
+        self.http = web_client(self.socket)
         eventually(self.answers)
 
     def answers(self):

@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import threading
 
-import httpx
 import httpx_sse
 import pytest
+
+from daemon import web_client
 
 SCRIPT = pathlib.Path(__file__).with_name("event_source.mjs")
 
@@ -33,8 +34,7 @@ class Reader(threading.Thread):
 
 def with_httpx(daemon):
     """Events as httpx-sse gives them."""
-    transport = httpx.HTTPTransport(uds=daemon.socket)
-    with httpx.Client(transport=transport, base_url="http://localhost", timeout=60) as client:
+    with web_client(daemon.socket) as client:
         with httpx_sse.connect_sse(client, "GET", "/v1/watch") as source:
             yield "open"
             for event in source.iter_sse():
@@ -57,8 +57,7 @@ def with_event_source(daemon):
 
 def heartbeats(daemon, count, seen):
     """Reads the bytes of a stream until there were some heartbeats."""
-    transport = httpx.HTTPTransport(uds=daemon.socket)
-    with httpx.Client(transport=transport, base_url="http://localhost", timeout=60) as client:
+    with web_client(daemon.socket) as client:
         with client.stream("GET", "/v1/watch") as reply:
             for line in reply.iter_lines():
                 count -= line == ":"

@@ -17,7 +17,7 @@ import time
 import httpx
 import pytest
 
-from daemon import PROGRAMS, ROOT, eventually, free_port
+from daemon import PROGRAMS, ROOT, eventually, free_port, web_client
 from test_metrics import expressions, names, samples
 from throwaway_postgres import Postgres, is_installed
 
@@ -393,7 +393,7 @@ def test_a_node_that_follows_tells_of_itself(cluster):
         eventually(lambda: node.call("health")["result"]["owner_reachable"])
         health = node.call("health")["result"]
         assert health["owner"] == owner.name and health["owner_reachable"] and health["problems"] == []
-        with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
+        with web_client(node.socket) as web:
             for path, status in [("/livez", 200), ("/readyz", 200), ("/healthz", 200), ("/metrics", 200)]:
                 reply = web.get(path)
                 assert reply.status_code == status and reply.headers["connection"] == "close"
@@ -405,12 +405,12 @@ def test_a_node_that_follows_tells_of_itself(cluster):
 
 def test_http_passes_through_each_node(cluster):
     event = {"type": "tally.add", "subject": "h:1", "id": "1", "data": {"number": 1}}
-    with httpx.Client(transport=httpx.HTTPTransport(uds=cluster.owners[0].socket), base_url="http://localhost", timeout=60) as owner:
+    with web_client(cluster.owners[0].socket) as owner:
         first = owner.post("/v1/events", json=event)
         again = owner.post("/v1/events", json=event)
         assert first.json()["version"] == 1 and again.json()["duplicate"]
         for node in cluster.standbys:
-            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
+            with web_client(node.socket) as web:
                 for path in ["/v1/subjects/h:1", "/v1/subjects/none", "/v1/nothing", "/openapi.json"]:
                     expected, reply = owner.get(path), web.get(path)
                     assert reply.content == expected.content and reply.status_code == expected.status_code
@@ -427,7 +427,7 @@ def test_http_passes_through_each_node(cluster):
 def test_watchers_and_event_streams_pass_through_each_node(cluster):
     owner = Client(cluster.owners[0].socket)
     for node in cluster.standbys:
-        watcher, stream = Client(node.socket), httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60)
+        watcher, stream = Client(node.socket), web_client(node.socket)
         assert watcher.call("watch", {"prefix": f"w:{node.name}"})["result"]["watch"] > 0
         with stream.stream("GET", f"/v1/watch?subject=w:{node.name}") as events:
             owner.call("event", {"type": "tally.add", "subject": f"w:{node.name}", "data": {"number": 1}})
@@ -578,7 +578,7 @@ def test_a_node_that_the_owner_does_not_trust_says_so(cluster, tmp_path_factory)
     error = stranger.call("state", {"subject": "s:1"})["error"]
     assert error["data"]["code"] == "unavailable" and error["data"]["retry_after_ms"] > 0
     assert "certificate" in error["message"]
-    with httpx.Client(transport=httpx.HTTPTransport(uds=stranger.socket), base_url="http://localhost", timeout=60) as web:
+    with web_client(stranger.socket) as web:
         assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
         assert web.get("/v1/subjects").status_code == 503
     assert "was refused" in cluster.owners[0].log
@@ -620,7 +620,7 @@ def test_without_certificates_a_standby_names_the_owner(tmp_path_factory):
             error = node.call("event", {"type": "tally.add", "subject": "s:1", "data": {"number": 1}})["error"]
             assert error["data"]["code"] == "unavailable"
             assert error["data"]["owner"] == owner.name and error["data"]["owner_address"] == owner.socket
-            with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
+            with web_client(node.socket) as web:
                 reply = web.get("/v1/subjects")
                 assert reply.status_code == 503 and reply.json()["data"]["owner"] == owner.name
                 assert web.get("/livez").status_code == 200 and web.get("/readyz").status_code == 503
@@ -763,7 +763,7 @@ def test_a_daemon_with_a_store_of_its_own_is_no_cluster(start):
 
 
 def read_metrics(node):
-    with httpx.Client(transport=httpx.HTTPTransport(uds=node.socket), base_url="http://localhost", timeout=60) as web:
+    with web_client(node.socket) as web:
         reply = web.get("/metrics")
         assert reply.status_code == 200
         return reply.text
