@@ -281,7 +281,7 @@ class Journey:
     self.has_lost = False
     # The end of an account erases outcomes up to its own.
     begun = self.index + self.may_be_applied
-    remembered = range(max([0] + [index + 1 for index in self.deletions if index < begun]), self.index)
+    remembered = range(max((index + 1 for index in self.deletions if index < begun), default=0), self.index)
     if cut is None and not (self.repeats and self.cut is not None):
       self.cut = None
       self.repeats = collections.deque(sorted(generator.sample(remembered, min(3, len(remembered)))))

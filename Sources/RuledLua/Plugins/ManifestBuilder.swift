@@ -231,7 +231,7 @@ struct ManifestBuilder {
     guard let value else { return nil }
     let names = value.isEmptyTable ? [] : value.arrayValue?.compactMap(\.stringValue)
     guard keys.last == "*", let names, names.count == value.arrayValue?.count ?? 0 else {
-      throw Refusal("\(what): 'names' must be a list of the keys that a '*' at the end of the path is")
+      throw Refusal("\(what): 'names' must be a list of the keys for which a '*' at the end of the path stands")
     }
     return names
   }

@@ -21,7 +21,7 @@ package struct SettingDeclaration: Sendable {
   /// The values that it may have; empty for any.
   let choices: [JSONValue]
   let order: Order?
-  /// The keys that a `*` at the end is, besides those of the plugin's own settings; nil for any.
+  /// The keys for which a `*` at the end stands, besides those of the plugin's own settings; nil for any.
   let names: [String]?
   /// What it is for, in a sentence; may be empty.
   package let about: String

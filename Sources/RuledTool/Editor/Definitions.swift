@@ -84,7 +84,7 @@ enum Definitions {
     ---@field max? number
     ---@field one_of? any[]
     ---@field sorted_by? string the host sorts the list by this member of its elements; "*" by themselves; "-" before it: the greatest first
-    ---@field names? string[] the keys that a "*" at the end is, besides those of the default; without it, any
+    ---@field names? string[] the keys for which a "*" at the end stands, besides those of the default; without it, any
     ---@field check? fun(value: any, settings: table<string, any>): boolean, string? whether it is right; why not
     ---@field about? string
 
