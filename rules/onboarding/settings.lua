@@ -28,7 +28,7 @@ setting "welcome_stamp" {
 setting "auto_claim_days" {
   type = "number", min = 0, max = 3650, about = "When the welcome stamp claims itself; 0 is off.",
 }
-setting "milestones" { type = { "integer" }, sorted_by = "*", about = "Counts of stamps." }
+setting "milestones" { type = { "integer" }, sorted_by = "*", check = fields.unlike(), about = "Counts of stamps." }
 setting "milestones.*" (whole(1))
 setting "achievements" {
   type = { { name = "string", measure = "string", at = "integer" } }, check = fields.unlike "name",

@@ -122,6 +122,18 @@ test "a code of any form counts, and is sent as other where it is none" (functio
   end
 end)
 
+test "a failure outside of a session is counted" (function(t)
+  opted_in(t)
+  t:advance("1h")
+  local shown = t:event("device:c", "error_displayed", { error_type = "api", error_code = "timeout", screen = "home" })
+  t:equal(shown.decisions, { accepted = true })
+  t:equal(shown.effects[1].data.session_id, nil)
+  for _, event in ipairs { "screenshot_upload_failed", "screenshot_analysis_failed", "flirt_generation_failed" } do
+    local failed = { error_code = "timeout", error_message = "no answer", retry_attempt = 1 }
+    t:equal(t:event("device:c", event, failed).decisions, { accepted = true })
+  end
+end)
+
 test "a rule may report values that the plan does not list, where they are another plugin's settings" (function(t)
   opted_in(t)
   t:settings({
