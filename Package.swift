@@ -4,7 +4,7 @@ import PackageDescription
 /// Whether release builds check exclusive access to memory too: only for `make test-release` (docs/decisions/08).
 let checksExclusivity = Context.environment["RULED_EXCLUSIVITY_CHECKS"] == "1"
 
-/// Whether debug builds optimise the modules that tests spend most time in, and keep their checks: `scripts/build`, for whole modules.
+/// Whether debug builds optimise C and the modules that tests spend most time in, and keep Swift's checks: `scripts/build`.
 let optimisesFoundations = Context.environment["RULED_OPTIMISED_FOUNDATIONS"] == "1"
 
 let strict: [SwiftSetting] =
@@ -15,6 +15,9 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("InternalImportsByDefault"),
   ]
   + (checksExclusivity ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))])
+
+/// What C and C++ are compiled with; tests wait for both, so a build for them optimises them.
+let flagsOfC = ["-Wall", "-Wextra", "-Werror"] + (optimisesFoundations ? ["-O2"] : [])
 
 /// Debian installs Lua's headers in a folder of their own.
 let luaHeaders: [CSetting] = [.unsafeFlags(["-I/usr/include/lua5.4"])]
@@ -64,35 +67,35 @@ let package = Package(
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .target(
-      name: "CJSON", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      name: "CJSON", cxxSettings: [.unsafeFlags(flagsOfC)],
       linkerSettings: [.linkedLibrary("simdjson")]),
     .target(
-      name: "CPattern", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      name: "CPattern", cxxSettings: [.unsafeFlags(flagsOfC)],
       linkerSettings: [.linkedLibrary(patternArchive)]),
     .target(
       name: "CLuaBridge", dependencies: ["CLua", "CJSON", "CPattern"],
       cSettings: luaHeaders + [
-        .headerSearchPath("."), .define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"]),
+        .headerSearchPath("."), .define("_GNU_SOURCE"), .unsafeFlags(flagsOfC),
       ],
       linkerSettings: [.linkedLibrary(luaArchive), .linkedLibrary(unicodeArchive)] + withOwnLevels),
 
     .target(
-      name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
-    .target(name: "CLinux", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
-    .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
+      name: "CPQ", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(flagsOfC)]),
+    .target(name: "CLinux", cSettings: [.unsafeFlags(flagsOfC)]),
+    .target(name: "CRocksEnv", cxxSettings: [.unsafeFlags(flagsOfC + ["-fno-rtti"])]),
 
     .target(
-      name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+      name: "CTLS", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(flagsOfC)]),
 
     .target(
       name: "CEdit",
-      cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Wall", "-Wextra", "-Werror"])],
+      cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(flagsOfC)],
       linkerSettings: [.linkedLibrary("edit")]),
 
     .target(
-      name: "COpenAPI", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
+      name: "COpenAPI", cSettings: [.unsafeFlags(flagsOfC + ["-Wno-c23-extensions"])]),
 
-    .target(name: "CDigest", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror"])]),
+    .target(name: "CDigest", cSettings: [.unsafeFlags(flagsOfC)]),
 
     foundation("RuledCore", ["CDigest"]),
     foundation("RuledThreads", ["CLinux"]),
@@ -145,7 +148,7 @@ let package = Package(
     .target(name: "CAllocations", path: "Tests/CAllocations"),
     .target(
       name: "CSimulatedFiles", path: "Tests/CSimulatedFiles",
-      cxxSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-fno-rtti"])]),
+      cxxSettings: [.unsafeFlags(flagsOfC + ["-fno-rtti"])]),
     module("TestSupport", ["RuledCore"], path: "Tests/TestSupport"),
     module("IOTestSupport", ["RuledCore", "RuledIO", "RuledThreads", "TestSupport"], path: "Tests/IOTestSupport"),
     module("StoreTestSupport", ["RuledCore", "RuledStore"], path: "Tests/StoreTestSupport"),
