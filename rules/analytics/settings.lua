@@ -19,7 +19,7 @@ setting "name_length" (whole(1, "The longest name of an event, error code or err
 setting "violations_listed" (whole(1, "Of one event, at most."))
 setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
 setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
-setting "game" { type = "string", about = "The plugin whose points a deletion reports." }
+setting "game" { type = "plugin?", about = "The plugin whose points a deletion reports." }
 setting "bins.*" {
   type = { "integer" }, min = 1, sorted_by = "*", names = binned, check = fields.unlike(), about = "Upper edges.",
 }

@@ -100,7 +100,8 @@ package final class Catalog: Sendable {
 
   /// The configured plugins and settings that do not exist, and settings that are not as their plugin declares.
   package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
-    configuration.unknownPlugins(known: source.plugins.map(\.name)) + plugins.flatMap(\.manifest.settingProblems)
+    configuration.unknownPlugins(known: source.plugins.map(\.name), plugins.map(\.manifest))
+      + plugins.flatMap(\.manifest.settingProblems)
   }
 
   /// The settings of the configuration that are not as their plugin declares, so that the plugin's own are in force.

@@ -12,9 +12,11 @@ enum SettingType: Sendable {
   case host
   /// An http or https URL.
   case url
+  /// The name of a plugin; those that there are, are known once all are loaded.
+  case plugin
 
   private static let named: [(name: String, type: SettingType)] = [
-    ("zone", .zone), ("duration", .duration), ("host", .host), ("url", .url),
+    ("zone", .zone), ("duration", .duration), ("host", .host), ("url", .url), ("plugin", .plugin),
   ]
 
   /// The type that a plugin wrote, without the `?` after a name.
@@ -47,6 +49,7 @@ enum SettingType: Sendable {
     case .duration: "duration"
     case .host: "host"
     case .url: "url"
+    case .plugin: "plugin"
     }
   }
 
@@ -62,6 +65,7 @@ enum SettingType: Sendable {
       case .duration: text.map { DurationText.parse($0, allowsZero: true) != nil }
       case .host: text.map(Self.isHost)
       case .url: text.map(Self.isURL)
+      case .plugin: text.map { _ in true }
       }
     if isRight == true { return nil }
     let wanted =
@@ -70,6 +74,7 @@ enum SettingType: Sendable {
       case .duration: "a duration such as \"1h30m\""
       case .host: "the name of a host, such as \"app.example.com\""
       case .url: "an http or https URL"
+      case .plugin: "the name of a plugin"
       }
     return SettingMismatch(place, "must be \(wanted), not \(value.shown)")
   }

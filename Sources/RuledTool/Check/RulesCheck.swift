@@ -201,7 +201,7 @@ extension RulesCheck {
       for error in error.errors { add(error.file, error.line, error.message, .configuration) }
       return
     }
-    add(configuration.unknownPlugins(known: plugins.map(\.name)), path)
+    add(configuration.unknownPlugins(known: plugins.map(\.name), manifests), path)
     for plugin in plugins {
       checkSettings(configuration.plugins[plugin.name] ?? .init(), of: plugin, path)
     }

@@ -79,7 +79,7 @@ enum Definitions {
     ---@field budget? { instructions: integer?, memory_mib: integer? }
 
     ---@class ruled.Setting
-    ---@field type string|table a type of an event's data, "zone", "duration", "host" or "url"; "?": it may be missing or empty
+    ---@field type string|table a type of an event's data, "zone", "duration", "host", "url" or "plugin"; "?": it may be missing or empty
     ---@field min? number of a number, a duration in seconds, a text's characters, a list's elements
     ---@field max? number
     ---@field one_of? any[]

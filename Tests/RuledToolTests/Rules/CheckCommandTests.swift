@@ -272,6 +272,20 @@ import Testing
     #expect(run.output.contains("conf.lua:7: no plugin has a sink 'mial'; did you mean 'mail'?"))
   }
 
+  @Test func `a setting that names a plugin is held against those that there are`() {
+    let shop = "plugin { name = 'shop', settings = { game = 'none' } }\nsetting 'game' { type = 'plugin?' }\n"
+    func run(_ game: String) -> Run {
+      let files = [
+        "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter, "rules/shop/plugin.lua": shop,
+        "conf.lua": "plugins = { shop = {\n  game = '\(game)',\n} }\n",
+      ]
+      return check(files, ["--config", "@conf.lua"])
+    }
+    let message = "conf.lua:2: there is no plugin 'greter', which plugin 'shop' has as 'game'; did you mean 'greeter'?"
+    #expect(run("greter").output.contains(message), "\(run("greter").output)")
+    for game in ["greeter", "none", ""] { #expect(!run(game).output.contains("there is no plugin")) }
+  }
+
   @Test func `the configuration is held against the host`() {
     let run = check(
       [
