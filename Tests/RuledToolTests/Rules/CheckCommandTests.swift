@@ -275,7 +275,7 @@ import Testing
   @Test func `a setting that names a plugin is held against those that there are`() {
     let shop = "plugin { name = 'shop', settings = { game = 'none' } }\nsetting 'game' { type = 'plugin?' }\n"
     func run(_ game: String) -> Run {
-      let files = [
+      let files: KeyValuePairs = [
         "rules/greeter/plugin.lua": RulesFolderOnDisk.greeter, "rules/shop/plugin.lua": shop,
         "conf.lua": "plugins = { shop = {\n  game = '\(game)',\n} }\n",
       ]
