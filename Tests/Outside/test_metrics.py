@@ -172,7 +172,7 @@ def test_a_shadow_and_a_rollout_are_told(daemon, tool):
     send_changed_rules(daemon, "rollout", percent=50)
     for number in range(200):
         daemon.event("probe.count", f"user:{number}", {"n": "1"})
-    eventually(lambda: samples(read(daemon))["ruled_shadow_events_total"] == 200)
+    daemon.await_shadow(lambda status: status["events"] == 200)
     text = read(daemon)
     found = samples(text)
     revision = daemon.http.get("/v1/shadow").json()["candidate"]

@@ -3,8 +3,6 @@
 import json
 import signal
 
-from daemon import eventually
-
 
 def loud(number):
     """Rules that do all that could be seen outside, with their number in it."""
@@ -58,10 +56,6 @@ def send_batch(daemon, count):
     return reply.json()
 
 
-def shadow(daemon):
-    return daemon.http.get("/v1/shadow").json()
-
-
 def test_nothing_of_a_shadow_is_seen_outside(start):
     daemon = start(plugins={"numbered": loud(1)})
     changes = []
@@ -70,8 +64,8 @@ def test_nothing_of_a_shadow_is_seen_outside(start):
         daemon.event("ask", f"user:{number}", wait="cascade")
     daemon.event("bad", "user:0")
     # Events, of each two messages the one that both sides have, and timers; the other message is the shadow's alone.
-    eventually(lambda: shadow(daemon)["events"] >= 20 * 4 + 1, 60)
-    found = shadow(daemon)
+    daemon.await_shadow(lambda status: status["events"] >= 20 * 4 + 1)
+    found = daemon.shadow()
     assert found["outcomes"]["changed"] >= 21 and "error" not in found
     assert {example["subject"] for example in found["examples"]}
 
@@ -103,12 +97,12 @@ def test_a_shadow_that_cannot_keep_up_skips_subjects_and_counts_them(start):
     daemon = start(plugins={"numbered": slow(1, 0)}, configuration="limits = { shadow_s = 1 }")
     start_shadow(daemon, slow(2, 200_000))
     count = 0
-    while shadow(daemon)["skipped"] == 0:
+    while daemon.shadow()["skipped"] == 0:
         # The live rules go on, whatever the shadow does.
         assert all(outcome["decisions"]["numbered"]["number"] == 1 for outcome in send_batch(daemon, 200))
         count += 200
-        assert count < 100_000, shadow(daemon)
-    found = shadow(daemon)
+        assert count < 100_000, daemon.shadow()
+    found = daemon.shadow()
     assert 1 <= found["skipped"] <= 200 and found["events"] < count and "error" not in found
 
 
@@ -123,7 +117,7 @@ def test_a_kill_leaves_no_copy_of_a_shadow_and_a_backup_does_not_take_it(start):
         for number in range(50):
             daemon.event("ask", f"user:{number}")
         # Each event that was sent after the start is seen.
-        eventually(lambda: shadow(daemon)["outcomes"]["changed"] == 50, 60)
+        daemon.await_shadow(lambda status: status["outcomes"]["changed"] == 50)
         daemon.process.send_signal(signal.SIGKILL)
         daemon.process.wait()
         daemon.restart()
@@ -143,7 +137,7 @@ def test_run_times_of_both_sides(start):
 
     start_shadow(daemon, slow(2, 20_000))
     send_batch(daemon, 400)
-    eventually(lambda: are_whole(shadow(daemon)), 60)
+    daemon.await_shadow(are_whole)
     daemon.http.post("/v1/shadow/stop")
 
     rules = sent(slow(2, 20_000))["rules"]

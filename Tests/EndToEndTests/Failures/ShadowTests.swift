@@ -25,8 +25,9 @@ extension EndToEnd {
     }
 
     /// The status once as many events were seen as were committed.
-    private func status(_ client: Client, events: Int64) throws -> JSONValue {
+    private func status(_ daemon: RuledDaemon, _ client: Client, events: Int64) throws -> JSONValue {
       let haveCome = try eventually {
+        daemon.hurry("ruled-shadow")
         _ = try client.call("clock", ["advance": "1s"])
         return try client.call("shadow_status")["events"]?.intValue ?? 0 >= events
       }
@@ -48,7 +49,7 @@ extension EndToEnd {
         let before = try client.call("counters", ["prefix": "numbered.side"])[0]?["value"]?.intValue ?? 0
         try send(client)
         // 100 of each kind: asked, passed on, taken, set, and rung.
-        let status = try status(client, events: 480)
+        let status = try status(daemon, client, events: 480)
         #expect(status["error"] == nil, "\(status.text)")
         if number == 1 {
           #expect(status["outcomes"]?["changed"] == 0, "\(status.text)")
@@ -85,7 +86,7 @@ extension EndToEnd {
       for number in 0..<10 { _ = try client.event("ask", "user:\(number % 2)") }
       _ = try client.call("shadow_start", ["rules": Self.sent(rules("send(event.subject, 'own', {})"))])
       for number in 0..<80 { _ = try client.event("ask", "user:\(number % 2)") }
-      let status = try status(client, events: 80)
+      let status = try status(daemon, client, events: 80)
       #expect(status["events"] == 80 && status["skipped"] == 0, "\(status.text)")
       let decision = status["decisions"]?.arrayValue?.first { $0["key"] == "n" }
       #expect(decision?["equal"] == 80 && decision?["changed"] == 0, "\(status.text)")
