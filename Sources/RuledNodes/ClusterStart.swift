@@ -2,6 +2,7 @@ package import RuledCluster
 package import RuledCore
 import RuledEngine
 package import RuledIO
+import RuledJournal
 package import RuledServing
 package import RuledStore
 import RuledThreads
@@ -116,7 +117,7 @@ package struct ClusterStart {
     let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
     let thread = try Thread(name: "ruled-start") {
       do throws(StoreError) {
-        try start({ flow.isInterrupted.load(ordering: .relaxed) }).run(need, path: path)
+        try start({ flow.isInterrupted.load(ordering: .relaxed) }).run(need, path: path, journal: Journal.folderName)
       } catch { flow.problem.withLock { $0 = error } }
       _ = ended.send(true)
     }

@@ -41,7 +41,7 @@ extension Cluster {
       let start = SnapshotStart(
         cluster, snapshots: settings, identity: Cluster.node("b"), isInterrupted: { false }
       ) { message, isProblem in if isProblem { problems.append(message) } }
-      try start.run(.empty, path: folder("store"))
+      try start.run(.empty, path: folder("store"), journal: "journal")
       return problems
     }
 

@@ -40,7 +40,7 @@ extension Cluster {
       let store = try RocksStore(path: folder("store"))
       let need = try start.need(of: store)
       try store.close()
-      if let need { try start.run(need, path: folder("store")) }
+      if let need { try start.run(need, path: folder("store"), journal: "journal") }
       return (need, problems)
     }
   }
@@ -93,6 +93,7 @@ extension Cluster {
       for text in ["lost", "lost too"] { try store.commit(Cluster.writes(text), durable: true) }
       node.end()
       try store.close()
+      try Folder.create(node.folder("store/journal"))
       try PostgresConnection(settings.url, seconds: 5).run(
         script: """
           DELETE FROM ruled.commits WHERE sequence > 5;
@@ -103,6 +104,7 @@ extension Cluster {
         let (need, problems) = try place.start("a", settings, in: node.folder)
         #expect(need == (last == "next" ? .diverged : nil))
         #expect(problems.first?.contains("a failover lost commits") == (last == "next" ? true : nil))
+        #expect(access(node.folder("store/journal"), F_OK) != 0, "the journal has what the log has not")
         let again = try Node("a", settings, folder: node.folder)
         #expect(try again.node.review() == nil)
         #expect(try again.texts == Cluster.texts(settings).sorted())
@@ -238,7 +240,7 @@ extension Cluster {
       _ = Program.run("rm", ["-rf", place.folder.path + ".gone"])
       let other = SnapshotStart(
         settings, snapshots: nil, identity: Cluster.node("b"), isInterrupted: { false }, report: { _, _ in })
-      let unset = #expect(throws: StoreError.self) { try other.run(.behind, path: folder("store")) }
+      let unset = #expect(throws: StoreError.self) { try other.run(.behind, path: folder("store"), journal: "journal") }
       #expect(unset?.description.contains("set cluster.snapshots") == true)
       node.end()
       try store.close()

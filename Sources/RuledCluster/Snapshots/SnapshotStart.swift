@@ -53,7 +53,8 @@ package struct SnapshotStart {
       }
       report(
         "the log does not have what this node has played back, \(played.position.sequence) batches: a failover lost commits, or the database "
-          + "was restored to an earlier moment; the node drops its store, and takes what the log has", true)
+          + "was restored to an earlier moment; the node drops its store and its journal, and takes what the log has",
+        true)
       return .diverged
     } catch {
       guard error.code == .unreachable else { throw error }
@@ -64,26 +65,27 @@ package struct SnapshotStart {
   /// Replaces the closed store in the folder `path` with the latest snapshot that is not damaged.
   ///
   /// If there is none, an empty store plays back the whole log. If that was cut, this throws what to do. Throws `interrupted` if
-  /// `isInterrupted` returns true.
-  package func run(_ need: Need, path: String) throws(StoreError) {
+  /// `isInterrupted` returns true. The folder `journal` in the store's goes with a store that has diverged: it tells what the log does not have.
+  package func run(_ need: Need, path: String, journal: String) throws(StoreError) {
+    let stale = need == .diverged ? [journal] : []
     _ = try client.connection()
     guard let cluster = client.cluster else { return }
     var hint = "set cluster.snapshots to the place of the others' snapshots"
     if let place = try snapshots?.place(of: cluster.id) {
       var last: StoreError?
-      guard try !start(from: place, path: path, &last) else { return }
+      guard try !start(from: place, path: path, removing: stale, &last) else { return }
       hint =
         last.map { "no snapshot can be used, the last one as \($0)" }
         ?? "there is no snapshot: begin with a copy of another node's folder, taken while that one does not run"
     }
     guard need != .behind, try client.continues(after: .start) else { throw Self.behind(hint) }
-    if need == .diverged { try StoreReplacement(of: path).commit() }
+    if need == .diverged { try StoreReplacement(of: path).commit(removing: stale) }
     report("the node starts from the beginning of the log, as no snapshot can be used", true)
   }
 
   /// Replaces the store with the latest snapshot that can be used; false if there is none, with the error of the last one.
   private func start(
-    from place: any SnapshotPlace, path: String, _ last: inout StoreError?
+    from place: any SnapshotPlace, path: String, removing folders: [String], _ last: inout StoreError?
   ) throws(StoreError) -> Bool {
     var isStarted = false
     defer { if !isStarted { try? client.releaseLease(of: identity) } }
@@ -94,7 +96,7 @@ package struct SnapshotStart {
       // A lease at this position keeps the snapshot and the log after it, if both are still there now.
       guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else { continue }
       do throws(StoreError) {
-        try copy(snapshot, from: place, to: path)
+        try copy(snapshot, from: place, to: path, removing: folders)
         isStarted = true
         return true
       } catch {
@@ -110,7 +112,9 @@ package struct SnapshotStart {
     StoreError(.behind, "the log was cut, and no longer has what this node's store needs: \(hint)")
   }
 
-  private func copy(_ snapshot: Snapshot, from place: any SnapshotPlace, to path: String) throws(StoreError) {
+  private func copy(
+    _ snapshot: Snapshot, from place: any SnapshotPlace, to path: String, removing folders: [String]
+  ) throws(StoreError) {
     report(
       "the node starts from the snapshot \(snapshot.name) of node \(snapshot.node): sequence \(snapshot.position.sequence), "
         + "\(snapshot.bytes) bytes", false)
@@ -136,7 +140,7 @@ package struct SnapshotStart {
       replacement.discard()
       throw error
     }
-    try replacement.commit()
+    try replacement.commit(removing: folders)
     report("the node has the snapshot \(snapshot.name), and plays back what the log has behind it", false)
   }
 

@@ -1,7 +1,7 @@
 import Glibc
 import RuledCore
 
-/// Puts another store in the place of the one in a folder; folders beside the store's own, such as that of the journal, stay.
+/// Puts another store in the place of the one in a folder; folders beside the store's own stay, unless `commit` is to remove them.
 ///
 /// The new store is written to a folder within. A rename decides: before it, the old store is there, and after it the new one, once the next opening has moved
 /// its files. So whatever is killed when, no mixture of the two is opened.
@@ -24,8 +24,9 @@ package struct StoreReplacement {
     try Folder.create(folder)
   }
 
-  /// Replaces the store; all that was written is durable.
-  package func commit() throws(StoreError) {
+  /// Replaces the store, after removing the folders beside it of these names; all that was written is durable.
+  package func commit(removing folders: [String] = []) throws(StoreError) {
+    for name in folders { try BackupFiles.remove("\(path)/\(name)") }
     try BackupFiles.remove("\(folder)/\(FolderLock.name)")  // it is that of the process, not of the store
     try Self.rename(Self.unfinished, to: Self.complete, in: path)
     try Self.finish(in: path)
