@@ -125,7 +125,7 @@ final class RuledDaemon: @unchecked Sendable {  // one thread starts and stops i
     for thread in threads where TemporaryFolder.read("/proc/\(process)/task/\(thread)/comm").hasPrefix(name) {
       var none = sched_param()
       sched_setscheduler(pid_t(thread) ?? 0, SCHED_OTHER, &none)
-      setpriority(PRIO_PROCESS, id_t(thread) ?? 0, 0)
+      setpriority(Int32(PRIO_PROCESS.rawValue), id_t(thread) ?? 0, 0)
     }
   }
 
