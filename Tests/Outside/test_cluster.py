@@ -68,7 +68,7 @@ class Hosts:
             answers.append(self.sql("SELECT number FROM written", seconds=30))
             return answers[-1][0]
 
-        eventually(is_answered, seconds=120)
+        eventually(is_answered)
         rows = [int(line) for line in answers[-1][1].split()]
         return set(self.acknowledged) <= set(rows) and len(rows) == len(set(rows))
 
@@ -120,46 +120,46 @@ def test_what_was_acknowledged_survives_the_primary(hosts):
     hosts.run("kill", "primary")
     assert hosts.status["hosts"][old]["processes"] == 0
     # Patroni's ttl is 20 s, and its loop 5 s.
-    eventually(lambda: hosts.primary not in (None, old), seconds=60)
+    eventually(lambda: hosts.primary not in (None, old))
     assert hosts.has_all()
-    eventually(hosts.write, seconds=60)
+    eventually(hosts.write)
     hosts.run("start", old)
-    eventually(hosts.is_whole, seconds=90)
+    eventually(hosts.is_whole)
     assert hosts.has_all()
 
 
 @needs_namespaces
 def test_commits_go_on_without_a_standby_and_wait_without_both(hosts):
-    eventually(hosts.is_whole, seconds=90)
+    eventually(hosts.is_whole)
     primary, standbys = hosts.primary, hosts.standbys
     hosts.run("cut", standbys[0])
     assert hosts.status["hosts"][standbys[0]]["cut"] == ["in", "out"]
     # The standby no longer holds up commits once wal_sender_timeout and Patroni's loop are over.
-    eventually(hosts.write, seconds=60)
+    eventually(hosts.write)
     hosts.run("stop", standbys[1])
     assert not hosts.write()
     hosts.run("resume", standbys[1])
     hosts.run("heal")
     assert all(not host["cut"] for host in hosts.status["hosts"].values())
-    eventually(hosts.write, seconds=60)
-    eventually(hosts.is_whole, seconds=90)
+    eventually(hosts.write)
+    eventually(hosts.is_whole)
     assert hosts.has_all() and hosts.primary == primary
 
 
 @needs_namespaces
 def test_a_link_is_cut_one_way(hosts):
-    eventually(hosts.is_whole, seconds=90)
+    eventually(hosts.is_whole)
     standby = hosts.standbys[0]
     hosts.run("cut", standby, "out")
     assert hosts.status["hosts"][standby]["cut"] == ["out"]
-    eventually(lambda: standby not in hosts.standbys, seconds=60)
+    eventually(lambda: standby not in hosts.standbys)
     # The host may have led etcd. Then it may take until Patroni's lock is over, and another round, until there is a primary.
     try:
-        eventually(hosts.write, seconds=120)
+        eventually(hosts.write)
     except AssertionError:
         pytest.fail(f"no write was acknowledged; {hosts.status}")
     hosts.run("heal")
-    eventually(hosts.is_whole, seconds=90)
+    eventually(hosts.is_whole)
     assert hosts.has_all()
 
 

@@ -43,7 +43,7 @@ class Side:
         with open(folder / "log", "w") as log:
             self.process = subprocess.Popen(
                 [*command, "--clock", "manual"], stderr=log, env={**os.environ, "RULED_PROGRAMS": str(PROGRAMS)})
-        eventually(self.is_up, seconds=120)
+        eventually(self.is_up)
 
     def is_up(self):
         assert self.process.poll() is None, (self.folder / "log").read_text()

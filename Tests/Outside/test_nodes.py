@@ -145,14 +145,14 @@ class Cluster:
         if tunnels:
             make_certificates(certificates, names)
         self.nodes = [Node(name, self.database, folders.mktemp(name), certificates, **options) for name in names]
-        eventually(lambda: len(self.owners) == 1 and len(self.standbys) == len(self.nodes) - 1, seconds=60)
+        eventually(lambda: len(self.owners) == 1 and len(self.standbys) == len(self.nodes) - 1)
         if tunnels:
             eventually(lambda: all(node.call("health")["result"]["owner_reachable"] for node in self.standbys))
 
     def divide(self, folders, part):
         """Gives the log, which is empty, parts of so many batches."""
         maker = Node("maker", self.database, folders.mktemp("maker"))
-        eventually(lambda: maker.is_owner, seconds=60)
+        eventually(lambda: maker.is_owner)
         maker.end(signal.SIGTERM)
         for name in self.database.sql("SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ruled.commits'::regclass").split():
             self.database.sql(f"DROP TABLE {name}")
@@ -201,7 +201,7 @@ class Load:
     def go_on(self, more=20):
         """Waits until so many more events of each client are acknowledged."""
         wanted = [count + more for count in self.acknowledged]
-        eventually(lambda: all(count >= least for count, least in zip(self.acknowledged, wanted)), seconds=120)
+        eventually(lambda: all(count >= least for count, least in zip(self.acknowledged, wanted)))
 
     def check(self, node):
         """Ends the load; the node has what was acknowledged, in its order, once, and at most the event that was under way."""
@@ -470,7 +470,7 @@ class Watcher:
     def check(self, load):
         """Each acknowledged event was seen once, in order."""
         for subject, count in enumerate(load.acknowledged):
-            eventually(lambda: len(self.versions.get(f"s:{subject}", [])) >= count, seconds=60)  # noqa: B023
+            eventually(lambda: len(self.versions.get(f"s:{subject}", [])) >= count)  # noqa: B023
             versions = self.versions[f"s:{subject}"]
             assert versions == list(range(1, len(versions) + 1))
         assert self.missed == 0
@@ -487,7 +487,7 @@ def test_a_watch_goes_on_without_a_gap_when_the_owner_is_killed_stopped_or_drain
         else:
             owner.end(signal.SIGKILL if leave == "kill" else signal.SIGTERM)
             owner.start()
-        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2)
         if leave == "drain":
             assert tool(owner, "undrain", owner.name)[0] == 0
         load.go_on()
@@ -645,14 +645,14 @@ def test_nothing_is_lost_or_done_twice_when_the_owner_goes(cluster, fault):
             assert owner.process.wait(60) == 2, "a fenced owner ends, so that its service is started again"
             assert "another node has taken the log" in owner.log
         owner.start()
-        eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+        eventually(lambda: len(cluster.standbys) == 2)
     load.check(cluster.owners[0])
 
 
 def test_an_owner_that_stood_still_with_nothing_to_do_notices_that_it_was_replaced(cluster):
     owner = cluster.owners[0]
     owner.process.send_signal(signal.SIGSTOP)
-    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes), seconds=60)
+    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes))
     owner.process.send_signal(signal.SIGCONT)
     assert owner.process.wait(60) == 2
     assert "another node has taken the log" in owner.log
@@ -666,7 +666,7 @@ def test_a_read_that_came_while_the_owner_stood_still_is_not_of_the_past(cluster
     assert reader.call("state", {"subject": "p"})["result"]["version"] == 1
     owner.process.send_signal(signal.SIGSTOP)
     reader.send({"id": 2, "method": "state", "params": {"subject": "p"}})
-    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes), seconds=60)
+    eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes))
     taker = next(node for node in cluster.nodes if node is not owner and node.is_owner)
     assert "result" in taker.call("event", {**event, "id": "2"})
     owner.process.send_signal(signal.SIGCONT)
@@ -688,7 +688,7 @@ def test_a_drained_owner_gives_the_log_up_and_follows(cluster):
         code, answer, _ = tool(cluster.standbys[0], "drain", owner.name)
         assert code == 0 and answer["owner"] not in (None, owner.name)
         load.go_on()
-        eventually(lambda: owner.status == "standby", seconds=60)
+        eventually(lambda: owner.status == "standby")
         assert owner.process.poll() is None, "the same process follows"
         for node in cluster.nodes:
             answer = tool(node)[1]
@@ -702,14 +702,14 @@ def test_a_drained_owner_gives_the_log_up_and_follows(cluster):
 def test_a_drained_owner_ends_by_a_signal_at_any_time_and_follows_when_started_again(cluster):
     load = Load(cluster.nodes)
     for milliseconds in range(0, 700, 50):
-        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2)
         owner, asked = cluster.owners[0], cluster.standbys[0]
         load.go_on()
         assert "result" in asked.call("cluster_drain", {"node": owner.name})
         time.sleep(milliseconds / 1000)
         assert owner.end(signal.SIGTERM) == 0
         owner.start()
-        eventually(lambda: owner.status == "standby", seconds=60)
+        eventually(lambda: owner.status == "standby")
         # A node that becomes the owner closes the connections of its clients.
         eventually(lambda: "result" in (asked.call("cluster_undrain", {"node": owner.name}) or {}))
     load.check(cluster.owners[0])
@@ -731,7 +731,7 @@ def test_a_node_that_changes_its_role_can_be_told_to_reload_at_any_time(cluster)
             load.go_on()
             owner, asked = cluster.owners[0], cluster.standbys[0]
             assert tool(asked, "drain", owner.name)[0] == 0
-            eventually(lambda owner=owner: owner.status == "standby", seconds=60)
+            eventually(lambda owner=owner: owner.status == "standby")
             assert tool(owner, "undrain", owner.name)[0] == 0
     finally:
         is_over.set()
@@ -745,7 +745,7 @@ def test_a_drained_node_does_not_take_over(cluster):
     assert tool(first, "drain", first.name)[0] == 0
     owner = cluster.owners[0]
     owner.end(signal.SIGKILL)
-    eventually(lambda: second.is_owner, seconds=60)
+    eventually(lambda: second.is_owner)
     code, _, problem = tool(first, "drain", second.name)
     assert code != 0 and "nobody could take over" in problem and "--force" in problem
     eventually(lambda: {node["name"]: node["role"] for node in tool(first)[1]["nodes"]}[owner.name] == "gone")
@@ -753,7 +753,7 @@ def test_a_drained_node_does_not_take_over(cluster):
     assert tool(first)[0] == 1, "nobody owns the log"
     assert first.status == "standby"
     assert tool(first, "undrain", first.name)[0] == 0
-    eventually(lambda: first.is_owner, seconds=60)
+    eventually(lambda: first.is_owner)
     assert tool(first, "drain", "nobody")[2].strip().endswith("lists them")
 
 
@@ -810,18 +810,18 @@ def test_the_metrics_of_snapshots(tmp_path_factory, tool):
         event = {"type": "tally.add", "subject": "x", "data": {"number": 1}}
         assert "result" in owner.call("event", event)
         for node in cluster.nodes:
-            eventually(lambda node=node: "ruled_cluster_snapshot_age_seconds" in metrics(node), seconds=60)
+            eventually(lambda node=node: "ruled_cluster_snapshot_age_seconds" in metrics(node))
             assert metrics(node)["ruled_cluster_snapshot_up"] == 1
         gone = snapshots.rename(f"{snapshots}.gone")
         assert "result" in owner.call("event", event)
-        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_up"] == 0, seconds=60)
+        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_up"] == 0)
         assert "mount it" in follower.problems
         eventually(lambda: metrics(follower)["ruled_cluster_snapshot_due_seconds"] > 2)
         assert metrics(follower)["ruled_cluster_snapshot_age_seconds"] > 2
         gone.rename(snapshots)
         for node in cluster.nodes:
-            eventually(lambda node=node: metrics(node)["ruled_cluster_snapshot_up"] == 1, seconds=60)
-        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_due_seconds"] == 0, seconds=60)
+            eventually(lambda node=node: metrics(node)["ruled_cluster_snapshot_up"] == 1)
+        eventually(lambda: metrics(follower)["ruled_cluster_snapshot_due_seconds"] == 0)
 
         text = "".join(read_metrics(node) for node in cluster.nodes)
         known = {name.split("{")[0] for name in samples(text)}
@@ -851,19 +851,19 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
     try:
         load = Load(cluster.nodes)
         first = "SELECT coalesce(min(sequence), 0) FROM ruled.commits"
-        eventually(lambda: int(cluster.database.sql(first)) > 1, seconds=120)
+        eventually(lambda: int(cluster.database.sql(first)) > 1)
         node = Node("c", cluster.database, tmp_path_factory.mktemp("c"), snapshots=snapshots)
         cluster.nodes.append(node)
-        eventually(lambda: node.status == "standby", seconds=120)
+        eventually(lambda: node.status == "standby")
         assert "starts from the snapshot" in node.log and "plays back what the log has behind it" in node.log
         load.go_on()
         for other in cluster.nodes[:2]:
             other.end(signal.SIGKILL)
-        eventually(lambda: node.is_owner, seconds=60)
+        eventually(lambda: node.is_owner)
         load.go_on()
         watcher = Watcher([node])
         # Three are kept. One more is being written, or not removed yet; while a killed node's lease lasts, so is the one that it was at.
-        eventually(lambda: len(list(snapshots.glob("*/*/SNAPSHOT"))) in (3, 4), seconds=60)
+        eventually(lambda: len(list(snapshots.glob("*/*/SNAPSHOT"))) in (3, 4))
         load.check(node)
         watcher.check(load)
     finally:
@@ -881,7 +881,7 @@ def test_a_cluster_goes_back_to_an_earlier_moment_with_its_database(tmp_path_fac
         database.stop()
         shutil.copytree(database.data, kept, symlinks=True)
         database.start()
-        eventually(lambda: len(cluster.owners) == 1 and "result" in add(cluster.owners[0], 3), seconds=60)
+        eventually(lambda: len(cluster.owners) == 1 and "result" in add(cluster.owners[0], 3))
         end = lambda: int(database.sql("SELECT sequence FROM ruled.logs"))
         played = lambda node: node.is_owner or node.call("health")["result"]["sequence"] >= end()
         eventually(lambda: all(played(node) for node in cluster.nodes))
@@ -893,7 +893,7 @@ def test_a_cluster_goes_back_to_an_earlier_moment_with_its_database(tmp_path_fac
         database.start()
         for node in cluster.nodes:
             node.start()
-        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2, seconds=60)
+        eventually(lambda: len(cluster.owners) == 1 and len(cluster.standbys) == 2)
         assert all("the node drops its store" in node.log for node in cluster.nodes), "their stores are ahead of the log"
         owner = cluster.owners[0]
         assert owner.call("state", {"subject": "x"})["result"]["plugins"]["tally"]["numbers"] == [0, 1, 2]
@@ -918,7 +918,7 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     revision = reply["result"]["revision"]
     assert owner.add() == "new"
     owner.end(signal.SIGKILL)
-    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    eventually(lambda: len(cluster.owners) == 1)
     taker = cluster.owners[0]
     assert taker.add() == "new" and taker.call("health")["result"]["revision"] == revision
     assert "the rules folder of this node has others" in taker.problems and "the rules folder of this node has others" in taker.log
@@ -926,9 +926,9 @@ def test_the_rules_in_force_are_those_of_the_log(cluster):
     assert [entry["revision"] for entry in shown] == [revision]
     # The folder of a follower changes nothing, nor does its start.
     owner.start()
-    eventually(lambda: owner.status == "standby", seconds=60)
+    eventually(lambda: owner.status == "standby")
     taker.write_rules(decides("other"))
-    eventually(lambda: taker.add() == "other", seconds=60)
+    eventually(lambda: taker.add() == "other")
     assert "others" not in taker.problems
     load.go_on()
     load.check(taker)
@@ -978,10 +978,10 @@ def test_the_node_that_is_told_to_reload_has_its_folder_loaded(cluster):
     assert follower.call("reload")["result"]["changed"]
     # The next owner of the log serves them, and the folder of the former owner counts once it is told.
     owner.end(signal.SIGKILL)
-    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    eventually(lambda: len(cluster.owners) == 1)
     assert cluster.owners[0].add() == "later"
     owner.start()
-    eventually(lambda: owner.status == "standby" and owner.call("health")["result"]["owner_reachable"], seconds=60)
+    eventually(lambda: owner.status == "standby" and owner.call("health")["result"]["owner_reachable"])
     assert owner.call("reload")["result"] == {"revision": before, "changed": True}
 
 
@@ -1008,7 +1008,7 @@ def test_a_node_that_follows_reads_its_configuration_again(cluster):
     for other in cluster.nodes:
         if other is not follower:
             assert tool(follower, "drain", other.name)[0] == 0
-    eventually(lambda: follower.is_owner, seconds=60)
+    eventually(lambda: follower.is_owner)
     assert is_admin()
 
 
@@ -1018,7 +1018,7 @@ def test_a_node_that_cannot_load_a_revision_holds_it_up(cluster):
     follower.end(signal.SIGTERM)
     hide = 'mount -t tmpfs none /usr/share/zoneinfo && exec "$0" "$@"'
     follower.start("unshare", "-m", "sh", "-c", hide)
-    eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+    eventually(lambda: len(cluster.standbys) == 2)
     before = owner.call("health")["result"]["revision"]
     new = decides("new") + '\nlocal day = calendar.day(0, "Europe/Berlin")\n'
     owner.write_rules(new)
@@ -1028,19 +1028,19 @@ def test_a_node_that_cannot_load_a_revision_holds_it_up(cluster):
     assert owner.call("health")["result"]["revision"] == before
     follower.end(signal.SIGTERM)
     follower.start()
-    eventually(lambda: len(cluster.standbys) == 2, seconds=60)
+    eventually(lambda: len(cluster.standbys) == 2)
     assert owner.call("reload")["result"]["revision"] != before
     assert owner.add() == "new"
     # A node that comes later and can't load what is in force does not take over.
     follower.end(signal.SIGTERM)
     follower.start("unshare", "-m", "sh", "-c", hide)
-    eventually(lambda: follower.status == "degraded" and "can't take over" in follower.problems, seconds=60)
+    eventually(lambda: follower.status == "degraded" and "can't take over" in follower.problems)
     assert metrics(follower)["ruled_cluster_can_take_over"] == 0 and metrics(follower)["ruled_cluster_up"] == 1
     for node in cluster.nodes:
         if node is not follower and node is not owner:
             other = node
     owner.end(signal.SIGKILL)
-    eventually(lambda: other.is_owner, seconds=60)
+    eventually(lambda: other.is_owner)
     assert other.add() == "new"
 
 
@@ -1051,13 +1051,13 @@ def test_a_rollout_goes_on_after_a_take_over(cluster):
     assert "result" in reply, reply
     assert owner.add() == "tried"
     owner.end(signal.SIGKILL)
-    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    eventually(lambda: len(cluster.owners) == 1)
     taker = cluster.owners[0]
     assert taker.add() == "tried"
     assert taker.call("rollout_status")["result"]["state"] == "running"
     promoted = taker.call("rollout_promote")["result"]["revision"]
     taker.end(signal.SIGKILL)
-    eventually(lambda: len(cluster.owners) == 1, seconds=60)
+    eventually(lambda: len(cluster.owners) == 1)
     last = cluster.owners[0]
     assert last.add() == "tried" and last.call("health")["result"]["revision"] == promoted
 
@@ -1075,7 +1075,7 @@ def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):
         found = check(node)
         assert found.returncode == 1 and "ruled.conf.lua:3: store: synchronous_standby_names is empty" in found.stderr
         node = Node("b", database, tmp_path_factory.mktemp("b"), durability="provider")
-        eventually(lambda: node.is_owner, seconds=60)
+        eventually(lambda: node.is_owner)
         assert "result" in node.call("event", {"type": "tally.add", "subject": "x", "data": {"number": 1}})
         assert "takes the operator's word" in node.log
         found = check(node)

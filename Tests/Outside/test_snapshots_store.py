@@ -53,7 +53,7 @@ def with_snapshots(cluster, count=2):
         add(cluster.nodes[0])
         time.sleep(0.3)
     is_last = "SELECT (SELECT max(sequence) FROM ruled.snapshots) = (SELECT sequence FROM ruled.logs)"
-    eventually(lambda: sql(is_last).strip() == "t", seconds=60)
+    eventually(lambda: sql(is_last).strip() == "t")
     return sql("SELECT name FROM ruled.snapshots ORDER BY sequence DESC").split()
 
 
@@ -62,17 +62,17 @@ def test_a_new_node_starts_from_a_snapshot_in_the_store_and_takes_over(tmp_path_
     try:
         load = Load(cluster.nodes)
         first = "SELECT coalesce(min(sequence), 0) FROM ruled.commits"
-        eventually(lambda: int(cluster.database.sql(first)) > 1, seconds=120)
+        eventually(lambda: int(cluster.database.sql(first)) > 1)
         node = Node("c", cluster.database, tmp_path_factory.mktemp("c"), **place.options)
         cluster.nodes.append(node)
-        eventually(lambda: node.status == "standby", seconds=120)
+        eventually(lambda: node.status == "standby")
         assert "starts from the snapshot" in node.log and "plays back what the log has behind it" in node.log
         methods = lambda: {method for method, _, _ in store.requests}
-        eventually(lambda: "DELETE" in methods() and len(store.whole()) in (3, 4), seconds=60)
+        eventually(lambda: "DELETE" in methods() and len(store.whole()) in (3, 4))
         load.go_on()
         for other in cluster.nodes[:2]:
             other.end(signal.SIGKILL)
-        eventually(lambda: node.is_owner, seconds=60)
+        eventually(lambda: node.is_owner)
         load.go_on()
         load.check(node)
         cluster_id = cluster.database.sql("SELECT id FROM ruled.cluster").strip()
@@ -91,7 +91,7 @@ def test_a_node_says_what_is_wrong_with_a_snapshot_and_takes_the_one_before(tmp_
         store.fault = lambda method, name: fault if method == "GET" and last in name and name.endswith(".log") else None
         node = Node("b", cluster.database, tmp_path_factory.mktemp("b"), **place.options)
         cluster.nodes.append(node)
-        eventually(lambda: node.status == "standby", seconds=120)
+        eventually(lambda: node.status == "standby")
         assert f"can't start from the snapshot {last}: s3://{BUCKET}/of/test/" in node.log and words in node.log
         assert f"the node has the snapshot {before}" in node.log
     finally:
@@ -104,11 +104,11 @@ def test_a_snapshot_that_cannot_be_read_back_is_not_listed(tmp_path_factory, sto
     try:
         follower = cluster.standbys[0]
         add(follower)
-        eventually(lambda: "is damaged: its bytes are not those that were written" in follower.problems, seconds=60)
+        eventually(lambda: "is damaged: its bytes are not those that were written" in follower.problems)
         assert cluster.database.sql("SELECT count(*) FROM ruled.snapshots").strip() == "0"
         assert samples(read_metrics(follower))["ruled_cluster_snapshot_up"] == 0
         store.fault = None
-        eventually(lambda: follower.problems == "" and int(cluster.database.sql("SELECT count(*) FROM ruled.snapshots")) > 0, seconds=120)
+        eventually(lambda: follower.problems == "" and int(cluster.database.sql("SELECT count(*) FROM ruled.snapshots")) > 0)
         assert samples(read_metrics(follower))["ruled_cluster_snapshot_up"] == 1
     finally:
         cluster.stop()
@@ -132,7 +132,7 @@ def test_a_store_that_is_busy_at_times_delays_snapshots_only(tmp_path_factory, s
         # A store that stays busy is reported, and events are decided meanwhile.
         store.fault = lambda method, name: 429
         add(cluster.nodes[0])
-        eventually(lambda: "status 429, SlowDown" in cluster.nodes[0].problems, seconds=120)
+        eventually(lambda: "status 429, SlowDown" in cluster.nodes[0].problems)
         assert "it was tried 6 times" in cluster.nodes[0].problems
         started = time.monotonic()
         add(cluster.nodes[0])
@@ -157,15 +157,15 @@ def test_what_a_killed_node_left_in_the_store_is_removed(tmp_path_factory, store
 
         store.fault = kill
         add(cluster.owners[0])
-        eventually(lambda: follower.process.poll() is not None, seconds=60)
+        eventually(lambda: follower.process.poll() is not None)
         left = {name.rsplit("/", 1)[0] for name in stored[:1]}.pop()
         store.fault = None
         assert left not in store.whole() and any(name.startswith(left) for name in store.names)
         # The owner writes snapshots once the killed node's lease is over, and its turn, which would last a minute.
         cluster.database.sql("DELETE FROM ruled.turns")
-        eventually(lambda: not any(name.startswith(left) for name in store.names), seconds=60)
+        eventually(lambda: not any(name.startswith(left) for name in store.names))
         folders = {"/".join(name.split("/")[:4]) for name in store.names}
-        eventually(lambda: folders <= store.whole() or len(store.whole()) > 1, seconds=30)
+        eventually(lambda: folders <= store.whole() or len(store.whole()) > 1)
     finally:
         cluster.stop()
 
@@ -176,11 +176,11 @@ def test_a_wrong_secret_is_named_and_taken_once_it_is_right(tmp_path_factory, st
     try:
         node = cluster.nodes[0]
         add(node)
-        eventually(lambda: f"the secret key in {place.file} is not the one of the key's id" in node.problems, seconds=60)
+        eventually(lambda: f"the secret key in {place.file} is not the one of the key's id" in node.problems)
         assert "SignatureDoesNotMatch" in node.problems and store.refused and store.names == []
         assert SECRET not in node.log and "wrong" not in node.problems
         place.write()
-        eventually(lambda: len(store.whole()) > 0 and node.problems == "", seconds=60)
+        eventually(lambda: len(store.whole()) > 0 and node.problems == "")
     finally:
         cluster.stop()
 
@@ -214,11 +214,11 @@ def test_the_store_proves_itself_to_the_nodes(tmp_path_factory):
         try:
             node = cluster.nodes[0]
             add(node)
-            eventually(lambda: "check cluster.s3.endpoint and cluster.s3.authority" in node.problems, seconds=60)
+            eventually(lambda: "check cluster.s3.endpoint and cluster.s3.authority" in node.problems)
             assert "certificate" in node.problems and store.requests == []
             other = Node("b", cluster.database, tmp_path_factory.mktemp("b"), **trusting.options)
             cluster.nodes.append(other)
-            eventually(lambda: len(store.whole()) > 0, seconds=60)
+            eventually(lambda: len(store.whole()) > 0)
         finally:
             cluster.stop()
     finally:
