@@ -1,7 +1,10 @@
 -- Derived properties: the plugin fills them in if a client leaves them out and the plan allows it.
 
+local derive = {}
+
 local days     = require "days"
 local measures = require "measures"
+local plan     = require "plan"
 local sessions = require "sessions"
 
 local from_days = {
@@ -32,10 +35,24 @@ local function derived(state, session, key, of)
   return of.max and math.min(value, of.max) or value
 end
 
+--- Checks at load that the properties which the plan calls derived are.
+function derive.check(events)
+  for name, of in pairs(events) do
+    for key, one in pairs(of) do
+      local is_known = not one.derived or from_days[key] or from_session[key]
+      assert(is_known, "plan.json: " .. name .. "." .. key .. ": nothing derives it")
+    end
+  end
+end
+
 --- Adds derived properties to a report's own where it has none.
-return function(state, source, of, all)
+function derive.add(state, source, of, all)
   local session = sessions.open(state, source, all.session_id)
   for key, one in pairs(of) do
     if one.derived and (all[key] == nil or all[key] == json.null) then all[key] = derived(state, session, key, one) end
   end
 end
+
+derive.check(plan.events)
+
+return derive

@@ -1,14 +1,16 @@
 -- The figures that accepted reports count, and the key figures made of them: figures.json, which is checked at load.
 
-local plan = require "plan"
+local fields = require "fields"
+local plan   = require "plan"
 
-local file, measures = data "figures.json", {}
-for _, group in ipairs { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" } do
-  measures[group] = file[group] or {}
-end
-
--- The figures that are counted whatever the file says.
-local counted = { dau = true, sessions = true }
+-- What is counted whatever the file says, and the key figures that are made of it.
+local COUNTED = {
+  dau = true, wau = true, installs = true, sessions = true, sessions_with_errors = true, errors = true,
+}
+local ANSWERED = {
+  dau = true, wau = true, sessions = true, sessions_per_user = true, retention = true, errors = true,
+  error_impact = true, day = true, month = true, from = true, to = true,
+}
 
 local function properties(place, event)
   local of = plan.events[event]
@@ -20,22 +22,38 @@ local function property(place, event, name)
   return assert(of, "figures.json: " .. place .. ": " .. event .. " has no property '" .. tostring(name) .. "'")
 end
 
-local function check_counts(event, adds)
+-- A property that every report has, of one of these types as it leaves.
+local function given(place, event, name, types)
+  local of = property(place, event, name)
+  local fits = not of.optional and fields.is_one_of(of.bins and "string" or of.type, types)
+  assert(fits, "figures.json: " .. place .. ": " .. event .. "." .. name .. " may be missing, or of another type")
+  return of
+end
+
+local function check_level(place, of)
+  given(place, of.event, of.property, { "int", "double" })
+  for _, step in ipairs(of.steps) do
+    assert(type(step) == "number", "figures.json: " .. place .. ": a step is no number")
+  end
+end
+
+local function check_counts(counted, event, adds)
   properties("counts", event)
   for _, add in ipairs(adds) do
     local place = "counts." .. event .. "." .. add.figure
+    assert(not COUNTED[add.figure], "figures.json: " .. place .. ": the plugin counts that itself")
     for name in pairs(add.where or {}) do property(place, event, name) end
-    local of = add.sum and property(place, event, add.sum)
+    local of = add.sum and given(place, event, add.sum, { "int", "double" })
     local is_bounded = not of or of.max and not of.open
     assert(is_bounded, "figures.json: " .. place .. ": the plan does not bound " .. tostring(add.sum))
     counted[add.figure] = true
   end
 end
 
-local function check_figure(place, of)
+local function check_figure(counted, place, of)
   local figure = of.sum or of.mean or of.pct
   if type(figure) ~= "string" then
-    for name, inner in pairs(of) do check_figure(place .. "." .. name, inner) end
+    for name, inner in pairs(of) do check_figure(counted, place .. "." .. name, inner) end
     return
   end
   for _, name in ipairs { figure, table.unpack(of.of or {}) } do
@@ -43,15 +61,39 @@ local function check_figure(place, of)
   end
 end
 
-for event, adds in pairs(measures.counts) do check_counts(event, adds) end
-for _, group in ipairs { "switches", "levels", "ladders" } do
-  for name, of in pairs(measures[group]) do property(group .. "." .. name, of.event, of.property) end
+-- All key figures stand side by side in the answer.
+local function check_names(measures)
+  local taken = setmetatable({}, { __index = ANSWERED })
+  for _, group in ipairs { "switches", "levels", "ladders", "key_figures" } do
+    for name in pairs(measures[group]) do
+      assert(not taken[name], "figures.json: " .. group .. "." .. name .. ": there is another figure of that name")
+      taken[name] = true
+    end
+  end
 end
-if file.errors then
-  property("errors", file.errors.event, file.errors.type)
-  property("errors", file.errors.event, file.errors.code)
-  check_figure("errors", { sum = file.errors.of })
+
+local function read(file)
+  local measures, counted = {}, { dau = true, sessions = true }
+  for _, group in ipairs { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" } do
+    measures[group] = file[group] or {}
+  end
+  for event, adds in pairs(measures.counts) do check_counts(counted, event, adds) end
+  for name, of in pairs(measures.switches) do property("switches." .. name, of.event, of.property) end
+  for name, of in pairs(measures.levels) do check_level("levels." .. name, of) end
+  for name, of in pairs(measures.ladders) do given("ladders." .. name, of.event, of.property, { "string", "int" }) end
+  if file.errors then
+    given("errors", file.errors.event, file.errors.type, { "string" })
+    given("errors", file.errors.event, file.errors.code, { "string" })
+    check_figure(counted, "errors", { sum = file.errors.of })
+  end
+  for name, of in pairs(measures.key_figures) do check_figure(counted, "key_figures." .. name, of) end
+  check_names(measures)
+  return measures
 end
-for name, of in pairs(measures.key_figures) do check_figure("key_figures." .. name, of) end
+
+local measures = read(data "figures.json")
+
+--- The same of another file, for tests.
+measures.read = read
 
 return measures

@@ -2,11 +2,14 @@
 
 local fields = require "fields"
 
--- The bins that the plan names.
-local binned = {}
-for _, properties in pairs(data("plan.json").events) do
+-- The bins that the plan names, and its longest name.
+local binned, longest = {}, ""
+for name, properties in pairs(data("plan.json").events) do
+  if #name > #longest then longest = name end
   for _, of in pairs(properties) do binned[#binned + 1] = of.bins end
 end
+
+local function holds_names(length) return length >= #longest, "the plan has the event " .. longest end
 
 local function whole(least, about) return { type = "integer", min = least, about = about } end
 
@@ -15,7 +18,9 @@ setting "unknown_properties" {
 }
 setting "session_minutes" { type = "number", min = 1, about = "A session ends after so long without an event." }
 setting "sessions_open" (whole(1, "Of one user, at most: one for each source."))
-setting "name_length" (whole(1, "The longest name of an event, error code or error type."))
+setting "name_length" {
+  type = "integer", min = 1, check = holds_names, about = "The longest name of an event, error code or error type.",
+}
 setting "violations_listed" (whole(1, "Of one event, at most."))
 setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
 setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }

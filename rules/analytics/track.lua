@@ -36,7 +36,7 @@ return function(state, event, name, properties)
   local of = reports.good_name(plan, name) and plan.events[name]
   if of and type(properties) == "table" then
     properties = reports.listed(plan, of, properties)
-    derive(state, event.source, of, properties)
+    derive.add(state, event.source, of, properties)
   end
   local violations, is_refused = reports.violations(plan, name, properties, event.origin ~= "client")
   if is_refused then decide("violations", violations) end

@@ -32,16 +32,44 @@ local forms = {
   screen = function(text) return text:find("^[%w_./:-]+$") ~= nil end,
 }
 
+-- What the members of a property are, and of which types a property may have them, if not of all.
 local members = {
-  type = true, values = true, min = true, max = true, form = true, bins = true, optional = true, derived = true,
-  open = true,
+  type     = { is = "string" },
+  values   = { is = "table" },
+  min      = { is = "number", of = { "int", "double" } },
+  max      = { is = "number", of = { "int", "double" } },
+  form     = { is = "string", of = { "string" } },
+  bins     = { is = "string", of = { "int", "double", "string" } },
+  optional = { is = "boolean" },
+  derived  = { is = "boolean" },
+  open     = { is = "boolean" },
 }
 
+local function check_members(place, of)
+  for name, value in pairs(of) do
+    local member = members[name]
+    assert(member, place .. ": there is no '" .. name .. "' of a property")
+    assert(type(value) == member.is, place .. ": '" .. name .. "' is no " .. member.is)
+    local is_allowed = not member.of or fields.is_one_of(of.type, member.of)
+    assert(is_allowed, place .. ": '" .. name .. "' makes no sense of " .. of.type)
+  end
+end
+
 local function check(plan, place, of)
-  for member in pairs(of) do assert(members[member], place .. ": there is no '" .. member .. "' of a property") end
   assert(is_a[of.type], place .. ": there is no type '" .. tostring(of.type) .. "'")
+  check_members(place, of)
   assert(not of.form or forms[of.form], place .. ": there is no form '" .. tostring(of.form) .. "'")
   assert(not of.bins or plan.bins[of.bins], place .. ": there are no bins '" .. tostring(of.bins) .. "'")
+  assert(not of.min or not of.max or of.min <= of.max, place .. ": 'min' is above 'max'")
+  assert(not of.values or of.values[1] ~= nil, place .. ": 'values' lists none")
+  for _, value in ipairs(of.values or {}) do
+    assert(is_a[of.type](value), place .. ": the value " .. json.encode(value) .. " is no " .. of.type)
+  end
+end
+
+--- Lower-case words with underscores, no longer than the plan allows.
+function reports.good_name(plan, name)
+  return type(name) == "string" and #name <= plan.options.name_length and name:find("^%l[%l%d_]*$") ~= nil
 end
 
 --- A plan from the events of a data file, which are checked: `options` are `name_length`, `violations_listed`, `bins`
@@ -50,6 +78,7 @@ function reports.new(file, events, options)
   local plan = { events = events, names = {}, options = options, bins = {} }
   for name, edges in pairs(options.bins) do plan.bins[name] = bins.new(edges) end
   for name, of in pairs(events) do
+    assert(reports.good_name(plan, name), file .. ": '" .. name .. "' is no name of an event")
     plan.names[#plan.names + 1] = name
     for key, one in pairs(of) do check(plan, file .. ": " .. name .. "." .. key, one) end
   end
@@ -100,11 +129,6 @@ local function violation(plan, of, value, looking, by_rules)
   if of.form then return violation_of_form(of.form, value) end
   if of.min and value < of.min or of.max and value > of.max then return "range" end
   return nil
-end
-
---- Lower-case words with underscores, no longer than the plan allows.
-function reports.good_name(plan, name)
-  return type(name) == "string" and #name <= plan.options.name_length and name:find("^%l[%l%d_]*$") ~= nil
 end
 
 --- The properties that the plan has for an event, and the first of the others: further ones would not be listed.

@@ -1,0 +1,39 @@
+-- The files plan.json and figures.json, where they make no sense together.
+local derive   = require "derive"
+local measures = require "measures"
+
+test "what nothing derives is no derived property" (function(t)
+  local function check(key) derive.check { book_read = { [key] = { type = "int", derived = true } } } end
+  for _, key in ipairs { "days_since_install", "session_id", "screens_visited" } do check(key) end
+  t:fails(function() check "pages" end, "plan.json: book_read.pages: nothing derives it")
+end)
+
+test "a figure that the plugin has itself, or that is there already, does not load" (function(t)
+  local function refused(file, why) t:fails(function() measures.read(file) end, "figures.json: " .. why) end
+  local users = { sum = "dau" }
+  for _, name in ipairs { "dau", "wau", "sessions", "retention", "errors", "error_impact", "day", "from" } do
+    refused({ key_figures = { [name] = users } }, "key_figures." .. name .. ": there is another figure of that name")
+  end
+  local ladder = { event = "gamification_tier_unlocked", property = "tier_unlocked" }
+  refused({ ladders = { dau = ladder } }, "ladders.dau: there is another figure")
+  local twice = { ladders = { users = ladder }, key_figures = { users = users } }
+  refused(twice, "key_figures.users: there is another figure")
+  refused({ counts = { app_opened = { { figure = "dau" } } } }, "counts.app_opened.dau: the plugin counts that itself")
+end)
+
+test "a figure of what may be missing, or is of another type, does not load" (function(t)
+  local function refused(group, of)
+    t:fails(function() measures.read { [group] = of } end, "figures.json: " .. group)
+  end
+  local function level(property, step)
+    return { x = { event = "gamification_tier_unlocked", property = property, steps = { step }, step = "day_" } }
+  end
+  t:equal(measures.read { levels = level("current_streak", 1) }.levels, level("current_streak", 1))
+  refused("levels", level("tier_unlocked", 1))
+  refused("levels", level("flirts_revealed_count", 1))
+  refused("levels", level("current_streak", "a"))
+  refused("ladders", { x = { event = "gamification_tutorial_completed", property = "skipped" } })
+  refused("ladders", { x = { event = "screenshot_upload_failed", property = "session_id" } })
+  refused("counts", { gamification_points_awarded = { { figure = "points", sum = "total_points_after" } } })
+  refused("errors", { event = "screenshot_upload_failed", type = "error_code", code = "retry_attempt" })
+end)
