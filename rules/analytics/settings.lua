@@ -33,7 +33,7 @@ setting "parts_of_day" {
 }
 setting "parts_of_day.*.from" { type = "integer", min = 0, max = 23, about = "The first hour." }
 setting "pii.text_length" (whole(1, "Characters; more is free text."))
-setting "pii.members" (whole(1, "Members of one event's tables that are looked at."))
+setting "pii.members" (whole(1, "Members of one event's tables, and pieces of its texts, that are looked at."))
 setting "pii.phone_digits.*" { type = "integer", min = 1, names = {} }
 setting "pii.card_digits.*" { type = "integer", min = 1, names = {} }
 setting "pii.names" { type = { "string" }, about = "Words in names of properties that hold personal data." }

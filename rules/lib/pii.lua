@@ -131,20 +131,39 @@ local function has_ip(text)
   return false
 end
 
---- Whether a text holds personal data. Ids and dates are removed first, since their digits are not phone numbers.
-function pii.in_string(options, written)
-  if (utf8.len(written) or #written) > options.text_length then return true end
+-- Ids and dates are removed first, since their digits are not phone numbers.
+local function holds(options, written)
   local rest = folded(written):gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
   return has_email(rest) or has_ip(rest) or has_phone(options, rest) or has_card(options, rest)
 end
 
---- How much is looked at in the tables of one event, for `pii.in_value`.
+--- Whether a text holds personal data, or is long enough to be free text.
+function pii.in_string(options, written)
+  return (utf8.len(written) or #written) > options.text_length or holds(options, written)
+end
+
+--- How much is looked at in the tables and long texts of one event, for `pii.in_value`.
 function pii.looking(options) return { left = options.members } end
 
---- Whether the value holds personal data, at any depth. Of tables, which no event of the plan carries, only the first
---- members are looked at.
+-- A long text is looked at in pieces, which end with a word if they have several. All but the first count as members.
+local function in_text(options, written, looking)
+  local first = 1
+  repeat
+    local past = utf8.offset(written, options.text_length + 1, first) or #written + 1
+    local piece = written:sub(first, past - 1)
+    if past <= #written then piece = piece:match("^.*%s") or piece end
+    if holds(options, piece) then return true end
+    first = first + #piece
+    if first > #written then return false end
+    looking.left = looking.left - 1
+  until looking.left < 0
+  return false
+end
+
+--- Whether the value holds personal data, at any depth and of any length. Of tables, which no event of the plan
+--- carries, and of long texts, only the first members are looked at.
 function pii.in_value(options, value, looking)
-  if type(value) == "string" then return pii.in_string(options, value) end
+  if type(value) == "string" then return in_text(options, value, looking) end
   if type(value) ~= "table" or value == json.null then return false end
   for key, inner in pairs(value) do
     looking.left = looking.left - 1

@@ -117,11 +117,17 @@ local function violation_of_binned(value, by_rules)
   return value < 0 and "range" or nil
 end
 
+-- A text that the plan has leaves as it is, so a long one is as bad as personal data.
+local function is_personal(options, value, looking)
+  if type(value) == "string" then return pii.in_string(options, value) end
+  return pii.in_value(options, value, looking)
+end
+
 -- The kind of a property's violation, or nil: personal data before type, type before list and range.
 local function violation(plan, of, value, looking, by_rules)
   if value == nil or value == json.null then return not of.optional and "missing" or nil end
   if permitted(plan, of, value) or is_harmless(plan, of, value) then return nil end
-  if pii.in_value(plan.options.pii, value, looking) then return "pii" end
+  if is_personal(plan.options.pii, value, looking) then return "pii" end
   if of.bins then return violation_of_binned(value, by_rules) end
   if not is_a[of.type](value) then return "type" end
   if of.open and by_rules then return nil end

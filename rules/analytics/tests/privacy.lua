@@ -137,6 +137,27 @@ test "personal data in a property that the plan does not have refuses the report
   end
 end)
 
+test "a long text in a property that the plan does not have is dropped like others" (function(t)
+  opted_in(t)
+  local failed = { error_code = "timeout", error_message = "no answer", retry_attempt = 1 }
+  local function tracked(text)
+    failed.stack_trace = text
+    return t:event("device:p", "screenshot_upload_failed", failed)
+  end
+  local line = "0x0000000104a3b2c8 upload() + 5551234\n"
+  for _, text in ipairs { ("f"):rep(150), line:rep(20), ("ä"):rep(999), ("("):rep(99999) } do
+    local outcome = tracked(text)
+    t:equal({ outcome.decisions, #outcome.effects, outcome.failures }, { { accepted = true }, 2, {} })
+    t:equal(outcome.effects[1].data.stack_trace, nil)
+    t:equal(outcome.effects[2].data.violations, { { path = "stack_trace", kind = "unknown_property" } })
+  end
+  for _, address in ipairs { "anna@example.com", "10.0.0.1", "+49 170 1234567" } do
+    local outcome = tracked(line:rep(20) .. address)
+    t:equal(outcome.decisions.violations, { { path = "stack_trace", kind = "pii" } })
+  end
+  t:equal(t:query(nil, "kpis").range.uploads.success_pct, 0.0)
+end)
+
 test "digits are a session, a phone number elsewhere" (function(t)
   opted_in(t)
   for _, id in ipairs { "1", "20251110120000", "4111111111111111", "491701234567" } do
