@@ -54,6 +54,7 @@ require "settings"
 require "events"
 
 sink "analytics" { anonymous = true }
+sink "rejected" { anonymous = true }
 
 local consent  = require "consent"
 local days     = require "days"

@@ -84,7 +84,9 @@ end)
 test "a property name that is personal data is reported as the event only" (function(t)
   refusing(t)
   for name, kind in pairs { ["anna@example.com"] = "pii", ["she lives next door"] = "unknown_property",
-    ["0170-1234567"] = "pii", [("k"):rep(101)] = "pii" } do
+    ["0170-1234567"] = "pii", [("k"):rep(101)] = "pii", ["anna.schmidt"] = "unknown_property",
+    user_4711 = "unknown_property", ["550e8400-e29b-41d4-a716-446655440000"] = "unknown_property",
+    ["1990-05-17"] = "unknown_property", ["Jürgen"] = "unknown_property" } do
     local outcome = t:event("device:p", "app_opened", { launch_type = "cold_start", [name] = true })
     t:equal(outcome.decisions.violations, { { path = "", kind = kind } })
     t:equal(json.encode(outcome.effects):find(name, 1, true), nil)
