@@ -153,10 +153,10 @@ end
 
 local function is_map(value) return type(value) == "table" and #value == 0 end
 
--- A property's name may itself tell of a person: an id, a date, what they wrote. Only letters with `_` and `-`, as in
--- programs, are repeated; else the violation names the event only.
+-- A property's name may itself tell of a person: an id, a date, what they wrote. Only a name as in programs, without a
+-- long number, is repeated; else the violation names the event only.
 local function path_of(plan, key)
-  return #key <= plan.options.name_length and key:find("^[%a_-]+$") and key or ""
+  return #key <= plan.options.name_length and key:find("^[%a_-][%w_-]*$") and not key:find("%d%d%d") and key or ""
 end
 
 local function kind_of_unknown(options, key, value, looking)
