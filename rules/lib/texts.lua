@@ -10,16 +10,22 @@ function texts.is_locale(value)
   return type(value) == "string" and #value <= LONGEST and value:find("^%a%a%a?%f[%A][%w_-]*$") ~= nil
 end
 
--- The texts of a locale, of its language, or none.
-local function own(all, locale)
-  if not locale then return {} end
-  local language = locale:match("^%a+"):lower()
-  return all[locale] or all[(locale:gsub("_", "-"))] or all[language] or {}
+--- A locale as it is compared: pt-br for pt_BR.
+function texts.plain(locale) return (locale:lower():gsub("_", "-")) end
+
+-- The text in the table of the locale, or in the nearest wider one that has it: zh-Hant before zh for zh-Hant-TW.
+local function own(all, locale, key)
+  local wanted, found, nearest = texts.plain(locale) .. "-", nil, 0
+  for name, those in pairs(all) do
+    local text = type(those) == "table" and #name > nearest and those[key]
+    if text and wanted:sub(1, #name + 1) == texts.plain(name) .. "-" then found, nearest = text, #name end
+  end
+  return found
 end
 
 --- The text under a key, for a locale or nil. `{name}` in it becomes the value of that name.
 function texts.of(all, locale, key, values)
-  local text = own(all, locale)[key] or all[key]
+  local text = locale and own(all, locale, key) or all[key]
   return (text:gsub("{(%a+)}", values or {}))
 end
 

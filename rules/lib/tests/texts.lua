@@ -12,6 +12,19 @@ test "a text is that of the locale, of its language, or the one beside them" (fu
   t:equal(texts.of(ALL, "pt-BR", "bye"), "Bye")
 end)
 
+test "each text is looked for in the locale, in wider ones, and beside them, in any case" (function(t)
+  local all = {
+    a = "a", b = "b", c = "c", zh = { b = "b zh", c = "c zh" }, ["zh_hant"] = { c = "c Hant" }, ["z"] = { a = "z" },
+  }
+  t:each({
+    { "zh-Hant-TW", "a", "b zh", "c Hant" }, { "zh_Hant_TW", "a", "b zh", "c Hant" },
+    { "ZH-HANT", "a", "b zh", "c Hant" },
+    { "zh-Hans", "a", "b zh", "c zh" }, { "zh-Han", "a", "b zh", "c zh" }, { "zha", "a", "b", "c" },
+  }, function(case)
+    for i, key in ipairs { "a", "b", "c" } do t:equal(texts.of(all, case[1], key), case[i + 1], case[1]) end
+  end)
+end)
+
 test "values stand for their names alone" (function(t)
   t:equal(texts.of(ALL, nil, "hello", { name = "%1 {name}" }), "Hello, %1 {name}")
   t:equal(texts.of(ALL, nil, "hello", {}), "Hello, {name}")

@@ -63,6 +63,13 @@ test "texts are in the language of the one who reads them" (function(t)
   end)
 end)
 
+test "a region of its own has its own texts and the others of its language" (function(t)
+  t:settings { messages = { ["de-CH"] = { welcome = "Grüezi" } } }
+  t:event("user:bob", "user.signed_in", { locale = "de_ch" })
+  t:event("user:ann", "user.followed", { target = "bob" })
+  t:equal({ list(t, "bob")[1].message, list(t, "bob")[2].message }, { "Jemand folgt dir jetzt", "Grüezi" })
+end)
+
 test "a profile that can be none is an error, and nothing of it counts" (function(t)
   t:each({
     { "invalid_name", { name = ("x"):rep(129) } }, { "invalid_name", { name = "a\nb" } },

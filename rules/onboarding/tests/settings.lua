@@ -24,6 +24,21 @@ test "a text that nobody says is unknown, in every language" (function(t)
   }
 end)
 
+test "a text names only what it is told" (function(t)
+  local function refused(messages, why) t:fails(function() t:settings { messages = messages } end, why) end
+  refused({ follow = "{actr} follows" }, "'messages' .*'follow' has no {actr}, only actor")
+  refused({ fr = { welcome = "Bienvenue, {actor}" } }, "'messages' .*fr: 'welcome' has no {actor}, only words")
+  t:settings {
+    social   = { ["book.lent"] = { kind = "lent", whom = "to" } },
+    messages = { lent = "{actor} lent {", follow = "A follower", fr = { area_stamp = "{stamp} !" } },
+  }
+end)
+
+test "a locale is there once, however it is written" (function(t)
+  t:fails(function() t:settings { messages = { DE = { follow = "x" } } } end, "'messages' .*two are those of de")
+  t:settings { messages = { ["de-CH"] = { welcome = "Grüezi" } } }
+end)
+
 test "one message can be set, and the others stay" (function(t)
   t:settings { messages = { welcome = "Hello" } }
   t:event("user:bob", "user.signed_in")
