@@ -1,14 +1,23 @@
--- Places that can be claimed on the spot, from a list in a data file: `{ id, lat, lon, radius_m }`, or with
+-- Places that can be claimed on the spot, from a list in a data file: `{ id, name, area, lat, lon, radius_m }`, or with
 -- `requiresLocation = false` from anywhere.
 
 local places = {}
 
-local function checked(file, place)
-  local name = file .. ": the place " .. tostring(place.id)
-  assert(type(place.id) == "string", name .. " has no id")
-  local is_placed = type(place.lat) == "number" and type(place.lon) == "number"
-  assert(is_placed or place.requiresLocation == false, name .. " has neither lat and lon nor requiresLocation false")
-  return name
+local function is_degrees(value, most) return type(value) == "number" and value >= -most and value <= most end
+
+local function is_position(lat, lon) return is_degrees(lat, 90) and is_degrees(lon, 180) end
+
+local function is_text(value) return type(value) == "string" and value ~= "" end
+
+local function problem_of(place)
+  if not is_text(place.id) then return "has no id" end
+  if not is_text(place.name) then return "has no name" end
+  if place.area ~= nil and not is_text(place.area) then return "has an area that is no text" end
+  if place.requiresLocation == false then return nil end
+  if place.lat == nil or place.lon == nil then return "has neither lat and lon nor requiresLocation false" end
+  if not is_position(place.lat, place.lon) then return "is nowhere on earth" end
+  local radius_m = place.radius_m
+  if radius_m and not (type(radius_m) == "number" and radius_m > 0) then return "has a radius_m that is no distance" end
 end
 
 -- The place with the radius that counts.
@@ -19,27 +28,25 @@ local function completed(place, radius_m)
   return all
 end
 
---- The places by id, and in the order of the list, each with its own radius or `radius_m`. To be called at load: a list
---- with a place that has no id, no position, or is there twice is refused.
+--- The places by id, and in the order of the list, each with its own radius or `radius_m`. To be called at load, which
+--- a wrong place refuses: one without an id, a name or a position, with an area that is no text, or that is there twice.
 function places.new(file, list, radius_m)
   local by_id, all = {}, array {}
   for i, place in ipairs(list) do
-    local name = checked(file, place)
-    assert(not by_id[place.id], name .. " is there twice")
+    local problem = problem_of(place) or by_id[place.id] and "is there twice"
+    if problem then error(file .. ": the place " .. tostring(place.id) .. " " .. problem, 0) end
     all[i] = completed(place, radius_m)
     by_id[place.id] = all[i]
   end
   return by_id, all
 end
 
-local function is_degrees(value, most) return type(value) == "number" and value >= -most and value <= most end
-
 --- Why somebody at a position can't claim a place, or nil: `location_required`, `invalid_location`, `too_far`, which is
 --- beyond the place's radius. And the distance in metres, where it matters.
 function places.refusal(place, lat, lon)
   if place.requiresLocation == false then return nil end
   if lat == nil or lon == nil then return "location_required" end
-  if not (is_degrees(lat, 90) and is_degrees(lon, 180)) then return "invalid_location" end
+  if not is_position(lat, lon) then return "invalid_location" end
   local distance = geo.distance(lat, lon, place.lat, place.lon)
   return distance > place.radius_m and "too_far" or nil, distance
 end
