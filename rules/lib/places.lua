@@ -29,7 +29,7 @@ local function completed(place, radius_m)
 end
 
 --- The places by id, and in the order of the list, each with its own radius or `radius_m`. To be called at load, which
---- a wrong place refuses: one without an id, a name or a position, with an area that is no text, or that is there twice.
+--- a wrong place refuses: without an id, a name or a position, with an area that is no text, or that is there twice.
 function places.new(file, list, radius_m)
   local by_id, all = {}, array {}
   for i, place in ipairs(list) do

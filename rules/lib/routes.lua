@@ -10,6 +10,7 @@ local routes = {}
 local OPENS_LINKS = "delegate_permission/common.handle_all_urls"
 local SLASH = ("/"):byte()
 local TARGETS = { plain = true, id = true }
+local NAMED = "names are compared in lower case, and a colon ends one with an id"
 
 local function refuse(file, what, problem) error((file and file .. ": " or "") .. what .. " " .. problem, 0) end
 
@@ -29,13 +30,15 @@ local function problem_of_line(line, is_last, facts)
   if type(line.screens) ~= "table" or #line.screens == 0 then return "has a line without screens" end
   if not line.when and not is_last then return "has lines after one that always holds" end
   if line.when and is_last then return "ends without a line that always holds" end
-  for name in pairs(facts and line.when or {}) do
+  for name, value in pairs(facts and line.when or {}) do
     if not fields.is_one_of(name, facts) then return "asks for '" .. name .. "', which is none of its facts" end
+    if type(value) ~= "boolean" then return "asks for '" .. name .. "' that is neither true nor false" end
   end
 end
 
 --- Flows, `{ [name] = { { when, screens }, … } }`. To be called at load, which a wrong flow refuses: one without a line
---- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, where they are given.
+--- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, names of what is true
+--- or false, where they are given.
 function routes.flows(flows, facts, file)
   for name, lines in pairs(flows) do
     local what = "the flow '" .. name .. "'"
@@ -52,6 +55,7 @@ local function problem_of(route, flows, seen)
   local path = route.path
   if type(path) ~= "string" or path:sub(1, 1) ~= "/" then return "does not begin with /" end
   if path ~= text.lower(path) then return "has capitals; links are compared in lower case" end
+  if path:find("%%%x%x") then return "is percent-encoded; links are compared as they read" end
   if path ~= routes.path(path) then return "ends in /; links are compared without it" end
   if seen[path] then return "is there twice" end
   if not flows[route.destination] then return "leads to '" .. tostring(route.destination) .. "', which has no flow" end
@@ -75,12 +79,14 @@ function routes.new(list, flows, file)
 end
 
 --- What a link's parameter can name: `plain` for a destination, `id` for one that is written like report:<id>. To be
---- called at load, which a target without a flow refuses.
+--- called at load, which a target refuses that has no flow, or that no parameter can name.
 function routes.targets(targets, flows, file)
   for name, kind in pairs(targets) do
     local what = "the target '" .. name .. "'"
     if not flows[name] then refuse(file, what, "has no flow") end
     if not TARGETS[kind] then refuse(file, what, "is neither plain nor id") end
+    local written = kind == "id" and name .. ":1" or name
+    if routes.target(targets, written) ~= name then refuse(file, what, "can't be named: " .. NAMED) end
   end
   return targets
 end
@@ -156,9 +162,13 @@ local function components(made)
   return paths
 end
 
---- Apple's app-site association file.
+--- Apple's app-site association file. Apple compares percent-encoded paths unless it is told not to.
 function routes.association(made, app_ids)
-  return { applinks = { details = { { appIDs = array { table.unpack(app_ids) }, components = components(made) } } } }
+  local paths = components(made)
+  for _, component in ipairs(paths) do
+    if component["/"]:find("[^%w/._~*-]") then component.percentEncoded = false end
+  end
+  return { applinks = { details = { { appIDs = array { table.unpack(app_ids) }, components = paths } } } }
 end
 
 --- Google's file for App Links, for `{ package, fingerprints }` of each app. Android 15 and later reads the paths

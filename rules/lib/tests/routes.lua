@@ -39,6 +39,7 @@ test "a wrong route does not load, and says why" (function(t)
   refused({ { path = "/Book", destination = "book" } }, "'/Book' has capitals")
   refused({ { path = "/a", destination = "book" }, { path = "/a", destination = "home" } }, "'/a' is there twice")
   refused({ { path = "/a", destination = "bok" } }, "leads to 'bok', which has no flow")
+  refused({ { path = "/b%c3%bccher", destination = "book" } }, "'/b%%c3%%bccher' is percent%-encoded")
   refused({ { path = "/a/", destination = "book" } }, "'/a/' ends in /")
   t:fails(function() routes.new({ { path = "a", destination = "book" } }, FLOWS, "links.json") end,
     "links.json: the route 'a'")
@@ -54,11 +55,18 @@ test "a wrong flow or target does not load, and says why" (function(t)
   refused({ { when = { logged_in = true }, screens = { "home" } } }, "ends without a line that always holds")
   refused({ last, last }, "has lines after one that always holds")
   refused({ { when = { loged_in = true }, screens = { "x" } }, last }, "asks for 'loged_in', which is none")
+  refused({ { when = { logged_in = "yes" }, screens = { "x" } }, last }, "asks for 'logged_in' that is neither true")
   t:equal(routes.flows(FLOWS), FLOWS)
   t:equal(routes.flows(FLOWS, { "logged_in", "seen" }), FLOWS)
   local function no_target(targets, why) t:fails(function() routes.targets(targets, FLOWS, "links.json") end, why) end
   no_target({ bok = "plain" }, "links.json: the target 'bok' has no flow")
   no_target({ book = "ids" }, "the target 'book' is neither plain nor id")
+  local function unnamed(name, kind)
+    t:fails(function() routes.targets({ [name] = kind }, { [name] = FLOWS.book }) end, "can't be named: names are")
+  end
+  unnamed("Book", "plain")
+  unnamed("Book", "id")
+  unnamed("book:x", "id")
   t:equal(routes.targets({ home = "plain", book = "id" }, FLOWS), { home = "plain", book = "id" })
 end)
 
@@ -103,10 +111,11 @@ test "the first line of a flow whose facts hold has the screens" (function(t)
 end)
 
 test "Apple's and Google's files have the paths of the table" (function(t)
-  local paths = {}
-  for i, route in ipairs(LIST) do paths[i] = { ["/"] = route.path } end
+  local paths, apples = {}, {}
+  for i, route in ipairs(LIST) do paths[i], apples[i] = { ["/"] = route.path }, { ["/"] = route.path } end
+  for _, i in ipairs { 3, 5, 6 } do apples[i].percentEncoded = false end -- /b?, /café/*, /a/*/*/d+/*
   t:equal(routes.association(TABLE, { "A.b", "C.d" }), {
-    applinks = { details = { { appIDs = { "A.b", "C.d" }, components = paths } } },
+    applinks = { details = { { appIDs = { "A.b", "C.d" }, components = apples } } },
   })
   t:equal(json.encode(routes.association(TABLE, {}).applinks.details[1].appIDs), "[]")
   local opens = "delegate_permission/common.handle_all_urls"
