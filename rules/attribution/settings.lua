@@ -2,6 +2,10 @@
 
 local function bytes(about) return { type = "integer", min = 1, about = about } end
 
+local fields = require "fields"
+
+local function is_lower(source) return source == text.lower(source), "sources are compared in lower case" end
+
 setting "reprompt_days" {
   type = "number", min = 0, max = 3650, about = "Days of 24 hours between a prompt and the next.",
 }
@@ -11,9 +15,23 @@ setting "platforms.*" {
   type  = { asks = "boolean?", extinfo = "string?" },
   about = "Whether tracking needs consent there; the version of Meta's extinfo, empty for no conversions.",
 }
-setting "click_ids.*" { type = "string", min = 1, about = "The source that this parameter of a link proves." }
+setting "platforms.*.extinfo" {
+  type  = "string?",
+  check = function(version) return version == "" or version:find "^%l%d+$" ~= nil, "a version is i2, a2 or such" end,
+}
+setting "click_ids.*" {
+  type = "string", min = 1, check = is_lower, about = "The source that this parameter of a link proves.",
+}
+setting "click_ids.fbclid" {
+  type  = "string?",
+  check = function(source, all)
+    return fields.is_one_of(source, all.facebook_sources), "facebook_sources does not have it"
+  end,
+}
 setting "facebook_sources" { type = { "string" }, about = "Values of utm_source that are Facebook's, in lower case." }
-setting "counted_sources" { type = { "string" }, about = "The others count as “other”." }
+setting "facebook_sources.*" { type = "string", check = is_lower }
+setting "counted_sources" { type = { "string" }, about = "In lower case; the others count as “other”." }
+setting "counted_sources.*" { type = "string", check = is_lower }
 setting "client_event" { type = "string", min = 1, about = "The name of both events in the Facebook SDK." }
 setting "expire_days" { type = "number", min = 0, about = "Older events are not sent." }
 setting "url" { type = "url?", about = "Where conversions go, with {pixel_id}; without it, the URL of the sink." }

@@ -2,6 +2,8 @@
 
 local routes = require "routes"
 
+local SHA256 = "^" .. ("%x%x:"):rep(31) .. "%x%x$"
+
 setting "host" { type = "host", about = "The host of the links; its site serves Apple's file." }
 setting "main_host" {
   type  = "host?",
@@ -22,6 +24,14 @@ setting "app_ids" { type = { "string" }, about = "Apple's team id and bundle." }
 setting "android_apps" {
   type  = { { package = "string", fingerprints = { "string" } } },
   about = "The fingerprints are the SHA-256 of keys.",
+}
+setting "app_ids.*" {
+  type  = "string",
+  check = function(id) return id:find "^%w+%.[%w.-]+$" ~= nil, "an id is TEAMID.com.example.app or such" end,
+}
+setting "android_apps.*.fingerprints.*" {
+  type  = "string",
+  check = function(print) return print:find(SHA256) ~= nil, "a fingerprint is 32 bytes, such as 14:6D:…" end,
 }
 setting "app_name" { type = "string", min = 1 }
 setting "store_url" { type = "url", about = "The id follows it." }

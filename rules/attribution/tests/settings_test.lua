@@ -8,4 +8,15 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { reprompt_statuses = { "denyed" } } end, "'reprompt_statuses")
   t:fails(function() t:settings { platforms = { tv = { ask = 1, asks = "no" } } } end, "'platforms")
   t:fails(function() t:settings { click_ids = { gclid = true } } end, "'click_ids")
+  local version = { ios = { extinfo = "i3x" } }
+  t:fails(function() t:settings { platforms = version } end, "'platforms.ios.extinfo' .*a version is")
+end)
+
+test "sources are in lower case, and fbclid proves one of Facebook's" (function(t)
+  local why = ".*compared in lower case"
+  t:fails(function() t:settings { facebook_sources = { "facebook", "FB" } } end, "'facebook_sources%[2%]' " .. why)
+  t:fails(function() t:settings { counted_sources = { "Google" } } end, "'counted_sources%[1%]' " .. why)
+  t:fails(function() t:settings { click_ids = { gclid = "Google" } } end, "'click_ids.gclid' " .. why)
+  t:fails(function() t:settings { facebook_sources = { "fb", "meta" } } end, "'click_ids.fbclid' .*does not have it")
+  t:settings { facebook_sources = { "fb", "meta" }, click_ids = { fbclid = "meta" } }
 end)

@@ -11,4 +11,7 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { search_url = "apps.apple.com" } end, "'search_url' .*must be an http or https URL")
   local bare = { { package = "a" } }
   t:fails(function() t:settings { android_apps = bare } end, "'android_apps%[1%].fingerprints' .*is missing")
+  t:fails(function() t:settings { app_ids = { "nonsense" } } end, "'app_ids%[1%]' .*an id is TEAMID")
+  local short = { { package = "a.b", fingerprints = { "AA:BB" } } }
+  t:fails(function() t:settings { android_apps = short } end, "fingerprints%[1%]' .*a fingerprint is 32 bytes")
 end)

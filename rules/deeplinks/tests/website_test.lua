@@ -2,6 +2,7 @@
 
 local ASSOCIATION = "/.well-known/apple-app-site-association"
 local ASSET_LINKS = "/.well-known/assetlinks.json"
+local PRINT, OTHER = ("14:6D:"):rep(15) .. "14:6D", ("AA:BB:"):rep(15) .. "AA:BB"
 
 local function app(t, path, query) return t:web { host = "app.respirelyf.com", path = path, query_string = query } end
 
@@ -36,7 +37,7 @@ test "the asset links name the Android apps and list the same paths as Apple's f
   t:settings {
     app_store_id = "1234567890",
     android_apps = {
-      { package = "com.a", fingerprints = { "14:6D", "AA:BB" } }, { package = "com.b", fingerprints = { "CC" } },
+      { package = "com.a", fingerprints = { PRINT, OTHER } }, { package = "com.b", fingerprints = { PRINT } },
     },
   }
   local response = app(t, ASSET_LINKS, "utm_source=x")
@@ -52,7 +53,7 @@ test "the asset links name the Android apps and list the same paths as Apple's f
     t:equal(statement.target.package_name, index == 1 and "com.a" or "com.b")
     t:equal(statement.relation_extensions, { [opens_links] = { dynamic_app_link_components = components } })
   end
-  t:equal(statements[1].target.sha256_cert_fingerprints, { "14:6D", "AA:BB" })
+  t:equal(statements[1].target.sha256_cert_fingerprints, { PRINT, OTHER })
 end)
 
 test "without an Android app there are no asset links" (function(t)
@@ -80,7 +81,7 @@ local IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebK
 local APPLE = "https://apps.apple.com/app/id1"
 
 test "Android browsers go to the Play store, where one is set" (function(t)
-  local android_apps = { { package = "com.a", fingerprints = { "14:6D" } } }
+  local android_apps = { { package = "com.a", fingerprints = { PRINT } } }
   t:each({
     neither = { {}, APPLE },
     id = { { play_store_id = "com.b" }, "https://play.google.com/store/apps/details?id=com.b" },
