@@ -4,6 +4,7 @@
 local dedup = require "dedup"
 local email_address = require "email_address"
 local fields = require "fields"
+local pii = require "pii"
 local utm = require "utm"
 
 local meta = {}
@@ -24,10 +25,14 @@ function meta.device(device, most)
   return known
 end
 
---- `extinfo`: 16 strings about the device in Meta's order, "" where unknown. `version` is i2 for iOS, a2 for Android.
+-- What may leave: not a text with an address in it.
+local function told(text) return text and not pii.holds_address(text) and text or nil end
+
+--- `extinfo`: 16 strings about the device in Meta's order, "" where unknown or an address. `version` is i2 for iOS, a2
+--- for Android.
 function meta.extinfo(version, device)
   local info = array { version }
-  for _, name in ipairs(FIELDS) do info[#info + 1] = device and device[name] or "" end
+  for _, name in ipairs(FIELDS) do info[#info + 1] = device and told(device[name]) or "" end
   return info
 end
 
@@ -42,15 +47,23 @@ function meta.origin(attribution)
   }
 end
 
+local function told_members(values)
+  if not values then return nil end
+  local found = {}
+  for name, value in pairs(values) do found[name] = told(value) end
+  return found
+end
+
 --- Sends a conversion twice, by the SDK on the device (`client`) and to the Conversions API (`conversions`), with
---- one id, by which Meta drops the duplicate. `sdk_event` is the event's name in the SDK; `from` is an origin.
+--- one id, by which Meta drops the duplicate. `sdk_event` is the event's name in the SDK; `from` is an origin, of which
+--- no text with an address leaves.
 function meta.send(name, sdk_event, at, allowed, extinfo, from)
   dedup.pair(name, "eventId", {
     client = { eventName = sdk_event, advertiserTrackingEnabled = allowed },
     conversions = {
       eventName = name, eventTime = math.floor(at), advertiserTrackingEnabled = allowed,
-      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = from.fbclid, clickedAt = from.clickedAt,
-      userData = from.userData, customData = from.customData,
+      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = told(from.fbclid), clickedAt = from.clickedAt,
+      userData = from.userData, customData = told_members(from.customData),
     },
   })
 end

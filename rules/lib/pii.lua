@@ -100,6 +100,9 @@ local function has_email(text)
   return text:gsub("%%40", "@"):find("[^%s@]@[^%s@]+%.[^%s@]") ~= nil
 end
 
+--- Whether a text holds an e-mail address.
+function pii.holds_address(written) return has_email(folded(written)) end
+
 local function is_ipv4(run)
   local groups = 0
   for group in run:gmatch("[^.]+") do

@@ -144,6 +144,15 @@ test "no effect carries an email in plain text" (function(t)
   t:equal(json.encode(t:effects("device:d")):lower():find("@", 1, true), nil)
 end)
 
+test "no address leaves in the link's parameters or the device's" (function(t)
+  local device = { carrier = "ada@example.org", model = "Pixel 9" }
+  local query = "&utm_source=facebook&utm_content=ada@example.org&utm_term=ada%2540example.org"
+  local sent = launch(t, "android", { url = "boss://open?fbclid=ada@example.org" .. query, device = device })[2].data
+  t:equal({ sent.customData, sent.fbclid, sent.extinfo[6], sent.extinfo[9] },
+    { { utm_source = "facebook" }, nil, "Pixel 9", "" })
+  t:equal(json.encode(t:effects("device:d")):find("example.org", 1, true), nil)
+end)
+
 test "a pending AppInstall is sent at the first answer, and only once" (function(t)
   launch(t, "ios", { url = AD, authenticated = true })
   t:event("device:d", "app.foregrounded", { att_status = "denied" })
