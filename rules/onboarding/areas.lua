@@ -24,6 +24,7 @@ end
 -- A stamp that has no area, as the welcome's, is published nowhere.
 function areas.published(state, data, event)
   local stamp, area = collection.stamp(data.stamp), subjects.id("area:", event.subject)
+  if not area then return decide("error", "invalid_area") end
   if not stamp then return decide("error", "unknown_stamp") end
   if stamp.area ~= area then return decide("error", "wrong_area") end
   if not once("published:" .. stamp.id) then return end

@@ -1,5 +1,6 @@
 -- What a user tells of themselves: the name in others' texts, the language of their own, the zone of their days.
 local fields = require "fields"
+local pii = require "pii"
 local texts = require "texts"
 
 local profile = {}
@@ -8,7 +9,8 @@ local profile = {}
 local READERS = {
   name      = function(value)
     if value == "" then return "" end
-    return fields.text(value, settings.name_bytes) and not value:find("%c") and text.trim(value) or nil
+    if not fields.text(value, settings.name_bytes) or value:find("%c") or pii.holds_address(value) then return nil end
+    return text.trim(value)
   end,
   locale    = function(value) return texts.is_locale(value) and value or nil end,
   time_zone = function(value) return type(value) == "string" and calendar.known(value) and value or nil end,

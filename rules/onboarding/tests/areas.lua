@@ -56,6 +56,13 @@ test "a stamp that is not in the catalogue, or not of the area, is not published
   t:equal(told(t, "ann"), { 0 })
 end)
 
+test "a stamp that is published to no area is an error" (function(t)
+  for _, subject in ipairs { "user:ann", "paris", "area:" } do
+    t:equal(t:event(subject, "stamp.published", { stamp = "louvre" }).decisions, { error = "invalid_area", badge = 0 })
+  end
+  t:equal(t:sent(), {})
+end)
+
 test "an area that can be none is an error" (function(t)
   for _, type in ipairs { "area.entered", "area.left" } do
     for _, area in ipairs { "", 5, "a\nb", ("x"):rep(129) } do

@@ -73,7 +73,7 @@ end)
 test "a profile that can be none is an error, and nothing of it counts" (function(t)
   t:each({
     { "invalid_name", { name = ("x"):rep(129) } }, { "invalid_name", { name = "a\nb" } },
-    { "invalid_name", { name = 5 } },
+    { "invalid_name", { name = 5 } }, { "invalid_name", { name = "Ada <ada@example.org>" } },
     { "invalid_locale", { locale = "german", name = "Ann" } }, { "invalid_locale", { locale = ("x"):rep(36) } },
     { "invalid_zone", { time_zone = "Europe/Berln", name = "Ann" } }, { "invalid_zone", { time_zone = 1 } },
   }, function(case)
