@@ -23,6 +23,30 @@ local function own(all, locale, key)
   return found
 end
 
+local function problem_of(key, text, named)
+  for name in tostring(text):gmatch "{(%a+)}" do
+    if name ~= named[key] then return ("'%s' has no {%s}, only %s"):format(key, name, named[key] or "words") end
+  end
+end
+
+--- Why the texts can't be right, or nil: one names a value other than its own, which `named` has by key, or there are
+--- two tables of a locale.
+function texts.problem(all, named)
+  local seen = {}
+  for key, value in pairs(all) do
+    local those = { [key] = value }
+    if type(value) == "table" then
+      local locale = texts.plain(key)
+      if seen[locale] then return "two tables are of " .. locale end
+      seen[locale], those = true, value
+    end
+    for inner, text in pairs(those) do
+      local problem = problem_of(inner, text, named)
+      if problem then return problem end
+    end
+  end
+end
+
 --- The text under a key, for a locale or nil. `{name}` in it becomes the value of that name.
 function texts.of(all, locale, key, values)
   local text = locale and own(all, locale, key) or all[key]

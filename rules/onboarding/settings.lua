@@ -20,37 +20,6 @@ local function is_text(value)
   return true
 end
 
--- What texts may name. Those of deeds name the actor.
-local VALUES = { area_stamp = "stamp", milestone = "count", one_stamp = "n", stamps = "n" }
-
--- What is wrong with a text, which may name a value that it does not have, or with those of a locale.
-local function problem_of(key, value, may)
-  if type(value) ~= "table" then
-    for name in tostring(value):gmatch "{(%a+)}" do
-      if name ~= may[key] then return ("'%s' has no {%s}, only %s"):format(key, name, may[key] or "words") end
-    end
-    return nil
-  end
-  for inner, text in pairs(value) do
-    local problem = problem_of(inner, text, may)
-    if problem then return key .. ": " .. problem end
-  end
-end
-
-local function are_right(messages, all)
-  local may, seen = {}, {}
-  for key, value in pairs(VALUES) do may[key] = value end
-  for _, deed in pairs(all.social) do may[deed.kind] = "actor" end
-  for key, value in pairs(messages) do
-    local locale = type(value) == "table" and texts.plain(key)
-    if seen[locale] then return false, "two are those of " .. locale end
-    if locale then seen[locale] = true end
-    local problem = problem_of(key, value, may)
-    if problem then return false, problem end
-  end
-  return true
-end
-
 setting "sender" { type = "string", min = 1, about = "Who sends what no user has caused." }
 setting "welcome_stamp" {
   type  = "string",
@@ -91,8 +60,12 @@ setting "social.*.kind" { type = "string", check = has_text }
 -- The keys that `messages` may have besides those of the default: what else has a text, and locales. These have the
 -- keys beside them.
 local keys, english, locales = {}, {}, {}
+local named = { area_stamp = "stamp", milestone = "count", one_stamp = "n", stamps = "n" }
 for _, achievement in ipairs(settings.achievements) do keys[#keys + 1] = achievement.name end
-for _, deed in pairs(settings.social) do keys[#keys + 1] = deed.kind end
+for _, deed in pairs(settings.social) do
+  keys[#keys + 1] = deed.kind
+  named[deed.kind or ""] = "actor"
+end
 for key, value in pairs(settings.messages) do
   local list = type(value) == "table" and texts.is_locale(key) and locales or english
   list[#list + 1] = key
@@ -101,7 +74,14 @@ for _, locale in ipairs(locales) do
   keys[#keys + 1] = locale
   setting("messages." .. locale .. ".*") { type = "any", names = english }
 end
-setting "messages" { type = "object", check = are_right, about = "Those of deeds may name the {actor}." }
+setting "messages" {
+  type  = "object",
+  check = function(messages)
+    local problem = texts.problem(messages, named)
+    return not problem, problem
+  end,
+  about = "Those of deeds may name the {actor}.",
+}
 setting "messages.*" {
   type = "any", min = 1, names = keys, check = is_text, about = "In English; beside them, tables by locale.",
 }

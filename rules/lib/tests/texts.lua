@@ -38,3 +38,13 @@ test "a locale has a language of two or three letters" (function(t)
     t:equal(texts.is_locale(value), false, tostring(value))
   end
 end)
+
+test "a text names its own value, and a locale is there once" (function(t)
+  local named = { hello = "name" }
+  t:each({
+    { {} }, { { hello = "Hello, {name}", bye = "Bye {", pt = { hello = "Olá" } } }, { { hello = 5 } },
+    { { hello = "Hello, {nam}" }, "'hello' has no {nam}, only name" },
+    { { pt = { bye = "Tchau, {name}" } }, "'bye' has no {name}, only words" },
+    { { ["pt-BR"] = {}, pt_br = {} }, "two tables are of pt-br" },
+  }, function(case) t:equal(texts.problem(case[1], named), case[2]) end)
+end)

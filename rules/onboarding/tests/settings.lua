@@ -26,8 +26,9 @@ end)
 
 test "a text names only what it is told" (function(t)
   local function refused(messages, why) t:fails(function() t:settings { messages = messages } end, why) end
+  t:fails(function() t:settings { social = { ["book.lent"] = { whom = "to" } } } end, "'social.book.lent")
   refused({ follow = "{actr} follows" }, "'messages' .*'follow' has no {actr}, only actor")
-  refused({ fr = { welcome = "Bienvenue, {actor}" } }, "'messages' .*fr: 'welcome' has no {actor}, only words")
+  refused({ fr = { welcome = "Bienvenue, {actor}" } }, "'messages' .*'welcome' has no {actor}, only words")
   t:settings {
     social   = { ["book.lent"] = { kind = "lent", whom = "to" } },
     messages = { lent = "{actor} lent {", follow = "A follower", fr = { area_stamp = "{stamp} !" } },
@@ -35,7 +36,7 @@ test "a text names only what it is told" (function(t)
 end)
 
 test "a locale is there once, however it is written" (function(t)
-  t:fails(function() t:settings { messages = { DE = { follow = "x" } } } end, "'messages' .*two are those of de")
+  t:fails(function() t:settings { messages = { DE = { follow = "x" } } } end, "'messages' .*two tables are of de")
   t:settings { messages = { ["de-CH"] = { welcome = "Grüezi" } } }
 end)
 
