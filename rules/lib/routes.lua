@@ -166,7 +166,7 @@ end
 function routes.association(made, app_ids)
   local paths = components(made)
   for _, component in ipairs(paths) do
-    if component["/"]:find("[^%w/._~*-]") then component.percentEncoded = false end
+    if component["/"]:find("[^%w/._~*?-]") then component.percentEncoded = false end
   end
   return { applinks = { details = { { appIDs = array { table.unpack(app_ids) }, components = paths } } } }
 end
