@@ -1,9 +1,12 @@
 -- A player's record: how streaks and points are kept, the first values, the civil day.
 local freezes = settings.freezes
 
--- The points that an action may earn in a day.
+-- The points that an action may earn in a day. A daily one is done once.
 local caps = {}
-for action, times in pairs(settings.caps) do caps[action] = times * settings.points[action] end
+for _, action in ipairs(settings.actions) do
+  local name, once_only = action.earns, action.daily and not action.each and 1
+  caps[name] = (settings.caps[name] or once_only or settings.cap) * settings.points[name]
+end
 
 local player = {
   streak = {

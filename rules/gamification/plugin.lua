@@ -28,7 +28,8 @@ plugin {
       flirt_count = { lowest = 1, highest = 3 }, scroll_duration_ms = { lowest = 0 },
     },
     points      = { scroll_reveal = 10, copy_flirt = 15, rate_flirt = 5, generate_flirts = 20, daily_login = 25 },
-    caps        = { scroll_reveal = 150, copy_flirt = 150, rate_flirt = 150, generate_flirts = 150 },   -- times a day
+    cap         = 150,                                       -- how often each action earns in a civil day
+    caps        = {},                                        -- of single actions: { copy_flirt = 20 }
     unique_days = 365,                                       -- for so long a repeat is known as one
     multipliers = { { streak = 7, times = 3 }, { streak = 3, times = 2 } },
     freezes     = { at_start = 1, every_days = 7, most = 2 },

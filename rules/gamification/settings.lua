@@ -2,9 +2,8 @@
 
 local fields = require "fields"
 
-local function points(about) return { type = "integer", min = 0, about = about } end
-
 local unlike = fields.unlike
+local MOST_POINTS, MOST_TIMES, MOST_MULTIPLIED = 1000000, 100000, 100 -- so that no sum of points leaves the integers
 
 -- What the actions earn, and the members of their data: the keys that `points` and `ranges` may have.
 local earned, members = {}, {}
@@ -40,7 +39,11 @@ setting "ranges.*" {
   names = members,
   about = "Of a member of an action's data.",
 }
-setting "points.*" { type = "integer", min = 0, names = earned, about = "What the action earns." }
+setting "points.*" { type = "integer", min = 0, max = MOST_POINTS, names = earned, about = "What the action earns." }
+setting "cap" {
+  type = "integer", min = 0, max = MOST_TIMES,
+  about = "How often an action earns in a civil day, unless `caps` has it.",
+}
 setting "caps" {
   type  = "object",
   check = function(caps, all)
@@ -50,7 +53,7 @@ setting "caps" {
     return true
   end,
 }
-setting "caps.*" { type = "integer", min = 0, about = "How often the action earns in a civil day." }
+setting "caps.*" { type = "integer", min = 0, max = MOST_TIMES, about = "How often the action earns in a civil day." }
 setting "unique_days" { type = "integer", min = 1, max = 3650, about = "For so long a repeat is known as one." }
 setting "multipliers" {
   type      = { { streak = "integer", times = "number" } },
@@ -58,7 +61,7 @@ setting "multipliers" {
   check     = unlike "streak",
   about     = "How many times points count from a streak on.",
 }
-setting "multipliers.*.times" { type = "number", min = 1 }
+setting "multipliers.*.times" { type = "number", min = 1, max = MOST_MULTIPLIED }
 setting "freezes.at_start" { type = "integer", min = 0 }
 setting "freezes.every_days" { type = "integer", min = 1, about = "Days of a streak that earn a freeze." }
 setting "freezes.most" { type = "integer", min = 0, about = "The freezes that are kept." }
@@ -68,7 +71,7 @@ setting "milestones" {
   check     = unlike "type",
   about     = "By flirts revealed.",
 }
-setting "milestones.*.reward" (points "")
+setting "milestones.*.reward" { type = "integer", min = 0, max = MOST_POINTS }
 setting "tiers" {
   type      = { { name = "string", revealed = "integer?", streak = "integer?", spent = "integer?" } },
   sorted_by = "revealed",

@@ -128,9 +128,21 @@ test "an action earns so often in a civil day" (function(t)
 end)
 
 test "by default 150 of each action earn in a day" (function(t)
-  for action, cap in pairs(settings.caps) do t:truthy(cap >= 150, action) end
+  t:truthy(settings.cap >= 150)
+  t:equal(settings.caps, {})
   for _ = 1, 150 do copy(t, 0) end
   t:equal(copy(t, 0).points, { action = "copy_flirt", earned = 0, multiplier = 1, total = 2250, reason = "cap" })
+end)
+
+test "an action of another product has a cap, too" (function(t)
+  t:settings { actions = { { on = "book.read", earns = "read" } }, points = { read = 3 } }
+  for _ = 1, 150 do t:event("user:1", "book.read", {}) end
+  t:equal(t:event("user:1", "book.read", {}).decisions.points,
+    { action = "read", earned = 0, multiplier = 1, total = 450, reason = "cap" })
+  t:settings { cap = 151 }
+  t:equal(t:event("user:1", "book.read", {}).decisions.points.total, 453)
+  t:settings { caps = { read = 152 } }
+  t:equal(t:event("user:1", "book.read", {}).decisions.points.total, 456)
 end)
 
 test "an action that makes no sense changes nothing" (function(t)

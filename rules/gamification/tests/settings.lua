@@ -4,6 +4,9 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
   t:fails(function() t:settings { ranges = { rating = { highest = 0 } } } end, "'ranges.rating' .*lowest is greater")
   t:fails(function() t:settings { caps = { copy_flrt = 2 } } end, "'caps' .*points.copy_flrt is missing")
+  t:fails(function() t:settings { points = { copy_flirt = 1 << 53 } } end, "'points.copy_flirt' .*at most 1000000")
+  t:fails(function() t:settings { cap = 1 << 53 } end, "'cap' .*at most 100000")
+  t:fails(function() t:settings { multipliers = { { streak = 1, times = 1e9 } } } end, "times' .*at most 100")
   local unknown = { { on = "order.paid", earns = "order" } }
   t:fails(function() t:settings { actions = unknown } end, "'actions' .*points.order is missing")
   local same = { { on = "a.b", earns = "copy_flirt" }, { on = "a.b", earns = "rate_flirt" } }
