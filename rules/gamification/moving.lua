@@ -1,6 +1,6 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
 -- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed and the
--- milestones, whose rewards are among the points.
+-- milestones. The day's caps hold for both together, and a milestone is rewarded once.
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
@@ -11,30 +11,49 @@ local moving = { TYPE = plugin.name .. ".moved" } -- the message to the user
 
 event(moving.TYPE, { from = "rules", record = "object" }, { about = "What a device has earned moves to its user." })
 
+-- The device keeps the number of its set, so that the things of an earlier set are not new again.
 function moving.leave(event, state)
   local data = payload(event)
   local user = data.authenticated ~= false and subjects.user_id(data.user)
   if not user or not state.points or not subjects.is_device(event) then return end
   standings.leave(state)
-  send(subjects.of_user(user), moving.TYPE, { record = state })
-  forget()
+  local record = {}
+  for key, value in pairs(state) do record[key], state[key] = value, nil end
+  state.round = record.round
+  send(subjects.of_user(user), moving.TYPE, { record = record })
+end
+
+-- What the device has earned of this day beyond the caps, with its multiplier.
+local function over_caps(state, record)
+  local times = points.times(settings.multipliers, "streak", record.streak)
+  return points.join(state, player.points, record) * times
+end
+
+-- Marks the device's milestones. Returns the rewards of those that the user has, too.
+local function rewarded_twice(state, record)
+  local both, passed, theirs = 0, state.milestones or {}, record.milestones or {}
+  for _, milestone in ipairs(settings.milestones) do
+    if passed[milestone.type] and theirs[milestone.type] then both = both + milestone.reward end
+  end
+  for type in pairs(theirs) do passed[type] = true end
+  state.milestones = passed
+  return both
 end
 
 local function add(state, record)
-  points.earn(state, player.points, now(), "moved", record.points)
+  local at = now()
+  local earned = math.max(0, record.points - over_caps(state, record) - rewarded_twice(state, record))
+  points.earn(state, player.points, at, "moved", earned)
   state.revealed = state.revealed + record.revealed
-  state.milestones = state.milestones or {}
-  for type in pairs(record.milestones or {}) do state.milestones[type] = true end
-  decide("points", { action = "moved", earned = record.points, multiplier = 1, total = state.points })
+  if record.login then state.login = math.max(record.login, state.login or record.login) end
+  standings.update(state, at, "moved", earned - record.points)
+  decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })
 end
 
 function moving.arrive(event, state)
   local record = event.data.record
-  if state.points then
-    add(state, record)
-  else
-    for key, value in pairs(record) do state[key] = value end
-  end
+  if state.points then return add(state, record) end
+  for key, value in pairs(record) do state[key] = value end
   standings.place(state)
 end
 

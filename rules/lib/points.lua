@@ -37,6 +37,17 @@ local function allowed(kept, options, at, cause, n, today)
   return rest
 end
 
+--- Counts in the day's caps what another record has earned on its last day, before it was multiplied. Returns how much
+--- of it is more than they allow.
+function points.join(kept, options, record)
+  local over = 0
+  for cause in pairs(options.caps) do
+    local n = record["capped:" .. cause]
+    if n then over = over + n - allowed(kept, options, nil, cause, n, record.capped_on) end
+  end
+  return over
+end
+
 -- Takes what has expired by `at`, the oldest points first.
 local function expire(kept, options, at)
   local lots = kept.lots

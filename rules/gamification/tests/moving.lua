@@ -39,6 +39,83 @@ test "a milestone that the device has reached is rewarded once" (function(t)
   t:equal({ profile.revealed, profile.milestones }, { 12, { { type = "explorer", reward = 100 } } })
 end)
 
+test "a milestone that the user has is not paid again with each sign-in" (function(t)
+  for round = 1, 3 do
+    for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
+    sign_in(t, "device:1", "ada")
+    t:equal(points_of(t, "user:ada"), 100 + round * 100)
+  end
+  t:equal(t:query("user:ada", "profile").revealed, 30)
+end)
+
+test "the caps of a civil day hold for a user with all devices" (function(t)
+  t:at("2025-11-01T09:00:00Z")
+  t:settings { caps = { rate_flirt = 4 }, multipliers = { { streak = 1, times = 2 } } }
+  local function rate(subject, times)
+    local outcome
+    for _ = 1, times do outcome = t:event(subject, "flirt.rated", { rating = 3 }) end
+    return outcome.decisions.points
+  end
+  rate("user:ada", 1)
+  for round, total in ipairs { 40, 40, 40 } do
+    rate("device:" .. round, 5)
+    sign_in(t, "device:" .. round, "ada")
+    t:equal({ points_of(t, "user:ada"), t:query("user:ada", "leaderboard").you.points }, { total, total })
+  end
+  t:equal(rate("user:ada", 1).reason, "cap")
+  local sum = 0
+  for _, day in ipairs(t:query(nil, "totals").points) do sum = sum + day.points end
+  t:equal(sum, 40)
+  t:advance "1d"
+  t:equal(rate("user:ada", 1).total, 50)
+  rate("device:1", 3)
+  t:advance "1d"
+  sign_in(t, "device:1", "ada")
+  t:equal({ points_of(t, "user:ada"), rate("user:ada", 1).total }, { 80, 90 })
+end)
+
+test "the day's login is paid once, on whatever device" (function(t)
+  t:at("2025-11-01T09:00:00Z")
+  t:event("user:ada", "flirt.copied", {})
+  for _ = 1, 3 do
+    t:event("device:1", "app.opened", {})
+    sign_in(t, "device:1", "ada")
+    t:equal(points_of(t, "user:ada"), 40)
+  end
+  t:equal(t:event("user:ada", "app.opened", {}).decisions, {})
+  t:advance "1d"
+  t:equal(t:event("user:ada", "app.opened", {}).decisions.points.total, 65)
+end)
+
+test "what is left of a device's points is never negative" (function(t)
+  for _, subject in ipairs { "user:ada", "device:1" } do
+    for _ = 1, 10 do t:event(subject, "flirt.revealed", { flirt_index = 0 }) end
+  end
+  t:event("device:1", "points.spent", { amount = 180 })
+  sign_in(t, "device:1", "ada")
+  t:equal(points_of(t, "user:ada"), 200)
+end)
+
+test "after a sign-in the device's things are not new again" (function(t)
+  t:settings {
+    actions = { { on = "review.written", earns = "review", unique = "book" } }, points = { review = 20 },
+  }
+  for _ = 1, 2 do
+    t:event("device:1", "review.written", { book = "moby-dick" })
+    sign_in(t, "device:1", "ada")
+    t:equal(points_of(t, "user:ada"), 20)
+  end
+end)
+
+test "a device that signed in goes on with new sets" (function(t)
+  for total = 35, 70, 35 do
+    t:event("device:1", "flirts.generated", { flirt_count = 3 })
+    for _ = 1, 2 do t:event("device:1", "flirt.copied", { flirt_index = 0 }) end
+    sign_in(t, "device:1", "ada")
+    t:equal(points_of(t, "user:ada"), total)
+  end
+end)
+
 test "the leaderboard and the tiers count a player once, and the day's points, too" (function(t)
   t:at("2025-11-01T09:00:00Z")
   for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end

@@ -41,6 +41,21 @@ test "a cap holds for a civil day and a cause" (function(t)
   t:equal(points.earn({}, { caps = { copy = 5 } }, 0, "copy", 9), 5)
 end)
 
+test "the day's caps hold for what joins" (function(t)
+  local options = { caps = { copy = 30, rate = 10 } }
+  local function record(day, copied, rated)
+    return { capped_on = day, ["capped:copy"] = copied, ["capped:rate"] = rated }
+  end
+  local kept = record(5, 10)
+  t:equal(points.join(kept, options, {}), 0)
+  t:equal(points.join(kept, options, record(5, 25, 10)), 5)
+  t:equal(points.join(kept, options, record(4, 7)), 7)
+  t:equal(kept, record(5, 30, 10))
+  t:equal(points.join(kept, options, record(6, 30)), 0)
+  t:equal(kept, record(6, 30))
+  t:equal(points.join({}, options, record(6, 30, 10)), 0)
+end)
+
 local EXPIRING = { expire_days = 30, history = 10 }
 
 test "points expire, the oldest first" (function(t)
