@@ -6,7 +6,7 @@ local catalogue = { types = {}, actions = {} } -- the types of events, and by ea
 
 local RANGES = settings.ranges
 local label, kind_of = fields.label, math.type
-local MANY = { lowest = 1 }
+local MANY = { lowest = 1, highest = 1000000 } -- how many times one event may earn, whatever `ranges` says
 local LONGEST, DAY = 100, 86400 -- bytes of a thing's name; seconds
 
 local renews = false -- whether some action makes things new again
@@ -33,13 +33,16 @@ end
 local function judge_of(action)
   local judge = makes_sense
   local function add(name, is_needed)
-    local range = RANGES[name] or name == action.each and MANY
+    local range = RANGES[name]
     if is_needed or range or name == action.unique then judge = judging(name, is_needed, range, judge) end
   end
   for _, name in ipairs(action.with or {}) do add(name, false) end
   for _, name in ipairs(action.needs or {}) do add(name, true) end
   if action.unique then add(action.unique, false) end
-  if action.each then add(action.each, true) end
+  if action.each then
+    add(action.each, true)
+    judge = judging(action.each, true, MANY, judge)
+  end
   return judge
 end
 

@@ -145,6 +145,24 @@ test "an action of another product has a cap, too" (function(t)
   t:equal(t:event("user:1", "book.read", {}).decisions.points.total, 456)
 end)
 
+test "one event counts a million times at most, and a cap bounds it" (function(t)
+  t:settings {
+    actions = { { on = "order.paid", earns = "order", each = "books" } }, points = { order = 10 }, caps = { order = 50 },
+  }
+  local function pay(books) return t:event("user:1", "order.paid", { books = books }).decisions end
+  t:equal(pay(49).points.total, 490)
+  for _, books in ipairs { math.maxinteger, 9000000000000000000, 1e300, 1000001, 0, -1 } do
+    t:equal(pay(books), { error = "invalid_books" })
+  end
+  t:equal({ pay(1000000).points.total, pay(1).points.total }, { 500, 500 })
+  for _, range in ipairs { { lowest = -5 }, { lowest = 0, highest = 1 << 62 } } do
+    t:settings { ranges = { books = range } }
+    for _, books in ipairs { -1, 0, 1 << 60 } do t:equal(pay(books), { error = "invalid_books" }) end
+  end
+  t:settings { ranges = { books = { lowest = 1, highest = 100 } } }
+  t:equal(pay(101), { error = "invalid_books" })
+end)
+
 test "an action that makes no sense changes nothing" (function(t)
   t:each({
     { "flirt.revealed", { flirt_index = 3 }, "flirt_index" }, { "flirt.revealed", { flirt_index = -1 }, "flirt_index" },
