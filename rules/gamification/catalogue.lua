@@ -47,7 +47,7 @@ local function judge_of(action)
 end
 
 for place, action in ipairs(settings.actions) do
-  local known = { nonsense = judge_of(action) }
+  local known = { nonsense = judge_of(action), with = {} }
   for key, value in pairs(action) do known[key] = value end
   known.tells = action.tells and telling(action.tells)
   catalogue.types[place], catalogue.actions[action.on] = action.on, known

@@ -27,7 +27,10 @@ setting "actions" {
   min   = 1,
   check = function(list, all)
     for _, action in ipairs(list) do
+      local on, tells = action.on, action.tells
       if not all.points[action.earns] then return false, ("points.%s is missing"):format(action.earns) end
+      if on == "" or on:find("*", 1, true) then return false, json.encode(on) .. " is no type of event" end
+      if tells and not tells:find "^%l[%l%d_]*$" then return false, json.encode(tells) .. " is no name of a report" end
     end
     return unlike "on" (list)
   end,

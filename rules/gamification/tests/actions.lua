@@ -147,7 +147,8 @@ end)
 
 test "one event counts a million times at most, and a cap bounds it" (function(t)
   t:settings {
-    actions = { { on = "order.paid", earns = "order", each = "books" } }, points = { order = 10 }, caps = { order = 50 },
+    actions = { { on = "order.paid", earns = "order", each = "books" } },
+    points = { order = 10 }, caps = { order = 50 },
   }
   local function pay(books) return t:event("user:1", "order.paid", { books = books }).decisions end
   t:equal(pay(49).points.total, 490)
@@ -161,6 +162,12 @@ test "one event counts a million times at most, and a cap bounds it" (function(t
   end
   t:settings { ranges = { books = { lowest = 1, highest = 100 } } }
   t:equal(pay(101), { error = "invalid_books" })
+end)
+
+test "a report may have no members" (function(t)
+  t:settings { actions = { { on = "a.b", earns = "copy_flirt", tells = "b" } } }
+  local outcome = t:event("user:1", "a.b", { k = 1 })
+  t:equal({ outcome.failures, outcome.decisions.points.earned }, { {}, 15 })
 end)
 
 test "an action that makes no sense changes nothing" (function(t)

@@ -9,6 +9,14 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { multipliers = { { streak = 1, times = 1e9 } } } end, "times' .*at most 100")
   local unknown = { { on = "order.paid", earns = "order" } }
   t:fails(function() t:settings { actions = unknown } end, "'actions' .*points.order is missing")
+  for _, on in ipairs { "book.*", "*", "" } do
+    local wrong = { { on = on, earns = "copy_flirt" } }
+    t:fails(function() t:settings { actions = wrong } end, "'actions' .*is no type of event")
+  end
+  for _, tells in ipairs { "Bad Name!", "Copied", "" } do
+    local wrong = { { on = "a.b", earns = "copy_flirt", tells = tells } }
+    t:fails(function() t:settings { actions = wrong } end, "'actions' .*is no name of a report")
+  end
   local same = { { on = "a.b", earns = "copy_flirt" }, { on = "a.b", earns = "rate_flirt" } }
   t:fails(function() t:settings { actions = same } end, "'actions' .*two have the on \"a.b\"")
   local twice = { { type = "a", at = 1, reward = 1 }, { type = "a", at = 2, reward = 1 } }
