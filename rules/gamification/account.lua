@@ -40,14 +40,19 @@ function account.exported(event, state)
   raise(EXPORTED, { export_format = fields.plain(payload(event).export_format) or "json" })
 end
 
+-- Nothing is reported: it was not the game's data that the user deleted.
+function account.ended(_, state)
+  standings.leave(state)
+  forget()
+end
+
 function account.deleted(_, state)
   player.wake(state)
   raise(DELETED, {
     days_since_install = player.days_since_install(state),
     total_points_binned = state.points,
   })
-  standings.leave(state)
-  forget()
+  account.ended(nil, state)
 end
 
 function account.profile(state)

@@ -24,4 +24,5 @@ event("tutorial.completed", {
 event("tutorial.skipped", { step_skipped_on = "integer?" }, documented "The tutorial was skipped.")
 event("user.authenticated", { user = "string" }, documented "Somebody signed in on a device.")
 event("data.exported", { export_format = "string?" }, documented "The user's data was exported.")
+event("account.deleted", {}, documented "The user's account is deleted.")
 event("data.deleted", {}, documented "The user's data is to be erased.")

@@ -59,6 +59,7 @@ local actions = require "actions"
 local catalogue = require "catalogue"
 local moving = require "moving"
 local standings = require "standings"
+local subjects = require "subjects"
 local tutorial = require "tutorial"
 local wallet = require "wallet"
 
@@ -70,6 +71,7 @@ rule "sign-in" { on = settings.sign_ins, run = moving.leave }
 rule "moved" { on = moving.TYPE, run = moving.arrive }
 rule "tutorial" { on = { "tutorial.step_viewed", "tutorial.completed", "tutorial.skipped" }, run = tutorial }
 rule "data exported" { on = "data.exported", run = account.exported }
+rule "account deleted" { on = "account.deleted", when = subjects.is_user, run = account.ended }
 rule "data deleted" { on = "data.deleted", run = account.deleted }
 
 query "profile" { about = "Points, streak, tier and what comes next.", run = account.profile }

@@ -45,6 +45,17 @@ test "spending moves a player down, deleting the data takes them out" (function(
   t:equal(t:query(nil, "leaderboard").players, 0)
 end)
 
+test "deleting the account takes a player out, too, who is counted once when they return" (function(t)
+  for _, subject in ipairs { "user:a", "user:b", "device:1" } do copy(t, subject) end
+  t:event("user:a", "account.deleted", {})
+  t:event("device:1", "account.deleted", {})
+  t:equal({ t:query(nil, "leaderboard").players, t:state("user:a") }, { 2, {} })
+  copy(t, "user:a")
+  t:equal(t:query(nil, "leaderboard").players, 3)
+  t:event("user:new", "account.deleted", {})
+  t:equal(t:query(nil, "leaderboard").players, 3)
+end)
+
 test "totals have points by day and cause, and players by tier" (function(t)
   t:at("2025-11-01T09:00:00Z")
   reveal(t, "user:a", 10)
