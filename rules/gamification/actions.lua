@@ -17,6 +17,7 @@ local MULTIPLIERS, POINTS, ACTIONS = settings.multipliers, settings.points, cata
 local STREAK, WALLET, today_of = player.streak, player.points, player.today
 local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
+local keep_name = tiers.keep_name
 local is_repeat = catalogue.is_repeat
 local tointeger = math.tointeger
 
@@ -90,7 +91,9 @@ function actions.perform(event, state)
   local today = today_of(state, at)
   if not state.points then player.wake(state, today) end
   if action.renews then state.round = (state.round or 0) + 1 end
-  if action.tells and (action.when_off or not state.off) then raise(action.tells, pick(data, action.with)) end
+  if action.tells and (action.when_off or not state.off) then
+    raise(action.tells, keep_name(pick(data, action.with), action.tier))
+  end
   if state.off then return end
   if action.daily then
     if state.login and today <= state.login then return end

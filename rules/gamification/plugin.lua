@@ -14,11 +14,11 @@ plugin {
       },
       {
         on = "flirt.copied", earns = "copy_flirt", unique = "flirt_index", when_off = true,
-        tells = "flirt_copied", with = { "flirt_index", "tone_used", "quality_tier" },
+        tells = "flirt_copied", with = { "flirt_index", "tone_used", "quality_tier" }, tier = "quality_tier",
       },
       {
         on = "flirt.rated", earns = "rate_flirt", needs = { "rating" }, when_off = true,
-        tells = "flirt_rated", with = { "rating", "flirt_index", "tone_used", "quality_tier" },
+        tells = "flirt_rated", with = { "rating", "flirt_index", "tone_used", "quality_tier" }, tier = "quality_tier",
       },
       { on = "flirts.generated", earns = "generate_flirts", renews = true, with = { "flirt_count" } },
       { on = "app.opened", earns = "daily_login", daily = true },

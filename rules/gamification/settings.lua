@@ -21,7 +21,7 @@ setting "actions" {
     {
       on = "string", earns = "string", each = "string?", ["needs?"] = { "string" }, ["with?"] = { "string" },
       unique = "string?", renews = "boolean?", counts = "boolean?", daily = "boolean?",
-      streak = "boolean?", tells = "string?", when_off = "boolean?",
+      streak = "boolean?", tells = "string?", tier = "string?", when_off = "boolean?",
     },
   },
   min   = 1,

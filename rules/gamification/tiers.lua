@@ -14,6 +14,8 @@ for i, tier in ipairs(settings.tiers) do
     name = tier.name, revealed = tier.revealed or NEVER, streak = tier.streak or NEVER, spent = tier.spent or NEVER,
   }
 end
+local NAMES = { [settings.first_tier] = true }
+for _, tier in ipairs(LADDER) do NAMES[tier.name] = true end
 local LEAST = points.least(LADDER, { "revealed", "streak" })
 
 local function reached(tier, state, days)
@@ -21,6 +23,13 @@ local function reached(tier, state, days)
   if days >= tier.streak then return "streak_achieved" end
   local spent = state.spent
   return spent and (spent[tier.name] or 0) >= tier.spent and "points_spent" or nil
+end
+
+--- Takes a text out of a report's member that is no name of a tier: it may say anything.
+function tiers.keep_name(report, member)
+  local name = report[member]
+  if type(name) == "string" and not NAMES[name] then report[member] = nil end
+  return report
 end
 
 --- Why points can't be spent on a tier, or nil.
