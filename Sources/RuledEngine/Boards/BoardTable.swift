@@ -9,7 +9,7 @@ import Synchronization
 /// A worker that changes a place looks a board up here, and puts the change into its batch. Once that is durable, the places here change.
 package final class BoardTable: Sendable {
   struct Contents {
-    var boards: [String: [String: Board]] = [:]
+    var boards: [String: [ExactName: Board]] = [:]
     /// The places of earlier generations, whose keys are still in the store.
     var discarded: [Discarded] = []
     /// Whether places are in memory; a replay reads them from its store.
@@ -20,13 +20,13 @@ package final class BoardTable: Sendable {
     /// Whether the plugin may have boards.
     func mayHaveBoards(_ plugin: String) -> Bool { !holdsPlaces || boards[plugin] != nil }
 
-    func find(_ name: String, of plugin: String) -> Board? { boards[plugin]?[name] }
+    func find(_ name: String, of plugin: String) -> Board? { boards[plugin]?[ExactName(text: name)] }
 
     /// The board of that name, which is made if there is none.
     mutating func board(_ name: String, of plugin: String) -> Board {
       if let board = find(name, of: plugin) { return board }
       let board = Board(name, of: plugin)
-      boards[plugin, default: [:]][name] = board
+      boards[plugin, default: [:]][ExactName(text: name)] = board
       return board
     }
 
@@ -246,7 +246,7 @@ package final class BoardTable: Sendable {
           writes.delete(key.bytes)
           try store.commit(writes, durable: false)
         }
-        contents.boards[board.plugin]?[board.name] = nil
+        contents.boards[board.plugin]?[ExactName(text: board.name)] = nil
         if contents.boards[board.plugin]?.isEmpty == true { contents.boards[board.plugin] = nil }
       }
     }

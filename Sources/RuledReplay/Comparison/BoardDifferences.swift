@@ -6,7 +6,7 @@ import RuledStore
 struct BoardDifferences: Sendable {
   private struct Name: Hashable, Comparable {
     let plugin: String
-    let board: String
+    let board: ExactName
 
     static func < (left: Name, right: Name) -> Bool { (left.plugin, left.board) < (right.plugin, right.board) }
   }
@@ -45,7 +45,7 @@ struct BoardDifferences: Sendable {
     .array(
       counts.sorted { $0.key < $1.key }.map { name, count in
         [
-          "plugin": .string(name.plugin), "name": .string(name.board), "equal": .integer(Int64(count.equal)),
+          "plugin": .string(name.plugin), "name": .string(name.board.text), "equal": .integer(Int64(count.equal)),
           "changed": .integer(Int64(count.changed)),
         ]
       })
@@ -70,7 +70,7 @@ struct BoardDifferences: Sendable {
     init(_ cursor: any StoreCursor, of store: any StateStore) throws(StoreError) {
       self.cursor = cursor
       generations = try BoardTable.generations(in: store).reduce(into: [:]) { all, board in
-        all[Name(plugin: board.plugin, board: board.name)] = board.generation
+        all[Name(plugin: board.plugin, board: ExactName(text: board.name))] = board.generation
       }
       var isAtPlace = try StoreKey.prefix(.place).withView { (prefix) throws(StoreError) in try cursor.seek(to: prefix)
       }
@@ -87,7 +87,8 @@ struct BoardDifferences: Sendable {
       guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(cursor.key),
         let score = RuledEngine.Place(cursor.value)?.score
       else { return false }
-      let name = Name(plugin: String(decoding: plugin, as: UTF8.self), board: String(decoding: board, as: UTF8.self))
+      let name = Name(
+        plugin: String(decoding: plugin, as: UTF8.self), board: ExactName(text: String(decoding: board, as: UTF8.self)))
       guard generation == generations[name] ?? 0 else { return false }
       place = Place(key: Array(cursor.key.dropLast(8)), name: name, score: score)
       return true

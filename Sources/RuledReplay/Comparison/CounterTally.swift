@@ -5,8 +5,14 @@ import RuledEngine
 struct CounterTally {
   private struct Series: Hashable {
     var plugin: String
-    var name: String
-    var labels: String
+    var name: ExactName
+    var labels: ExactName
+
+    init(plugin: String, name: String, labels: String) {
+      self.plugin = plugin
+      self.name = ExactName(text: name)
+      self.labels = ExactName(text: labels)
+    }
   }
 
   /// What a counter comes to on both sides.
@@ -43,8 +49,9 @@ struct CounterTally {
     return .array(
       sorted.map { series, sum in
         [
-          "plugin": .string(series.plugin), "name": .string(series.name),
-          "labels": (try? JSONValue(parsing: series.labels)) ?? [:], "before": sum.before.json, "after": sum.after.json,
+          "plugin": .string(series.plugin), "name": .string(series.name.text),
+          "labels": (try? JSONValue(parsing: series.labels.text)) ?? [:], "before": sum.before.json,
+          "after": sum.after.json,
         ]
       })
   }

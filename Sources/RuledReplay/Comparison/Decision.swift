@@ -3,7 +3,7 @@ import RuledCore
 /// What names a decision: its plugin and its key.
 struct DecisionName: Hashable, Sendable {
   var plugin: String
-  var key: String
+  var key: ExactName
 }
 
 /// One decision of an event.

@@ -26,7 +26,8 @@ final class DecisionReader {
       var keys = MemberCursor(plugin.value, text: plugin.text)
       while let key = keys.next() {
         var decision = Decision(
-          name: DecisionName(plugin: name, key: String(decoding: key.name, as: UTF8.self)), value: Array(key.text),
+          name: DecisionName(plugin: name, key: ExactName(text: String(decoding: key.name, as: UTF8.self))),
+          value: Array(key.text),
           numbers: [])
         collectNumbers(of: key.value, at: "", depth: 0, into: &decision.numbers)
         found.append(decision)

@@ -134,7 +134,7 @@ package struct DecisionTally {
 
   mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
-      let position = position(of: DecisionName(plugin: theirs.plugin, key: theirs.key))
+      let position = position(of: DecisionName(plugin: theirs.plugin, key: ExactName(text: theirs.key)))
       figures[position].equal += theirs.equal
       figures[position].changed += theirs.changed
       figures[position].new += theirs.new
@@ -194,10 +194,10 @@ package struct DecisionTally {
 
   private mutating func position(of name: DecisionName) -> Int {
     if let position = positions[name] { return position }
-    let name = positions.count < Self.mostKeys ? name : DecisionName(plugin: "…", key: "…")
+    let name = positions.count < Self.mostKeys ? name : DecisionName(plugin: "…", key: ExactName(text: "…"))
     if let position = positions[name] { return position }
     positions[name] = figures.count
-    figures.append(Figures(plugin: name.plugin, key: name.key))
+    figures.append(Figures(plugin: name.plugin, key: name.key.text))
     return figures.count - 1
   }
 

@@ -6,7 +6,7 @@ struct EffectTally {
   private struct Name: Hashable, Comparable {
     var plugin: String
     var sink: String
-    var type: String
+    var type: ExactName
 
     static func < (left: Name, right: Name) -> Bool {
       (left.plugin, left.sink, left.type) < (right.plugin, right.sink, right.type)
@@ -34,8 +34,10 @@ struct EffectTally {
     for effect in list.children {
       var name = Name(
         plugin: effect.member("plugin")?.text ?? "", sink: effect.member("sink")?.text ?? "",
-        type: effect.member("type")?.text ?? "")
-      if counts[name] == nil, counts.count >= Self.mostNames { name = Name(plugin: "…", sink: "…", type: "…") }
+        type: ExactName(text: effect.member("type")?.text ?? ""))
+      if counts[name] == nil, counts.count >= Self.mostNames {
+        name = Name(plugin: "…", sink: "…", type: ExactName(text: "…"))
+      }
       counts[name, default: CountOfSides()][keyPath: side] += 1
     }
   }
@@ -49,7 +51,7 @@ struct EffectTally {
     .array(
       counts.sorted { $0.key < $1.key }.map { name, count in
         [
-          "plugin": .string(name.plugin), "sink": .string(name.sink), "type": .string(name.type),
+          "plugin": .string(name.plugin), "sink": .string(name.sink), "type": .string(name.type.text),
           "before": .integer(Int64(count.before)), "after": .integer(Int64(count.after)),
         ]
       })

@@ -33,7 +33,8 @@ struct LogQuery {
     if let decision = params.decision {
       return decisions.contains { plugin, made in
         guard params.plugin.map({ $0 == plugin }) ?? true, let value = made[decision.key] else { return false }
-        return decision.value.map { $0 == value.stringValue || $0 == value.text } ?? true
+        return decision.value.map { [value.stringValue ?? value.text, value.text].contains(where: $0.isIdentical) }
+          ?? true
       }
     }
     guard let plugin = params.plugin else { return true }

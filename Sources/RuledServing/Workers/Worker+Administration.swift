@@ -82,7 +82,7 @@ extension Worker {
     let all = params.labels.map { (name: CounterLabels.name($0.name), value: $0.value) }
     let found = evaluator.counters(prefix: params.prefix).compactMap { counter -> JSONValue? in
       let labels = (try? JSONValue(parsing: counter.key.labels))?.objectValue ?? JSONObject()
-      let isWanted = all.allSatisfy { (labels[$0.name]?.stringValue ?? "") == $0.value }
+      let isWanted = all.allSatisfy { (labels[$0.name]?.stringValue ?? "").isIdentical(to: $0.value) }
       guard isWanted else { return nil }
       return .object(["name": .string(counter.key.name), "labels": .object(labels), "value": counter.value.json])
     }
