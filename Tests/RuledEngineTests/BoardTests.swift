@@ -51,6 +51,23 @@ import Testing
 
   // MARK: Places
 
+  @Test func `names that look alike are two boards`() throws {
+    let engine = try Self.engine()
+    let names = ["caf\u{e9}", "cafe\u{301}"]
+    for (name, score) in zip(names, [10, 20] as [JSONValue]) {
+      try engine.send("set", ["name": .string(name), "n": score], to: "user:1")
+    }
+    #expect(names.map { Self.text(engine, $0) } == ["user:1=10", "user:1=20"])
+    try engine.send("leave", ["name": .string(names[0])], to: "user:1")
+    #expect(names.map { Self.text(engine, $0) } == ["", "user:1=20"])
+  }
+
+  @Test func `a count that is none is named by its type, without its address`() throws {
+    let engine = try Self.engine()
+    let problem = #expect(throws: RequestError.self) { try query(engine, "top", ["n": [:]]) }
+    #expect(problem?.message.contains("not table") == true && problem?.message.contains("0x") == false)
+  }
+
   @Test func `the greatest score is first, and of equal ones the one that somebody had first`() throws {
     let engine = try Self.engine()
     for (subject, score) in [("user:1", 3), ("user:2", 5), ("user:3", 3), ("user:4", 4)] as [(String, Int64)] {

@@ -78,8 +78,10 @@ static int board_leave(lua_State *L) { return place(L, "board.leave", RB_OP_LEAV
 static void check_count(lua_State *L, int index, const char *function, const char *what, lua_Integer least) {
   int is_whole = 0;
   lua_Integer count = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_whole) : 0;
-  if (!is_whole || count < least)
-    luaL_error(L, "%s: %s must be a whole number from %d on, not %s", function, what, (int)least, luaL_tolstring(L, index, NULL));
+  if (!is_whole || count < least) {
+    const char *given = lua_type(L, index) == LUA_TNUMBER ? luaL_tolstring(L, index, NULL) : luaL_typename(L, index);
+    luaL_error(L, "%s: %s must be a whole number from %d on, not %s", function, what, (int)least, given);
+  }
   lua_pushinteger(L, count);
   lua_replace(L, index);
 }
