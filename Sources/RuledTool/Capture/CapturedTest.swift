@@ -191,8 +191,7 @@ enum LuaText {
     case .string(let text): return string(text)
     case .array(let elements): return elements.isEmpty ? "array {}" : "array { \(list(elements.map(Self.value))) }"
     case .object(let object):
-      let members = object.filter { !$0.value.isNull }
-      return members.isEmpty ? "{}" : "{ \(list(members.map { "\(name($0.name)) = \(Self.value($0.value))" })) }"
+      return object.isEmpty ? "{}" : "{ \(list(object.map { "\(name($0.name)) = \(Self.value($0.value))" })) }"
     case .bool, .integer, .number: return value.text
     }
   }

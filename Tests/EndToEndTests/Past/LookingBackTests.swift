@@ -185,7 +185,10 @@ extension EndToEnd {
       let rules = """
         plugin { name = "pairs" }
         rule "a" { on = "a", run = function(event) send("user:b", "b", { n = event.data.n }) end }
-        rule "b" { on = "b", run = function(event, state) state.n = (state.n or 0) * 10 + event.data.n end }
+        rule "b" { on = "b", run = function(event, state)
+          state.n = (state.n or 0) * 10 + event.data.n
+          decide("none", event.data.none)
+        end }
 
         """
       let daemon = try RuledDaemon(rules: ["pairs/plugin.lua": rules], manualClock: true)
@@ -197,6 +200,7 @@ extension EndToEnd {
       #expect(isThere)
       let captured = tool(daemon, "capture", "user:b")
       for n in 1...4 { #expect(captured.output.contains("n = \(n)"), "\(captured.output)") }
+      #expect(captured.output.contains("none = json.null"), "\(captured.output)")
       daemon.folder.write("rules/pairs/tests/b.lua", captured.output)
       let passed = Program.run("\(RuledDaemon.programs)/rulectl", ["test", daemon.folder("rules")])
       #expect(passed.code == 0, "\(passed.output)")
