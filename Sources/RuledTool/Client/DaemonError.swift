@@ -50,6 +50,7 @@ package struct DaemonError: Error, Sendable {
     case "rule_failed":
       return [data.map { ReportedFailure($0).line(of: method == "query" ? "query" : "rule") } ?? message]
     case "forbidden":
+      if data?.member("detail")?.stringValue == "made by rules only" { return ["\(message): add --internal"] }
       return ["\(message); call as root or as one of the daemon's 'admins'"]
     case "unavailable":
       let needsAdvice = method == "event" && !message.contains("again") && !message.contains("nothing was applied")

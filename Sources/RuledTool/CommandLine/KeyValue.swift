@@ -10,9 +10,10 @@ struct KeyValue: Sendable, Equatable {
 
   /// Parses a word; nil when it has no `=` or begins with one.
   init?(_ word: String) {
-    guard let equals = word.firstIndex(of: "="), equals != word.startIndex else { return nil }
-    key = String(word[..<equals])
-    let text = String(word[word.index(after: equals)...])
+    let scalars = word.unicodeScalars  // a letter that begins with a combining mark is one Character with the `=`
+    guard let equals = scalars.firstIndex(of: "="), equals != scalars.startIndex else { return nil }
+    key = String(scalars[..<equals])
+    let text = String(scalars[scalars.index(after: equals)...])
     value = JSONValue(text: text) ?? .string(text)
   }
 
@@ -46,10 +47,12 @@ struct KeyValue: Sendable, Equatable {
     _ words: ArraySlice<String>, into object: JSONObject
   ) throws(UsageError) -> JSONObject {
     var object = object
-    var seen: Set<String> = []
+    var seen: Set<ExactName> = []
     for word in words {
       guard let pair = KeyValue(word) else { throw UsageError("'\(word)' is not of the form key=value") }
-      guard seen.insert(pair.key).inserted else { throw UsageError("'\(pair.key)' is given twice; give it once") }
+      guard seen.insert(ExactName(text: pair.key)).inserted else {
+        throw UsageError("'\(pair.key)' is given twice; give it once")
+      }
       object[pair.key] = pair.value
     }
     return object

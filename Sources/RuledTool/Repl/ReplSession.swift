@@ -173,7 +173,8 @@ final class ReplSession {
     }
     let kinds = [
       ("decisions", "decides"), ("effects", "emits"), ("raised", "raises"), ("sends", "sends"), ("timers", "timers"),
-      ("counts", "counts"), ("once", "once"), ("publishes", "publishes"), ("topics", "topics"), ("forgets", "forgets"),
+      ("counts", "counts"), ("once", "once"), ("places", "places"), ("publishes", "publishes"), ("topics", "topics"),
+      ("forgets", "forgets"),
     ]
     return kinds.flatMap { member, kind in
       (entry?.elements(member) ?? []).map(\.brief).filter { $0 != result }.map { (kind, $0) }

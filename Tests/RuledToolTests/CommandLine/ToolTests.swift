@@ -86,7 +86,7 @@ struct KeyValueTests {
     arguments: [
       ("n=3", .integer(3)), ("n=3.0", .number(3)), ("n=true", .bool(true)), ("n=null", .null), ("n=Ada", "Ada"),
       ("n=", ""), ("n=01234", "01234"), ("n=\"01\"", "01"), ("n=a=b", "a=b"), ("n=[1,2]", [1, 2]),
-      ("n={\"a\":{}}", ["a": [:]]), ("n=nan", "nan"), ("n={", "{"),
+      ("n={\"a\":{}}", ["a": [:]]), ("n=nan", "nan"), ("n={", "{"), ("n=\u{301}x", "\u{301}x"),
     ] as [(String, JSONValue)])
   func `A value is JSON if it parses and a string otherwise`(word: String, value: JSONValue) {
     #expect(KeyValue(word)?.value == value)
