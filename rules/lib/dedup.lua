@@ -4,10 +4,12 @@ local dedup = {}
 
 local LONGEST_KEY = 256 -- bytes of a key of `once`
 
---- One key for several parts, of which only the last may be nil; the digest of what is too long, after the first part.
+--- One key for several parts, of which only the last may be nil; the digest of what is too long, after a short first part.
 function dedup.key(first, ...)
   local key = json.encode(array { first, ... })
-  return #key <= LONGEST_KEY and key or first .. ":" .. hash.sha256(key)
+  if #key <= LONGEST_KEY then return key end
+  local head, digest = type(first) == "table" and "" or tostring(first) .. ":", hash.sha256(key)
+  return #head + #digest <= LONGEST_KEY and head .. digest or digest
 end
 
 --- True the first time for these parts, whatever they hold: `once` with a key of any length.
