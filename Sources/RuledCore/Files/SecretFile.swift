@@ -5,11 +5,10 @@ package enum SecretFile {
 
   /// The token in the first line of a file, without white space.
   package static func token(_ path: String) throws(RegularFile.Refusal) -> String {
-    let bytes = try RegularFile.read(path, limit: maximumTokenBytes)
-    let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    let token = line.filter { !$0.isWhitespace }
+    let bytes = ByteOrderMark.without(try RegularFile.read(path, limit: maximumTokenBytes))
+    let token = bytes.prefix { $0 != UInt8(ascii: "\n") }.filter { !isSpace($0) }
     guard !token.isEmpty else { throw RegularFile.Refusal("holds no token; write one line into it") }
-    return token
+    return try printable(token[...], "token")
   }
 
   /// A token of fewer bytes is weak.
@@ -33,8 +32,12 @@ package enum SecretFile {
     while let last = bytes.last, isSpace(last) { bytes.removeLast() }
     while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
     guard !bytes.isEmpty else { throw RegularFile.Refusal("holds no secret") }
+    return try printable(bytes, "secret")
+  }
+
+  private static func printable(_ bytes: ArraySlice<UInt8>, _ what: String) throws(RegularFile.Refusal) -> String {
     guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      throw RegularFile.Refusal("a secret is printable ASCII without white space")
+      throw RegularFile.Refusal("a \(what) is printable ASCII without white space")
     }
     return String(decoding: bytes, as: UTF8.self)
   }
