@@ -75,7 +75,12 @@ package final class JournalBacktest {
     let gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
     let before = try Self.withoutBase(in: source, selection, before: range.first)
     self.gaps = (before.map { [$0] } ?? []) + gaps
-    problem = count > 0 || !isRead ? nil : before.map { Self.problem($0, base) }
+    guard count == 0, isRead else {
+      problem = nil
+      return
+    }
+    let lost = if let before { before } else { try Self.gone(from: source, selection) }
+    problem = lost.map { Self.problem($0, base) }
   }
 
   /// The snapshot to begin from; nil to begin with the journal, from empty states.
@@ -101,6 +106,19 @@ package final class JournalBacktest {
     guard let found else { return nil }
     gap.first = found
     return gap
+  }
+
+  /// What was recorded before the journal begins, if all of the range is from before.
+  private static func gone(from source: any JournalSource, _ selection: Selection) throws(StoreError) -> JournalGap? {
+    guard source.first > 1, let until = selection.until else { return nil }
+    var begin: Timestamp?
+    try source.forEach(in: JournalRange()) { entry in
+      begin = entry.at
+      return false
+    }
+    guard let begin, until < begin else { return nil }
+    return JournalGap(
+      first: 1, last: source.first - 1, reason: "the journal has removed what was before \(begin.rfc3339)")
   }
 
   private static func problem(_ gap: JournalGap, _ base: JournalSnapshot?) -> String {

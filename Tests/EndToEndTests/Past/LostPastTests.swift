@@ -87,6 +87,8 @@ extension EndToEnd {
       let begin = try #require(entries.first?["at"]?.stringValue)
       let none = tool(daemon, "backtest", daemon.folder("next"), "--until", begin, "--fail-on", "changed > 0")
       #expect(gap == nil || none.code == 2 && none.output.contains("nothing can be replayed"), "\(none.output)")
+      let gone = tool(daemon, "backtest", daemon.folder("next"), "--until", "1970-01-01T00:00:01Z")
+      #expect(gone.code == 2 && gone.output.contains("has removed what was before"), "\(gone.output)")
       #expect(gap == nil || tool(daemon, "log", "--json", "--limit", "1").output.contains("can't replay"))
     }
 
