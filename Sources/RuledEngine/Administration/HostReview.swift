@@ -38,7 +38,8 @@ package struct HostReview {
     if ZoneFiles.areMissing {
       problems.append(ConfigurationProblem(path: [], message: "this host has no time zone files; install tzdata"))
     }
-    for (name, sink) in configuration.sinks.sorted(by: { $0.key < $1.key }) { review(sink, name, sinks) }
+    problems += sinks.map { Self.unknownSinks(configuration, known: $0) } ?? []
+    for (name, sink) in configuration.sinks.sorted(by: { $0.key < $1.key }) { review(sink, name) }
   }
 
   private mutating func add(_ path: [String], _ message: String) { problems.append(Self.problem(path, message)) }
@@ -61,11 +62,15 @@ package struct HostReview {
 
   private static let maximumCertificateBytes = 4 << 20
 
-  private mutating func review(_ sink: Configuration.Sink, _ name: String, _ known: [String]?) {
-    if let known, !known.contains(name) {
+  /// The sinks of a configuration that no plugin has; `known` are those that there are.
+  package static func unknownSinks(_ configuration: Configuration, known: [String]) -> [ConfigurationProblem] {
+    configuration.sinks.keys.sorted().filter { !known.contains($0) }.map { name in
       let hint = NearestName.hint(name, in: known, otherwise: "they have \(known.sorted().joined(separator: ", "))")
-      problems.append(ConfigurationProblem(path: ["sinks", name], message: "no plugin has a sink '\(name)'\(hint)"))
+      return ConfigurationProblem(path: ["sinks", name], message: "no plugin has a sink '\(name)'\(hint)")
     }
+  }
+
+  private mutating func review(_ sink: Configuration.Sink, _ name: String) {
     if let path = sink.secretFile {
       do throws(RegularFile.Refusal) { _ = try SecretFile.secret(path) } catch {
         add(["sinks", name, "secret_file"], "\(path) \(error)")

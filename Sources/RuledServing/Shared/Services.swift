@@ -113,7 +113,8 @@ final class Services: Sendable {
 
   /// Logs the names in the configuration that the rules or this host do not know.
   func warnOfUnknownNames(_ catalog: Catalog) {
-    for name in catalog.problems(in: configuration) {
+    let sinks = HostReview.unknownSinks(configuration, known: catalog.plugins.flatMap(\.manifest.sinks))
+    for name in catalog.problems(in: configuration) + sinks {
       context.log.warn("the configuration: \(name.message)")
     }
     for (key, names) in [("admins", admins.unknown), ("couriers", couriers.unknown)] {
