@@ -4,7 +4,7 @@ local dedup = {}
 
 local LONGEST_KEY = 256 -- bytes of a key of `once`
 
---- One key for several parts, of which only the last may be nil; the digest of what is too long, after a short first part.
+--- One key for several parts, of which only the last may be nil; if too long, a digest after a short first part.
 function dedup.key(first, ...)
   local key = json.encode(array { first, ... })
   if #key <= LONGEST_KEY then return key end
