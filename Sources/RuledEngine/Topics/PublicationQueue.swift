@@ -25,11 +25,12 @@ package final class PublicationQueue {
   private static let most = 32
   /// How many members a publication reaches before the next one has its turn.
   private static let page = 256
-  /// How many members a step reaches at most, and how many bytes their messages have.
-  private static let stepMembers = 4_096
+  /// How many members a step reaches at most, and how many bytes their messages have: together with `crowd` no more than an inbox's window holds,
+  /// as it reads others from the store, behind all that is left of applied ones.
+  private static let stepMembers = 2_048
   private static let stepBytes = 1 << 20
   /// With so many messages that wait, one publication of a plugin reaches few members in a step.
-  private static let crowd = 4_096
+  private static let crowd = 2_048
   private static let few = 8
 
   private struct Entry {
