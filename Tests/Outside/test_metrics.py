@@ -175,7 +175,7 @@ def test_a_shadow_and_a_rollout_are_told(daemon, tool):
     daemon.await_shadow(lambda status: status["events"] == 200)
     text = read(daemon)
     found = samples(text)
-    revision = daemon.http.get("/v1/shadow").json()["candidate"]
+    revision = daemon.shadow()["candidate"]
     assert found[f'ruled_shadow_info{{revision="{revision}"}}'] == found["ruled_shadow_up"] == 1 and found["ruled_shadow_percent"] == 100
     assert found['ruled_shadow_outcomes_total{result="equal"}'] == 200
     assert found["ruled_shadow_subjects_skipped_total"] == 0 and found["ruled_shadow_behind_seconds"] >= 0

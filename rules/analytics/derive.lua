@@ -1,11 +1,11 @@
 -- Derived properties: the plugin fills them in if a client leaves them out and the plan allows it.
 
-local derive = {}
-
 local days     = require "days"
 local measures = require "measures"
 local plan     = require "plan"
 local sessions = require "sessions"
+
+local derive = {}
 
 local from_days = {
   days_since_install   = days.since_install,

@@ -25,8 +25,9 @@ package final class PublicationQueue {
   private static let most = 32
   /// How many members a publication reaches before the next one has its turn.
   private static let page = 256
-  /// How many members a step reaches at most, and how many bytes their messages have: together with `crowd` no more than an inbox's window holds,
-  /// as it reads others from the store, behind all that is left of applied ones.
+  /// How many members a step reaches at most, and how many bytes their messages have.
+  ///
+  /// With `crowd` it is what the window of an inbox holds: reading further messages from the store is slow after many deletions.
   private static let stepMembers = 2_048
   private static let stepBytes = 1 << 20
   /// With so many messages that wait, one publication of a plugin reaches few members in a step.
