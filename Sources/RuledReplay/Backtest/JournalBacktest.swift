@@ -108,7 +108,7 @@ package final class JournalBacktest {
     return gap
   }
 
-  /// What was recorded before the journal begins, if all of the range is from before.
+  /// The removed entries before the first one that is there, if the range ends before it.
   private static func gone(from source: any JournalSource, _ selection: Selection) throws(StoreError) -> JournalGap? {
     guard source.first > 1, let until = selection.until else { return nil }
     var begin: Timestamp?
