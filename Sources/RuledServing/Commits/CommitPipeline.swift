@@ -59,7 +59,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     let error = enqueue(submission, of: worker, isAwaited: false) {
       isWorthWaking = queue.waitingSubmissions == 1 && !isCommitterBusy || isWorthSyncing(inFlight)
     }
-    if error != nil || isWorthWaking { lock.wakeAll() }
+    if isWorthWaking { lock.wakeAll() }
     return error
   }
 
@@ -129,7 +129,9 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     return isAppended ? nil : byteCount
   }
 
+  /// Refuses a submission, under `lock`, and wakes the committer, which opens the store again.
   private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
+    lock.wakeAll()
     clients[worker].isUnaware = true
     queue.refuse(submission, of: worker, isAwaited: isAwaited)
     if !isDurable { settle(through: lastAppended) }

@@ -37,7 +37,9 @@ struct HealthReport {
 
   private func findings(_ messages: [String]) -> Findings {
     var found = Findings()
-    if let error = now.storeError { found.degrade(["the store failed: \(error)"]) }
+    // The status tells of a commit that failed outside the pipeline only once the committer has seen it.
+    let failure = now.storeError ?? services.context.store.state.failure?.description
+    if let failure { found.degrade(["the store failed: \(failure)"]) }
     // The committer tells of it only once its commit has an end, for which it may wait as long as for the database.
     let lease = services.membership?.leaseProblem
     if let problem = lease ?? now.backgroundProblem { found.degrade(["the store: \(problem)"]) }

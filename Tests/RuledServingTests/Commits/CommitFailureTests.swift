@@ -73,4 +73,19 @@ struct CommitFailureTests {
     #expect(rooms.missing.count == 5)
     #expect(rooms.made == rooms.missing)
   }
+
+  /// The outbox commits outside the pipeline; `health` said "ready" until the committer looked, a second later.
+  @Test func `a commit that fails outside the pipeline degrades the daemon at once`() throws {
+    let store = FaultyStore(MemoryStore())
+    let rig = try ServerRig(store: store)
+    defer { rig.stop() }
+    let client = rig.client()
+    store.failCommit(1, thenReopens: .max)
+    let set = WriteSet()
+    set.put(ByteView.empty, ByteView.empty)
+    #expect(throws: StoreError.self) { try store.commit(set, durable: true) }
+    #expect(HealthReport(rig.services).json["status"] == "degraded")
+    client.send(ServerRig.event("r", 1, subject: 1))
+    #expect(try JSONValue(parsing: client.receive(lines: 1))["error"]?["data"]?["code"] == "unavailable")
+  }
 }
