@@ -21,8 +21,8 @@ extension MessageInbox {
     if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
     readDelayedAgain(start)
-    if window.count <= settings.capacity / 2 { readPage() }
     let end = start + timeSlice
+    if window.count <= settings.capacity / 2 { readPages(until: end) }
     while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
       if now >= end { break }

@@ -4,8 +4,12 @@ import RuledStore
 
 /// Reading from the store: messages that are not in the window, and parked events that are to be tried again.
 extension MessageInbox {
-  /// Reads a page of the messages that the window does not hold.
-  func readPage() {
+  /// Reads pages of the messages that the window does not hold: one, and more until the time `end` while these hold none.
+  func readPages(until end: UInt64) {
+    repeat { readPage() } while window.count == 0 && !isWhole && now < end
+  }
+
+  private func readPage() {
     let start = StoreKey.prefix(.message)
     if case .needed(let expressFirst) = walk {
       walk = expressFirst ? .readingExpress(position: start) : .reading(position: start, isDirty: false)
@@ -26,7 +30,7 @@ extension MessageInbox {
     if !gaps.isEmpty, gapsUntil == nil {
       gapTries += 1
       gapsUntil = now + settings.backoff.delay(after: gapTries) * 1_000_000
-    } else if gaps.isEmpty, gapTries > 0 {
+    } else if gaps.isEmpty, gapTries > 0, !isDirty {
       gapTries = 0
       log(.info, "all messages can be read from the store again")
     }
@@ -111,15 +115,17 @@ extension MessageInbox {
     return gaps.contains { $0.contains(key) }
   }
 
-  /// Adds messages from `position` on to the window while it has room.
+  /// Adds messages from `position` on to the window while it has room, up to the next of `marks`.
   ///
   /// Returns the position of the next page, nil at the end; `last` gets the last key that was read.
   /// With `isExpress`, a message of a plugin that has many waiting is skipped, and all later messages to its subject.
   private func load(from position: [UInt8], isExpress: Bool, last: inout [UInt8]?) throws(StoreError) -> [UInt8]? {
+    let mark = marks.first(after: position)
     var next: [UInt8]?
     var count = 0
     var skipped: [UInt8] = []
-    try services.context.store.scan(from: position, to: StoreKey.upperBound(StoreKey.prefix(.message))) { key, value in
+    let end = mark ?? StoreKey.upperBound(StoreKey.prefix(.message))
+    try services.context.store.scan(from: position, to: end) { key, value in
       last = Array(key)
       guard case .message(let subject, let sequence)? = try? ParsedKey(key) else { return true }
       let isSkipped = !skipped.isEmpty && subject.elementsEqual(skipped)
@@ -141,7 +147,9 @@ extension MessageInbox {
       window.append(entry)
       return true
     }
-    return next
+    guard next == nil, let mark else { return next }
+    // Of a subject that is skipped the later messages are skipped too.
+    return max(Key(bytes: mark), Key(bytes: Self.keyAfterMessages(to: skipped) ?? mark)).bytes
   }
 
   /// The least key above those of a subject's messages.
@@ -237,5 +245,46 @@ struct MessageQueue {
   mutating func removeAll() {
     entries.removeAll()
     head = 0
+  }
+}
+
+/// Keys between messages that came, at which a page ends: a read passes what is left of the messages that were applied, until the store has dropped that,
+/// and would stop the worker for a second where a million were.
+struct MessageMarks {
+  private var keys: [[UInt8]] = []
+  private var unmarked = 0
+  private let distance: Int
+
+  /// How many marks there are at most; a random one gives way to the next.
+  private static let most = 2_048
+
+  /// Marks of which each so many messages set one.
+  init(distance: Int) { self.distance = distance }
+
+  /// Whether to set a mark at the next message.
+  mutating func isDue() -> Bool {
+    unmarked += 1
+    guard unmarked >= distance else { return false }
+    unmarked = 0
+    return true
+  }
+
+  mutating func set(_ key: [UInt8]) {
+    if keys.count == Self.most { keys.remove(at: Int.random(in: 0..<Self.most)) }
+    keys.insert(key, at: index(after: key))
+  }
+
+  func first(after key: [UInt8]) -> [UInt8]? {
+    let index = index(after: key)
+    return index < keys.count ? keys[index] : nil
+  }
+
+  private func index(after key: [UInt8]) -> Int {
+    var (low, high) = (0, keys.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if key.lexicographicallyPrecedes(keys[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
   }
 }

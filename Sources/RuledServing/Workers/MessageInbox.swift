@@ -17,6 +17,8 @@ final class MessageInbox {
     var expressLimit = 1_000
     /// How many keys of the store are read in a tick.
     var pageKeys = 2_000
+    /// Each how many messages set a mark at which a page ends.
+    var markDistance = 1_000
     /// How long messages are applied in a tick while clients wait for replies, in nanoseconds.
     var busyTime: UInt64 = 1_000_000
     /// How long messages are applied in a tick while no client waits, in nanoseconds.
@@ -63,6 +65,8 @@ final class MessageInbox {
   /// Messages that go ahead of the window.
   var express = MessageQueue()
   var walk = Walk.notNeeded
+  /// Where the pages of a walk end.
+  var marks: MessageMarks
   /// Ranges of keys that a walk skipped, as the store can't read them, until they are tried again.
   var gaps: [Range<Key>] = []
   var gapsUntil: UInt64?
@@ -89,6 +93,7 @@ final class MessageInbox {
     self.services = services
     self.evaluator = evaluator
     self.settings = settings
+    marks = MessageMarks(distance: settings.markDistance)
   }
 
   var now: UInt64 { EngineClock.monotonic }
@@ -120,6 +125,9 @@ final class MessageInbox {
     for message in messages {
       if let sender = message.sender { countWaiting(sender, 1) }
       if let cascade = message.cascade { remember(cascade, awaiting: message.sequence) }
+      if marks.isDue() {
+        marks.set(StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) })
+      }
       add(
         Entry(subject: message.subject, sequence: message.sequence),
         isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit, isCrowded: isCrowded)

@@ -28,6 +28,7 @@ struct MessageInboxTests {
     var settings = MessageInbox.Settings()
     settings.capacity = room
     settings.pageKeys = page
+    settings.markDistance = 7
     settings.expressLimit = 2
     settings.backoff = Backoff(first: 2, longest: 20)
     return settings
@@ -161,6 +162,51 @@ struct MessageInboxTests {
     let rest: [JSONValue] = stride(from: 5, to: 600, by: 5).filter { $0 != 300 }.map { .integer(Int64($0)) }
     #expect(try eventually { try Self.got(other[0], client)["old"] == .array(rest) })
     #expect(eventually { rig.services.messages.waiting == 0 })
+  }
+
+  @Test func `a message does not overtake an earlier one to its subject where a page ends between them`() throws {
+    let store = MemoryStore()
+    try Self.store(
+      (1...11).map { n in
+        ("to", UInt64(n), Self.passed("to", n, more: #","sent_by":"\#(n == 11 ? "p" : "busy")""#))
+      }, in: store)
+    var settings = Self.small(room: 20, page: 20)
+    settings.expressLimit = 5
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    let senders = rig.services.context.senders
+    let found = Signal<Int>()
+    rig.workers.perform(on: rig.services.worker(for: Array("to".utf8))) { worker in
+      let inbox = worker.inbox
+      inbox.marks.set(StoreKey.bytes { StoreKey.message(Array("to".utf8), sequence: 11, into: $0) })
+      inbox.begin([(senders["busy"], 10), (senders["p"], 1)])
+      inbox.readPages(until: 0)
+      while case .readingExpress = inbox.walk { inbox.readPages(until: 0) }
+      found.set(inbox.window.count)
+    }
+    #expect(found.wait() == 0)
+  }
+
+  @Test func `that messages can be read again is said after a walk through all of them`() throws {
+    let store = FaultyStore(MemoryStore())
+    try Self.store([("a", 1, Self.passed("a", 1))], in: store)
+    let rig = try ServerRig(store: store, rules: Self.rules, inbox: Self.small(room: 10, page: 6))
+    defer { rig.stop() }
+    store.failReads(beginningWith: StoreKey.prefix(.message), byCursor: true)
+    let told = Signal<[Int]>()
+    rig.workers.perform(on: 0) { worker in
+      let inbox = worker.inbox
+      inbox.gapTries = 1
+      inbox.walk = .reading(position: StoreKey.upperBound(StoreKey.prefix(.message)) ?? [], isDirty: true)
+      inbox.readPages(until: 0)
+      let early = inbox.gapTries
+      inbox.readPages(until: 0)
+      told.set([early, inbox.gaps.count])
+    }
+    #expect(told.wait() == [1, 1])
+    #expect(!rig.log.text.contains("can be read from the store again"))
+    store.failReads(beginningWith: nil)
+    #expect(eventually { rig.log.text.contains("can be read from the store again") })
   }
 
   @Test func `parked events are tried again though messages wait`() throws {
