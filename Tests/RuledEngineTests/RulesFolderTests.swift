@@ -137,6 +137,13 @@ struct RulesFolderTests {
       ["greeter/plugin.lua": "plugin { name = 'greeter' }\nif false then require('words') end"],
       "greeter/plugin.lua:2: there is no 'words.lua' beside plugin.lua or in lib"
     ),
+    (
+      [
+        "greeter/plugin.lua":
+          "plugin { name = 'greeter' }\nif false then require 'words' end\nlocal function f() return require 'words' end",
+        "greeter/words.lua": "return {}",
+      ], "greeter/plugin.lua:3: 'words' is required in a function, too late: require it at the top of the file"
+    ),
   ])
   func `all files are checked when a folder is loaded, and not when rules are that were in force`(
     files: [String: String], error: String

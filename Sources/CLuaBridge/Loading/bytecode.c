@@ -74,7 +74,7 @@ static void note_escape(const upvalue *upvalues, size_t count, uint32_t index, c
 }
 
 static void visit_code(const uint8_t *code, size_t length, const int *lines, const rb_slice *constants, size_t constant_count,
-                       const upvalue *upvalues, size_t upvalue_count, const rb_bytecode_visitor *visitor) {
+                       const upvalue *upvalues, size_t upvalue_count, bool outermost, const rb_bytecode_visitor *visitor) {
   for (size_t pc = 0; pc < length; pc++) {
     uint32_t instruction = instruction_at(code, pc);
     uint32_t a = (instruction >> 7) & 0xff, b = (instruction >> 16) & 0xff, c = (instruction >> 24) & 0xff;
@@ -90,13 +90,13 @@ static void visit_code(const uint8_t *code, size_t length, const int *lines, con
       case OP_SETTABUP:
         note_escape(upvalues, upvalue_count, a, visitor);
         if (visitor->global && is_environment(upvalues, upvalue_count, a) && b < constant_count && constants[b].bytes) {
-          rb_finding finding = {.kind = RB_FIND_GLOBAL_WRITE, .name = constants[b], .line = line};
+          rb_finding finding = {.kind = RB_FIND_GLOBAL_WRITE, .name = constants[b], .line = line, .in_function = !outermost};
           visitor->global(visitor->context, &finding);
         }
         break;
       case OP_GETTABUP:
         if (visitor->global && is_environment(upvalues, upvalue_count, b) && c < constant_count && constants[c].bytes) {
-          rb_finding finding = {.kind = RB_FIND_GLOBAL_READ, .name = constants[c], .line = line};
+          rb_finding finding = {.kind = RB_FIND_GLOBAL_READ, .name = constants[c], .line = line, .in_function = !outermost};
           visitor->global(visitor->context, &finding);
           /* `name("text" …`: the next instruction loads the first argument after the function. */
           uint32_t next = pc + 1 < length ? instruction_at(code, pc + 1) : 0;
@@ -193,7 +193,7 @@ static void read_body(reader *r, const upvalue *outer, size_t outer_count, bool 
     if (i < upvalue_count && name.bytes && name.length == 4 && memcmp(name.bytes, "_ENV", 4) == 0) upvalues[i].environment = true;
   }
   if (r->broken) return;
-  visit_code(code, length, lines, constants, constant_count, upvalues, upvalue_count, visitor);
+  visit_code(code, length, lines, constants, constant_count, upvalues, upvalue_count, outermost, visitor);
   if (visitor->global || visitor->assigned || visitor->line || visitor->escaped) {
     reader again = {nested, r->end, false};
     read_size(&again);

@@ -284,6 +284,7 @@ typedef struct {
   rb_slice name;     /* the global */
   rb_slice argument; /* RB_FIND_CALL: its first argument when that is a constant string */
   int line;
+  bool in_function; /* whether it stands in a function of the text */
 } rb_finding;
 /* Compiles the text and reports each global that it touches in any branch. A syntax error is a failure of the VM. */
 rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, const rb_finding *finding));

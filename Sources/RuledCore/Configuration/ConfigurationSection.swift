@@ -26,7 +26,10 @@ final class ConfigurationSection {
     known.append(key)
     guard let value = members[key] else { return nil }
     let converted = convert(value)
-    if converted == nil { note([key], "expected \(expected), not \(value.shown)") }
+    if converted == nil {
+      let given = expected.hasPrefix(value.shown) ? String(value.text.prefix(80)) : value.shown
+      note([key], "expected \(expected), not \(given)")
+    }
     return converted
   }
 

@@ -71,7 +71,7 @@ package enum CatalogBuilder {
           readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
         loaded.readyVMs.add(vm)
-        if let inspector { errors += check(plugin, inspector) }
+        if let inspector { errors += check(plugin, required: vm.required, inspector) }
         plugins.append(loaded)
         changed.append(loaded)
       } catch {
@@ -87,12 +87,18 @@ package enum CatalogBuilder {
   }
 
   /// The errors in a plugin that loads: in files that nothing requires, and names of files that are not there.
-  private static func check(_ plugin: PluginSource, _ inspector: SourceInspector) -> [LoadError] {
+  private static func check(
+    _ plugin: PluginSource, required: Set<String>, _ inspector: SourceInspector
+  ) -> [LoadError] {
     var errors: [LoadError] = []
     for file in plugin.modules {
-      do throws(LoadError) { errors += try inspector.missingFiles(in: file, of: plugin) } catch { errors.append(error) }
+      do throws(LoadError) { errors += try inspector.missingFiles(in: file, of: plugin, required: required) } catch {
+        errors.append(error)
+      }
     }
-    for file in required(by: plugin) { errors += (try? inspector.missingFiles(in: file, of: plugin)) ?? [] }
+    for file in Self.required(by: plugin) {
+      errors += (try? inspector.missingFiles(in: file, of: plugin, required: required)) ?? []
+    }
     return errors
   }
 

@@ -30,6 +30,7 @@ func findModule(
   path: UnsafeMutablePointer<rb_slice>?
 ) -> Int32 {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
+  vm.required.insert(file.path)
   vm.notes?.required.insert(file.path)
   do throws(LoadError) { try file.check() } catch {
     vm.declarationError.removeAll()

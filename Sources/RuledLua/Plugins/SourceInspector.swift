@@ -14,6 +14,8 @@ package final class SourceInspector {
     /// The first argument of a call, when it is a constant string.
     package let argument: String
     package let line: Int
+    /// Whether it stands in a function.
+    let isInFunction: Bool
   }
 
   private let worker: LuaWorker
@@ -46,9 +48,12 @@ package final class SourceInspector {
     throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
   }
 
-  /// The files that calls of `data` and `require` name, in any branch, and that the plugin does not have.
-  package func missingFiles(in file: SourceFile, of plugin: PluginSource) throws(LoadError) -> [LoadError] {
-    try uses(in: file).filter { $0.kind == .call }.compactMap { use in
+  /// The files that calls of `data` and `require` name, in any branch, and that the plugin does not have, or did not load: `required` are those that it did.
+  package func missingFiles(
+    in file: SourceFile, of plugin: PluginSource, required: Set<String>
+  ) throws(LoadError) -> [LoadError] {
+    let isLoaded = file == plugin.entry || required.contains(file.path)
+    return try uses(in: file).filter { $0.kind == .call }.compactMap { use in
       switch use.name {
       case "data":
         let files = plugin.data.map(\.name)
@@ -56,7 +61,13 @@ package final class SourceInspector {
         let hint = NearestName.hint(use.argument, in: files)
         return LoadError(file: file.path, line: use.line, "there is no '\(use.argument)' in \(plugin.name)/\(hint)")
       case "require":
-        guard plugin.module(use.argument) == nil else { return nil }
+        let name = file.path.hasPrefix("lib/") ? "lib/\(use.argument)" : use.argument
+        if let module = plugin.module(name) {
+          guard isLoaded, use.isInFunction, !required.contains(module.path) else { return nil }
+          return LoadError(
+            file: file.path, line: use.line,
+            "'\(use.argument)' is required in a function, too late: require it at the top of the file")
+        }
         let modules = (plugin.modules + plugin.library).map { String($0.name.dropLast(4)) }
         let hint = NearestName.hint(use.argument, in: modules)
         return LoadError(
@@ -105,7 +116,9 @@ package final class SourceInspector {
       default: .read
       }
     uses.append(
-      Use(kind: kind, name: finding.name.text, argument: finding.argument.text, line: Int(finding.line)))
+      Use(
+        kind: kind, name: finding.name.text, argument: finding.argument.text, line: Int(finding.line),
+        isInFunction: finding.in_function))
   }
 }
 

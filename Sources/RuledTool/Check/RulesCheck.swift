@@ -11,6 +11,8 @@ struct RulesCheck {
   private(set) var manifests: [PluginManifest] = []
   let worker = LuaWorker()
   private var allLoad = true
+  /// The paths of the modules that each plugin required.
+  private var required: [String: Set<String>] = [:]
   /// The findings in the order found.
   var found: [Finding] = []
 
@@ -75,8 +77,9 @@ struct RulesCheck {
   /// Finds uses of sinks, files and modules that the plugin does not have.
   private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
     let manifest = manifests.first { $0.name == plugin.name }
+    let required = required[plugin.name] ?? []
     for file in plugin.modules + CatalogBuilder.required(by: plugin) {
-      for missing in (try? inspector.missingFiles(in: file, of: plugin)) ?? [] {
+      for missing in (try? inspector.missingFiles(in: file, of: plugin, required: required)) ?? [] {
         add(missing.file, missing.line, missing.message, .unknownName)
       }
       for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call && use.name == "emit" {
@@ -113,6 +116,7 @@ struct RulesCheck {
       add(notes, plugin)
       add(error)
     }
+    required[plugin.name] = notes.required
     for file in plugin.data { if let error = file.jsonError { add(error) } }
     add(notes, plugin)
     if !notes.manifest.name.isEmpty { manifests.append(notes.manifest) }
