@@ -47,23 +47,25 @@ function meta.origin(attribution)
   }
 end
 
+local function told_of_link(text) return text and not pii.holds_phone(text) and told(text) or nil end
+
 local function told_members(values)
   if not values then return nil end
   local found = {}
-  for name, value in pairs(values) do found[name] = told(value) end
+  for name, value in pairs(values) do found[name] = told_of_link(value) end
   return found
 end
 
 --- Sends a conversion twice, by the SDK on the device (`client`) and to the Conversions API (`conversions`), with
 --- one id, by which Meta drops the duplicate. `sdk_event` is the event's name in the SDK; `from` is an origin, of which
---- no text with an address leaves.
+--- no text with an address or a phone number leaves.
 function meta.send(name, sdk_event, at, allowed, extinfo, from)
   dedup.pair(name, "eventId", {
     client = { eventName = sdk_event, advertiserTrackingEnabled = allowed },
     conversions = {
       eventName = name, eventTime = math.floor(at), advertiserTrackingEnabled = allowed,
-      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = told(from.fbclid), clickedAt = from.clickedAt,
-      userData = from.userData, customData = told_members(from.customData),
+      applicationTrackingEnabled = true, extinfo = extinfo, fbclid = told_of_link(from.fbclid),
+      clickedAt = from.clickedAt, userData = from.userData, customData = told_members(from.customData),
     },
   })
 end

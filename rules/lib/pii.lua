@@ -33,10 +33,14 @@ local function digits_of(run)
 end
 
 -- Part of a word such as `err_0123456789` or `build-20251110-120000` is an identifier, not a phone number,
--- unless it begins with `+`.
-local function glued(text, first, last)
+-- unless it begins with `+`, or as one of `limits.begins` after a word and a sign.
+local function glued(limits, text, first, last)
   if text:find("^[(]*%+", first) then return false end
-  return text:sub(1, first - 1):find("%w[-_]*$") ~= nil or text:find("^[-_]*%a", last + 1) ~= nil
+  local before = text:sub(1, first - 1)
+  for _, start in ipairs(limits.begins or {}) do
+    if text:find(start, first) and not before:find("%w$") then return false end
+  end
+  return before:find("%w[-_]*$") ~= nil or text:find("^[-_]*%a", last + 1) ~= nil
 end
 
 local function is_phone(limits, run)
@@ -44,16 +48,16 @@ local function is_phone(limits, run)
   if digits > limits.most then return false end
   if run:find("+", 1, true) then return digits >= limits.international end
   if groups > 1 or run:find("^0") then
-    return digits >= limits.grouped or run:find("^%d%d%d[- .]%d%d%d%d$") ~= nil
+    return digits >= limits.grouped or limits.plain < math.huge and run:find("^%d%d%d[- .]%d%d%d%d$") ~= nil
   end
   return digits >= limits.plain
 end
 
 -- A phone number: +49 170 1234567, (555) 123-4567, 030 1234567, 15551234567.
-local function has_phone(options, text)
+local function has_phone(limits, text)
   for first, run in text:gmatch("()([+(]*%d[%d ()./-]*)") do
     local trimmed = run:gsub("[ ()./-]+$", "")
-    if is_phone(options.phone_digits, trimmed) and not glued(text, first, first + #trimmed - 1) then return true end
+    if is_phone(limits, trimmed) and not glued(limits, text, first, first + #trimmed - 1) then return true end
   end
   return false
 end
@@ -103,6 +107,27 @@ end
 --- Whether a text holds an e-mail address.
 function pii.holds_address(written) return has_email(folded(written)) end
 
+-- In a campaign's parameter digits alone are an id.
+local CAMPAIGN = {
+  international = 7, grouped = 9, plain = math.huge, most = 15,
+  begins = { "^[(0]", "^%d%d%d[-. ]%d%d%d[-. ]%d%d%d%d%f[%D]" },
+}
+
+-- What is no phone number in a campaign's parameter: dates, and long ids, beside which others may stand.
+local DATES_AND_IDS = {
+  date_pattern, "%f[%d]20%d%d[01]%d[0-3]%d%f[%D]", "%f[%d]%d%d?[./-]%d%d?[./-]20%d%d%f[%D]",
+  "%f[%d+][1-9]" .. ("%d"):rep(10) .. "+",
+}
+
+--- Whether a campaign's parameter, or another one of a link, holds a phone number that is written as one: with `+` or
+--- `0` before it, or in groups of nine digits or more together. A `+` after a word is a space, as forms write it.
+function pii.holds_phone(written)
+  local rest = folded(written):gsub("%%([2-7]%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+  rest = rest:gsub("(%w)%+", "%1 ")
+  for _, pattern in ipairs(DATES_AND_IDS) do rest = rest:gsub(pattern, "#") end
+  return has_phone(CAMPAIGN, rest)
+end
+
 local function is_ipv4(run)
   local groups = 0
   for group in run:gmatch("[^.]+") do
@@ -137,7 +162,7 @@ end
 -- Ids and dates are removed first, since their digits are not phone numbers.
 local function holds(options, written)
   local rest = folded(written):gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
-  return has_email(rest) or has_ip(rest) or has_phone(options, rest) or has_card(options, rest)
+  return has_email(rest) or has_ip(rest) or has_phone(options.phone_digits, rest) or has_card(options, rest)
 end
 
 --- Whether a text holds personal data, or is long enough to be free text.

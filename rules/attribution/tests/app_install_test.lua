@@ -153,6 +153,15 @@ test "no address leaves in the link's parameters or the device's" (function(t)
   t:equal(json.encode(t:effects("device:d")):find("example.org", 1, true), nil)
 end)
 
+test "no phone number leaves in the link's parameters, a campaign's id does" (function(t)
+  local sent = launch(t, "android", {
+    url = "boss://open?fbclid=+491701234567&utm_campaign=120210000000001234&utm_source=%2B491701234567"
+      .. "&utm_content=0170-1234567&utm_term=(555)%20123-4567&utm_medium=23851234567890123",
+  })[2].data
+  t:equal({ sent.customData, sent.fbclid },
+    { { utm_campaign = "120210000000001234", utm_medium = "23851234567890123" }, nil })
+end)
+
 test "a pending AppInstall is sent at the first answer, and only once" (function(t)
   launch(t, "ios", { url = AD, authenticated = true })
   t:event("device:d", "app.foregrounded", { att_status = "denied" })

@@ -47,6 +47,24 @@ test "personal data is found in whatever script it is written" (function(t)
   t:each(PERSONAL, function(written) t:equal(pii.in_string(OPTIONS, written), true) end)
 end)
 
+test "a phone number in a campaign's parameter is one that is written as one" (function(t)
+  t:each({
+    "+491701234567", "+49 170 1234567", "(+49) 170-1234567", "0049 170 1234567", "00491701234567", "01701234567",
+    "(555) 123-4567", "555-123-4567", "555.123.4567", "030/1234567", "+49+170+1234567", "call-0170-1234567",
+    "call_0170-1234567-berlin", "call-555-123-4567", "tel:(555)1234567", "0170-1234567_berlin", "%2B49170%201234567",
+    "call 0170 1234567", "call+0170+1234567", "spring_2025_0170-1234567", "120210000000001234 +491701234567",
+    "\u{FF0B}49\u{A0}170\u{2011}1234567", "\u{660}\u{661}\u{667}\u{660} \u{661}234567", "+15551234567",
+    "01.23.45.67.89",
+  }, function(written) t:equal(pii.holds_phone(written), true) end)
+  t:each({
+    "120210000000001234", "23851234567890123", "6042147342661", "20512345678", "1234567890", "20512345678-1",
+    "6042147342661_2", "20512345678-150123456789", "id_120210000000001234", "spring+6042147342661",
+    "spring-2025", "2025-11-10_spring", "20251110-1200", "20251110-20251201", "spring+20251110", "10.11.2025 12:00",
+    "10.11.2025-30.11.2025", "sale 500 2025", "300x250", "1080-1920", "spring-2025-300-250", "iphone 15 pro", "v1.2.3",
+    "0123456", "PAZXh0bgNhZW0BMAABpl-0123_x", "err0123456789", "24-7", "50%", "%C3%A4", "",
+  }, function(written) t:equal(pii.holds_phone(written), false) end)
+end)
+
 test "versions, times and words are no personal data" (function(t)
   t:each({
     "iOS 18.1.1.2", "iPadOS/17.0.0.1", "Android 14.0.0.10", "v1.2.3.4", "version: 1.2.3.4", "Build-10.0.0.1",
