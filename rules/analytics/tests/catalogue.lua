@@ -1,5 +1,7 @@
 -- The whole catalogue, out of plan.json: each event valid, and each property wrong in each way that it can be.
 
+local own = require "own"
+
 local plan = data("plan.json").events
 local bins = { points = { "0-100", "101-500", "501-1000", "1001-5000", "5000+" },
   flirts_revealed = { "0-10", "11-50", "51-100", "100+" } }
@@ -64,7 +66,7 @@ test "every event of the plan is accepted and sent unchanged" (function(t)
     local outcome = t:event("device:c", event, properties)
     t:equal(outcome.decisions, { accepted = true })
     t:equal(outcome.failures, {})
-    local effect = outcome.effects[1]
+    local effect = own(outcome)[1]
     t:equal(effect.sink, "analytics")
     t:equal(effect.type, event)
     for name, one in pairs(of) do
@@ -84,9 +86,9 @@ test "every property is refused if it is missing, of another type, out of range 
         local outcome = t:event("device:c", "analytics.track", { name = event, properties = properties })
         t:equal(outcome.decisions,
           { accepted = false, reason = "invalid", violations = { { path = name, kind = case[2] } } })
-        t:equal(#outcome.effects, 1)
-        t:equal(outcome.effects[1].sink, "rejected")
-        t:equal(outcome.effects[1].data, { event = event, violations = { { path = name, kind = case[2] } } })
+        t:equal(#own(outcome), 1)
+        t:equal(own(outcome)[1].sink, "rejected")
+        t:equal(own(outcome)[1].data, { event = event, violations = { { path = name, kind = case[2] } } })
       end
     end
   end
@@ -116,9 +118,9 @@ test "a code of any form counts, and is sent as other where it is none" (functio
   for code, sent in pairs(codes) do
     local shown = t:event("device:c", "error_displayed", { error_type = code, error_code = code, screen = "home" })
     t:equal(shown.decisions, { accepted = true })
-    t:equal({ shown.effects[1].data.error_type, shown.effects[1].data.error_code }, { sent, sent })
+    t:equal({ own(shown)[1].data.error_type, own(shown)[1].data.error_code }, { sent, sent })
     local failed = { error_code = code, error_message = "no answer", retry_attempt = 1 }
-    t:equal(t:event("device:c", "flirt_generation_failed", failed).effects[1].data.error_code, sent)
+    t:equal(own(t:event("device:c", "flirt_generation_failed", failed))[1].data.error_code, sent)
   end
 end)
 
@@ -127,7 +129,7 @@ test "a failure outside of a session is counted" (function(t)
   t:advance("1h")
   local shown = t:event("device:c", "error_displayed", { error_type = "api", error_code = "timeout", screen = "home" })
   t:equal(shown.decisions, { accepted = true })
-  t:equal(shown.effects[1].data.session_id, nil)
+  t:equal(own(shown)[1].data.session_id, nil)
   for _, event in ipairs { "screenshot_upload_failed", "screenshot_analysis_failed", "flirt_generation_failed" } do
     local failed = { error_code = "timeout", error_message = "no answer", retry_attempt = 1 }
     t:equal(t:event("device:c", event, failed).decisions, { accepted = true })
@@ -143,7 +145,7 @@ test "a rule may report values that the plan does not list, where they are anoth
   }, "gamification")
   local function sent(type, data)
     local outcome, all = t:event("device:c", type, data), {}
-    for _, effect in ipairs(outcome.effects) do
+    for _, effect in ipairs(own(outcome)) do
       t:equal({ effect.sink, effect.data.violations }, { "analytics" })
       all[effect.type] = effect.data
     end
@@ -156,8 +158,8 @@ test "a rule may report values that the plan does not list, where they are anoth
   all = sent("flirt.copied", { flirt_index = 0, tone_used = "bold", quality_tier = "tin" })
   t:equal(all.gamification_flirt_copied.quality_tier, "tin")
   t:equal(sent("tutorial.step_viewed", { step_number = 4 }).gamification_tutorial_step_viewed.step_title, "Done")
-  local own = { flirt_index = 0, tone_used = "bold", quality_tier = "tin" }
-  t:equal(t:event("device:c", "gamification_flirt_copied", own).decisions.violations,
+  local clients = { flirt_index = 0, tone_used = "bold", quality_tier = "tin" }
+  t:equal(t:event("device:c", "gamification_flirt_copied", clients).decisions.violations,
     { { path = "quality_tier", kind = "value" } })
   local figures = t:query(nil, "kpis").range
   t:equal({ figures.milestones.starter.users, figures.milestones.explorer.users }, { 1, 0 })
@@ -168,7 +170,7 @@ test "points and flirts leave in the plugin's own ranges, whatever another plugi
   opted_in(t)
   t:settings { bins = { points = { 20, 30 }, flirts_revealed = { 10, 50, 100 } } }
   for _, bin in ipairs { "0-20", "21-30", "30+" } do
-    for _, effect in ipairs(t:event("device:c", "flirt.copied", { flirt_index = 0 }).effects) do
+    for _, effect in ipairs(own(t:event("device:c", "flirt.copied", { flirt_index = 0 }))) do
       local after = effect.data.total_points_after
       if after then t:equal(after, bin) end
     end
@@ -201,7 +203,7 @@ test "names: lower case, underscores, 40 characters" (function(t)
   } do
     local outcome = t:event("device:c", "analytics.track", { name = name, properties = { email = "a@b.example" } })
     t:equal(outcome.decisions.violations, { { path = "", kind = kind } })
-    t:equal(outcome.effects[1].data.event, json.null)
+    t:equal(own(outcome)[1].data.event, json.null)
   end
   t:equal(t:event("device:c", "analytics.track", {}).decisions.violations, { { path = "", kind = "name" } })
   t:equal(t:event("device:c", "analytics.track", { name = 7 }).decisions.violations, { { path = "", kind = "name" } })
@@ -231,9 +233,9 @@ test "a whole number is a valid Double, and a whole float a valid Int" (function
   local points = { action = "daily_login", points_earned = 25.0, multiplier = 2, total_points_after = 501.0 }
   local outcome = t:event("device:c", "gamification_points_awarded", points)
   t:equal(outcome.decisions.accepted, true)
-  t:equal(outcome.effects[1].data.points_earned, 25)
-  t:equal(math.type(outcome.effects[1].data.points_earned), "integer")
-  t:equal(outcome.effects[1].data.total_points_after, "501-1000")
+  t:equal(own(outcome)[1].data.points_earned, 25)
+  t:equal(math.type(own(outcome)[1].data.points_earned), "integer")
+  t:equal(own(outcome)[1].data.total_points_after, "501-1000")
 end)
 
 test "exact counts are sent only as bins" (function(t)
@@ -242,18 +244,18 @@ test "exact counts are sent only as bins" (function(t)
     [1000] = "501-1000", [1001] = "1001-5000", [5000] = "1001-5000", [5001] = "5000+", [90000] = "5000+" }
   for total, bin in pairs(points) do
     local awarded = { action = "daily_login", points_earned = 25, multiplier = 1.0, total_points_after = total }
-    t:equal(t:event("device:c", "gamification_points_awarded", awarded).effects[1].data.total_points_after, bin)
+    t:equal(own(t:event("device:c", "gamification_points_awarded", awarded))[1].data.total_points_after, bin)
     local deleted = t:event("device:c", "settings_data_deleted", { total_points_binned = total })
-    t:equal(deleted.effects[1].data.total_points_binned, bin)
+    t:equal(own(deleted)[1].data.total_points_binned, bin)
   end
   local flirts = { [0] = "0-10", [10] = "0-10", [11] = "11-50", [50] = "11-50", [51] = "51-100", [100] = "51-100",
     [101] = "100+" }
   for revealed, bin in pairs(flirts) do
     local toggled = { new_state = "enabled", total_flirts_revealed = revealed }
-    t:equal(t:event("device:c", "settings_gamification_toggled", toggled).effects[1].data.total_flirts_revealed, bin)
+    t:equal(own(t:event("device:c", "settings_gamification_toggled", toggled))[1].data.total_flirts_revealed, bin)
     local tier = { tier_unlocked = "gold", unlock_method = "points_spent", flirts_revealed_count = revealed,
       current_streak = 2 }
-    t:equal(t:event("device:c", "gamification_tier_unlocked", tier).effects[1].data.flirts_revealed_count, bin)
+    t:equal(own(t:event("device:c", "gamification_tier_unlocked", tier))[1].data.flirts_revealed_count, bin)
   end
 end)
 
@@ -261,10 +263,10 @@ test "a bin is accepted unchanged" (function(t)
   opted_in(t)
   for _, bin in ipairs(bins.points) do
     local deleted = t:event("device:c", "settings_data_deleted", { total_points_binned = bin })
-    t:equal(deleted.effects[1].data.total_points_binned, bin)
+    t:equal(own(deleted)[1].data.total_points_binned, bin)
   end
   for _, bin in ipairs(bins.flirts_revealed) do
     local toggled = { new_state = "disabled", total_flirts_revealed = bin }
-    t:equal(t:event("device:c", "settings_gamification_toggled", toggled).effects[1].data.total_flirts_revealed, bin)
+    t:equal(own(t:event("device:c", "settings_gamification_toggled", toggled))[1].data.total_flirts_revealed, bin)
   end
 end)

@@ -1,5 +1,7 @@
 -- Consent, the reports' ways in, and deletion.
 
+local own = require "own"
+
 local function opted_in(t, subject)
   t:at("2025-11-03T09:00:00Z")
   t:event(subject, "settings.analytics_toggled", { enabled = true })
@@ -13,27 +15,27 @@ local function nothing_is_left(t, subject) t:equal(next(t:state(subject) or {}),
 test "nothing is sent before the user has opted in" (function(t)
   local outcome = t:event("device:a", "screenshot_upload_initiated", { source = "camera", session_id = "s-1" })
   t:equal(outcome.decisions, { accepted = false, reason = "opted_out" })
-  t:equal(outcome.effects, {})
+  t:equal(own(outcome), {})
   local invalid = t:event("device:a", "analytics.track", { name = "Nonsense" })
   t:equal(invalid.decisions, { accepted = false, reason = "opted_out" })
-  t:equal(invalid.effects, {})
+  t:equal(own(invalid), {})
   t:equal((t:state("device:a") or {}).consent, nil)
 end)
 
 test "opting in is reported, also without a session" (function(t)
   local outcome = t:event("user:a", "settings.analytics_toggled", { enabled = true })
   t:equal(outcome.decisions, { accepted = true })
-  t:equal(#outcome.effects, 1)
-  t:equal(outcome.effects[1].sink, "analytics")
-  t:equal(outcome.effects[1].type, "settings_analytics_toggled")
-  t:equal(outcome.effects[1].data, { new_state = "enabled" })
+  t:equal(#own(outcome), 1)
+  t:equal(own(outcome)[1].sink, "analytics")
+  t:equal(own(outcome)[1].type, "settings_analytics_toggled")
+  t:equal(own(outcome)[1].data, { new_state = "enabled" })
 end)
 
 test "opting out is the last thing that is reported" (function(t)
   opted_in(t, "device:a")
   local last = t:event("device:a", "settings.analytics_toggled", { enabled = false })
   t:equal(last.decisions.accepted, true)
-  t:equal(last.effects[1].data, { new_state = "disabled", session_id = "s-1" })
+  t:equal(own(last)[1].data, { new_state = "disabled", session_id = "s-1" })
   t:equal(t:event("device:a", "screenshot_upload_initiated", upload).decisions.reason, "opted_out")
   t:equal(t:event("device:a", "settings.analytics_toggled", { enabled = false }).decisions.reason, "opted_out")
 end)
@@ -60,9 +62,9 @@ test "an event of the plan and analytics.track are the same report" (function(t)
   local tracked = t:event("device:a", "analytics.track", { name = "screenshot_upload_initiated", properties = upload })
   t:equal(sent.decisions, { accepted = true })
   t:equal(tracked.decisions, sent.decisions)
-  t:equal(sent.effects[1].data, { source = "camera", session_id = "s-1" })
-  t:equal(tracked.effects[1].type, "screenshot_upload_initiated")
-  t:equal(tracked.effects[1].data, sent.effects[1].data)
+  t:equal(own(sent)[1].data, { source = "camera", session_id = "s-1" })
+  t:equal(own(tracked)[1].type, "screenshot_upload_initiated")
+  t:equal(own(tracked)[1].data, own(sent)[1].data)
 end)
 
 test "data of the wrong shape is refused and is not a failure" (function(t)
@@ -85,7 +87,7 @@ test "deleting is sent and counted, then everything is erased" (function(t)
   local outcome = t:event("device:a", "data.deleted", {})
   t:equal(outcome.decisions.accepted, true)
   local sent
-  for _, effect in ipairs(outcome.effects) do
+  for _, effect in ipairs(own(outcome)) do
     if effect.plugin == "analytics" then
       t:equal(sent, nil)
       sent = effect
@@ -109,7 +111,7 @@ test "the report of a deletion has the points as a range, whatever gamification 
     opted_in(t, "device:a")
     local player = { points = points, revealed = 0, streak = 0, freezes = 0, installed = 20000 }
     t:given("device:a", 7, { analytics = t:state("device:a"), gamification = player })
-    for _, effect in ipairs(t:event("device:a", "data.deleted", {}).effects) do
+    for _, effect in ipairs(own(t:event("device:a", "data.deleted", {}))) do
       if effect.plugin == "analytics" then t:equal(effect.data.total_points_binned, binned) end
     end
   end
@@ -149,6 +151,6 @@ test "a time zone that the host does not know any more changes neither" (functio
   local state = t:state("device:a")
   state.zone = "Mars/Olympus"
   t:given("device:a", 7, { analytics = state })
-  t:equal(t:event("device:a", "app.opened", { launch_type = "cold_start" }).effects[1].data.days_since_install, 0)
+  t:equal(own(t:event("device:a", "app.opened", { launch_type = "cold_start" }))[1].data.days_since_install, 0)
   t:equal(t:event("device:a", "settings.analytics_toggled", { enabled = false }).decisions.accepted, true)
 end)

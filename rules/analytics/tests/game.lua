@@ -1,5 +1,8 @@
 -- What gamification tells analytics, as it leaves the daemon: analytics accepts it only when every property of the
 -- plan is there, of its type and within its values. These tests need the plugin gamification beside this one.
+
+local own = require "own"
+
 local function consenting(t)
   t:at("2025-11-01T09:00:00Z")
   t:event("user:1", "settings.analytics_toggled", { enabled = true })
@@ -8,7 +11,7 @@ end
 
 -- The properties of the effect of that name that the event causes, without the session, or nil.
 local function told(t, name, type, data)
-  for _, effect in ipairs(t:event("user:1", type, data).effects) do
+  for _, effect in ipairs(own(t:event("user:1", type, data))) do
     if effect.type == name then
       effect.data.session_id = nil
       return effect.data
@@ -65,7 +68,7 @@ test "a milestone and the tier that comes with it" (function(t)
   consenting(t)
   for _ = 1, 9 do t:event("user:1", "flirt.revealed", REVEAL) end
   local milestone, tier
-  for _, effect in ipairs(t:event("user:1", "flirt.revealed", REVEAL).effects) do
+  for _, effect in ipairs(own(t:event("user:1", "flirt.revealed", REVEAL))) do
     effect.data.session_id = nil
     if effect.type == "gamification_milestone_achieved" then milestone = effect.data end
     if effect.type == "gamification_tier_unlocked" then tier = effect.data end
@@ -108,7 +111,7 @@ test "tables of clients are not passed on, as they may have any number of member
   local person = { "anna@example.com" }
   local function refused(type, data)
     local paths = {}
-    for _, effect in ipairs(t:event("user:1", type, data).effects) do
+    for _, effect in ipairs(own(t:event("user:1", type, data))) do
       for _, found in ipairs(effect.data.violations or {}) do paths[#paths + 1] = found.path .. " " .. found.kind end
     end
     return paths

@@ -1,5 +1,7 @@
 -- Personal data, in strings that are permitted, in properties that are not, and in the names of both.
 
+local own = require "own"
+
 local function opted_in(t)
   t:event("device:p", "settings.analytics_toggled", { enabled = true })
   t:event("device:p", "session.started", {})
@@ -111,9 +113,9 @@ test "properties that the plan does not have are dropped, and the rest is sent a
   local failed = { error_code = "timeout", error_message = "no answer", retry_attempt = 1, host = "a", tries = { 1 } }
   local outcome = t:event("device:p", "screenshot_upload_failed", failed)
   t:equal(outcome.decisions, { accepted = true })
-  t:equal({ outcome.effects[1].sink, outcome.effects[1].data.host, outcome.effects[1].data.tries }, { "analytics" })
-  t:equal(outcome.effects[2].sink, "rejected")
-  t:equal(outcome.effects[2].data, { event = "screenshot_upload_failed", violations = {
+  t:equal({ own(outcome)[1].sink, own(outcome)[1].data.host, own(outcome)[1].data.tries }, { "analytics" })
+  t:equal(own(outcome)[2].sink, "rejected")
+  t:equal(own(outcome)[2].data, { event = "screenshot_upload_failed", violations = {
     { path = "host", kind = "unknown_property" }, { path = "tries", kind = "unknown_property" },
   } })
   t:equal(t:query(nil, "kpis").range.uploads.success_pct, 0.0)
@@ -135,7 +137,7 @@ test "personal data in a property that the plan does not have refuses the report
       case[3] = { { path = "extra", kind = "unknown_property" }, { path = "launch_type", kind = "value" } }
     end
     t:equal(outcome.decisions, { accepted = false, reason = "invalid", violations = case[3] })
-    t:equal({ #outcome.effects, outcome.effects[1].sink }, { 1, "rejected" })
+    t:equal({ #own(outcome), own(outcome)[1].sink }, { 1, "rejected" })
   end
 end)
 
@@ -149,9 +151,9 @@ test "a long text in a property that the plan does not have is dropped like othe
   local line = "0x0000000104a3b2c8 upload() + 5551234\n"
   for _, text in ipairs { ("f"):rep(150), line:rep(20), ("ä"):rep(999), ("("):rep(99999) } do
     local outcome = tracked(text)
-    t:equal({ outcome.decisions, #outcome.effects, outcome.failures }, { { accepted = true }, 2, {} })
-    t:equal(outcome.effects[1].data.stack_trace, nil)
-    t:equal(outcome.effects[2].data.violations, { { path = "stack_trace", kind = "unknown_property" } })
+    t:equal({ outcome.decisions, #own(outcome), outcome.failures }, { { accepted = true }, 2, {} })
+    t:equal(own(outcome)[1].data.stack_trace, nil)
+    t:equal(own(outcome)[2].data.violations, { { path = "stack_trace", kind = "unknown_property" } })
   end
   for _, address in ipairs { "anna@example.com", "10.0.0.1", "+49 170 1234567" } do
     local outcome = tracked(line:rep(20) .. address)
@@ -164,7 +166,7 @@ test "digits are a session, a phone number elsewhere" (function(t)
   opted_in(t)
   for _, id in ipairs { "1", "20251110120000", "4111111111111111", "491701234567" } do
     local outcome = t:event("device:p", "settings_data_exported", { export_format = "json", session_id = id })
-    t:equal({ outcome.decisions, outcome.effects[1].data.session_id }, { { accepted = true }, id })
+    t:equal({ outcome.decisions, own(outcome)[1].data.session_id }, { { accepted = true }, id })
   end
   for _, id in ipairs { "192.168.0.17", "0170-1234567" } do
     local outcome = t:event("device:p", "settings_data_exported", { export_format = "json", session_id = id })
@@ -176,9 +178,9 @@ test "a rejected effect carries paths and kinds, never the values" (function(t)
   opted_in(t)
   local outcome = t:event("device:p", "error_displayed",
     { error_type = 1, error_code = "x@secret-2.example", screen = 3, extra = "secret-4" })
-  t:equal(#outcome.effects, 1)
-  t:equal(outcome.effects[1].sink, "rejected")
-  t:equal(outcome.effects[1].data, { event = "error_displayed", violations = {
+  t:equal(#own(outcome), 1)
+  t:equal(own(outcome)[1].sink, "rejected")
+  t:equal(own(outcome)[1].data, { event = "error_displayed", violations = {
     { path = "error_code", kind = "pii" }, { path = "error_type", kind = "type" },
     { path = "extra", kind = "unknown_property" }, { path = "screen", kind = "type" },
   } })

@@ -1,12 +1,14 @@
 -- Sessions, and what is derived from them, from the days and from the time of day.
 
+local own = require "own"
+
 local function opted_in(t, subject)
   t:at("2025-11-03T09:00:00Z")       -- a Monday
   t:event(subject, "settings.analytics_toggled", { enabled = true })
 end
 
 local function sent(outcome)
-  for _, effect in ipairs(outcome.effects) do
+  for _, effect in ipairs(own(outcome)) do
     if effect.sink == "analytics" and effect.plugin == "analytics" then return effect.data end
   end
   return nil
@@ -214,8 +216,8 @@ test "what other plugins raise belongs to the session of the event's source" (fu
     t:event("user:s", "session.started", { session_id = source:sub(7) }, { source = source })
   end
   local outcome = t:event("user:s", "flirts.generated", { flirt_count = 3 }, { source = "vibe8/phone" })
-  t:truthy(#outcome.effects > 0)
-  for _, effect in ipairs(outcome.effects) do t:equal(effect.data.session_id, "phone") end
+  t:truthy(#own(outcome) > 0)
+  for _, effect in ipairs(own(outcome)) do t:equal(effect.data.session_id, "phone") end
 end)
 
 test "of too many sessions the one that was quiet for longest ends" (function(t)

@@ -1,6 +1,8 @@
 -- A generated week and a half of many users: the key figures, worked out anew from the list of accepted reports, are
 -- compared whole with those that the counters give.
 
+local own = require "own"
+
 local first = 20393                     -- 2025-11-01
 local tones = { "playful", "sincere", "witty", "bold", "casual" }
 local milestones = { explorer = { 10, 100 }, connoisseur = { 50, 500 }, master = { 100, 1500 } }
@@ -69,7 +71,7 @@ local function play(t, users, length)
     t:equal(outcome.failures, {})
     if outcome.decisions.accepted then
       noted[#noted + 1] = { day = day, user = user, session = sessions, name = name,
-        properties = outcome.effects[1].data }
+        properties = own(outcome)[1].data }
     end
   end
   for day = first, first + length - 1 do

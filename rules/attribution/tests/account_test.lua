@@ -1,6 +1,7 @@
 -- The end of an account: what goes with it, and what stays because it is somebody else's.
 
 local account = require "profile"
+local own = require "own"
 
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_campaign=install&email=user@example.com"
 
@@ -57,19 +58,10 @@ local function on_device(t, device, state)
   t:given("device:" .. device, 1, { [plugin.name] = state }, { topics = { plugin.name .. "/user:42" } })
 end
 
--- What this plugin's rules sent: others hear of the end of an account too.
-local function own_messages(t)
-  local own = {}
-  for _, message in ipairs(t:sent()) do
-    if message.type:sub(1, #plugin.name + 1) == plugin.name .. "." then own[#own + 1] = message end
-  end
-  return own
-end
-
 test "the end of an account reaches any number of devices" (function(t)
   for i = 1, 1001 do on_device(t, i, { user = i == 1001 and "42" or "7" }) end
   t:event("user:42", "account.deleted", {})
-  t:equal(#own_messages(t), 1001)
+  t:equal(#own(t:sent()), 1001)
   t:equal(t:state("device:1001"), {})
 end)
 
@@ -77,8 +69,8 @@ local function deleted_with(t, unheard)
   on_device(t, "d", { user = "42", unheard = unheard })
   t:event("user:42", "account.deleted", {})
   t:equal(t:state("device:d"), {})
-  local own = own_messages(t)
-  local last = own[#own]
+  local sent = own(t:sent())
+  local last = sent[#sent]
   return { last.subject, last.type }
 end
 
@@ -111,7 +103,7 @@ test "the end of an account takes its attribution from a device that somebody el
   t:event("user:old", "account.deleted", {})
   local state = t:state("device:d")
   t:equal({ state.user, state.facebook, state.install_origin, state.attributed_to }, { "new", false })
-  t:equal(t:event("device:d", "att.answered", { status = "authorized" }).effects, {})
+  t:equal(own(t:event("device:d", "att.answered", { status = "authorized" })), {})
   t:equal(profile(t, "new").att_status, "authorized")
 end)
 

@@ -1,15 +1,17 @@
 -- AppInstall: exactly once for each device from Facebook, as a pair with one event id.
 
+local own = require "own"
+
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
 local HASH = hash.sha256("user@example.com")
 
 local function launch(t, platform, more)
   local data = { platform = platform }
   for name, value in pairs(more or {}) do data[name] = value end
-  return t:event("device:d", "app.launched", data).effects
+  return own(t:event("device:d", "app.launched", data))
 end
 
-local function answer(t, status) return t:event("device:d", "att.answered", { status = status }).effects end
+local function answer(t, status) return own(t:event("device:d", "att.answered", { status = status })) end
 
 local function types(effects)
   local list = {}
@@ -43,15 +45,15 @@ test "click id and email are left out or empty if absent" (function(t)
   local data = launch(t, "android", { url = "boss://open?utm_source=facebook" })[2].data
   t:equal({ data.fbclid, data.userData, data.customData }, { nil, {}, { utm_source = "facebook" } })
   t:equal(data.fbclid, nil)
-  t:equal(t:event("device:e", "app.launched", { platform = "android", url = "boss://open?fbclid=X" }).effects[2].data
+  t:equal(own(t:event("device:e", "app.launched", { platform = "android", url = "boss://open?fbclid=X" }))[2].data
     .customData, {})
 end)
 
 test "iOS sends AppInstall when the user answers, with tracking only if authorized" (function(t)
   for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
     local device = "device:" .. status
-    t:equal(t:event(device, "app.launched", { platform = "ios", url = AD }).effects, {})
-    local effects = t:event(device, "att.answered", { status = status }).effects
+    t:equal(own(t:event(device, "app.launched", { platform = "ios", url = AD })), {})
+    local effects = own(t:event(device, "att.answered", { status = status }))
     t:equal(types(effects), INSTALL)
     t:equal(effects[1].data.advertiserTrackingEnabled, allowed)
     t:equal(effects[2].data.advertiserTrackingEnabled, allowed)
@@ -62,7 +64,7 @@ end)
 test "iOS sends AppInstall at a first launch that reports a determined status" (function(t)
   for status, allowed in pairs { authorized = true, denied = false, restricted = false } do
     local data = { platform = "ios", url = AD, att_status = status }
-    local effects = t:event("device:" .. status, "app.launched", data).effects
+    local effects = own(t:event("device:" .. status, "app.launched", data))
     t:equal(types(effects), INSTALL)
     t:equal(effects[2].data.advertiserTrackingEnabled, allowed)
   end
@@ -89,7 +91,7 @@ test "AppInstall is sent once, whatever follows" (function(t)
   t:event("device:d", "user.authenticated", { user = "1" })
   answer(t, "denied")
   local installs = 0
-  for _, effect in ipairs(t:effects("device:d")) do
+  for _, effect in ipairs(own(t:effects("device:d"))) do
     if effect.type == "AppInstall" then installs = installs + 1 end
   end
   t:equal(installs, 2)
@@ -99,7 +101,7 @@ test "a launch that is sent again is answered, not sent again" (function(t)
   local data = { platform = "android", url = AD }
   t:event("device:d", "app.launched", data, { id = "l1", source = "the-boss/android" })
   t:truthy(t:event("device:d", "app.launched", data, { id = "l1", source = "the-boss/android" }).duplicate)
-  t:equal(#t:effects("device:d"), 2)
+  t:equal(#own(t:effects("device:d")), 2)
 end)
 
 test "an invalid answer sends nothing and changes nothing" (function(t)
@@ -108,7 +110,7 @@ test "an invalid answer sends nothing and changes nothing" (function(t)
   for _, status in ipairs { "not-determined", "maybe", "", 7 } do
     local outcome = t:event("device:d", "att.answered", { status = status, authenticated = true, user = "1" })
     t:equal(outcome.decisions, { error = "invalid_status" })
-    t:equal(outcome.effects, {})
+    t:equal(own(outcome), {})
   end
   t:equal(t:state("device:d"), before)
   t:equal(types(answer(t, "authorized")), INSTALL)
@@ -128,9 +130,9 @@ end)
 test "the email is trimmed, in Unicode lower case, and hashed" (function(t)
   launch(t, "android", { url = "boss://open?fbclid=x&email=John_Smith@gmail.com" })
   local known = "62a14e44f765419d10fea99367361a727c12365e2520f32218d505ed9aa0f62f"
-  t:equal(t:effects("device:d")[2].data.userData.email, known)
+  t:equal(own(t:effects("device:d"))[2].data.userData.email, known)
   local umlaut = { platform = "android", url = "boss://open?fbclid=x&email=M%C3%9CLLER@Example.com" }
-  t:equal(t:event("device:e", "app.launched", umlaut).effects[2].data.userData.email,
+  t:equal(own(t:event("device:e", "app.launched", umlaut))[2].data.userData.email,
     hash.sha256("m\u{FC}ller@example.com"))
 end)
 
@@ -140,7 +142,7 @@ test "no effect carries an email in plain text" (function(t)
   launch(t, "ios")
   t:event("device:d", "user.authenticated", { user = "42" })
   launch(t, "ios")
-  t:equal(#t:effects("device:d"), 6)
+  t:equal(#own(t:effects("device:d")), 6)
   t:equal(json.encode(t:effects("device:d")):lower():find("@", 1, true), nil)
 end)
 
@@ -174,7 +176,7 @@ end)
 
 test "a status reported by a foreground event counts on the next launch" (function(t)
   launch(t, "ios", { url = AD })
-  t:equal(t:event("device:d", "app.foregrounded", { att_status = "denied" }).effects, {})
+  t:equal(own(t:event("device:d", "app.foregrounded", { att_status = "denied" })), {})
   t:equal(types(launch(t, "ios")), INSTALL)
 end)
 
@@ -186,9 +188,9 @@ test "an install that is older than the rules sends no AppInstall, and is no fir
     t:equal(outcome.decisions, {
       first_launch = false, facebook_attribution = false, reprompt = false, screen = "welcome",
     })
-    t:equal(t:event(device, "att.answered", { status = "authorized" }).effects, {})
+    t:equal(own(t:event(device, "att.answered", { status = "authorized" })), {})
     t:equal(t:event(device, "app.launched", { platform = platform, url = AD }).decisions.first_launch, false)
-    t:equal(t:effects(device), {})
+    t:equal(own(t:effects(device)), {})
   end
   t:equal(t:query(nil, "installs"), { installs = {} })
 end)
@@ -197,5 +199,5 @@ test "only a known launch is a later one, whatever the client says" (function(t)
   launch(t, "android", { url = AD, first_launch = true })
   t:equal(types(launch(t, "android", { url = AD, first_launch = true })), LAUNCH)
   local odd = { platform = "android", url = AD, first_launch = 0 }
-  t:equal(types(t:event("device:e", "app.launched", odd).effects), INSTALL)
+  t:equal(types(own(t:event("device:e", "app.launched", odd))), INSTALL)
 end)

@@ -1,14 +1,16 @@
 -- AppLaunch: on later launches of devices that came from Facebook, and never more than that.
 
+local own = require "own"
+
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
 
 local function launch(t, platform, more)
   local data = { platform = platform }
   for name, value in pairs(more or {}) do data[name] = value end
-  return t:event("device:d", "app.launched", data).effects
+  return own(t:event("device:d", "app.launched", data))
 end
 
-local function answer(t, status) return t:event("device:d", "att.answered", { status = status }).effects end
+local function answer(t, status) return own(t:event("device:d", "att.answered", { status = status })) end
 
 local function types(effects)
   local list = {}
@@ -38,7 +40,7 @@ test "a later launch with Facebook attribution sends AppLaunch" (function(t)
   t:equal(effects[2].data.fbclid, "IwAR1aB")
   t:equal(effects[2].data.userData, { email = HASH })
   t:equal(effects[2].data.customData, { utm_source = "facebook", utm_medium = "cpc" })
-  t:truthy(effects[2].data.eventId ~= t:effects("device:d")[1].data.eventId)
+  t:truthy(effects[2].data.eventId ~= own(t:effects("device:d"))[1].data.eventId)
 end)
 
 test "after linking AppLaunch says nothing of where the user came from" (function(t)
@@ -63,7 +65,7 @@ test "without Facebook attribution nothing is ever sent" (function(t)
     t:event(device, "app.launched", { platform = platform, url = PLAIN, att_status = "authorized" })
     t:event(device, "att.answered", { status = "authorized" })
     t:event(device, "app.launched", { platform = platform })
-    t:equal(t:effects(device), {})
+    t:equal(own(t:effects(device)), {})
   end
 end)
 
@@ -87,7 +89,7 @@ end)
 local function launch_on(t, device, more)
   local data = { platform = "android", authenticated = true, user = "ada" }
   for name, value in pairs(more or {}) do data[name] = value end
-  return types(t:event("device:" .. device, "app.launched", data).effects)
+  return types(own(t:event("device:" .. device, "app.launched", data)))
 end
 
 test "AppLaunch goes with an account to its other devices, from their next launch on" (function(t)

@@ -1,14 +1,16 @@
 -- What Meta is told of the device.
 
+local own = require "own"
+
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=IwAR1aB&utm_source=facebook&utm_medium=cpc"
 
 local function launch(t, platform, more)
   local data = { platform = platform }
   for name, value in pairs(more or {}) do data[name] = value end
-  return t:event("device:d", "app.launched", data).effects
+  return own(t:event("device:d", "app.launched", data))
 end
 
-local function answer(t, status) return t:event("device:d", "att.answered", { status = status }).effects end
+local function answer(t, status) return own(t:event("device:d", "att.answered", { status = status })) end
 
 local DEVICE = {
   package = "io.ozma.theboss", short_version = "1.2", long_version = "1.2.3", os_version = "18.1",

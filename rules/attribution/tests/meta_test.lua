@@ -1,10 +1,12 @@
 -- The request that carries a conversion to Meta.
 
+local own = require "own"
+
 local AD = "boss://open?fbclid=IwAR1aB&utm_source=facebook&email=user@example.com"
 
 local function install(t, platform)
   local data = { platform = platform or "android", url = AD, att_status = "denied" }
-  return t:event("device:d", "app.launched", data).effects[2]
+  return own(t:event("device:d", "app.launched", data))[2]
 end
 
 test "a conversion is posted in Meta's format, one event per request" (function(t)
@@ -31,7 +33,7 @@ end)
 test "a launch of a linked device has empty user and custom data" (function(t)
   install(t)
   t:event("device:d", "user.authenticated", { user = "42" })
-  local effect = t:event("device:d", "app.launched", { platform = "android" }).effects[2]
+  local effect = own(t:event("device:d", "app.launched", { platform = "android" }))[2]
   local body = t:sink(effect).body
   t:equal(json.decode(body).data[1].event_name, "AppLaunch")
   t:truthy(body:find('"user_data":{}', 1, true))
@@ -63,7 +65,7 @@ test "the click id has the millisecond of the install, also after the link to a 
   t:event("device:d", "app.launched", { platform = "ios", url = AD })
   t:advance("3d")
   t:event("device:d", "user.authenticated", { user = "42" })
-  local effect = t:event("device:d", "att.answered", { status = "authorized" }).effects[2]
+  local effect = own(t:event("device:d", "att.answered", { status = "authorized" }))[2]
   t:equal(fbc(t, effect), "fb.1.1762776000789.IwAR1aB")
 end)
 
@@ -71,7 +73,7 @@ test "a later launch has the click id of the install, until the device is linked
   t:at("2025-11-10T12:00:00Z")
   install(t)
   t:advance("1d")
-  local function launch() return t:event("device:d", "app.launched", { platform = "android" }).effects[2] end
+  local function launch() return own(t:event("device:d", "app.launched", { platform = "android" }))[2] end
   t:equal(fbc(t, launch()), "fb.1.1762776000000.IwAR1aB")
   t:event("device:d", "user.authenticated", { user = "42" })
   t:equal(fbc(t, launch()), nil)
@@ -80,7 +82,7 @@ end)
 test "without a click id there is none in the request, and one of unknown age has the event's time" (function(t)
   t:at("2025-11-10T12:00:00Z")
   local data = { platform = "android", url = "boss://open?utm_source=facebook" }
-  local effect = t:event("device:d", "app.launched", data).effects[2]
+  local effect = own(t:event("device:d", "app.launched", data))[2]
   t:equal(fbc(t, effect), nil)
   effect.data.fbclid = "IwAR1aB"
   t:equal(fbc(t, effect), "fb.1.1762776000000.IwAR1aB")

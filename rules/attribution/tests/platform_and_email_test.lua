@@ -1,5 +1,7 @@
 -- What a launch may tell: which platforms there are, and what counts as an email.
 
+local own = require "own"
+
 local LINK = "https://discovery.ozma.io/go-app/the-boss?"
 
 local function launch(t, link)
@@ -40,7 +42,7 @@ test "a missing or unknown platform is an error beside a screen, and stores noth
   for _, platform in ipairs { "windows", "iOS", "", 7, true, {} } do
     local outcome = t:event("device:d", "app.launched", { platform = platform, url = LINK .. "fbclid=x" })
     t:equal(outcome.decisions, { error = "invalid_platform", screen = "welcome" })
-    t:equal(outcome.effects, {})
+    t:equal(own(outcome), {})
   end
   t:equal(t:event("device:d", "app.launched", {}).decisions, { error = "invalid_platform", screen = "welcome" })
   t:equal(t:state("device:d"), {})
@@ -71,8 +73,8 @@ test "platforms are settings: who is asked, and who is told of" (function(t)
     local data = { platform = platform, url = LINK .. "fbclid=x" }
     return t:event("device:" .. platform, "app.launched", data)
   end
-  t:equal(open("harmony").effects[2].data.extinfo[1], "a2")
-  t:equal(open("android").effects, {})
+  t:equal(own(open("harmony"))[2].data.extinfo[1], "a2")
+  t:equal(own(open("android")), {})
   t:equal(open("ios").decisions.screen, "tracking-onboarding")
 end)
 

@@ -1,5 +1,7 @@
 -- Asking again: after a denial, two weeks later, on iOS, to a user who is signed in.
 
+local own = require "own"
+
 local AD = "https://discovery.ozma.io/go-app/the-boss?fbclid=x"
 
 local function foreground(t, data) return t:event("device:d", "app.foregrounded", data or {}).decisions end
@@ -51,7 +53,7 @@ test "the answer to a re-prompt leads to the tabs and sends no AppInstall" (func
   foreground(t)
   local outcome = t:event("device:d", "att.answered", { status = "authorized", authenticated = false })
   t:equal(outcome.decisions, { screen = "tabs" })
-  t:equal(outcome.effects, {})
+  t:equal(own(outcome), {})
   t:equal(foreground(t, { authenticated = true }), NOT_DUE)
 end)
 

@@ -1,0 +1,10 @@
+-- For tests of a plugin: what is its own among the effects of an outcome or a list, or among messages, whose type its
+-- name precedes. Another plugin, such as a copy of it, may hear the same events.
+
+return function(outcome)
+  local list = array {}
+  for _, one in ipairs(outcome.effects or outcome) do
+    if (one.plugin or one.type:match("^[^.]+")) == plugin.name then list[#list + 1] = one end
+  end
+  return list
+end

@@ -1,0 +1,11 @@
+-- What of effects and messages is the plugin's own.
+
+local own = require "own"
+
+test "own are the plugin's effects and messages, not those of another one" (function(t)
+  local outcome = t:event("user:1", "lib.pair")
+  t:equal(#own(outcome), 2)
+  for _, effect in ipairs(outcome.effects) do effect.plugin = "library" end
+  t:equal(own(outcome.effects), {})
+  t:equal(own { { type = "lib.told" }, { type = "library.told" } }, { { type = "lib.told" } })
+end)
