@@ -24,28 +24,42 @@ function dedup.first(kept, name, value, better)
   return value, true
 end
 
--- Forgets the keys whose window has passed; returns how many are left, and the oldest of them.
-local function purge(kept, seconds, at)
-  local left, oldest = 0, nil
-  for key, seen in pairs(kept) do
-    if seen <= at - seconds then
-      kept[key] = nil
-    else
+-- The times at which a key counted, in order; a single one is kept without a list.
+local function times_of(kept, key) return type(kept[key]) == "table" and kept[key] or { kept[key] } end
+
+local function keep(kept, key, times) kept[key] = times[2] and times or times[1] end
+
+-- Forgets what counted up to `since`; returns how many keys are left, and the one whose last time is the oldest.
+local function purge(kept, since)
+  local left, oldest, before = 0, nil, nil
+  for key in pairs(kept) do
+    local times = times_of(kept, key)
+    while times[1] and times[1] <= since do table.remove(times, 1) end
+    keep(kept, key, times)
+    local last = times[#times]
+    if last then
       left = left + 1
-      if not oldest or seen < kept[oldest] then oldest = key end
+      if not before or last < before then oldest, before = key, last end
     end
   end
   return left, oldest
 end
 
---- True unless the key was seen in the last `options.seconds`. A late event is judged by its own time. `kept` holds
---- `options.most` keys (100); the oldest make room.
+--- True unless the key counted less than `options.seconds` before `at`, or after it: of one key, no two events count
+--- that are closer, in whatever order they come. That holds for events up to `seconds` behind the newest of any key; an
+--- older one may count again. `kept` holds `options.most` keys (100); the oldest make room.
 function dedup.window(kept, options, at, key)
-  local seen = kept[key]
-  if seen and math.abs(at - seen) < options.seconds then return false end
-  local left, oldest = purge(kept, options.seconds, at)
+  local seconds = options.seconds
+  for _, time in ipairs(times_of(kept, key)) do
+    if math.abs(at - time) < seconds then return false end
+  end
+  local left, oldest = purge(kept, at - 2 * seconds)
   if left >= (options.most or 100) and not kept[key] then kept[oldest] = nil end
-  kept[key] = math.max(at, seen or at)
+  local times = times_of(kept, key)
+  times[#times + 1] = at
+  table.sort(times)
+  if times[3] then table.remove(times, 1) end -- more don't fit into twice `seconds`
+  keep(kept, key, times)
   return true
 end
 

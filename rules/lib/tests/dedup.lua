@@ -43,7 +43,9 @@ test "a key counts again when its window has passed" (function(t)
   t:equal(dedup.window(kept, options, 159, "a"), false)
   t:equal(dedup.window(kept, options, 159, "b"), true)
   t:equal(dedup.window(kept, options, 160, "a"), true)
-  t:equal(kept, { a = 160, b = 159 })
+  t:equal(kept, { a = { 100, 160 }, b = 159 })
+  t:equal(dedup.window(kept, options, 280, "c"), true)
+  t:equal(kept, { c = 280 })
 end)
 
 test "a late event is judged by its own time, and takes no time back" (function(t)
@@ -54,12 +56,23 @@ test "a late event is judged by its own time, and takes no time back" (function(
   t:equal(dedup.window(kept, options, 1059, "a"), false)
 end)
 
+test "what is doubled counts once, also behind a newer one, or one of another key" (function(t)
+  local kept, options = {}, { seconds = 60 }
+  local function counts(at, key) return dedup.window(kept, options, at, key) end
+  t:equal({ counts(100, "a"), counts(160, "a"), counts(100, "a") }, { true, true, false })
+  t:equal({ counts(221, "b"), counts(161, "a"), counts(221, "a"), counts(162, "a") }, { true, false, true, false })
+  t:equal({ counts(1000, "c"), counts(940, "c"), counts(940, "c"), counts(900, "c") }, { true, true, false, false })
+  t:equal(dedup.window({ a = 100 }, options, 99, "a"), false) -- as it was kept before
+  for at = 900, 0, -100 do counts(at, "c") end
+  t:equal(kept.c, { 940, 1000 })
+end)
+
 test "the oldest keys make room for new ones" (function(t)
   local kept, options = {}, { seconds = 1000, most = 2 }
   for at, key in ipairs { "a", "b", "c" } do dedup.window(kept, options, at, key) end
   t:equal(kept, { b = 2, c = 3 })
-  dedup.window(kept, options, 1003, "b")
-  t:equal(kept, { b = 1003 })
+  dedup.window(kept, options, 2002, "b")
+  t:equal(kept, { b = 2002, c = 3 })
   local even = { a = 1, b = 1 }
   dedup.window(even, options, 1, "c")
   t:equal(even, { b = 1, c = 1 })
@@ -70,17 +83,19 @@ test "the oldest keys make room for new ones" (function(t)
   t:equal(n, 100)
 end)
 
-test "in no window does a key count twice, however events come" (function(t)
+test "in no window does a key count twice, however events come, and what is alone in its window counts" (function(t)
   t:property(60, function(random)
-    return random:list(60, function(r) return { at = r:integer(0, 500), key = r:pick { "a", "b", "c" } } end)
+    return random:list(60, function(r)
+      return { at = r:integer(0, 500), late = r:integer(0, 49), key = r:pick { "a", "b", "c" } }
+    end)
   end, function(events)
-    table.sort(events, function(one, other) return one.at < other.at end)
-    local kept, counted = {}, {}
+    table.sort(events, function(one, other) return one.at + one.late < other.at + other.late end)
+    local kept, counted = {}, { a = {}, b = {}, c = {} }
     for _, event in ipairs(events) do
-      local last = counted[event.key]
-      local fresh = dedup.window(kept, { seconds = 50 }, event.at, event.key)
-      t:equal(fresh, not last or event.at - last >= 50)
-      if fresh then counted[event.key] = event.at end
+      local expected, times = true, counted[event.key]
+      for _, at in ipairs(times) do expected = expected and math.abs(event.at - at) >= 50 end
+      t:equal(dedup.window(kept, { seconds = 50 }, event.at, event.key), expected)
+      if expected then times[#times + 1] = event.at end
       t:equal(dedup.window(kept, { seconds = 50 }, event.at, event.key), false) -- doubled
     end
   end)
