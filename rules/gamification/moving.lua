@@ -42,8 +42,8 @@ end
 
 local function add(state, record)
   local at = now()
-  local earned = math.max(0, record.points - over_caps(state, record) - rewarded_twice(state, record))
-  points.earn(state, player.points, at, "moved", earned)
+  local due = math.max(0, record.points - over_caps(state, record) - rewarded_twice(state, record))
+  local earned = points.earn(state, player.points, at, "moved", due)
   state.revealed = state.revealed + record.revealed
   if record.login then state.login = math.max(record.login, state.login or record.login) end
   standings.update(state, at, "moved", earned - record.points)

@@ -5,7 +5,13 @@ local fields = require "fields"
 local points = {}
 
 local DAY = 86400
+local MOST = (1 << 53) - 1 -- not every reader of JSON keeps a larger whole number
 local day_of = calendar.day
+
+local function rounded(n) return math.tointeger(n) or math.floor(n + 0.5) end
+
+-- A whole number of points that a wallet may hold.
+local function holdable(n) return rounded(math.min(math.max(n, -MOST), MOST)) end
 
 -- One line of the history: "at cause earned times total".
 local function write_down(kept, options, at, cause, earned, times)
@@ -76,23 +82,27 @@ local function take_from_lots(lots, n)
   end
 end
 
---- Adds `n` times `times` (1) points, as far as the day's cap of the cause allows. Returns how many, and `cap` if there
---- were less. `today` is the civil day, where it is known.
+--- Adds `n` times `times` (1) points, rounded, as far as the day's cap of the cause allows, and up to 2^53 - 1 in all.
+--- Returns how many; and `cap` or `full` if there were less. `today` is the civil day, where it is known.
 function points.earn(kept, options, at, cause, n, times, today)
+  n = rounded(n)
   local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
-  local earned = base * times
   if kept.lots then expire(kept, options, at) end
-  kept.points = (kept.points or 0) + earned
+  local before, due = kept.points or 0, base * (times + 0.0)
+  local earned = math.min(holdable(due), math.max(0, MOST - before))
+  kept.points = holdable(before + earned)
   if options.expire_days then add_lot(kept, options, at, earned) end
   write_down(kept, options, at, cause, earned, times)
-  if base < n then return earned, "cap" end
+  local why = base < n and "cap" or earned < due - 0.5 and "full" or nil
+  if why then return earned, why end
   return earned
 end
 
---- Takes `n` points, those that expire first before the others. Returns true; or false and why: `invalid_amount`,
---- `insufficient_points`.
+--- Takes `n` points, those that expire first before the others. Returns true; or false and why: `invalid_amount` (no
+--- whole number above 0), `insufficient_points`.
 function points.spend(kept, options, at, cause, n)
+  n = fields.whole(n)
   if not n or n <= 0 then return false, "invalid_amount" end
   if kept.lots then expire(kept, options, at) end
   if n > (kept.points or 0) then return false, "insufficient_points" end
@@ -115,7 +125,7 @@ end
 function points.hold(kept, id, till, cause, n)
   local pending = kept.pending or {}
   if pending[id] then return false end
-  pending[id] = { till = till, cause = cause, points = n }
+  pending[id] = { till = till, cause = cause, points = holdable(n) }
   kept.pending = pending
   return true
 end

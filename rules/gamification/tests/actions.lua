@@ -63,6 +63,9 @@ end)
 test "figures are settings" (function(t)
   t:settings { points = { copy_flirt = 7 }, multipliers = { { streak = 1, times = 3 } } }
   t:equal(t:event("user:1", "flirt.copied").decisions.points.earned, 21)
+  t:settings { multipliers = { { streak = 1, times = 1.5 } } }
+  local points = t:event("user:1", "flirt.copied").decisions.points
+  t:equal({ points.earned, points.total, math.type(points.total) }, { 11, 32, "integer" })
 end)
 
 test "a new user has no points and all milestones ahead" (function(t)

@@ -16,8 +16,41 @@ test "what is earned counts so many times, and is spent while it lasts" (functio
   t:equal(points.spend(kept, {}, 0, "mug", 25), true)
 end)
 
+local MOST = 9007199254740991
+
+test "points are whole, and no sum or multiple of them leaves what can be held" (function(t)
+  local function total(before, n, times)
+    local kept = { points = before }
+    local earned, why = points.earn(kept, {}, 0, "x", n, times)
+    t:equal({ math.type(earned), math.type(kept.points) }, { "integer", "integer" })
+    return { earned, kept.points, why }
+  end
+  t:equal(total(0, 5, 1.5), { 8, 8 })
+  t:equal(total(3, 10, 2.0), { 20, 23 })
+  t:equal(total(3, 2.0), { 2, 5 })
+  t:equal(total(0, MOST), { MOST, MOST })
+  t:equal(total(0, math.maxinteger), { MOST, MOST, "full" })
+  t:equal(total(0, math.maxinteger, 3), { MOST, MOST, "full" })
+  t:equal(total(0, MOST - 1, 2), { MOST, MOST, "full" })
+  t:equal(total(7, MOST, 1), { MOST - 7, MOST, "full" })
+  t:equal(total(MOST, 1, 100000), { 0, MOST, "full" })
+  t:equal(total(0, math.huge, 2), { MOST, MOST, "full" })
+  t:equal(total(5, -3), { -3, 2 })
+  t:equal(total(1.5, 2), { 2, 4 })
+  t:equal(total(math.maxinteger, 2), { 0, MOST, "full" })
+  local kept = { points = 10 }
+  t:equal(points.spend(kept, {}, 0, "mug", 4.0), true)
+  t:equal(math.type(kept.points), "integer")
+  points.hold(kept, "o1", 1, "order", math.maxinteger)
+  points.hold(kept, "o2", 1, "order", 2.5)
+  t:equal({ points.settle(kept, {}, 1), kept.points }, { MOST - 6, MOST })
+end)
+
 test "nothing and less can't be spent" (function(t)
   for _, n in ipairs { 0, -1 } do
+    t:equal(answer(points.spend({ points = 5 }, {}, 0, "mug", n)), { false, "invalid_amount" })
+  end
+  for _, n in ipairs { 0.5, "3", 0 / 0, 2 ^ 63 } do
     t:equal(answer(points.spend({ points = 5 }, {}, 0, "mug", n)), { false, "invalid_amount" })
   end
   t:equal(answer(points.spend({ points = 5 }, {}, 0, "mug", nil)), { false, "invalid_amount" })
