@@ -59,6 +59,9 @@ extension Cluster {
       try Self.run(
         "UPDATE ruled.nodes SET lease = clock_timestamp() - interval '30 seconds' WHERE node = 'old'", settings)
       #expect(try client.reviewFormat(for: node, isOwner: true) == .waits(for: "old"))
+      // Nor while the other node is drained for its upgrade: to give the log up, it ends one incarnation and begins another.
+      try Self.run("UPDATE ruled.nodes SET drained = true, lease = to_timestamp(0) WHERE node = 'old'", settings)
+      #expect(try client.reviewFormat(for: node, isOwner: true) == .waits(for: "old"))
       // It is replaced by one that says that it reads the later format.
       try Self.run(
         "UPDATE ruled.nodes SET incarnation = 'y', lease = clock_timestamp() + interval '1 hour' WHERE node = 'old'",

@@ -192,7 +192,10 @@ import Testing
     (#"{"dedup":{"window":48}}"#, #"dedup.window: expected a duration such as "48h", not 48"#),
     (#"{"admins":"root"}"#, #"admins: expected an array of users and @groups, not "root""#),
     (#"{"http":[]}"#, "http: expected a table, not an array"),
-    (#"{"admins":["root",1]}"#, #"admins: expected an array of users and @groups, not ["root",1]"#),
+    (
+      #"{"admins":["root",1]}"#,
+      "admins: expected an array of users and @groups; one of its values is something else"
+    ),
     ("[]", "expected a table, not an array"),
     (#"{"http":{"listen":"127.0.0.1:1"}}"#, "http.token_file: needed with listen: the file of the bearer token"),
     (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not 1"),

@@ -138,7 +138,7 @@ struct ClusterSchema: Sendable {
       DO $do$ DECLARE found text; BEGIN IF to_regclass('ruled.cluster') IS NULL THEN RETURN; END IF; \
       IF (SELECT format FROM ruled.cluster) >= \(newest) THEN RETURN; END IF; \
       LOCK TABLE ruled.nodes IN SHARE ROW EXCLUSIVE MODE; \
-      found := (\("\(Self.lacking)".replacing("$1", with: "\(newest)"))); \
+      found := (\("\(Self.lacking)".replacing("$1", with: "\(newest)").replacing("$2", with: "0"))); \
       IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '\(Self.objectInUse)', MESSAGE = \
       'these nodes read no format after ' || (SELECT format FROM ruled.cluster) || ', this version needs \(newest): ' || found || \
       '; end them, or install a version between there first'; END IF; END $do$;
@@ -165,9 +165,10 @@ struct ClusterSchema: Sendable {
 
   /// A query for the nodes that may be alive and do not say that they read the format `$1`, separated by commas.
   ///
-  /// After an outage of the database all leases are over for a moment.
+  /// After an outage of the database all leases are over for a moment. A drained node is in an upgrade: it counts if `$2` is 1.
   static let lacking: StaticString = """
-    SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n WHERE n.lease >= clock_timestamp() - interval '1 minute' \
+    SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n \
+    WHERE (n.lease >= clock_timestamp() - interval '1 minute' OR n.drained AND $2::int8 = 1) \
     AND NOT EXISTS (SELECT 1 FROM ruled.readers r WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= $1::int8)
     """
 

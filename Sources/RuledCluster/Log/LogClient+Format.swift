@@ -37,7 +37,8 @@ extension LogClient {
       Self.stateStatement, [.text(node.name), .text(node.incarnation), .integer(schema.newest)],
       "the node can't say which format it reads", milliseconds: settings.lease)
     let lacking = try execute(
-      Self.lackingStatement, [.integer(schema.newest)], "the nodes that read the later format are not known"
+      Self.lackingStatement, [.integer(schema.newest), .integer(1)],
+      "the nodes that read the later format are not known"
     ).text(0, 0)
     guard isOwner, lacking.isEmpty else { return .waits(for: lacking) }
     do throws(PostgresError) { try schema.upgrade(open, partitionSize: settings.partitionSize) } catch {

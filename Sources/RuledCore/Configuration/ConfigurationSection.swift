@@ -27,8 +27,8 @@ final class ConfigurationSection {
     guard let value = members[key] else { return nil }
     let converted = convert(value)
     if converted == nil {
-      let given = expected.hasPrefix(value.shown) ? String(value.text.prefix(80)) : value.shown
-      note([key], "expected \(expected), not \(given)")
+      let isAsWhole = expected.hasPrefix(value.shown)
+      note([key], "expected \(expected)\(isAsWhole ? "; one of its values is something else" : ", not \(value.shown)")")
     }
     return converted
   }
