@@ -28,8 +28,14 @@ end }
 
 
 @pytest.fixture
-def daemon(start):
-    daemon = start(plugins={"probe": PLUGIN}, configuration='metrics = { counters = { "probe." }, series = 5 }\n')
+def calm_daemon(start):
+    """A daemon without timers, whose events are those that a test sends."""
+    return start(plugins={"probe": PLUGIN}, configuration='metrics = { counters = { "probe." }, series = 5 }\n')
+
+
+@pytest.fixture
+def daemon(calm_daemon):
+    daemon = calm_daemon
     daemon.send_examples()
     for number in range(10):
         daemon.event("probe.count", "s", {"n": str(number)})
@@ -165,9 +171,9 @@ def expressions():
         yield annotation["expr"]
 
 
-def test_a_shadow_and_a_rollout_are_told(daemon, tool):
+def test_a_shadow_and_a_rollout_are_told(calm_daemon, tool):
+    daemon = calm_daemon
     assert "ruled_shadow_" not in read(daemon) and "ruled_rollout_" not in read(daemon)
-    runs = samples(read(daemon))['ruled_plugin_runs_total{plugin="probe"}']
     send_changed_rules(daemon, "shadow")
     send_changed_rules(daemon, "rollout", percent=50)
     for number in range(200):
@@ -184,7 +190,7 @@ def test_a_shadow_and_a_rollout_are_told(daemon, tool):
         (daemon.http.get("/v1/rules").json()["revision"], "live"), (revision, "candidate")))
     assert live + other == 200 and other > 50
     # The counts of the live rules are theirs alone.
-    assert found['ruled_plugin_runs_total{plugin="probe"}'] == runs + live
+    assert found['ruled_plugin_runs_total{plugin="probe"}'] == live
     assert found['ruled_rollout_run_seconds_count{plugin="probe"}'] >= 1
     subprocess.run([tool("promtool"), "check", "metrics"], input=text, check=True, text=True, capture_output=True)
 
