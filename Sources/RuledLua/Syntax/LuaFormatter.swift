@@ -37,6 +37,8 @@ package struct LuaFormatter {
   /// The indentation of the line at hand.
   private var indent = 0
   private var isInLabel = false
+  /// The next word's item, as far as one was looked for.
+  private var nextToken = 0
 
   /// The text, laid out.
   ///
@@ -150,11 +152,11 @@ package struct LuaFormatter {
   }
 
   /// The indentation of a line that begins with an item.
-  private func indentation(at index: Int, after previous: LuaToken?) -> Int {
-    guard let opener = openers.last else {
-      return continues(items[index...].lazy.compactMap(\.token).first, previous) ? Self.step : 0
-    }
-    let next = items[index...].lazy.compactMap(\.token).first
+  private mutating func indentation(at index: Int, after previous: LuaToken?) -> Int {
+    nextToken = max(nextToken, index)
+    while nextToken < items.count, items[nextToken].token == nil { nextToken += 1 }
+    let next = nextToken < items.count ? items[nextToken].token : nil
+    guard let opener = openers.last else { return continues(next, previous) ? Self.step : 0 }
     if let token = items[index].token, Self.isWord(token) {
       if Self.closers.contains(token.text) { return opener.indent }
       if opener.awaits, token.text == "then" || token.text == "do" { return opener.indent }

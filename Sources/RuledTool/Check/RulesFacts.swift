@@ -8,8 +8,11 @@ struct RulesFacts {
 
   private var made: [SourceReview.NamedType] = []
   private var tested: [SourceReview.NamedType] = []
-  /// The rules of all plugins.
-  private var rules: [PluginManifest.Rule] = []
+  /// The types that rules listen to one by one, and how many rules do.
+  private var heard: [String] = []
+  private var heardCounts: [String: Int] = [:]
+  /// The other patterns of types that rules listen to.
+  private var patterns: [EventPattern] = []
   private var words: Set<String> = []
   /// The types that plugins describe.
   private var described: [String] = []
@@ -25,7 +28,14 @@ struct RulesFacts {
   ) {
     let surroundings = host.surroundings(nil), tests = host.surroundings(nil, isTest: true)
     let all = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
-    rules = all.flatMap(\.rules)
+    for pattern in all.flatMap(\.rules).flatMap(\.on) {
+      guard case .exact(let type) = pattern else {
+        patterns.append(pattern)
+        continue
+      }
+      heard.append(type)
+      heardCounts[type, default: 0] += 1
+    }
     described = all.flatMap(\.events).map(\.type)
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
     let data = DescribedData(all)
@@ -117,23 +127,18 @@ struct RulesFacts {
 
   // MARK: Types of events
 
-  /// The types that rules listen to one by one.
-  private var heard: [String] {
-    rules.flatMap(\.on).compactMap { pattern in if case .exact(let type) = pattern { type } else { nil } }
-  }
-
   /// Whether a rule listens to a type; rules that listen to all types do not count.
   private func isHeard(_ type: String) -> Bool {
-    rules.contains { rule in rule.on.contains { $0 != .any && $0.matches(type) } }
+    heardCounts[type] != nil || patterns.contains { $0 != .any && $0.matches(type) }
   }
 
   /// Whether a type is known by more than the one rule, or the one place, that names it.
   private func isSupported(_ type: String, by evidence: [SourceReview.NamedType]) -> Bool {
-    described.contains(type) || evidence.contains { $0.type == type } || heard.count(where: { $0 == type }) > 1
+    described.contains(type) || evidence.contains { $0.type == type } || heardCounts[type, default: 0] > 1
   }
 
   private mutating func checkMade(_ types: [SourceReview.NamedType]) {
-    let hearsAll = rules.contains { $0.on.contains(.any) }
+    let hearsAll = patterns.contains(.any)
     for made in types where !isHeard(made.type) {
       let near = heard.first { isOneEdit($0, made.type) }
       // Where more than this call knows the type, the rule is wrong.
@@ -168,10 +173,11 @@ struct RulesFacts {
   /// Finds rules on a type that nothing else knows, and that looks like one that something makes, describes or listens to.
   private mutating func checkRules(_ manifest: PluginManifest) {
     let evidence = Set((made + tested).map(\.type) + described)
+    let known = (evidence.sorted() + heard).map { (type: $0, bytes: Array($0.utf8)) }
     for rule in manifest.rules {
-      for case .exact(let type) in rule.on where !evidence.contains(type) && heard.count(where: { $0 == type }) == 1 {
-        let known = evidence.sorted() + heard.filter { $0 != type }
-        let near = known.first { isOneEdit($0, type) && !Self.areSpelledAlike($0, type) }
+      for case .exact(let type) in rule.on where !evidence.contains(type) && heardCounts[type] == 1 {
+        let bytes = Array(type.utf8)
+        let near = known.first { isOneEdit($0.bytes, bytes) && !Self.areSpelledAlike($0.type, type) }?.type
         // A mistyped call is reported where it stands.
         guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
         add(

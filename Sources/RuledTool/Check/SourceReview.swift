@@ -285,7 +285,10 @@ enum HostAdvice {
 
 /// Whether two texts differ by one letter: added, left out, replaced, or swapped with its neighbour.
 func isOneEdit(_ left: String, _ right: String) -> Bool {
-  let one = Array(left.utf8), other = Array(right.utf8)
+  isOneEdit(Array(left.utf8), Array(right.utf8))
+}
+
+func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
   guard one != other, abs(one.count - other.count) <= 1 else { return false }
   let head = zip(one, other).prefix { $0 == $1 }.count
   let a = one[head...], b = other[head...]
