@@ -119,6 +119,8 @@ static bool is_holiday(lua_State *L) {
   int holidays = rb_push_store(L, 2) ? lua_gettop(L) : 2;
   lua_Unsigned count = lua_rawlen(L, holidays);
   rb_charge(L, count * RB_BYTES_CHARGED);
+  lua_pushnil(L);
+  if (count == 0 && lua_next(L, holidays)) return luaL_error(L, "holidays are a list of dates, such as { \"2025-12-25\" }");
   for (lua_Unsigned i = 1; i <= count; i++) {
     size_t length;
     const char *date = lua_rawgeti(L, holidays, (lua_Integer)i) == LUA_TSTRING ? lua_tolstring(L, -1, &length) : NULL;

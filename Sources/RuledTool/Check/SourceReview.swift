@@ -289,8 +289,10 @@ func isOneEdit(_ left: String, _ right: String) -> Bool {
 }
 
 func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-  guard one != other, abs(one.count - other.count) <= 1 else { return false }
-  let head = zip(one, other).prefix { $0 == $1 }.count
+  guard abs(one.count - other.count) <= 1 else { return false }
+  var head = 0
+  while head < min(one.count, other.count), one[head] == other[head] { head += 1 }
+  guard head < max(one.count, other.count) else { return false }
   let a = one[head...], b = other[head...]
   if a.count != b.count { return a.count > b.count ? a.dropFirst().elementsEqual(b) : b.dropFirst().elementsEqual(a) }
   if a.dropFirst().elementsEqual(b.dropFirst()) { return true }

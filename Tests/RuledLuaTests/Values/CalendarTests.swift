@@ -80,4 +80,23 @@ import Testing
     #expect(decisions["e4"]?.contains("is no time of day") == true)
     #expect((1...6).allSatisfy { decisions["e\($0)"]?.hasPrefix("[false,") == true })
   }
+
+  @Test func `a working day is none of a list of dates, and what is no such list is refused`() throws {
+    let bench = try Bench(
+      Bench.rule(
+        """
+        local christmas = calendar.day(1766620800, "UTC")
+        decide("days", { calendar.workday(christmas), calendar.workday(christmas, {}),
+          calendar.workday(christmas, { "2025-12-25" }), calendar.workday(christmas + 2) })
+        for i, list in ipairs { { ["2025-12-25"] = true }, { "25.12." }, "2025-12-25" } do
+          local ok, why = pcall(calendar.workday, christmas, list)
+          decide("e" .. i, { ok, (string.gsub(why, "^[^ ]*:%d*: ", "")) })
+        end
+        """))
+    let decisions = try bench.handle().decisions
+    #expect(decisions["days"] == "[true,true,false,false]")
+    #expect(decisions["e1"]?.contains("are a list of dates") == true)
+    #expect(decisions["e2"]?.contains("is no date like") == true)
+    #expect(decisions["e3"]?.hasPrefix("[false,") == true)
+  }
 }
