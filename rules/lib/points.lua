@@ -8,10 +8,12 @@ local DAY = 86400
 local MOST = (1 << 53) - 1 -- not every reader of JSON keeps a larger whole number
 local day_of = calendar.day
 
-local function rounded(n) return math.tointeger(n) or math.floor(n + 0.5) end
-
--- A whole number of points that a wallet may hold.
-local function holdable(n) return rounded(math.min(math.max(n, -MOST), MOST)) end
+-- The nearest whole number that a wallet may hold.
+local function holdable(n)
+  if n > MOST then return MOST elseif n < -MOST then return -MOST end
+  local whole = n // 1 | 0
+  return n - whole < 0.5 and whole or whole + 1
+end
 
 -- One line of the history: "at cause earned times total".
 local function write_down(kept, options, at, cause, earned, times)
@@ -85,16 +87,18 @@ end
 --- Adds `n` times `times` (1) points, rounded, as far as the day's cap of the cause allows, and up to 2^53 - 1 in all.
 --- Returns how many; and `cap` or `full` if there were less. `today` is the civil day, where it is known.
 function points.earn(kept, options, at, cause, n, times, today)
-  n = rounded(n)
+  local asked = n
+  n = holdable(n)
   local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
   if kept.lots then expire(kept, options, at) end
   local before, due = kept.points or 0, base * (times + 0.0)
-  local earned = math.min(holdable(due), math.max(0, MOST - before))
+  local earned = holdable(due)
+  if earned > MOST - before then earned = math.max(0, MOST - before) end
   kept.points = holdable(before + earned)
   if options.expire_days then add_lot(kept, options, at, earned) end
   write_down(kept, options, at, cause, earned, times)
-  local why = base < n and "cap" or earned < due - 0.5 and "full" or nil
+  local why = base < n and "cap" or (earned < due - 0.5 or asked > n + 1) and "full" or nil
   if why then return earned, why end
   return earned
 end
