@@ -10,6 +10,7 @@ local utm = require "utm"
 local meta = {}
 
 local DAY = 24 * 60 * 60
+local LONGEST = 2000 -- bytes of a link's parameter that leaves
 
 -- The 15 fields of `extinfo` that follow the version, in Meta's order.
 local FIELDS = {
@@ -47,7 +48,9 @@ function meta.origin(attribution)
   }
 end
 
-local function told_of_link(text) return text and not pii.holds_phone(text) and told(text) or nil end
+local function told_of_link(text)
+  return text and #text <= LONGEST and not pii.holds_phone(text) and told(text) or nil
+end
 
 local function told_members(values)
   if not values then return nil end

@@ -32,11 +32,13 @@ local function digits_of(run)
   return digits, groups
 end
 
+local LOOKED_BACK = 64 -- bytes before a number that may be the word that it is part of
+
 -- Part of a word such as `err_0123456789` or `build-20251110-120000` is an identifier, not a phone number,
 -- unless it begins with `+`, or as one of `limits.begins` after a word and a sign.
 local function glued(limits, text, first, last)
-  if text:find("^[(]*%+", first) then return false end
-  local before = text:sub(1, first - 1)
+  if text:find("^%+", first) then return false end
+  local before = text:sub(math.max(1, first - LOOKED_BACK), first - 1)
   for _, start in ipairs(limits.begins or {}) do
     if text:find(start, first) and not before:find("%w$") then return false end
   end
@@ -54,9 +56,11 @@ local function is_phone(limits, run)
 end
 
 -- A phone number: +49 170 1234567, (555) 123-4567, 030 1234567, 15551234567.
-local function has_phone(limits, text)
-  for first, run in text:gmatch("()([+(]*%d[%d ()./-]*)") do
-    local trimmed = run:gsub("[ ()./-]+$", "")
+local function has_phone(limits, written)
+  -- Of signs in a row one counts, so that none is looked at twice.
+  local text = written:gsub("[+(]+", function(signs) return signs:find("+", 1, true) and "+" or "(" end)
+  for first, run in text:gmatch("()([+(]?%d[%d ()./-]*)") do
+    local trimmed = run:match("^.*%d")
     if is_phone(limits, trimmed) and not glued(limits, text, first, first + #trimmed - 1) then return true end
   end
   return false
@@ -123,7 +127,7 @@ local DATES_AND_IDS = {
 --- `0` before it, or in groups of nine digits or more together. A `+` after a word is a space, as forms write it.
 function pii.holds_phone(written)
   local rest = folded(written):gsub("%%([2-7]%x)", function(hex) return string.char(tonumber(hex, 16)) end)
-  rest = rest:gsub("(%w)%+", "%1 ")
+  rest = rest:gsub(uuid_pattern, "#"):gsub("(%w)%+", "%1 ")
   for _, pattern in ipairs(DATES_AND_IDS) do rest = rest:gsub(pattern, "#") end
   return has_phone(CAMPAIGN, rest)
 end

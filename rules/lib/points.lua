@@ -87,8 +87,6 @@ end
 --- Adds `n` times `times` (1) points, rounded, as far as the day's cap of the cause allows, and up to 2^53 - 1 in all.
 --- Returns how many; and `cap` or `full` if there were less. `today` is the civil day, where it is known.
 function points.earn(kept, options, at, cause, n, times, today)
-  local asked = n
-  n = holdable(n)
   local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
   if kept.lots then expire(kept, options, at) end
@@ -98,7 +96,7 @@ function points.earn(kept, options, at, cause, n, times, today)
   kept.points = holdable(before + earned)
   if options.expire_days then add_lot(kept, options, at, earned) end
   write_down(kept, options, at, cause, earned, times)
-  local why = base < n and "cap" or (earned < due - 0.5 or asked > n + 1) and "full" or nil
+  local why = base < n and "cap" or earned < due - 0.5 and "full" or nil
   if why then return earned, why end
   return earned
 end

@@ -164,6 +164,14 @@ test "no phone number leaves in the link's parameters, a campaign's id does" (fu
     { { utm_campaign = "120210000000001234", utm_medium = "23851234567890123" }, nil })
 end)
 
+test "a link of any length is judged within the budget, and a long parameter does not leave" (function(t)
+  for _, text in ipairs { ("("):rep(1900), ("+"):rep(1900), ("1-"):rep(900), ("x1-"):rep(600), ("("):rep(7000) } do
+    local data = { platform = "android", url = "boss://open?fbclid=x&utm_campaign=" .. text:gsub("%+", "%%2B") }
+    local sent = own(t:event("device:" .. #text .. text:sub(1, 2), "app.launched", data))[2]
+    t:equal(sent.data.customData.utm_campaign, #text < 2000 and text or nil)
+  end
+end)
+
 test "a pending AppInstall is sent at the first answer, and only once" (function(t)
   launch(t, "ios", { url = AD, authenticated = true })
   t:event("device:d", "app.foregrounded", { att_status = "denied" })

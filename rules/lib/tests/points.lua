@@ -27,6 +27,7 @@ test "points are whole, and no sum or multiple of them leaves what can be held" 
   end
   t:equal(total(0, 5, 1.5), { 8, 8 })
   t:equal(total(3, 10, 2.0), { 20, 23 })
+  t:equal(total(0, 12.4, 10), { 124, 124 })
   t:equal(total(3, 2.0), { 2, 5 })
   t:equal(total(0, MOST), { MOST, MOST })
   t:equal(total(0, math.maxinteger), { MOST, MOST, "full" })
