@@ -110,7 +110,8 @@ static bool is_date(const char *text, size_t length) {
   if (length != 10 || text[4] != '-' || text[7] != '-') return false;
   for (size_t i = 0; i < length; i++)
     if (i != 4 && i != 7 && (text[i] < '0' || text[i] > '9')) return false;
-  return true;
+  int month = (text[5] - '0') * 10 + text[6] - '0', day = (text[8] - '0') * 10 + text[9] - '0';
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
 /* Whether the array at 2 holds the date at 3. */

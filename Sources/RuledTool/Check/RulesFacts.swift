@@ -88,11 +88,16 @@ struct RulesFacts {
   ) {
     let own = files.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
     let all = own + tests.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
-    var modules: [String: ModuleExports] = [:]
-    // A plugin's own module is found before one of the library.
-    for (file, tree) in own { modules[String(file.name.dropLast(".lua".count))] = ModuleExports(file, tree) }
+    var modules: [String: ModuleExports] = [:], library: [String: ModuleExports] = [:]
+    // A plugin's own module is found before one of the library, but not by the library.
+    for (file, tree) in own {
+      let name = String(file.name.dropLast(".lua".count)), exports = ModuleExports(file, tree)
+      modules[name] = exports
+      if Self.isOfLibrary(file) { library[name] = exports }
+    }
     for (file, tree) in all {
-      findings += CallReview(file, tree, modules: modules, plugins: plugins).findings
+      let known = Self.isOfLibrary(file) ? library : modules
+      findings += CallReview(file, tree, modules: known, plugins: plugins).findings
       findings += HandlerReview(file, tree).findings
       findings += LocalReview.findings(file, tree)
     }
@@ -103,6 +108,8 @@ struct RulesFacts {
     }
     findings += NameReview(own).findings
   }
+
+  private static func isOfLibrary(_ file: SourceFile) -> Bool { file.path.hasPrefix("lib/") }
 
   // MARK: Settings and decisions
 

@@ -63,6 +63,9 @@ enum FormatCommand: Command {
     guard LuaFormatter.haveSameWords(text, laidOut) else {
       throw ToolError("\(file) would not mean the same any more and is left as it is; please report this as a fault")
     }
+    guard laidOut.count <= max(text.count, Limits.sourceFileBytes) else {
+      throw ToolError("\(file) would be larger than 256 KiB, the most that loads, and is left as it is")
+    }
     return laidOut
   }
 

@@ -99,6 +99,17 @@ import Testing
     #expect(!run.output.contains("has no member"), "\(run.output)")
   }
 
+  @Test func `a module of the library requires those of the library, whatever the plugin has under their names`() {
+    let run = check(
+      "log.info(require('outer').name())",
+      [
+        "p/inner.lua": "local inner = {} function inner.own() return 1 end return inner",
+        "lib/inner.lua": "local inner = {} function inner.name() return 'x' end return inner",
+        "lib/outer.lua": "local inner = require 'inner' return { name = function() return inner.name() end }",
+      ])
+    #expect(!run.output.contains("has no member"), "\(run.output)")
+  }
+
   @Test func `queries and handlers that change something are found, also through local functions`() {
     let folder = RulesFolderOnDisk([
       "p/plugin.lua": """

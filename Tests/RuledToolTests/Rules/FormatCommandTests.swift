@@ -30,6 +30,14 @@ struct FormatCommandTests {
     #expect(Run("fmt", "/nonexistent.lua").errors.contains("cannot read '/nonexistent.lua'"))
   }
 
+  @Test func `A file that would be too large to load is left as it is`() {
+    let text = "local t = {\n" + String(repeating: "\"a\",\n", count: 50_000) + "}\n"
+    let folder = RulesFolderOnDisk(["p/a.lua": text])
+    let run = Run("fmt", "\(folder.path)/p")
+    #expect(run.exit == .failed && run.errors.contains("would be larger than 256 KiB"))
+    #expect(TemporaryFolder.read("\(folder.path)/p/a.lua") == text)
+  }
+
   @Test func `Standard input is laid out to standard output`() {
     #expect(Run("fmt", "-", input: "x=1").output == "x = 1\n")
     #expect(Run("fmt", "-", "--check", input: "x=1").exit == .no)
