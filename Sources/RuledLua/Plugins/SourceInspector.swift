@@ -48,7 +48,8 @@ package final class SourceInspector {
     throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
   }
 
-  /// The files that calls of `data` and `require` name, in any branch, and that the plugin does not have, or did not load: `required` are those that it did.
+  /// The errors in calls of `data` and `require`, in any branch: of files that the plugin does not have, and of modules that are not among those that it
+  /// `required` when it loaded.
   package func missingFiles(
     in file: SourceFile, of plugin: PluginSource, required: Set<String>
   ) throws(LoadError) -> [LoadError] {

@@ -248,8 +248,9 @@ struct MessageQueue {
   }
 }
 
-/// Keys between messages that came, at which a page ends: a read passes what is left of the messages that were applied, until the store has dropped that,
-/// and would stop the worker for a second where a million were.
+/// Keys of some messages, at which pages end.
+///
+/// A read also passes what the store has not dropped yet of messages that were applied: without marks, a million of them stop the worker for a second.
 struct MessageMarks {
   private var keys: [[UInt8]] = []
   private var unmarked = 0
@@ -258,7 +259,7 @@ struct MessageMarks {
   /// How many marks there are at most; a random one gives way to the next.
   private static let most = 2_048
 
-  /// Marks of which each so many messages set one.
+  /// Marks at one in so many messages.
   init(distance: Int) { self.distance = distance }
 
   /// Whether to set a mark at the next message.

@@ -17,7 +17,7 @@ final class MessageInbox {
     var expressLimit = 1_000
     /// How many keys of the store are read in a tick.
     var pageKeys = 2_000
-    /// Each how many messages set a mark at which a page ends.
+    /// One in so many messages sets a mark, at which a page ends.
     var markDistance = 1_000
     /// How long messages are applied in a tick while clients wait for replies, in nanoseconds.
     var busyTime: UInt64 = 1_000_000
