@@ -1,8 +1,8 @@
 import Glibc
 import RuledCluster
-package import RuledCore
+import RuledCore
 import RuledEngine
-package import RuledIO
+import RuledIO
 import RuledNodes
 import RuledServing
 import RuledStore
@@ -20,7 +20,7 @@ package final class Daemon {
   /// A daemon that has not started.
   ///
   /// `readConfiguration` reads the configuration again for a reload.
-  package init(
+  init(
     configuration: Configuration, manualClock: Bool, log: any EventLog,
     readConfiguration: @escaping @Sendable () throws(StartError) -> Configuration
   ) {
@@ -33,7 +33,7 @@ package final class Daemon {
   /// Serves until SIGTERM or SIGINT.
   ///
   /// Returns once every received request is answered and committed.
-  package func run() throws(StartError) {
+  func run() throws(StartError) {
     do throws(StartError) { try serve() } catch {
       // The log of a node that ends again and again is on its own host alone.
       if case .postgresql(let url) = configuration.store {

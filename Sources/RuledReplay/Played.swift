@@ -10,7 +10,7 @@ package struct Played: Sendable {
   package let isRecorded: Bool
   /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
-  package let counts: [EventRecorder.Count]
+  let counts: [EventRecorder.Count]
 
   package typealias RuleCost = EventRecorder.RuleCost
 

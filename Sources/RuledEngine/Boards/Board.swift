@@ -1,18 +1,13 @@
 import RuledCore
 
 /// A board of a plugin.
-package final class Board: @unchecked Sendable {  // the lock of its table guards what changes
+final class Board: @unchecked Sendable {  // the lock of its table guards what changes
   /// What a rule says of a board.
-  package struct Options: Equatable, Sendable {
+  struct Options: Equatable, Sendable {
     /// Whether the least score is first.
-    package var leastFirst = false
+    var leastFirst = false
     /// How long after its last change the board is removed, in microseconds; nil for never.
-    package var keep: Int64?
-
-    package init(leastFirst: Bool = false, keep: Int64? = nil) {
-      self.leastFirst = leastFirst
-      self.keep = keep
-    }
+    var keep: Int64?
   }
 
   /// What holds for a board after a change.

@@ -1,6 +1,6 @@
 package import RuledCore
 import RuledJSON
-package import RuledLua
+import RuledLua
 package import RuledStore
 import Synchronization
 
@@ -61,7 +61,7 @@ package final class BoardTable: Sendable {
   let lastNumber = Atomic<UInt64>(0)
   private let sawEnd = Atomic<Bool>(false)
 
-  package init() {}
+  init() {}
 
   // MARK: Changes
 
@@ -123,7 +123,7 @@ package final class BoardTable: Sendable {
   }
 
   /// Forgets changes that are not committed.
-  package func release(_ changes: some Collection<BoardChange>) {
+  func release(_ changes: some Collection<BoardChange>) {
     guard !changes.isEmpty else { return }
     contents.withLock { _ in
       for change in changes { Self.end(change) }
@@ -154,17 +154,17 @@ package final class BoardTable: Sendable {
   }
 
   /// How many subjects are on a board.
-  package func count(_ name: ByteView, of plugin: String, at now: Int64) -> Int {
+  func count(_ name: ByteView, of plugin: String, at now: Int64) -> Int {
     read(name, of: plugin, at: now) { places, _ in places.count } ?? 0
   }
 
   /// The rank of a subject, from 1 on; nil when it is not on the board.
-  package func rank(of subject: ByteView, on name: ByteView, of plugin: String, at now: Int64) -> Int? {
+  func rank(of subject: ByteView, on name: ByteView, of plugin: String, at now: Int64) -> Int? {
     read(name, of: plugin, at: now) { places, leastFirst in places.rank(of: subject, leastFirst: leastFirst) }
   }
 
   /// Appends places as an array of `{subject, score, rank}`; returns early, with some of them, once `isOver` is true.
-  package func write(
+  func write(
     _ selection: BoardSelection, of name: ByteView, of plugin: String, at now: Int64, into buffer: ByteBuffer,
     until isOver: () -> Bool = { false }
   ) {

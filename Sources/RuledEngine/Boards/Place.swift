@@ -5,7 +5,7 @@ package struct Place: Equatable, Sendable {
   package let score: Double
   package let number: UInt64
 
-  package init(score: Double, number: UInt64) {
+  init(score: Double, number: UInt64) {
     self.score = score
     self.number = number
   }
@@ -27,7 +27,7 @@ package struct Place: Equatable, Sendable {
   }
 
   /// A score as rules and clients get it: whole numbers as integers.
-  package static func json(_ score: Double) -> JSONValue {
+  static func json(_ score: Double) -> JSONValue {
     abs(score) <= 0x1p53 ? Int64(exactly: score).map { .integer($0) } ?? .number(score) : .number(score)
   }
 }

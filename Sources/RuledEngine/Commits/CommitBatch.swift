@@ -29,13 +29,13 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   private(set) var number: UInt64
   package let writes = WriteSet(capacity: 64 << 10)
   /// What is added to the shared counters.
-  package var counters: [CounterDelta] = []
+  var counters: [CounterDelta] = []
   /// The counters that it removes, as they were not counted for as long as they are kept.
-  package var removedCounters: [CounterKey] = []
+  var removedCounters: [CounterKey] = []
   /// Whether the table of counters has added those; guarded by the table's lock.
   var hasCounted = false
   /// What changes on boards.
-  package var boards: [BoardChange] = []
+  var boards: [BoardChange] = []
   /// The messages that events sent.
   package var messages: [Message] = []
   /// What events did to topics, in order.

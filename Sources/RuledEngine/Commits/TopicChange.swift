@@ -12,7 +12,7 @@ package enum TopicChange: Sendable {
   /// What is published.
   package struct Publication: Sendable {
     /// The subject whose event it is of.
-    package let publisher: [UInt8]
+    let publisher: [UInt8]
     /// As it is stored.
     let text: [UInt8]
     package let cascade: Cascade?

@@ -1,9 +1,9 @@
 /// What events add to a counter.
 package struct CounterDelta: Sendable {
   /// The counter.
-  package internal(set) var key: CounterKey
+  var key: CounterKey
   /// What is added.
-  package private(set) var amount: CounterValue
+  private(set) var amount: CounterValue
   /// How many amounts that is, for each of which room is reserved.
   private(set) var amounts = 1
   /// Whether the series is new.

@@ -1,15 +1,15 @@
-package import RuledCore
+import RuledCore
 
 /// What a counter comes to, for how long it is kept, and when it was counted last.
-package struct CounterTotal: Sendable, Equatable {
-  package private(set) var value = CounterValue.integer(0)
+struct CounterTotal: Sendable, Equatable {
+  private(set) var value = CounterValue.integer(0)
   /// For how many seconds it is kept after it was counted last; 0 for ever.
   private var keep: UInt32 = 0
   /// When it was counted last, in seconds since 1970; 0 for one that is kept for ever.
   private var last: UInt32 = 0
 
   /// A counter that has counted nothing.
-  package init() {}
+  init() {}
 
   /// The total as it is stored: a number, or `[number, keep, last]` for one that is not kept for ever; nil if the value is neither.
   init?(json: JSONValue) {
@@ -26,7 +26,7 @@ package struct CounterTotal: Sendable, Equatable {
     self.last = UInt32(clamping: last)
   }
 
-  package var json: JSONValue {
+  var json: JSONValue {
     keep == 0 ? value.json : [value.json, .integer(Int64(keep)), .integer(Int64(last))]
   }
 
@@ -41,7 +41,7 @@ package struct CounterTotal: Sendable, Equatable {
   func isOver(at second: UInt32) -> Bool { end.map { $0 <= second } ?? false }
 
   /// Adds a delta, to nothing if the counter is over by then.
-  package mutating func add(_ delta: CounterDelta) {
+  mutating func add(_ delta: CounterDelta) {
     if isOver(at: delta.second) { self = CounterTotal() }
     value = value + delta.amount
     if delta.keep > 0 { keep = delta.keep }

@@ -54,7 +54,7 @@ package struct EventInput {
   var now: Int64
   package var origin = Origin.client
   /// The subject that sent it, if it is a message; else empty.
-  package var sender = ByteView.empty
+  var sender = ByteView.empty
   /// Whether an administrator sent it, so that it may have a type that only rules make.
   package var isInternal = false
   /// Whether `text` has no id, as the client left that to the daemon.
@@ -64,7 +64,7 @@ package struct EventInput {
   /// How many messages may follow from it, directly or not.
   var maySend = Limits.messagesPerCascade
   /// How many publications may follow from it, directly or not.
-  package var mayPublish = Limits.publicationsPerCascade
+  var mayPublish = Limits.publicationsPerCascade
 
   package init(
     type: ByteView, subject: ByteView, source: ByteView,

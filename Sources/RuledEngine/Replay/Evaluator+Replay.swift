@@ -164,7 +164,7 @@ extension Evaluator {
   }
 
   /// Gives a subject a version and the plugins' states in the place of its own, and timers, `once` keys and topics; it remembers no events then.
-  package func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
+  func give(_ name: [UInt8], _ given: GivenSubject) throws(RequestError) {
     let subject = try subjects.load(name)
     let record = ByteBuffer(capacity: 1024)
     SubjectRecord.writeHeader(version: given.version, until: RememberedUntil(), recent: [], into: record)

@@ -1,7 +1,7 @@
-package import RuledCore
+import RuledCore
 
 /// What a test gives a subject, as if events had made it: states as `state` shows them, timers, `once` keys and topics as `export` does.
-package struct GivenSubject: Sendable {
+struct GivenSubject: Sendable {
   struct State: Sendable {
     let plugin: String
     /// The version of its shape; nil for that of the rules in force.
@@ -44,7 +44,7 @@ package struct GivenSubject: Sendable {
   ///   - states: the plugins' states by name; one may be `{version, state}`.
   ///   - items: `timers`, `once` and `topics`.
   /// - Throws: `invalid_params` that says what is wrong.
-  package init(version: UInt64, states: JSONObject, items: JSONObject = JSONObject()) throws(RequestError) {
+  init(version: UInt64, states: JSONObject, items: JSONObject = JSONObject()) throws(RequestError) {
     self.version = version
     self.states = states.sorted { $0.name < $1.name }.map { Self.state(of: $0.name, $0.value) }
     if let other = items.first(where: { !Self.known.contains($0.name) }) {

@@ -19,7 +19,7 @@ package final class Catalog: Sendable {
     /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
     /// The version of its states.
-    package let stateVersion: Int
+    let stateVersion: Int
 
     package var name: String { source.name }
     /// The settings of the configuration that are in force.

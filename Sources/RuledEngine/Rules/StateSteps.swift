@@ -28,7 +28,7 @@ package final class StateSteps: Sendable {
 
   private let known = Mutex<[String: Steps]>([:])
 
-  package init() {}
+  init() {}
 
   /// The steps of a plugin's highest version.
   subscript(plugin: String) -> Steps? { known.withLock { $0[plugin] } }

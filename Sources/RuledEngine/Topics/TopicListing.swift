@@ -17,7 +17,7 @@ package struct TopicListing {
   }
 
   /// `plugin/name`.
-  package var name: String { String(decoding: id.map { $0 == 0 ? UInt8(ascii: "/") : $0 }, as: UTF8.self) }
+  var name: String { String(decoding: id.map { $0 == 0 ? UInt8(ascii: "/") : $0 }, as: UTF8.self) }
 
   package var json: JSONValue {
     ["name": .string(name), "members": .integer(Int64(members)), "publications": .integer(Int64(publications))]

@@ -27,7 +27,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// Adds messages under one lock; false when the mailbox is closed.
   @inlinable @discardableResult
-  package func send(contentsOf messages: [Message]) -> Bool {
+  func send(contentsOf messages: [Message]) -> Bool {
     messages.isEmpty || add { $0.append(contentsOf: messages) }
   }
 
@@ -108,7 +108,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// A wake whose closure runs on `loop`.
   @usableFromInline
-  package init(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
+  init(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
     let number = try SystemCalls.check("eventfd", "wake-up") {
       eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
     }
@@ -124,7 +124,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// Makes the loop call the closure soon; from any thread, and without effect once closed.
   @usableFromInline
-  package func wake() {
+  func wake() {
     var one: UInt64 = 1
     _ = SystemCalls.retrying { write(counter.number, &one, MemoryLayout<UInt64>.size) }
   }

@@ -7,7 +7,7 @@ package struct StateShape: Sendable {
 
   /// A step from one version to the next.
   package struct Step: Sendable {
-    package let hasUp: Bool
+    let hasUp: Bool
     package let hasDown: Bool
   }
 
@@ -21,7 +21,7 @@ package struct StateShape: Sendable {
   package let line: Int
 
   /// The shape as a plugin writes it, without what the members mean: two shapes with the same text accept the same states.
-  package var text: String { members.typesJSON.text + (isClosed ? " closed" : "") }
+  var text: String { members.typesJSON.text + (isClosed ? " closed" : "") }
 }
 
 extension DataSchema {

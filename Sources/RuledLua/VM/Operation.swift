@@ -22,7 +22,7 @@ public enum Operation {
     public let followsForget: Bool
 
     @inlinable
-    package init(sink: Bytes, type: Bytes, data: Bytes, id: Bytes, isKeyed: Bool, followsForget: Bool) {
+    init(sink: Bytes, type: Bytes, data: Bytes, id: Bytes, isKeyed: Bool, followsForget: Bool) {
       self.sink = sink
       self.type = type
       self.data = data
@@ -51,7 +51,7 @@ public enum Operation {
     public let isLow: Bool
 
     @inlinable
-    package init(keep: Int64?, isLow: Bool) {
+    init(keep: Int64?, isLow: Bool) {
       self.keep = keep
       self.isLow = isLow
     }
@@ -99,7 +99,7 @@ public enum Operation {
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
     @inlinable
-    package init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
+    init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
 
     @inlinable package static var decide: Self { Self(RB_OP_DECIDE) }
     @inlinable package static var shadowed: Self { Self(RB_OP_SHADOWED) }

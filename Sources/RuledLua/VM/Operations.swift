@@ -80,7 +80,7 @@ public struct Operations: RandomAccessCollection {
   }
 
   @inlinable
-  package func placing(_ operation: rb_op) -> Operation.Placing {
+  func placing(_ operation: rb_op) -> Operation.Placing {
     switch Int(operation.flags) & 3 {
     case RB_OP_ADD: .add(operation.number)
     case RB_OP_LEAVE: .leave
@@ -90,7 +90,7 @@ public struct Operations: RandomAccessCollection {
 
   /// The options of a board; nil for a call without any.
   @inlinable
-  package func options(_ operation: rb_op) -> Operation.BoardOptions? {
+  func options(_ operation: rb_op) -> Operation.BoardOptions? {
     guard Int(operation.flags) & RB_OP_OPTIONS != 0 else { return nil }
     return Operation.BoardOptions(
       keep: operation.integer > 0 ? operation.integer : nil, isLow: Int(operation.flags) & RB_OP_LOW != 0)

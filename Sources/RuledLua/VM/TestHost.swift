@@ -16,10 +16,10 @@ package struct TestFailure: Error, Sendable {
 
 /// A line of a test, or of a function that it calls.
 package struct TestPlace: Sendable, Equatable {
-  package let file: String
-  package let line: Int
+  let file: String
+  let line: Int
   /// The function's name; nil for the test itself, and for what has no name.
-  package let function: String?
+  let function: String?
 
   /// The places of a text of the bridge, which has the last call first; the test itself comes first here.
   static func list(_ text: String) -> [TestPlace] {

@@ -52,7 +52,7 @@ package final class BearerToken: Sendable {
     }
   }
 
-  package func warnOfWeaknesses(_ log: any EventLog) {
+  func warnOfWeaknesses(_ log: any EventLog) {
     guard let path else { return }
     for weakness in SecretFile.weaknesses(ofToken: path) {
       log.warn("http.token_file '\(path)' \(weakness)")
