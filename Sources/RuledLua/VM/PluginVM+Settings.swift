@@ -37,9 +37,12 @@ extension PluginVM {
       review = own.review(settings)
       guard review.overrides != settings else { throw error }
     }
-    // Each round drops a setting or sorts a list, so there is a last one.
+    // Each round drops a setting or sorts a list, so there is a last one. What is unknown beside defaults may be known beside what was dropped.
     let (vm, more) = try load(source, review.overrides, worker, notes)
-    return (vm, review.problems + more.filter { problem in !review.problems.contains { $0.path == problem.path } })
+    let others = more.filter { problem in
+      problem.isBadSetting && !review.problems.contains { $0.path == problem.path }
+    }
+    return (vm, review.problems + others)
   }
 
   /// Compares these settings of a configuration with what the plugin declares.

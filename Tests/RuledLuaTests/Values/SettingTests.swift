@@ -193,6 +193,23 @@ struct SettingTests {
     #expect(try load(["stamps": ["c"], "first": "c"], text).settings["first"] == "c")
   }
 
+  @Test func `a setting that falls back accuses none that were right beside it`() throws {
+    let text = """
+      plugin { name = "t", settings = { deeds = { "buy" }, points = { buy = 1 } } }
+      setting "deeds" { type = { "string" }, check = function(deeds, all)
+        for _, deed in ipairs(deeds) do if not all.points[deed] then return false, deed .. " has no points" end end
+        return true
+      end }
+      setting "points.*" { type = "integer", names = settings.deeds }
+      """
+    let problems = try load(["deeds": ["read", "review"], "points": ["read": 2, "revew": 3]], text).settingProblems
+    #expect(
+      problems.map(\.message) == [
+        "plugin 't' has no setting 'points.revew'; did you mean 'review'?",
+        "the setting 'deeds' of plugin 't' is wrong: review has no points",
+      ])
+  }
+
   @Test(arguments: [
     ("setting 'words' { type = 'integer' }", "the setting 'words' of plugin 't' must be an integer, not \"hi\""),
     ("setting 'size' { type = 'integer', max = 2 }", "the setting 'size' of plugin 't' must be at most 2, not 3"),
