@@ -65,6 +65,7 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CUV", pkgConfig: "libuv", providers: [.apt(["libuv1-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+    .systemLibrary(name: "CDigest", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .target(
       name: "CJSON", cxxSettings: [.unsafeFlags(flagsOfC)],
@@ -94,8 +95,6 @@ let package = Package(
 
     .target(
       name: "COpenAPI", cSettings: [.unsafeFlags(flagsOfC + ["-Wno-c23-extensions"])]),
-
-    .target(name: "CDigest", cSettings: [.unsafeFlags(flagsOfC)]),
 
     foundation("RuledCore", ["CDigest"]),
     foundation("RuledThreads", ["CLinux"]),

@@ -5,21 +5,6 @@ package struct UUIDText: Sendable, Hashable {
   /// The last eight bytes.
   let low: UInt64
 
-  /// The UUID of these 128 bits, as they are.
-  init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
-  }
-
-  /// The UUID of the first 16 of `bytes`, as they are.
-  ///
-  /// - Precondition: There are 16 bytes or more.
-  init(bytes: ByteView) {
-    precondition(bytes.count >= 16)
-    high = UInt64(bigEndian: bytes.load(at: 0, as: UInt64.self))
-    low = UInt64(bigEndian: bytes.load(at: 8, as: UInt64.self))
-  }
-
   /// A UUID of version 4, made of random bits that the caller draws.
   package static func random(_ high: UInt64, _ low: UInt64) -> UUIDText {
     UUIDText(high: high, low: low).marked(version: 4)
@@ -28,8 +13,7 @@ package struct UUIDText: Sendable, Hashable {
   /// The UUID of version 8 that `bytes` always give: their SHA-256, cut to size.
   package static func derived(from bytes: ByteView) -> UUIDText {
     let words = SHA256.hash(bytes).words
-    let high = UInt64(words[0]) << 32 | UInt64(words[1])
-    return UUIDText(high: high, low: UInt64(words[2]) << 32 | UInt64(words[3])).marked(version: 8)
+    return UUIDText(high: words[0], low: words[1]).marked(version: 8)
   }
 
   private func marked(version: UInt64) -> UUIDText {
