@@ -241,7 +241,7 @@ end
 function points.history(kept, limit)
   local lines, records = kept.history or {}, array {}
   for i = #lines, math.max(1, #lines - limit + 1), -1 do
-    local at, cause, earned, times, total = string.match(lines[i], "^(%S+) (.+) (%S+) (%S+) (%S+)$")
+    local at, cause, earned, times, total = string.match(lines[i], "^(%S+) (.*) (%S+) (%S+) (%S+)$")
     records[#records + 1] = {
       at = calendar.format(tonumber(at)), cause = cause, earned = tonumber(earned), multiplier = tonumber(times),
       total = tonumber(total),
