@@ -24,7 +24,7 @@ local function viewed(tutorial, data)
   local step = step_of(data.step_number)
   if math.type(step) == "integer" then
     tutorial.step = step
-    tutorial.since = tutorial.since or now()
+    if step == 1 or not tutorial.since then tutorial.since = now() end
   end
   raise(VIEWED, { step_number = step, step_title = title_of(data.step_title) or TITLES[step] })
 end
