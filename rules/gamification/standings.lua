@@ -1,6 +1,7 @@
 -- The game as a whole: how many players have how many points, who reached which tier, and what was earned and spent on
 -- each day. Counters that all players share, which name nobody.
 local figures = require "figures"
+local points = require "points"
 
 local standings = {}
 
@@ -9,11 +10,10 @@ local ABOVE = figures.above(EDGES)
 
 local PLAYERS, TIERS, EARNED = plugin.name .. ".players", plugin.name .. ".tiers", plugin.name .. ".earned"
 
+-- A tier that the settings had earlier counts no more.
 local function count_tiers(state, change)
-  for _, tier in ipairs(settings.tiers) do
-    if not state.tier then return end
-    count(TIERS, { tier = tier.name }, change)
-    if tier.name == state.tier then return end
+  for place = 1, points.place(settings.tiers, state.tier) or 0 do
+    count(TIERS, { tier = settings.tiers[place].name }, change)
   end
 end
 
@@ -29,8 +29,8 @@ function standings.place(state)
 end
 
 --- Adds points that were earned, or spent if they are negative, to the day's sum of their cause, and places the player.
-function standings.update(state, at, cause, points)
-  if points ~= 0 then figures.add(EARNED, at, { cause = cause }, points) end
+function standings.update(state, at, cause, n)
+  if n ~= 0 then figures.add(EARNED, at, { cause = cause }, n) end
   standings.place(state)
 end
 
@@ -46,15 +46,21 @@ end
 function standings.note_tier(name) figures.move(TIERS, "tier", nil, name) end
 
 --- The query `leaderboard`: the bands from the top, each with its players and with how many are above it.
---- `you` is the subject's own band, null for who has not played.
+--- `you` is the subject's own band, null for who has not played. Bands that the settings had earlier count in the
+--- present ones.
 function standings.leaderboard(state)
-  local players, all = figures.by(PLAYERS, "from")
-  local bands, above, you = array {}, 0, json.null
+  local counted, all = figures.by(PLAYERS, "from")
+  local players, bands, above, you = {}, array {}, 0, json.null
+  for from, n in pairs(counted) do
+    local band = figures.band(EDGES, tonumber(from))
+    players[band] = (players[band] or 0) + n
+  end
+  local own = state and state.band and figures.band(EDGES, state.band)
   for i = #EDGES, 0, -1 do
     local from = EDGES[i] or 0
-    local here = players[tostring(from)] or 0
+    local here = players[from] or 0
     bands[#bands + 1] = { from = from, players = here, above = above }
-    if state and state.band == from then
+    if own == from then
       you = { from = from, points = state.points, best_rank = above + 1, worst_rank = above + here }
     end
     above = above + here
@@ -65,7 +71,7 @@ end
 --- The query `totals {from, to}`: points by day and cause, and players by tier. Days are like 2025-11-01.
 function standings.totals(_, args)
   local reached, counted = {}, figures.by(TIERS, "tier")
-  for _, tier in ipairs(settings.tiers) do reached[tier.name] = counted[tier.name] or 0 end
+  for _, tier in ipairs(settings.tiers) do reached[tier.name] = math.max(0, counted[tier.name] or 0) end
   local _, all = figures.by(PLAYERS, "from")
   return { players = all, tiers = reached, points = figures.days(EARNED, "cause", "points", args.from, args.to) }
 end

@@ -77,6 +77,25 @@ test "totals have points by day and cause, and players by tier" (function(t)
   t:equal(t:query(nil, "totals").tiers, { silver = 0, gold = 0, platinum = 0 })
 end)
 
+test "with other bands and tiers players are those that they were, until they play" (function(t)
+  copy(t, "user:a", 7)
+  reveal(t, "user:b", 10)
+  reveal(t, "user:c", 50)
+  t:settings {
+    standings = { bands = { 300, 400 } },
+    tiers     = { { name = "iron", revealed = 5 }, { name = "silver", revealed = 10 } },
+  }
+  local board = t:query("user:a", "leaderboard")
+  t:equal(board.bands, {
+    { from = 400, players = 1, above = 0 }, { from = 300, players = 0, above = 1 },
+    { from = 0, players = 2, above = 1 },
+  })
+  t:equal(board.you, { from = 0, points = 105, best_rank = 2, worst_rank = 3 })
+  t:event("user:b", "data.deleted", {})
+  t:event("user:c", "data.deleted", {})
+  t:equal(t:query(nil, "totals").tiers, { iron = 0, silver = 1 })
+end)
+
 test "without further bands all players share one" (function(t)
   t:settings { standings = { bands = {} } }
   reveal(t, "user:a", 10)
