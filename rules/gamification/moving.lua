@@ -1,11 +1,13 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
--- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed and the
--- milestones. The day's caps hold for both together, and a milestone is rewarded once.
+-- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed, the milestones
+-- and the tier. The day's caps hold for both together, and a milestone is rewarded once.
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
 local standings = require "standings"
+local streak = require "streak"
 local subjects = require "subjects"
+local tiers = require "tiers"
 
 local moving = { TYPE = plugin.name .. ".moved" } -- the message to the user
 
@@ -46,15 +48,27 @@ local function add(state, record)
   local earned = points.earn(state, player.points, at, "moved", due)
   state.revealed = state.revealed + record.revealed
   if record.login then state.login = math.max(record.login, state.login or record.login) end
+  tiers.join(state, record)
   standings.update(state, at, "moved", earned - record.points)
   decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })
 end
 
+-- The first event makes a record, also one that tells a time zone or is of the tutorial.
+local function has_played(state) return state.band or state.due or (state.points or 0) > 0 end
+
+-- The zone that the user has told, and a game that is off, stay.
+local function take_over(state, record)
+  local zone = state.zone
+  state.zone = nil
+  for key, value in pairs(record) do state[key] = value end
+  if zone then streak.move(state, player.streak, now(), zone) end
+  if state.off then streak.pause(state, player.today(state)) end
+  if has_played(state) then standings.place(state) end
+end
+
 function moving.arrive(event, state)
   local record = event.data.record
-  if state.points then return add(state, record) end
-  for key, value in pairs(record) do state[key] = value end
-  standings.place(state)
+  if has_played(state) then add(state, record) else take_over(state, record) end
 end
 
 return moving

@@ -39,6 +39,19 @@ function tiers.refusal(state, name)
   if held and place <= held then return "already_held" end
 end
 
+--- Brings what another record of the player has reached, and has spent on tiers.
+function tiers.join(state, record)
+  local held, theirs = points.place(LADDER, state.tier) or 0, points.place(LADDER, record.tier) or 0
+  for place = held + 1, theirs do
+    state.tier = LADDER[place].name
+    standings.note_tier(state.tier)
+  end
+  for name, amount in pairs(record.spent or {}) do
+    state.spent = state.spent or {}
+    state.spent[name] = (state.spent[name] or 0) + amount
+  end
+end
+
 --- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.
 function tiers.check(state, today, days)
   local least = LEAST[state.tier or ""]

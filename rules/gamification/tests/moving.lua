@@ -34,9 +34,49 @@ test "a milestone that the device has reached is rewarded once" (function(t)
   for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
   sign_in(t, "device:1", "ada")
   local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
-  t:equal({ reveal.points.total, reveal.milestones, reveal.tiers }, { 220, nil, { "silver" } })
+  t:equal({ reveal.points.total, reveal.milestones, reveal.tiers }, { 220, nil, nil })
   local profile = t:query("user:ada", "profile")
   t:equal({ profile.revealed, profile.milestones }, { 12, { { type = "explorer", reward = 100 } } })
+end)
+
+test "what a device has unlocked, and has spent on it, stays unlocked" (function(t)
+  local function tier_of(subject) return t:query(subject, "profile").tier end
+  for _ = 1, 140 do t:event("device:1", "flirt.rated", { rating = 3 }) end
+  t:event("device:1", "points.spent", { amount = 200, tier = "silver" })
+  t:event("device:1", "points.spent", { amount = 400, tier = "gold" })
+  t:event("user:ada", "flirt.rated", { rating = 3 })
+  sign_in(t, "device:1", "ada")
+  t:equal({ tier_of("user:ada"), t:query(nil, "totals").tiers.silver }, { "silver", 1 })
+  for _ = 1, 100 do t:event("device:2", "flirt.rated", { rating = 3 }) end
+  t:event("device:2", "points.spent", { amount = 500, tier = "gold" })
+  t:equal(tier_of("device:2"), "bronze")
+  sign_in(t, "device:2", "ada")
+  t:event("user:ada", "flirt.rated", { rating = 3 })
+  t:event("user:ada", "points.spent", { amount = 100, tier = "gold" })
+  t:equal({ tier_of("user:ada"), t:query(nil, "totals").tiers }, { "gold", { silver = 1, gold = 1, platinum = 0 } })
+end)
+
+test "a user who only told a zone, saw the tutorial or switched the game off has not played" (function(t)
+  t:at("2025-11-01T22:30:00Z")
+  for _ = 1, 3 do
+    t:event("device:1", "flirt.revealed", { flirt_index = 0 })
+    t:advance("1d")
+  end
+  t:event("user:ada", "profile.updated", { time_zone = "Asia/Tokyo" })
+  t:event("user:ada", "tutorial.step_viewed", { step_number = 1 })
+  t:event("user:ada", "settings.gamification_toggled", { enabled = false })
+  t:equal(t:query(nil, "leaderboard").players, 1)
+  sign_in(t, "device:1", "ada")
+  local export = t:query("user:ada", "export")
+  t:equal({ export.profile.streak, export.profile.tier, #export.history }, { 3, "silver", 3 })
+  t:equal(export.settings, { enabled = false, time_zone = "Asia/Tokyo" })
+  t:advance("9d")
+  t:event("user:ada", "settings.gamification_toggled", { enabled = true })
+  local reveal = t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions
+  t:equal({ reveal.streak.current, reveal.streak.change }, { 4, "increment" })
+  t:event("device:2", "tutorial.step_viewed", { step_number = 1 })
+  sign_in(t, "device:2", "bob")
+  t:equal({ t:query(nil, "leaderboard").players, t:state("user:bob").tutorial.step }, { 1, 1 })
 end)
 
 test "a milestone that the user has is not paid again with each sign-in" (function(t)
