@@ -2,11 +2,14 @@
 
 local fields = require "fields"
 
--- The bins that the plan names, and its longest name.
-local binned, longest = {}, ""
+-- The bins that the plan names, its longest name, and its parts of a day, where it lists them.
+local binned, longest, parts = {}, "", nil
 for name, properties in pairs(data("plan.json").events) do
   if #name > #longest then longest = name end
-  for _, of in pairs(properties) do binned[#binned + 1] = of.bins end
+  for key, of in pairs(properties) do
+    binned[#binned + 1] = of.bins
+    if key == "time_of_day" and of.derived then parts = of.values end
+  end
 end
 
 local function holds_names(length) return length >= #longest, "the plan has the event " .. longest end
@@ -17,12 +20,15 @@ setting "unknown_properties" {
   type = "string", one_of = { "drop", "refuse" }, about = "What becomes of a property that the plan does not have.",
 }
 setting "session_minutes" { type = "number", min = 1, about = "A session ends after so long without an event." }
-setting "sessions_open" (whole(1, "Of one user, at most: one for each source."))
+setting "sessions_open" { type = "integer", min = 1, max = 100, about = "Of one user, at most: one for each source." }
 setting "name_length" {
   type = "integer", min = 1, check = holds_names, about = "The longest name of an event, error code or error type.",
 }
 setting "violations_listed" (whole(1, "Of one event, at most."))
-setting "codes_a_day" (whole(0, "Different error codes of one user that are counted; further ones are `other`."))
+setting "codes_a_day" {
+  type = "integer", min = 0, max = 1000,
+  about = "Different error codes of one user that are counted; further ones are `other`.",
+}
 setting "keep" { type = "duration", about = "How long a figure is kept after it was counted last." }
 setting "game" { type = "plugin?", about = "The plugin whose points a deletion reports." }
 setting "bins.*" {
@@ -32,6 +38,7 @@ setting "parts_of_day" {
   type = { { from = "integer", name = "string" } }, min = 1, sorted_by = "from", check = fields.unlike "from",
 }
 setting "parts_of_day.*.from" { type = "integer", min = 0, max = 23, about = "The first hour." }
+setting "parts_of_day.*.name" { type = "string", one_of = parts, about = "As the plan lists them." }
 setting "pii.text_length" (whole(1, "Characters; more is free text."))
 setting "pii.members" (whole(1, "Members of one event's tables, and pieces of its texts, that are looked at."))
 setting "pii.phone_digits.*" { type = "integer", min = 1, names = {} }

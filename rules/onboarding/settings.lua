@@ -46,10 +46,10 @@ setting "time_zone" { type = "zone", about = "Whose civil days count, until the 
 setting "radius_m" (number "The radius of a stamp without its own.")
 setting "too_fast.km_h" (number "How fast users travel between claims; 0 is off.")
 setting "too_fast.from_km" (number "A distance that needs no time.")
-setting "notifications_kept" (whole(0))
+setting "notifications_kept" { type = "integer", min = 0, max = 500, about = "Of a user; a state holds 256 KiB." }
 setting "page" (whole(1, "Notifications in an answer."))
 setting "catalogue_page" (whole(1, "Stamps in an answer."))
-setting "id_bytes" (whole(1, "The longest id of a user, post or area."))
+setting "id_bytes" { type = "integer", min = 1, max = 251, about = "The longest id of a user, post or area." }
 setting "name_bytes" (whole(1, "The longest name of a user."))
 setting "social.*" {
   type  = { kind = "string", whom = "string", about = "string?", each = "boolean?" },

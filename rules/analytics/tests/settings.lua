@@ -2,6 +2,10 @@
 test "a setting that can't be right is refused" (function(t)
   local late = { { from = 24, name = "late" } }
   t:fails(function() t:settings { parts_of_day = late } end, "'parts_of_day%[1%].from' .*at most 23")
+  local noon = { { from = 12, name = "noon" } }
+  t:fails(function() t:settings { parts_of_day = noon } end, "'parts_of_day%[1%].name' .*must be one of")
+  t:fails(function() t:settings { codes_a_day = 1001 } end, "'codes_a_day' .*at most 1000")
+  t:fails(function() t:settings { sessions_open = 101 } end, "'sessions_open' .*at most 100")
   t:fails(function() t:settings { bins = { points = array {} } } end, "'bins.points' .*a length of at least 1")
   t:fails(function() t:settings { unknown_properties = "keep" } end, "'unknown_properties'")
   t:fails(function() t:settings { name_length = 31 } end, "'name_length' .*gamification_tutorial_step_viewed")
@@ -13,7 +17,7 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { longest_range_days = 367 } end, "'longest_range_days' .*at most 366")
   t:fails(function() t:settings { bins = { points = { 5, 1, 1 } } } end, "'bins.points' .*two are 1")
   t:fails(function() t:settings { retention_days = { 7, 7 } } end, "'retention_days' .*two are 7")
-  local morning = { { from = 5, name = "dawn" }, { from = 5, name = "morning" } }
+  local morning = { { from = 5, name = "evening" }, { from = 5, name = "morning" } }
   t:fails(function() t:settings { parts_of_day = morning } end, "'parts_of_day' .*two have the from 5")
 end)
 

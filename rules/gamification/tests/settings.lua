@@ -1,6 +1,7 @@
 -- Settings that are given in part, in another order, or wrong.
 test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { freezes = { every_days = 0 } } end, "'freezes.every_days' .*at least 1, not 0")
+  t:fails(function() t:settings { history = 2001 } end, "'history' .*at most 2000")
   t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
   t:fails(function() t:settings { ranges = { rating = { highest = 0 } } } end, "'ranges.rating' .*lowest is greater")
   t:fails(function() t:settings { caps = { copy_flrt = 2 } } end, "'caps' .*points.copy_flrt is missing")

@@ -11,6 +11,8 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { achievements = twice } end, "'achievements' .*two have the name \"stamps\"")
   t:fails(function() t:settings { auto_claim_days = 1e300 } end, "'auto_claim_days' .*at most 3650")
   t:fails(function() t:settings { claim_windows = { ["24h"] = 1e300 } } end, "'claim_windows.24h' .*at most 87600")
+  t:fails(function() t:settings { id_bytes = 252 } end, "'id_bytes' .*at most 251")
+  t:fails(function() t:settings { notifications_kept = 501 } end, "'notifications_kept' .*at most 500")
   t:fails(function() t:settings { too_fast = { km_h = -1 } } end, "'too_fast.km_h' .*must be at least 0")
 end)
 
