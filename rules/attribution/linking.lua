@@ -51,12 +51,12 @@ end
 
 local function account(state) return not state.signed_out and state.user or nil end
 
---- A launch or a return to the foreground links if it says that somebody is signed in, and who. Else a status that has
---- changed in the phone's settings is told to the account that is there.
+--- A launch or a return to the foreground links with somebody who is signed in: whom it names, or the account that is
+--- there, whose sign-in came before the first launch. Else a status that has changed in the phone's settings is told to
+--- that account.
 function linking.follow(event, state)
-  local user = linking.user_of(event)
-  if user and state.authenticated then return linking.link(state, user) end
-  local there = account(state)
+  local user, there = linking.user_of(event), account(state)
+  if state.authenticated and (user or there) then return linking.link(state, user or there) end
   if there and state.told_status ~= state.att_status then tell(state, there) end
 end
 
