@@ -9,6 +9,12 @@ local DAY = 86400
 
 local function days() return settings.auto_claim_days or 0 end
 
+local function claim_later(state)
+  timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {
+    plugin = plugin.name,
+  })
+end
+
 -- Marks the welcome's notification as done, even if it was never opened.
 function welcome.claimed(state)
   state.welcomed = true
@@ -26,13 +32,14 @@ function welcome.sign_in(state, data, event)
     })
     metrics.signed_up(state)
   end
-  if days() <= 0 or state.welcomed or timer.due("welcome") then return end
-  timer.set("welcome", math.max(now(), state.signed_up_at + days() * DAY), "welcome.claim_due", {
-    plugin = plugin.name,
-  })
+  if days() > 0 and not state.welcomed then claim_later(state) end
 end
 
--- Whether the timer's automatic claim is to be made: not, if the setting was switched off meanwhile.
-function welcome.is_due(state) return not state.welcomed and days() > 0 end
+-- Whether the timer's automatic claim is to be made: not, if the setting was switched off meanwhile, or has more days.
+function welcome.is_due(state)
+  if state.welcomed or days() <= 0 then return false end
+  if now() >= state.signed_up_at + days() * DAY then return true end
+  claim_later(state)
+end
 
 return welcome

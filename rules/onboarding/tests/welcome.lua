@@ -170,6 +170,23 @@ test "an earlier claim, or switching the setting off, prevents the automatic cla
   t:equal(t:query("user:2", "stamps").count, 0)
 end)
 
+test "with other auto_claim_days the welcome stamp claims itself then" (function(t)
+  local function claimed(user) return t:query("user:" .. user, "stamps").count end
+  t:settings { auto_claim_days = 3 }
+  t:event("user:1", "user.signed_in")
+  t:settings { auto_claim_days = 7 }
+  t:advance("6d")
+  t:equal(claimed(1), 0)
+  t:advance("1d")
+  t:equal(claimed(1), 1)
+  t:event("user:2", "user.signed_in")
+  t:settings { auto_claim_days = 2 }
+  t:advance("3d")
+  t:event("user:2", "user.signed_in")
+  t:advance("1s")
+  t:equal(claimed(2), 1)
+end)
+
 test "users who signed up before auto_claim_days was set are claimed for from the next sign-in" (function(t)
   t:event("user:1", "user.signed_in")
   t:advance("1d")
