@@ -76,6 +76,8 @@ rule "data deleted" { on = "data.deleted", run = account.deleted }
 
 query "profile" { about = "Points, streak, tier and what comes next.", run = account.profile }
 query "history" { about = "Changes of points, newest first; `limit` of them.", run = account.history }
-query "export" { about = "Profile, history and settings of a user.", run = function(state) return account.export(state) end }
+query "export" {
+  about = "Profile, history and settings of a user.", run = function(state) return account.export(state) end,
+}
 query "leaderboard" { about = "How many players there are, by bands of points.", run = standings.leaderboard }
 query "totals" { about = "What all users have done.", run = standings.totals }
