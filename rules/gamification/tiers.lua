@@ -37,6 +37,7 @@ function tiers.refusal(state, name)
   local place, held = points.place(LADDER, name), points.place(LADDER, state.tier)
   if not place then return "unknown_tier" end
   if held and place <= held then return "already_held" end
+  if LADDER[place].spent == NEVER then return "not_for_points" end
 end
 
 --- Brings what another record of the player has reached, and has spent on tiers.

@@ -218,6 +218,7 @@ test "another product's actions are settings" (function(t)
   t:equal(send("order.paid", { books = 2.0 }).points, { action = "order", earned = 100, multiplier = 1, total = 145 })
   t:equal(send("order.paid", { books = 2 }).points.reason, "cap")
   t:equal(t:query("user:1", "profile").points, 195)
+  t:equal(send("points.spent", { amount = 60, tier = "regular" }), { error = "not_for_points" })
   t:equal(send("points.spent", { amount = 60, tier = "patron" }).tiers, { "regular", "patron" })
   t:equal(t:query("user:1", "history", { limit = 4 })[4].cause, "milestone:book worm")
   t:advance "1d"
