@@ -13,6 +13,7 @@ local wallet = require "wallet"
 
 local actions = {}
 
+local NEVER = -math.huge
 local MULTIPLIERS, POINTS = settings.multipliers, settings.points
 local STREAK, WALLET, today_of = player.streak, player.points, player.today
 local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
@@ -88,7 +89,8 @@ local function awarding(action)
 end
 
 local function performing(action)
-  local nonsense, renews, daily, award = action.nonsense, action.renews, action.daily, awarding(action)
+  local nonsense, renews, award = action.nonsense, action.renews, awarding(action)
+  local last_day = action.daily and "daily:" .. action.earns
   local tells, with, tier, when_off = action.tells, action.with, action.tier, action.when_off
   return function(state, data)
     local wrong = nonsense(data)
@@ -103,9 +105,9 @@ local function performing(action)
       raise(tells, report)
     end
     if state.off then return end
-    if daily then
-      if state.login and today <= state.login then return end
-      state.login = today
+    if last_day then
+      if today <= (state[last_day] or NEVER) then return end
+      state[last_day] = today
     end
     award(state, data, at, today)
   end

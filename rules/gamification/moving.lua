@@ -47,7 +47,9 @@ local function add(state, record)
   local due = math.max(0, record.points - over_caps(state, record) - rewarded_twice(state, record))
   local earned = points.earn(state, player.points, at, "moved", due)
   state.revealed = state.revealed + record.revealed
-  if record.login then state.login = math.max(record.login, state.login or record.login) end
+  for key, day in pairs(record) do
+    if key:find "^daily:" then state[key] = math.max(day, state[key] or day) end
+  end
   tiers.join(state, record)
   standings.update(state, at, "moved", earned - record.points)
   decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })

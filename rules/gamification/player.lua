@@ -5,7 +5,8 @@ local freezes = settings.freezes
 local caps = {}
 for _, action in ipairs(settings.actions) do
   local name, once_only = action.earns, action.daily and not action.each and 1
-  caps[name] = (settings.caps[name] or once_only or settings.cap) * (settings.points[name] or 0)
+  local most = (settings.caps[name] or once_only or settings.cap) * (settings.points[name] or 0)
+  caps[name] = math.max(most, caps[name] or 0)
 end
 
 local player = {

@@ -225,3 +225,25 @@ test "another product's actions are settings" (function(t)
   t:equal(send("order.paid", { books = 1 }).streak, nil)
   t:equal(t:query("user:1", "profile").streak, 1)
 end)
+
+test "each daily action counts once a day, whatever else does" (function(t)
+  t:settings {
+    actions = {
+      { on = "pages.read", earns = "reading", daily = true }, { on = "audio.heard", earns = "reading", daily = true },
+      { on = "shop.visited", earns = "visit" }, { on = "shop.opened", earns = "visit", daily = true },
+    },
+    points = { reading = 5, visit = 1 },
+  }
+  local function total(subject)
+    for _, type in ipairs { "pages.read", "audio.heard", "shop.opened", "shop.visited" } do
+      for _ = 1, 2 do t:event(subject, type, {}) end
+    end
+    return t:query(subject, "profile").points
+  end
+  t:at("2025-11-01T09:00:00Z")
+  t:equal({ total("user:ada"), total("device:1") }, { 8, 8 })
+  t:event("device:1", "user.authenticated", { user = "ada" })
+  t:equal({ t:query("user:ada", "profile").points, t:event("user:ada", "audio.heard", {}).decisions }, { 11, {} })
+  t:advance "1d"
+  t:equal(total("user:ada"), 19)
+end)
