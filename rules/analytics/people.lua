@@ -9,8 +9,15 @@ local sums     = require "sums"
 
 local people = {}
 
+-- A step is a text: a number would be a place in a list.
+local function name_of(step) return tostring(fields.whole(step) or step) end
+
 --- The steps of a ladder that the plan lists, lowest first; a user who reaches one has reached those below.
-function people.steps(ladder) return plan.events[ladder.event][ladder.property].values or {} end
+function people.steps(ladder)
+  local steps = {}
+  for i, step in ipairs(plan.events[ladder.event][ladder.property].values or {}) do steps[i] = name_of(step) end
+  return steps
+end
 
 -- Active today: counts today, and in the look-back windows of the following days that no earlier day has counted in.
 local function count_window(last, today)
@@ -97,7 +104,7 @@ function people.note(state, name, properties, today)
     if name == of.event then toggle(state, today, switch, properties[of.property] == of.off) end
   end
   for ladder, of in pairs(measures.ladders) do
-    if name == of.event then climb(state, today, ladder, of, properties[of.property]) end
+    if name == of.event then climb(state, today, ladder, of, name_of(properties[of.property])) end
   end
 end
 

@@ -1,6 +1,7 @@
 -- The files plan.json and figures.json, where they make no sense together.
 local derive   = require "derive"
 local measures = require "measures"
+local people   = require "people"
 
 test "what nothing derives is no derived property" (function(t)
   local function check(key) derive.check { book_read = { [key] = { type = "int", derived = true } } } end
@@ -36,4 +37,10 @@ test "a figure of what may be missing, or is of another type, does not load" (fu
   refused("ladders", { x = { event = "screenshot_upload_failed", property = "session_id" } })
   refused("counts", { gamification_points_awarded = { { figure = "points", sum = "total_points_after" } } })
   refused("errors", { event = "screenshot_upload_failed", type = "error_code", code = "retry_attempt" })
+end)
+
+test "the steps of a ladder of numbers are texts" (function(t)
+  local counts = { event = "gamification_milestone_achieved", property = "flirts_revealed_count" }
+  t:equal(people.steps(counts), { "10", "50", "100" })
+  t:equal(people.steps { event = "app_opened", property = "days_since_install" }, {})
 end)
