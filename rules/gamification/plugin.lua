@@ -80,4 +80,8 @@ query "export" {
   about = "Profile, history and settings of a user.", run = function(state) return account.export(state) end,
 }
 query "leaderboard" { about = "How many players there are, by bands of points.", run = standings.leaderboard }
-query "totals" { about = "What all users have done.", run = standings.totals }
+query "totals" {
+  about = "What all users have done.",
+  args  = { from = "string?: the first day, such as 2025-11-01", to = "string?: the last one" },
+  run   = standings.totals,
+}

@@ -3,6 +3,7 @@
 local fields = require "fields"
 
 local unlike = fields.unlike
+local OWN_CAUSES = { moved = true, spend = true } -- of changes of points, beside actions
 local MOST_POINTS, MOST_TIMES, MOST_MULTIPLIED = 1000000, 100000, 100 -- so that no sum of points leaves the integers
 
 -- What the actions earn, and the members of their data: the keys that `points` and `ranges` may have.
@@ -28,6 +29,7 @@ setting "actions" {
   check = function(list, all)
     for _, action in ipairs(list) do
       local on, tells = action.on, action.tells
+      if OWN_CAUSES[action.earns] then return false, action.earns .. " is a cause of the game's own" end
       if not all.points[action.earns] then return false, ("points.%s is missing"):format(action.earns) end
       if on == "" or on:find("*", 1, true) then return false, json.encode(on) .. " is no type of event" end
       if tells and not tells:find "^%l[%l%d_]*$" then return false, json.encode(tells) .. " is no name of a report" end

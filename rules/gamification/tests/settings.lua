@@ -18,6 +18,10 @@ test "a setting that can't be right is refused" (function(t)
     local wrong = { { on = "a.b", earns = "copy_flirt", tells = tells } }
     t:fails(function() t:settings { actions = wrong } end, "'actions' .*is no name of a report")
   end
+  for _, earns in ipairs { "moved", "spend" } do
+    local own = { actions = { { on = "a.b", earns = earns } }, points = { [earns] = 5 } }
+    t:fails(function() t:settings(own) end, "'actions' .*a cause of the game's own")
+  end
   local same = { { on = "a.b", earns = "copy_flirt" }, { on = "a.b", earns = "rate_flirt" } }
   t:fails(function() t:settings { actions = same } end, "'actions' .*two have the on \"a.b\"")
   local twice = { { type = "a", at = 1, reward = 1 }, { type = "a", at = 2, reward = 1 } }
