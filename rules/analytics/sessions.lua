@@ -54,12 +54,11 @@ local function begin(state, source, id, is_implied)
   all[source] = { id = id or uuid(), started = now(), seen = now(), counts = {}, implied = is_implied }
 end
 
---- Opens a session; one that `app.opened` opened goes on instead, under the given id.
+--- Opens a session; one that `app.opened` opened goes on instead, under the given id, and so does the one of that id.
 function sessions.start(state, source, id)
   local session = sessions.open(state, source)
-  if not (session and session.implied) or id ~= nil and not reports.is_id(plan, id) then
-    return begin(state, source, id)
-  end
+  local goes_on = session and (session.implied or session.id == id)
+  if not goes_on or id ~= nil and not reports.is_id(plan, id) then return begin(state, source, id) end
   session.implied, session.id = nil, id or session.id
 end
 

@@ -27,6 +27,15 @@ test "a session has the given id or a new one, different each time" (function(t)
   t:equal(sent(t:event("device:s", "screenshot_upload_initiated", upload)).session_id, second)
 end)
 
+test "a session that starts again under its id is the same one" (function(t)
+  opted_in(t, "device:s")
+  t:event("device:s", "session.started", { session_id = "mine" })
+  t:advance "60s"
+  t:event("device:s", "session.started", { session_id = "mine" })
+  t:equal(sent(t:event("device:s", "session.ended", {})).session_duration_seconds, 60)
+  t:equal(t:query(nil, "kpis").range.sessions, 1)
+end)
+
 test "a given id is kept, whatever session is open" (function(t)
   opted_in(t, "device:s")
   t:event("device:s", "session.started", { session_id = "mine" })
