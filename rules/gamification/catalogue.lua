@@ -14,14 +14,14 @@ local renews = false -- whether some action makes things new again
 local function makes_sense() end
 
 -- A function that looks at a member of the data, and then at the others: the first with which an action makes no sense.
-local function judging(name, is_needed, range, others)
+local function judging(name, is_needed, is_thing, range, others)
   local lowest, highest = range and range.lowest, range and range.highest or math.huge
   return function(data)
     local value = data[name]
     if value == nil then
       if is_needed then return name end
     elseif not lowest then
-      if not label(value, LONGEST) then return name end
+      if value == "" or is_thing and not label(value, LONGEST) then return name end
     elseif not kind_of(value) or value < lowest or value > highest or value % 1 ~= 0 then
       return name
     end
@@ -33,15 +33,15 @@ end
 local function judge_of(action)
   local judge = makes_sense
   local function add(name, is_needed)
-    local range = RANGES[name]
-    if is_needed or range or name == action.unique then judge = judging(name, is_needed, range, judge) end
+    local range, is_thing = RANGES[name], name == action.unique
+    if is_needed or range or is_thing then judge = judging(name, is_needed, is_thing, range, judge) end
   end
   for _, name in ipairs(action.with or {}) do add(name, false) end
   for _, name in ipairs(action.needs or {}) do add(name, true) end
   if action.unique then add(action.unique, false) end
   if action.each then
     add(action.each, true)
-    judge = judging(action.each, true, MANY, judge)
+    judge = judging(action.each, true, false, MANY, judge)
   end
   return judge
 end

@@ -197,9 +197,10 @@ test "another product's actions are settings" (function(t)
     actions = {
       { on = "review.written", earns = "review", counts = true, needs = { "book", "stars" }, unique = "book" },
       { on = "order.paid", earns = "order", each = "books", streak = false },
+      { on = "letter.written", earns = "letter", needs = { "text", "signed" } },
     },
     ranges = { stars = { lowest = 1, highest = 5 } },
-    points = { review = 20, order = 50 }, caps = { order = 3 },
+    points = { review = 20, order = 50, letter = 0 }, caps = { order = 3 },
     milestones = { { type = "book worm", at = 2, reward = 5 } },
     tiers = { { name = "reader", revealed = 1 }, { name = "regular", streak = 3 }, { name = "patron", spent = 60 } },
     first_tier = "guest",
@@ -213,6 +214,9 @@ test "another product's actions are settings" (function(t)
   t:equal(send("review.written", { book = "b1", stars = 4 }).tiers, { "reader" })
   t:equal(send("review.written", { book = "b1", stars = 5 }).points.reason, "repeat")
   t:equal(send("review.written", { book = 2, stars = 5 }).points.total, 45)
+  t:equal(send("letter.written", { text = "", signed = true }), { error = "invalid_text" })
+  t:equal(send("letter.written", { text = "Dear" }), { error = "invalid_signed" })
+  t:equal(send("letter.written", { text = ("Dear "):rep(100), signed = false }).error, nil)
   t:equal(send("order.paid"), { error = "invalid_books" })
   for _, books in ipairs { 0, 1.5, "2" } do t:equal(send("order.paid", { books = books }).error, "invalid_books") end
   t:equal(send("order.paid", { books = 2.0 }).points, { action = "order", earned = 100, multiplier = 1, total = 145 })
