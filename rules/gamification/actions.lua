@@ -43,7 +43,8 @@ local function tell_points(state, name, earned, multiplier, why)
   })
 end
 
-local function tell_milestones(state, reached, today)
+--- Tells of milestones that were reached.
+function actions.tell_milestones(state, reached, today)
   local list = array {}
   for i, milestone in ipairs(reached) do
     list[i] = { type = milestone.type, reward = milestone.reward }
@@ -83,7 +84,7 @@ local function awarding(action)
     end
     tell_points(state, earns, earned, multiplier, why)
     if change then tell_streak(state, change, previous, multiplier) end
-    if reached then tell_milestones(state, reached, today) end
+    if reached then actions.tell_milestones(state, reached, today) end
     if change or counts then check(state, today, days) end
   end
 end

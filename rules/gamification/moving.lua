@@ -1,6 +1,7 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
 -- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed, the milestones
 -- and the tier. The day's caps hold for both together, and a milestone is rewarded once.
+local actions = require "actions"
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
@@ -8,6 +9,7 @@ local standings = require "standings"
 local streak = require "streak"
 local subjects = require "subjects"
 local tiers = require "tiers"
+local wallet = require "wallet"
 
 local moving = { TYPE = plugin.name .. ".moved" } -- the message to the user
 
@@ -53,6 +55,9 @@ local function add(state, record)
   tiers.join(state, record)
   standings.update(state, at, "moved", earned - record.points)
   decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })
+  local today, reached = player.today(state, at), wallet.milestones(state)
+  if reached then actions.tell_milestones(state, reached, today) end
+  tiers.check(state, today, streak.current(state, player.streak, today))
 end
 
 -- The first event makes a record, also one that tells a time zone or is of the tutorial.

@@ -79,6 +79,17 @@ test "a user who only told a zone, saw the tutorial or switched the game off has
   t:equal({ t:query(nil, "leaderboard").players, t:state("user:bob").tutorial.step }, { 1, 1 })
 end)
 
+test "what both have revealed together reaches milestones and tiers at the sign-in" (function(t)
+  for _, subject in ipairs { "user:ada", "device:1" } do
+    for _ = 1, 6 do t:event(subject, "flirt.revealed", { flirt_index = 0 }) end
+  end
+  sign_in(t, "device:1", "ada")
+  local profile = t:query("user:ada", "profile")
+  t:equal({ profile.points, profile.tier, #profile.milestones }, { 220, "silver", 1 })
+  t:equal(t:query("user:ada", "leaderboard").you.points, 220)
+  t:equal(t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions.milestones, nil)
+end)
+
 test "a milestone that the user has is not paid again with each sign-in" (function(t)
   for round = 1, 3 do
     for _ = 1, 10 do t:event("device:1", "flirt.revealed", { flirt_index = 0 }) end
