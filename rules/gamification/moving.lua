@@ -55,6 +55,7 @@ local function add(state, record)
   tiers.join(state, record)
   standings.update(state, at, "moved", earned - record.points)
   decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })
+  if state.off then return end
   local today, reached = player.today(state, at), wallet.milestones(state)
   if reached then actions.tell_milestones(state, reached, today) end
   tiers.check(state, today, streak.current(state, player.streak, today))

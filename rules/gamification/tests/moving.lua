@@ -88,6 +88,13 @@ test "what both have revealed together reaches milestones and tiers at the sign-
   t:equal({ profile.points, profile.tier, #profile.milestones }, { 220, "silver", 1 })
   t:equal(t:query("user:ada", "leaderboard").you.points, 220)
   t:equal(t:event("user:ada", "flirt.revealed", { flirt_index = 0 }).decisions.milestones, nil)
+  t:event("user:bob", "flirt.revealed", { flirt_index = 0 })
+  t:event("user:bob", "settings.gamification_toggled", { enabled = false })
+  for _ = 1, 9 do t:event("device:2", "flirt.revealed", { flirt_index = 0 }) end
+  sign_in(t, "device:2", "bob")
+  t:equal(points_of(t, "user:bob"), 100)
+  t:event("user:bob", "settings.gamification_toggled", { enabled = true })
+  t:equal(#t:event("user:bob", "flirt.revealed", { flirt_index = 0 }).decisions.milestones, 1)
 end)
 
 test "a milestone that the user has is not paid again with each sign-in" (function(t)
