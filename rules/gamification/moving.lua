@@ -1,6 +1,6 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
--- takes over the whole record, and with it the streak; one who has gets the points, the flirts revealed, the milestones
--- and the tier. The day's caps hold for both together, and a milestone is rewarded once.
+-- takes over the whole record; one who has gets the points, the flirts revealed, the milestones, the tier, and the streak
+-- where it is longer. The day's caps hold for both together, and a milestone is rewarded once.
 local actions = require "actions"
 local payload = require "payload"
 local player = require "player"
@@ -53,6 +53,7 @@ local function add(state, record)
     if key:find "^daily:" then state[key] = math.max(day, state[key] or day) end
   end
   tiers.join(state, record)
+  streak.join(state, player.streak, at, record)
   standings.update(state, at, "moved", earned - record.points)
   decide("points", { action = "moved", earned = earned, multiplier = 1, total = state.points })
   if state.off then return end

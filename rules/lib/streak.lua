@@ -109,6 +109,20 @@ function streak.move(kept, options, at, zone)
   return there
 end
 
+--- Goes on with the streak of another record of the same user, as of a device, where it is longer at the moment. The
+--- last period that counted here counts in it, too.
+function streak.join(kept, options, at, other)
+  local theirs = copy(other, { zone = other.zone, paused = other.paused })
+  local today = streak.move(theirs, options, at, kept.zone or options.zone)
+  streak.resume(theirs, options, today)
+  if streak.current(theirs, options, today) <= streak.current(kept, options, today) then return end
+  local counted = kept.counted
+  copy(theirs, kept)
+  if kept.recent then kept.before, kept.recent = copy(kept, {}), array {} end
+  if counted then streak.touch(kept, options, counted) end
+  kept.paused = kept.paused and kept.due - today
+end
+
 --- During a pause a streak neither grows nor breaks.
 function streak.pause(kept, today)
   if kept.due and not kept.paused then kept.paused = kept.due - today end

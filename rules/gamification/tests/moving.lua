@@ -79,6 +79,22 @@ test "a user who only told a zone, saw the tutorial or switched the game off has
   t:equal({ t:query(nil, "leaderboard").players, t:state("user:bob").tutorial.step }, { 1, 1 })
 end)
 
+test "the longer streak goes on, in whatever order the devices sign in" (function(t)
+  t:at("2025-11-01T12:00:00Z")
+  for day = 1, 5 do
+    t:event("device:phone", "flirt.rated", { rating = 3 })
+    if day < 5 then t:advance "1d" end
+  end
+  t:event("device:tablet", "flirt.rated", { rating = 3 })
+  for _, device in ipairs { "device:tablet", "device:phone" } do sign_in(t, device, "ada") end
+  t:equal(t:query("user:ada", "profile").streak, 5)
+  t:event("device:tablet", "flirt.rated", { rating = 3 })
+  sign_in(t, "device:tablet", "ada")
+  t:advance "1d"
+  local streak = t:event("user:ada", "flirt.rated", { rating = 3 }).decisions.streak
+  t:equal({ streak.previous, streak.current }, { 5, 6 })
+end)
+
 test "what both have revealed together reaches milestones and tiers at the sign-in" (function(t)
   for _, subject in ipairs { "user:ada", "device:1" } do
     for _ = 1, 6 do t:event(subject, "flirt.revealed", { flirt_index = 0 }) end

@@ -250,3 +250,27 @@ test "every order of arrival within the late days ends in the same streak" (func
     t:equal(got, wanted)
   end)
 end)
+
+test "the longer streak of two records goes on, with the last day of both" (function(t)
+  local function joined(mine, theirs, day, kept)
+    kept = after(DAILY, mine, kept)
+    streak.join(kept, DAILY, day * 86400, after(DAILY, theirs))
+    return { kept.streak, kept.counted, kept.due }
+  end
+  t:equal(joined({ 14 }, { 10, 11, 12, 13 }, 14), { 5, 14, 15 })
+  t:equal(joined({ 13 }, { 10, 11, 12, 13 }, 14), { 4, 13, 14 })
+  t:equal(joined({ 12, 13 }, { 13, 14 }, 14), { 2, 13, 14 })
+  t:equal(joined({ 20 }, { 10, 11, 12, 13 }, 20), { 1, 20, 21 })
+  t:equal(joined({}, { 13, 14 }, 14), { 2, 14, 15 })
+  t:equal(joined({ 13 }, {}, 14), { 1, 13, 14 })
+  t:equal(joined({ 12 }, { 12, 13 }, 13, { zone = "Asia/Tokyo" }), { 2, 13, 14 })
+  local kept = after(DAILY, { 13 })
+  streak.pause(kept, 14)
+  streak.join(kept, DAILY, 16 * 86400, after(DAILY, { 14, 15, 16 }))
+  t:equal({ kept.streak, kept.paused, streak.current(kept, DAILY, 90) }, { 3, 1, 3 })
+  local off = after(DAILY, { 10, 11 })
+  streak.pause(off, 12)
+  kept = { before = {}, recent = array {} }
+  streak.join(kept, DAILY, 16 * 86400, off)
+  t:equal(kept.before, { streak = 2, counted = 11, due = 16, freezes = 1 })
+end)
