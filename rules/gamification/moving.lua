@@ -1,6 +1,6 @@
 -- When somebody signs in on a device, what the device has earned moves to that user. A user who has not played yet
--- takes over the whole record; one who has gets the points, the flirts revealed, the milestones, the tier, and the streak
--- where it is longer. The day's caps hold for both together, and a milestone is rewarded once.
+-- takes over the whole record; one who has gets the points, the flirts revealed, the milestones, the tier, and the
+-- streak where it is longer. The day's caps hold for both together, and a milestone is rewarded once.
 local actions = require "actions"
 local payload = require "payload"
 local player = require "player"
