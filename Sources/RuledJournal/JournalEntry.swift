@@ -18,6 +18,8 @@ package final class JournalEntry: Sendable, Equatable {
     case forget
     /// Other rules or settings came into force; it has no subject.
     case rules
+    /// What the subject kept when its past was erased: it follows that `forget`, and is no event.
+    case kept
   }
 
   /// Its number, the same as the `sequence` in `watch`; later commits have higher ones.

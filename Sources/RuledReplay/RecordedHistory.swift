@@ -99,7 +99,7 @@ package struct RecordedHistory: Sendable {
       }
       return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
-    case .forget: erasures[entry.subject.nameHash] = Erasure(at: entry.at.microseconds, sequence: entry.sequence)
+    case .forget, .kept: erasures[entry.subject.nameHash] = Erasure(at: entry.at.microseconds, sequence: entry.sequence)
     case .client, .retry, .rules: break
     }
     return nil

@@ -51,6 +51,8 @@ package final class World {
   private var waitingTimers: [DueTimer] = []
   /// The subjects whose history differs from the record, by the hash of the name.
   private var diverged: Set<UInt64> = []
+  /// When the pasts of subjects were erased, in microseconds, by the hash of the name.
+  private var keptSince: [UInt64: Int64] = [:]
   private var sequence: UInt64 = 0
 
   /// A world.
@@ -128,6 +130,13 @@ package final class World {
       try evaluator.forget(entry.subject)
       waiting.erase(entry.subject)
       diverged.remove(entry.subject.nameHash)
+      keptSince[entry.subject.nameHash] = nil
+      return played
+    case .kept:
+      try evaluator.give(kept: entry)
+      waiting.erase(entry.subject)
+      diverged.remove(entry.subject.nameHash)
+      keptSince[entry.subject.nameHash] = entry.at.microseconds
       return played
     case .client, .message, .timer, .retry: break
     }
@@ -173,7 +182,7 @@ package final class World {
       let subject = Array(entry.subject.utf8)
       let parts = try evaluator.parkedParts(of: subject, plugin: entry.plugin, event: entry.event)
       if let part = parts.first { _ = try evaluator.retry(part) }
-    case .forget, .rules: break
+    case .forget, .kept, .rules: break
     }
   }
 
@@ -199,7 +208,12 @@ package final class World {
         return
       }
     }
-    if sender != .known { _ = try evaluator.replay(entry) }
+    if sender != .known || isFromKept(text, entry.subject) { _ = try evaluator.replay(entry) }
+  }
+
+  /// Whether a message was sent to a subject before its past was erased: it waited for it, and happens as it was recorded.
+  private func isFromKept(_ text: MessageText, _ subject: String) -> Bool {
+    keptSince[subject.nameHash].map { text.time <= $0 } ?? false
   }
 
   /// The failures of a recorded event that were the machine's doing.

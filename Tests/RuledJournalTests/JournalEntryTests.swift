@@ -5,6 +5,6 @@ import Testing
 @Suite struct JournalEntryTests {
   @Test func `origins have the names of the protocol`() {
     let names = JournalEntry.Origin.allCases.map(\.rawValue)
-    #expect(names == ["client", "message", "timer", "retry", "forget", "rules"])
+    #expect(names == ["client", "message", "timer", "retry", "forget", "rules", "kept"])
   }
 }

@@ -33,6 +33,7 @@ final class RecordingEngine {
       store: store, clock: EngineClock(manual: LocalEngine.start), configuration: .init(), log: NoLog())
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
+    context.journals.store(true, ordering: .relaxed)
     try StoredTime.resume(context)
     try context.boards.load(from: context)
     sources[catalog.revision] = (source, configuration)
@@ -60,6 +61,7 @@ final class RecordingEngine {
     try commit()
     let time = now
     context = EngineContext(store: store, clock: EngineClock(manual: time), configuration: .init(), log: NoLog())
+    context.journals.store(true, ordering: .relaxed)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: 64 << 20)
     evaluator.recorder = recorder
     try StoredTime.resume(context)
@@ -138,10 +140,7 @@ final class RecordingEngine {
   func forget(_ subject: String) throws {
     try commit()
     try evaluator.forget(subject)
-    entries.append(
-      JournalEntry(
-        sequence: nextSequence, at: now, now: now, subject: subject, version: 0, revision: catalog.revision,
-        origin: .forget, event: Array("{}".utf8)))
+    note(erased: subject)
     try commit()
   }
 
@@ -150,6 +149,7 @@ final class RecordingEngine {
     guard !evaluator.batch.isEmpty else { return }
     entries.removeSubrange(durableEntries...)
     evaluator.discardAll(from: evaluator.takeBatch())
+    keptCount = 0
     try restart()
   }
 
@@ -161,6 +161,7 @@ final class RecordingEngine {
     durableEntries = entries.count
     guard !evaluator.batch.isEmpty else { return }
     let batch = evaluator.takeBatch()
+    keptCount = 0
     batch.numberTopics(in: context)
     if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     context.boards.number(batch)
@@ -178,6 +179,33 @@ final class RecordingEngine {
         sequence: nextSequence, at: now, origin: origin,
         plugin: timer.map { String(decoding: $0.plugin, as: UTF8.self) },
         timer: timer.map { String(decoding: $0.name, as: UTF8.self) }))
+    noteKept(by: entry)
+  }
+
+  /// How many erasures of a past are in the current batch, and noted.
+  private var keptCount = 0
+
+  /// Notes that an event erased its subject's past, if it did: with what the journal gets of it.
+  private func noteKept(by event: JournalEntry) {
+    var kept: [[UInt8]] = []
+    evaluator.batch.writes.forEach { write in
+      guard case .journal(_, let text) = write, text.starts(with: Array(#"{"data_base64":"#.utf8)) else { return }
+      kept.append(Array(text))
+    }
+    guard kept.count > keptCount, let text = kept.last else { return }
+    keptCount = kept.count
+    note(erased: event.subject)
+    entries.append(
+      JournalEntry(
+        sequence: nextSequence, at: now, now: now, subject: event.subject, version: event.version,
+        revision: event.revision, origin: .kept, event: text, digests: event.digests))
+  }
+
+  private func note(erased subject: String) {
+    entries.append(
+      JournalEntry(
+        sequence: nextSequence, at: now, now: now, subject: subject, version: 0, revision: catalog.revision,
+        origin: .forget, event: Array("{}".utf8)))
   }
 
   private func note(rules revision: String) {

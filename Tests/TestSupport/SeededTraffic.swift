@@ -30,6 +30,7 @@ package enum SeededTraffic {
         due = function(_, op) decide('due', timer.due(op.key) or 'none') end,
         count = function(_, op) count('actor.' .. op.key, { k = op.key }, op.n) board.add(op.key, op.n % 5) end,
         forget = function() forget() end,
+        past = function() forget { past = true } end,
         join = function(state, op) topic.join(op.key) state.joined = topic.joined('a') end,
         leave = function(state, op) topic.leave(op.key) state.joined = topic.joined('a') end,
         publish = function(_, op) publish(op.key, 'noted', { n = op.n, ops = op.ops }, { except = op.to }) end,
@@ -62,7 +63,7 @@ package enum SeededTraffic {
   private static let verbs = [
     "state", "list", "drop", "decide", "emit", "keyed", "raise", "send", "send", "once", "timer", "timer", "every",
     "cancel",
-    "due", "count", "forget", "day", "join", "join", "leave", "publish",
+    "due", "count", "forget", "past", "day", "join", "join", "leave", "publish",
   ]
 
   /// One of a few subjects.

@@ -36,7 +36,7 @@ function profile.deleted(event, state)
 end
 
 --- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
---- in since, only what is the deleted user's. If a link may be under way, it is taken back behind it.
+--- in since, what is the deleted user's, and its past. If a link may be under way, it is taken back behind it.
 function profile.owner_deleted(event, state)
   local owner = event.sender
   local user = subjects.id("user:", owner)
@@ -47,6 +47,8 @@ function profile.owner_deleted(event, state)
     conversions.forget_origin(state)
     state.attributed_to = nil
   end
+  state.parted = state.unheard and true or nil
+  forget { past = true }
 end
 
 --- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well.

@@ -407,27 +407,32 @@ static int host_timer_due(lua_State *L) {
   }
 }
 
-/* Whether the options at 1 are { all = true }. */
-static bool forgets_all(lua_State *L) {
+#define FORGETS "forget takes nothing, { all = true } or { past = true }"
+
+/* Reads the options at 1 into `all` and `past`. */
+static void read_forget(lua_State *L, bool *all, bool *past) {
   lua_settop(L, 1);
-  if (lua_isnil(L, 1)) return false;
-  if (!lua_istable(L, 1)) return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, not a %s", luaL_typename(L, 1));
+  if (lua_isnil(L, 1)) return;
+  if (!lua_istable(L, 1)) rb_raise(L, RB_KIND_VALUE, FORGETS ", not a %s", luaL_typename(L, 1));
   int options = rb_push_store(L, 1) ? 2 : 1;
-  bool all = false;
   lua_pushnil(L);
   while (lua_next(L, options)) {
-    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "all") != 0 || !lua_isboolean(L, -1))
-      return rb_raise(L, RB_KIND_VALUE, "forget takes nothing or { all = true }, and no other option");
-    all = lua_toboolean(L, -1);
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    bool *option = strcmp(name, "all") == 0 ? all : strcmp(name, "past") == 0 ? past : NULL;
+    if (!option || !lua_isboolean(L, -1)) rb_raise(L, RB_KIND_VALUE, FORGETS ", and no other option");
+    *option = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  return all;
+  if (*all && *past) rb_raise(L, RB_KIND_VALUE, FORGETS ", not both");
 }
 
 static int host_forget(lua_State *L) {
   rb_vm *vm = rb_changing(L, "forget");
-  rb_op noted = {.flags = forgets_all(L) ? RB_OP_ALL : 0};
-  rb_add_op(vm, RB_OP_FORGET, noted);
+  bool all = false, past = false;
+  read_forget(L, &all, &past);
+  rb_op noted = {.flags = all ? RB_OP_ALL : 0};
+  rb_add_op(vm, past ? RB_OP_FORGET_PAST : RB_OP_FORGET, noted);
+  if (past) return 0;
   vm->operations.forgotten = vm->operations.count;
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STATE);
   if (rb_push_store(L, -1)) lua_remove(L, -2);

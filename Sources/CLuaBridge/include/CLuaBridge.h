@@ -166,6 +166,7 @@ typedef enum {
   RB_OP_TOPIC_JOIN,  /* a name */
   RB_OP_TOPIC_LEAVE, /* a name */
   RB_OP_PUBLISH,     /* a name of a topic, b type, c json, d a subject that does not get it or empty */
+  RB_OP_FORGET_PAST,
 } rb_op_kind;
 
 /* Flags of RB_OP_PLACE: what becomes of the subject's place, that options were given, and that the least score is first. */

@@ -133,11 +133,6 @@ package final class SubjectAdministration {
         timer.value.withView { items.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
-    let document = TapeDocument()
-    for entry in parked {
-      let plugin = entry.value.withView { document.plugin(of: $0) }
-      batches.current.countParked(of: plugin ?? "", -1)
-    }
     // An inbox drops a message that it finds erased. If this batch is lost, the messages are given back and applied.
     for message in messages {
       message.key.withView { key in
@@ -145,11 +140,8 @@ package final class SubjectAdministration {
         batches.current.delivered.append(.init(subject: Array(subject.name), sequence: sequence))
       }
     }
-    for entries in [timers, effects, parked, events, others, messages] {
-      for entry in entries { entry.key.withView { batches.current.writes.delete($0) } }
-    }
+    delete(effects, parked, timers + events + others + messages)
     items.places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
-    if !effects.isEmpty { batches.current.removesEffects = true }
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
     let isChange =
@@ -163,6 +155,67 @@ package final class SubjectAdministration {
         "parked": .integer(Int64(parked.count)), "events": .integer(Int64(events.count)),
       ]),
     ])
+  }
+
+  private func delete(
+    _ effects: [(key: [UInt8], value: [UInt8])], _ parked: [(key: [UInt8], value: [UInt8])],
+    _ others: [(key: [UInt8], value: [UInt8])]
+  ) {
+    let document = TapeDocument()
+    for entry in parked {
+      let plugin = entry.value.withView { document.plugin(of: $0) }
+      batches.current.countParked(of: plugin ?? "", -1)
+    }
+    if !effects.isEmpty { batches.current.removesEffects = true }
+    for entry in effects + parked + others { entry.key.withView { batches.current.writes.delete($0) } }
+  }
+
+  /// Erases all stored data of the subject but what plugins keep of it now, and the messages that wait for it.
+  func forgetPast(_ name: ByteView) throws(RequestError) {
+    let subject = try subjects.load(name)
+    guard let record = try subjects.record(of: subject) else { return }
+    let (key, value) = (ByteBuffer(capacity: 320), ByteBuffer(capacity: 1024))
+    StoreKey.record(name, into: key)
+    SubjectRecord.writeHeader(version: record.version, until: RememberedUntil(), recent: [], into: value)
+    value.append(record.plugins)
+    let kept = WriteSet()
+    kept.put(key.bytes, value.bytes)
+    for kind in [.once, .timer, .membership] as [StoreKey.Kind] {
+      for entry in try batches.readAll(kind, of: name) {
+        entry.key.withView { key in entry.value.withView { kept.put(key, $0) } }
+      }
+    }
+    try items.places.copy(of: subject, now: context.clock.now.microseconds, into: kept)
+    let effects = try batches.readAll(.effect, of: name)
+    let parked = try batches.readAll(.parked, of: name)
+    var others = try memory.all(of: subject, record)
+    for kind in [.earlierEvents, .outcomeIndex] as [StoreKey.Kind] { others += try batches.readAll(kind, of: name) }
+    // All reads are done: from here on nothing fails.
+    let outcome = RememberedOutcome(
+      version: record.version, revision: plugins.catalog.revisionText.bytes, decisions: .empty, effects: .empty,
+      failures: .empty)
+    delete(effects, parked, others)
+    subjects.setRecord(value.bytes, of: subject)
+    subject.lastCommit = batches.current.number
+    batches.current.changes.append(forgotten: name)
+    journal(forgetting: name, isSilent: false)
+    batches.current.writes.put(key.bytes, value.bytes)
+    batches.current.changes.append(outcome, of: name, id: .empty, type: ByteView(KeptEvent.type)) { _ in }
+    journal(kept, of: name, outcome)
+    withExtendedLifetime((key, value)) {}
+  }
+
+  /// Tells the journal, which erases the subject's entries, what is kept: a replay begins with that.
+  private func journal(_ kept: WriteSet, of name: ByteView, _ outcome: RememberedOutcome) {
+    guard context.journals.load(ordering: .relaxed) else { return }
+    let (head, text) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: kept.byteCount * 4 / 3 + 512))
+    let now = context.clock.now.microseconds
+    JournalRecord.write(.kept, at: now, now: now, into: head)
+    JournalRecord.write(outcome, into: head)
+    for _ in 0..<3 { JournalRecord.write(.empty, into: head) }
+    KeptEvent.write(kept.records, of: name, into: text)
+    batches.current.writes.journal(head.bytes, text.bytes)
+    withExtendedLifetime((head, text, kept)) {}
   }
 
   /// Tells the journal, which may have entries of a subject of whom the store has nothing.

@@ -106,9 +106,10 @@ package final class Evaluator {
     try transaction.runRules()
     let outcome = try transaction.outcome()
     if !event.isDryRun {
-      let before = transaction.forgetsAll ? (batch.mark, Array(subject.record)) : nil
+      let erasure = transaction.erasure
+      let before = erasure == nil ? nil : (batch.mark, Array(subject.record))
       try transaction.addToBatch(outcome, identity: identity, cascade: cascade)
-      if let before { try erase(event.subject, subject, or: before) }
+      if let erasure, let before { try erase(erasure, event.subject, subject, or: before) }
       if let tally { tally.note(subject, hasFailed: !outcome.failures.isEmpty, into: batches.current.writes) }
     }
     OutcomeWriter.compose(
@@ -169,21 +170,29 @@ package final class Evaluator {
     if let rollout, rollout.share.contains(parked.subject) { return try rollout.candidate.retry(parked) }
     let subject = try subjects.load(parked.subject)
     let before = (batch.mark, Array(subject.record))
-    var erases = false
+    var erasure: EventTransaction.Erasure?
     let result = try self.parked.retry(parked) { (event, further, subject, plugin) throws(RequestError) in
       try transaction.retry(
         event, furtherEvents: further, of: subject, record: try subjects.record(of: subject), plugin: plugin,
-        erases: &erases)
+        erasure: &erasure)
     }
-    if erases { try parked.subject.withView { (name) throws(RequestError) in try erase(name, subject, or: before) } }
+    if let erasure {
+      try parked.subject.withView { (name) throws(RequestError) in try erase(erasure, name, subject, or: before) }
+    }
     return result
   }
 
-  /// Erases the subject of an event that is in the batch already, as a rule asked for; takes the event back if that fails.
+  /// Erases the subject of an event that is in the batch already, or its past, as a rule asked for; takes the event back if that fails.
   private func erase(
-    _ name: ByteView, _ subject: Subject, or before: (mark: CommitBatch.Mark, record: [UInt8])
+    _ erasure: EventTransaction.Erasure, _ name: ByteView, _ subject: Subject,
+    or before: (mark: CommitBatch.Mark, record: [UInt8])
   ) throws(RequestError) {
-    do throws(RequestError) { _ = try administration.forget(name) } catch {
+    do throws(RequestError) {
+      switch erasure {
+      case .past: try administration.forgetPast(name)
+      case .all: _ = try administration.forget(name)
+      }
+    } catch {
       batches.rollBack(to: before.mark)
       before.record.withView { subjects.setRecord($0, of: subject) }
       throw error

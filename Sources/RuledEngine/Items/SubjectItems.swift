@@ -70,7 +70,7 @@ final class SubjectItems {
           placing, on: board, options.map { Board.Options(leastFirst: $0.isLow, keep: $0.keep) }, of: entry.name,
           subject: subject, now: event.now)
       case .read, .part: recorded += 1
-      case .decide, .shadowed, .raise, .count, .log: break
+      case .decide, .shadowed, .raise, .count, .log, .forgetPast: break
       }
     }
     // Behind the memberships: who joins with the event is a member when it commits.

@@ -126,6 +126,39 @@ final class SubjectPlaces {
     }
   }
 
+  // MARK: Copying
+
+  /// Adds the subject's places to `kept`, each behind the terms of its board.
+  func copy(of subject: Subject, now: Int64, into kept: WriteSet) throws(RequestError) {
+    let places = try batches.readAll(.place, of: subject.name)
+    context.boards.withContents { contents in
+      for place in places {
+        place.key.withView { key in
+          guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return }
+          let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+          guard generation == board.newest.generation, !board.newest.isOver(at: now) else { return }
+          boardKey.removeAll()
+          value.removeAll()
+          StoreKey.board(board.name, of: board.plugin, into: boardKey)
+          board.newest.write(to: value)
+          kept.put(boardKey.bytes, value.bytes)
+          place.value.withView { kept.put(key, $0) }
+        }
+      }
+    }
+  }
+
+  /// Gives the subject a place, and its board the terms that it had, in the generation that it has here.
+  func give(_ place: Place, on name: ByteView, of plugin: ByteView, _ terms: Board.Terms, _ subject: Subject) {
+    context.boards.withContents { contents in
+      let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
+      var terms = terms
+      terms.generation = board.newest.generation
+      writeKey(of: board, terms, subject)
+      put(place.score, on: board, terms, subject)
+    }
+  }
+
   // MARK: Removing
 
   /// Takes the subject off all boards of a plugin.

@@ -108,6 +108,15 @@ final class TimerTable {
     subject.lastCommit = batch.number
   }
 
+  /// Sets a timer as it was stored.
+  func give(_ stored: ByteView, _ name: ByteView, of plugin: ByteView, subject: Subject) {
+    guard let due = due(stored) else { return }
+    value.removeAll()
+    value.append(stored)
+    write(name, due: due, of: plugin, subject)
+    subject.mostTimers = nil
+  }
+
   /// Sets a timer that a test gives.
   func give(_ given: GivenSubject.Timer, subject: Subject) throws(RequestError) {
     let (plugin, name) = (given.plugin, given.name)

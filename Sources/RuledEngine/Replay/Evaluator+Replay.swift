@@ -54,7 +54,7 @@ extension Evaluator {
       case .message: .message
       case .timer: .timer
       case .retry: .retry
-      case .client, .forget, .rules: replaying == .asSent ? .client : .recorded
+      case .client, .forget, .rules, .kept: replaying == .asSent ? .client : .recorded
       }
     var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds, origin: origin)
     var timer: DueTimer?
@@ -185,6 +185,34 @@ extension Evaluator {
     for timer in given.timers { try items.timers.give(timer, subject: subject) }
     for once in given.once { items.onceKeys.give(once, subject: subject) }
     for topic in given.topics { try items.topics.join(Array(topic.name.utf8), of: topic.plugin, subject) }
+  }
+
+  /// Gives a subject what it kept when its past was erased, in the place of all that is held of it.
+  package func give(kept entry: JournalEntry) throws(RequestError) {
+    try forget(entry.subject)
+    let subject = try subjects.load(Array(entry.subject.utf8))
+    let kept = WriteSet()
+    let bytes = KeptEvent.records(in: entry.event)
+    guard bytes.withView({ kept.append(records: $0) }) else {
+      throw RequestError(.unavailable, "what the subject '\(entry.subject)' kept can't be read in the journal")
+    }
+    var terms = Board.Terms()
+    var topics: [(plugin: [UInt8], name: [UInt8])] = []
+    kept.forEach { write in
+      guard case .put(let key, let value) = write else { return }
+      switch try? ParsedKey(key) {
+      case .timer(_, let plugin, let name): items.timers.give(value, name, of: plugin, subject: subject)
+      case .membership(_, let plugin, let name): topics.append((Array(plugin), Array(name)))
+      case .board: terms = Board.Terms(value) ?? terms
+      case .place(_, let plugin, let board, _):
+        if let place = Place(value) { items.places.give(place, on: board, of: plugin, terms, subject) }
+      default:
+        if key.first == StoreKey.Kind.record.rawValue { subjects.setRecord(value, of: subject) }
+        batches.current.writes.put(key, value)
+      }
+    }
+    for topic in topics { try items.topics.join(topic.name, of: topic.plugin, subject) }
+    subject.lastCommit = batches.current.number
   }
 
   package func forget(_ subject: String) throws(RequestError) {

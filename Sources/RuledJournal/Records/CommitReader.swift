@@ -48,7 +48,7 @@ struct CommitReader {
       }
       var reader = BlockReader(record.rest)
       view.plugins = reader.string()
-    case .message, .timer, .retry:
+    case .message, .timer, .retry, .kept:
       var reader = BlockReader(record.rest)
       view.version = reader.varint() ?? 0
       view.revision = reader.string() ?? EntryView.none

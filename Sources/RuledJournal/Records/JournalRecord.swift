@@ -98,7 +98,7 @@ extension JournalEntry.Origin {
   var number: UInt8 {
     switch self {
     case .client: 0
-    case .message: 1
+    case .message, .kept: 1  // builds before it take it for a message that nobody sent
     case .timer: 2
     case .retry: 3
     case .forget: 4

@@ -105,8 +105,8 @@ package enum RuleLibrary {
       "peek", "plugin: string", "table?", "Another plugin's state of this subject before this event, frozen; or nil.",
       example: #"peek("gamification")"#),
     LibraryFunction(
-      "forget", "options: { all: boolean? }?", "",
-      "Erases this plugin's state, timers, once keys, memberships and places of this subject; or all of the subject.",
+      "forget", "options: { all: boolean?, past: boolean? }?", "",
+      "Erases this plugin's state, timers, once keys, memberships and places of this subject; all of it; or all but these of any plugin.",
       example: "forget { all = true }"),
     LibraryFunction(
       "counters", "prefix: string?", "{ name: string, labels: table, value: number }[]",

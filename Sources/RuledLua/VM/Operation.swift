@@ -72,6 +72,8 @@ public enum Operation {
   case cancelTimer(name: Bytes)
   /// Erases the plugin's state, timers, `once` keys, memberships and places for the subject; with `all` the subject, after the event.
   case forget(all: Bool)
+  /// Erases what is held of the subject beside what plugins keep of it now, after the event.
+  case forgetPast
   /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
   case log(level: Int, message: Bytes, fields: Bytes)
   /// A claimed `once` key, for so many seconds or for ever.
@@ -109,6 +111,7 @@ public enum Operation {
     @inlinable package static var count: Self { Self(RB_OP_COUNT) }
     @inlinable package static var once: Self { Self(RB_OP_ONCE) }
     @inlinable package static var forget: Self { Self(RB_OP_FORGET) }
+    @inlinable package static var forgetPast: Self { Self(RB_OP_FORGET_PAST) }
     @inlinable package static var log: Self { Self(RB_OP_LOG) }
     @inlinable package static var read: Self { Self(RB_OP_READ) }
     @inlinable package static var place: Self { Self(RB_OP_PLACE) }

@@ -62,6 +62,7 @@ public struct Operations: RandomAccessCollection {
         due: operation.number, schedule: slice(operation.d, operation.d_length))
     case RB_OP_TIMER_CANCEL: return .cancelTimer(name: a)
     case RB_OP_FORGET: return .forget(all: operation.flags & UInt8(RB_OP_ALL) != 0)
+    case RB_OP_FORGET_PAST: return .forgetPast
     case RB_OP_LOG:
       return .log(
         level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))

@@ -16,6 +16,6 @@ package enum EventText {
 }
 
 extension JournalEntry {
-  /// Whether it is an event that rules could see: no erasure, and no change of rules.
-  package var isEvent: Bool { origin != .forget && origin != .rules }
+  /// Whether it is an event that rules could see: no erasure, nothing that outlived one, and no change of rules.
+  package var isEvent: Bool { ![.forget, .kept, .rules].contains(origin) }
 }

@@ -98,7 +98,7 @@ package final class SubjectPast {
     case .retry:
       past["first_origin"] = event["origin"] ?? "client"
       past["sender"] = event["sender"]
-    case .client, .timer, .forget, .rules: break
+    case .client, .timer, .forget, .rules, .kept: break
     }
     if !target.redacted.isEmpty { past["redacted"] = .array(target.redacted.map { .string($0) }) }
     if !omitsValues { past["state"] = (try? world.state(of: subject))?["plugins"] ?? [:] }
@@ -156,7 +156,7 @@ package final class SubjectPast {
     switch moment {
     case .version(let version): entry.version == version
     case .time: true
-    case .event(let id): entry.origin != .forget && reader.id(entry.event) == id
+    case .event(let id): entry.isEvent && reader.id(entry.event) == id
     }
   }
 
@@ -184,7 +184,7 @@ package final class SubjectPast {
     for entry in entries[min(first, entries.count)...] {
       if !entry.revision.isEmpty { world.adopt(try catalog(entry.revision)) }
       let played = try world.play(entry)
-      guard entry.origin != .forget, entry.origin != .rules else { continue }
+      guard entry.isEvent else { continue }
       guard let same = played.first(where: \.isRecorded), same.entry.digests == entry.digests else {
         throw differs(entry)
       }
@@ -196,7 +196,8 @@ package final class SubjectPast {
   private func base(of entries: [JournalEntry]) throws(RequestError) -> (store: MemoryStore, first: Int) {
     guard let last = entries.last else { return (MemoryStore(), 0) }
     let start = (entries.dropLast().lastIndex { $0.origin == .forget }).map { $0 + 1 } ?? 0
-    if entries[start].version == 1, try isWhole(entries[start...]) { return (MemoryStore(), start) }
+    let isBeginning = entries[start].version == 1 || entries[start].origin == .kept
+    if isBeginning, try isWhole(entries[start...]) { return (MemoryStore(), start) }
     guard let snapshot = sources.journal.bases.last(where: { $0.sequence < last.sequence }) else {
       let gap = sources.journal.withoutBase(through: last.sequence)
       let reason = gap.map { "sequences \($0.first) to \($0.last) can't be replayed: \($0.reason)" }
@@ -236,7 +237,7 @@ package final class SubjectPast {
       defer { version = entry.version }
       guard let previous = version else { continue }
       switch entry.origin {
-      case .forget, .rules: continue
+      case .forget, .rules, .kept: continue
       case .retry: if entry.version != previous { return false }
       case .client, .message, .timer: if entry.version != previous + 1 { return false }
       }

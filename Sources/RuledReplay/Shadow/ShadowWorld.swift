@@ -88,7 +88,8 @@ package final class ShadowWorld {
 
   private func play(_ entry: JournalEntry) throws(RequestError) {
     let played = try world.play(entry)
-    if entry.origin == .forget { return comparison.forget(entry.subject) }
+    if entry.origin == .forget { comparison.forget(entry.subject) }
+    guard entry.isEvent else { return }
     events += 1
     if !entry.redacted.isEmpty { redacted += 1 }
     for other in played where !other.isRecorded { comparison.add(baseline: nil, candidate: other) }

@@ -66,7 +66,11 @@ extension JournalEntry {
     if !plugin.isEmpty { json.member("plugin", plugin) }
     if !timer.isEmpty { json.member("timer", timer) }
     json.member("event")
-    json.raw { buffer in event.withView { buffer.append($0) } }
+    if origin == .kept {
+      json.raw { buffer in Array(subject.utf8).withView { KeptEvent.writeShown(of: $0, into: buffer) } }
+    } else {
+      json.raw { buffer in event.withView { buffer.append($0) } }
+    }
     for (name, opening, bytes, closing) in [
       ("decisions", "{", decisions, "}"), ("effects", "[", effects, "]"), ("failures", "[", failures, "]"),
     ] as [(StaticString, StaticString, [UInt8], StaticString)] {

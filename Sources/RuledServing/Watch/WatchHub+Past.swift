@@ -44,7 +44,7 @@ extension ChangeLog {
     switch change.origin {
     case .forget: append(forgotten: change.subject)
     case .rules: appendUnseen()
-    case .client, .message, .timer, .retry:
+    case .client, .message, .timer, .retry, .kept:
       guard let plugins = change.plugins, let event = try? document.parse(copyOf: change.event),
         let id = change.id ?? event.member("id")?.string, let type = event.member("type")?.string
       else { return false }

@@ -217,7 +217,7 @@ struct Capture {
     return found
   }
 
-  /// A subject's entries since it was last erased.
+  /// A subject's entries since it, or its past, was last erased.
   private func entries(of subject: String, since: String?) throws -> [JSONValue] {
     var found: [JSONValue] = []
     var params: JSONObject = ["subject": .string(subject)]
@@ -226,7 +226,7 @@ struct Capture {
       found += page.elements("entries")
       return true
     }
-    let start = found.lastIndex { $0.member("origin")?.stringValue == "forget" }.map { $0 + 1 } ?? 0
+    let start = found.lastIndex { ["forget", "kept"].contains($0.member("origin")?.stringValue) }.map { $0 + 1 } ?? 0
     return Array(found[start...])
   }
 }

@@ -88,6 +88,8 @@ struct ArgumentReview: FileReview {
       }
       review(text: field.children[1], name)
     }
+    let chosen = table.children.filter { $0.kind == .namedField && $0.children[1].kind == .true }
+    if function == "forget", chosen.count > 1 { add(table, .wrongArguments, "forget takes all or past, not both") }
   }
 
   /// Finds zones, times of day and durations that are none.

@@ -77,30 +77,3 @@ package enum BinaryEvent {
     return String(decoding: content, as: UTF8.self)
   }
 }
-
-/// Base64 by RFC 4648, section 4.
-enum Base64 {
-  static func encode(_ bytes: ByteView, to buffer: ByteBuffer) {
-    var start = 0
-    while start < bytes.count {
-      let length = min(3, bytes.count - start)
-      var group: UInt32 = 0
-      for index in 0..<3 { group = group << 8 | (index < length ? UInt32(bytes[start + index]) : 0) }
-      for index in 0..<4 {
-        let value = UInt8(truncatingIfNeeded: group >> (18 - 6 * index)) & 63
-        buffer.append(index <= length ? letter(value) : UInt8(ascii: "="))
-      }
-      start += 3
-    }
-  }
-
-  private static func letter(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: UInt8(ascii: "A") + value
-    case 26..<52: UInt8(ascii: "a") + value - 26
-    case 52..<62: UInt8(ascii: "0") + value - 52
-    case 62: UInt8(ascii: "+")
-    default: UInt8(ascii: "/")
-    }
-  }
-}

@@ -56,7 +56,7 @@ struct RecordedPast {
     for entry in played {
       if !entry.revision.isEmpty { world.adopt(try catalog(entry.revision)) }
       let results = try world.play(entry).map(\.entry)
-      let expected = entry.origin == .forget || entry.origin == .rules ? [] : [entry]
+      let expected = entry.isEvent ? [entry] : []
       guard results.map(Self.outcome) == expected.map(Self.outcome) else {
         return "entry \(entry.sequence): \(Self.describe([entry])) became \(Self.describe(results))"
       }

@@ -42,6 +42,7 @@ extension EndToEnd {
       let operations: JSONValue = [
         ["op": "timer", "key": "a", "n": 1], ["op": "send", "to": "user:told", "n": 1],
       ]
+      try client.event("go", "user:kept", ["ops": operations.arrayValue.map { .array($0 + [["op": "past"]]) } ?? []])
       try client.event("go", "user:sure", ["ops": operations], with: more)
       _ = try client.call("clock", ["advance": "1s"])
       #expect(try client.call("retry", ["plugin": "actor"])["succeeded"] == 1)

@@ -17,6 +17,9 @@ extension EndToEnd {
       rule "begin" { on = "delay.begin", run = function(event)
         for i = 1, 60 do send(event.data.user, "delay.work") end
       end }
+      rule "answer" { on = "delay.answer", run = function(event)
+        send(event.data.device, "attribution.heard", { facebook = false })
+      end }
       rule "work" { on = "delay.work", run = function() for i = 1, 400000 do local _ = i end end }
       """
 
@@ -57,6 +60,54 @@ extension EndToEnd {
       for subject: JSONValue in ["user:42", "device:d"] {
         #expect(try client.reply("export", ["subject": subject])["error"]?["data"]?["code"] == "not_found")
       }
+      #expect(daemon.end(SIGTERM) == 0)
+      let journal = Journal(of: daemon.store, settings: Configuration.Journal())
+      let store = try RocksStore(path: daemon.store, journal: journal)
+      try journal.erase(from: store) { true }
+      for text in [address, hash] { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
+      try store.close()
+    }
+
+    /// Ada's user id is her address, and bob signs in on her device before she deletes her account.
+    @Test(arguments: [false, true])
+    func `a device that somebody else is on by then goes on, and tells nothing of the deleted account`(
+      linkIsUnderWay: Bool
+    ) throws {
+      let daemon = try RuledDaemon(
+        rules: ["delay/plugin.lua": Self.delay],
+        preparation: "cp -r '\(Self.root)/rules/attribution' '\(Self.root)/rules/lib' \"$2\"")
+      let client = try Client(daemon.socket)
+      let address = "ada@example.org", hash = SHA256.hash(address).hex
+      let url: JSONValue = .string("https://example.org/?utm_source=facebook&fbclid=abc&email=\(address)")
+      let ada: JSONValue = ["user": .string(address)], whole: JSONObject = ["wait": "cascade"]
+      try client.event("app.launched", "device:d", ["platform": "android", "url": url])
+      if linkIsUnderWay { try client.event("delay.begin", "device:other", ["user": .string("user:\(address)")]) }
+      try client.event("user.authenticated", "device:d", ada, with: linkIsUnderWay ? [:] : whole)
+      try client.event("app.launched", "device:d", ["platform": "android"])
+      try client.event("user.authenticated", "device:d", ["user": "bob"], with: linkIsUnderWay ? [:] : whole)
+      func told() throws -> String {
+        try client.call("export", ["subject": "device:d"]).text + client.call("effects", ["data": true]).text
+          + client.call("log", ["subject": "device:d"]).text + client.call("log", ["subject": "user:bob"]).text
+      }
+      let before = try told()
+      #expect(before.contains(address) && before.contains(hash))
+      _ = try client.event("account.deleted", "user:\(address)", [:], with: whole)
+      try #require(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
+      for isLate in [false, true] {
+        // What a link makes of the deleted user answers the device.
+        if isLate { try client.event("delay.answer", "user:\(address)", ["device": "device:d"], with: whole) }
+        let after = try told()
+        #expect(!after.contains(address) && !after.contains(hash), "\(after)")
+      }
+      _ = try client.call("forget", ["subject": .string("user:\(address)")])
+      let export = try client.call("export", ["subject": "device:d"])
+      #expect(export["plugins"]?["attribution"]?["user"] == "bob" && export["topics"] == ["attribution/user:bob"])
+      #expect(export["plugins"]?["attribution"]?["parted"] == nil)
+      let launch = try client.event("app.launched", "device:d", ["platform": "android"])
+      #expect(launch["decisions"]?["attribution"]?["first_launch"] == false)
+      _ = try client.event("account.deleted", "user:bob", [:], with: whole)
+      _ = try client.call("forget", ["subject": "device:other"])
+      #expect(try client.reply("export", ["subject": "device:d"])["error"]?["data"]?["code"] == "not_found")
       #expect(daemon.end(SIGTERM) == 0)
       let journal = Journal(of: daemon.store, settings: Configuration.Journal())
       let store = try RocksStore(path: daemon.store, journal: journal)

@@ -28,6 +28,7 @@ struct Outcome: Equatable {
         ["timer.set", text(name), text(type), text(data), "\(due)", text(schedule)]
       case .cancelTimer(let name): ["timer.cancel", text(name)]
       case .forget: ["forget"]
+      case .forgetPast: ["forget past"]
       case .log(_, let message, let fields): ["log", text(message), text(fields)]
       case .once(let key, _): ["once", text(key)]
       case .place(let board, let placing, let options):

@@ -107,6 +107,22 @@ test "the end of an account takes its attribution from a device that somebody el
   t:equal(profile(t, "new").att_status, "authorized")
 end)
 
+test "the end of an account erases the past of a device that somebody else is on" (function(t)
+  local function repeats(id)
+    local outcome = t:event("device:d", "app.foregrounded", {}, { id = id })
+    t:equal(outcome.duplicate, true)
+  end
+  sign_in(t, "d", "old")
+  t:event("device:d", "app.foregrounded", {}, { id = "f" })
+  repeats "f"
+  sign_in(t, "d", "new")
+  t:event("user:old", "account.deleted", {})
+  local state = t:state("device:d")
+  t:equal({ state.user, state.authenticated, state.parted }, { "new", true })
+  t:equal(t:event("device:d", "app.foregrounded", {}, { id = "f" }).duplicate, false)
+  repeats "f"
+end)
+
 test "the end of an account leaves the attribution of somebody else" (function(t)
   launch(t, "d", { url = AD, platform = "android" })
   t:event("device:d", "att.answered", { status = "denied", user = "old" })

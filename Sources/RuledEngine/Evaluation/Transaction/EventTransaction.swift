@@ -189,11 +189,11 @@ final class EventTransaction {
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.
   ///
-  /// `erases` is set if a rule asked for the erasure of the whole subject.
+  /// `erasure` is set to what a rule asked to be erased of the subject.
   /// - Returns: why the plugin failed again; nil when it succeeded.
   func retry(
     _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
-    plugin: Int, erases: inout Bool
+    plugin: Int, erasure: inout Erasure?
   ) throws(RequestError) -> Failure? {
     begin(event, of: subject, record: record)
     defer { end() }
@@ -204,18 +204,33 @@ final class EventTransaction {
     try runRules()
     if let failure = runs[plugin].failure { return failure }
     try addToBatch(try outcome(), identity: 0, cascade: nil)
-    erases = forgetsAll
+    erasure = self.erasure
     return nil
   }
 
-  /// Whether a rule asked for the erasure of the whole subject.
-  var forgetsAll: Bool {
-    var isAsked = false
+  /// What is erased of a subject after an event.
+  enum Erasure {
+    /// All but what plugins keep of it now.
+    case past
+    case all
+  }
+
+  /// What rules asked to be erased of the subject after the event; nil for nothing.
+  var erasure: Erasure? {
+    var asked: Erasure?
     forEachTouched { run in
-      guard !run.hasFailed, run.operations.contains(.forget), let operations = run.plugin.vm?.operations else { return }
-      for index in operations.indices { if case .forget(true) = operations[index] { isAsked = true } }
+      guard !run.hasFailed, !run.operations.isDisjoint(with: [.forget, .forgetPast]),
+        let operations = run.plugin.vm?.operations
+      else { return }
+      for index in operations.indices {
+        switch operations[index] {
+        case .forget(true): asked = .all
+        case .forgetPast: asked = asked ?? .past
+        default: break
+        }
+      }
     }
-    return isAsked
+    return asked
   }
 
   // MARK: Outcome

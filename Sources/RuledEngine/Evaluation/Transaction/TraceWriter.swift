@@ -268,6 +268,7 @@ final class TraceWriter {
       case .joinTopic(let name): others[6].items.append("joins \(Self.text(name))")
       case .leaveTopic(let name): others[6].items.append("leaves \(Self.text(name))")
       case .forget(let all): others[7].items.append(all ? "the subject" : "the plugin's state of the subject")
+      case .forgetPast: others[7].items.append("the subject's past")
       default: break
       }
     }
