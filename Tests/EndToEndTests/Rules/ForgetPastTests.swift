@@ -20,7 +20,7 @@ extension EndToEnd {
         emit("push", "once", { name = event.data.name }, { key = "hidden" })
         decide("first", once("claimed"))
         topic.join("all")
-        board.set("all", state.n, { keep = "30d" })
+        board.set("all", state.n, { keep = "1d" })
         timer.set("later", now() + 3600, "later", { n = 7 })
         timer.every("often", { seconds = 900 }, "often")
       end }
@@ -195,7 +195,12 @@ extension EndToEnd {
       #expect(try past.difference() == nil)
       try daemon.start()
       client = try daemon.client()
-      #expect(try client.call("explain_past", ["subject": "user:1", "id": "look"])["differs"] == nil)
+      let explained = try client.call("explain_past", ["subject": "user:1", "id": "look"])
+      #expect(explained["differs"] == nil)
+      for (version, score) in [(42, 40), (explained["outcome"]?["version"]?.intValue ?? 0, 1)] as [(Int64, Int)] {
+        let state = try client.call("state", ["subject": "user:1", "version": .integer(version)])
+        #expect(state["boards"]?[0]?["score"]?.intValue == Int64(score), "the board's time was over: \(state)")
+      }
       #expect(try client.call("state", ["subject": "user:1", "version": 42])["plugins"]?["keeps"]?["n"] == 40)
     }
   }
