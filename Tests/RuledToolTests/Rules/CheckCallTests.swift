@@ -38,6 +38,8 @@ import Testing
     ("log.info(calendar.hour(t))", "calendar.hour needs 'zone', which is not given here: calendar.hour(t, zone)"),
     ("log.info(peek('loyalty', 'user:2'))", "peek takes 1 (plugin), and 2 are given here"),
     ("log.info(now(1))", "now takes no argument, and 1 is given here"),
+    ("forget { pst = true }", "forget has no 'pst'; did you mean 'past'?"),
+    ("forget { all = true, past = true }", "forget takes all or past, not both"),
     ("once()", "once needs 'key', which is not given here: once(key, seconds)"),
     ("log.info(semver.compare('1.0.0'))", "semver.compare needs 'b', which is not given here: semver.compare(a, b)"),
     ("log.info(outbox.dropp('x'))", "module 'outbox' has no member 'dropp'; did you mean 'drop'?"),

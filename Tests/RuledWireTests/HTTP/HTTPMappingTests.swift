@@ -98,5 +98,6 @@ import Testing
     let buffer = ByteBuffer()
     Array(text.utf8).withView { Base64.encode($0, to: buffer) }
     #expect(buffer.text == encoded)
+    #expect(Base64.decode(encoded.utf8) == Array(text.utf8))
   }
 }
