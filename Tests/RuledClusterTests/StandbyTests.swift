@@ -49,8 +49,8 @@ extension Cluster {
     }
 
     /// Whether a query has a row.
-    func holds(_ query: StaticString) throws -> Bool {
-      try PostgresConnection(server.url(), seconds: 5).execute(PostgresStatement(query), milliseconds: 5000).count > 0
+    func holds(_ query: PostgresStatement) throws -> Bool {
+      try PostgresConnection(server.url(), seconds: 5).execute(query, milliseconds: 5000).count > 0
     }
 
     /// Waits until a commit waits for the standby.

@@ -138,7 +138,7 @@ struct ClusterSchema: Sendable {
       DO $do$ DECLARE found text; BEGIN IF to_regclass('ruled.cluster') IS NULL THEN RETURN; END IF; \
       IF (SELECT format FROM ruled.cluster) >= \(newest) THEN RETURN; END IF; \
       LOCK TABLE ruled.nodes IN SHARE ROW EXCLUSIVE MODE; \
-      found := (\("\(Self.lacking)".replacing("$1", with: "\(newest)").replacing("$2", with: "0"))); \
+      found := (\("\(Self.lacking.text)".replacing("$1", with: "\(newest)").replacing("$2", with: "0"))); \
       IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '\(Self.objectInUse)', MESSAGE = \
       'these nodes read no format after ' || (SELECT format FROM ruled.cluster) || ', this version needs \(newest): ' || found || \
       '; end them, or install a version between there first'; END IF; END $do$;
@@ -166,7 +166,7 @@ struct ClusterSchema: Sendable {
   /// A query for the nodes that may be alive and do not say that they read the format `$1`, separated by commas.
   ///
   /// After an outage of the database all leases are over for a moment. A drained node is in an upgrade: it counts if `$2` is 1.
-  static let lacking: StaticString = """
+  static let lacking: PostgresStatement = """
     SELECT string_agg(n.node, ', ' ORDER BY n.node) FROM ruled.nodes n \
     WHERE (n.lease >= clock_timestamp() - interval '1 minute' OR n.drained AND $2::int8 = 1) \
     AND NOT EXISTS (SELECT 1 FROM ruled.readers r WHERE r.node = n.node AND r.incarnation = n.incarnation AND r.newest >= $1::int8)
@@ -178,13 +178,11 @@ struct ClusterSchema: Sendable {
   /// The number of the advisory lock on changes of the schema: `ruled` in ASCII.
   static let lockNumber = 0x72_75_6c_65_64
 
-  private static let exists = PostgresStatement("SELECT to_regclass('ruled.cluster') IS NOT NULL")
-  private static let properties = PostgresStatement("SELECT format, id, part FROM ruled.cluster")
-
   /// The cluster of the tables; nil if there are none.
   static func read(_ connection: PostgresConnection) throws(PostgresError) -> Cluster? {
-    guard try connection.execute(exists, milliseconds: timeout).boolean(0, 0) else { return nil }
-    let rows = try connection.execute(properties, milliseconds: timeout)
+    let areThere = try connection.execute("SELECT to_regclass('ruled.cluster') IS NOT NULL", milliseconds: timeout)
+    guard areThere.boolean(0, 0) else { return nil }
+    let rows = try connection.execute("SELECT format, id, part FROM ruled.cluster", milliseconds: timeout)
     guard rows.count == 1 else { return nil }
     return Cluster(id: rows.text(0, 1), partitionSize: rows.integer(0, 2), format: rows.integer(0, 0))
   }

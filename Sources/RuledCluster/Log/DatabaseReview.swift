@@ -10,21 +10,6 @@ package struct DatabaseReview {
   /// How many statements a node executes in the time of a lease, about.
   private static let leaseStatements = 10
 
-  private static let rightsStatement = PostgresStatement(
-    """
-    SELECT current_setting('server_version'), current_user, current_database(), \
-    has_database_privilege(current_database(), 'CREATE'), current_setting('transaction_read_only')::bool, n.oid IS NOT NULL, \
-    coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE'), true), \
-    (SELECT string_agg(DISTINCT pg_get_userbyid(c.relowner)::text, ', ') FROM pg_class c \
-    WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')) \
-    FROM (SELECT) AS one LEFT JOIN pg_namespace n ON n.nspname = 'ruled'
-    """)
-  private static let standbysStatement = PostgresStatement(
-    """
-    SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) FILTER (WHERE sync_state IS NULL) \
-    FROM pg_stat_replication
-    """)
-
   /// Connects to the database of a node, and reviews it.
   package init(_ settings: ClusterSettings) {
     do throws(PostgresError) {
@@ -53,7 +38,15 @@ package struct DatabaseReview {
   private mutating func reviewRights(
     _ connection: PostgresConnection, _ settings: ClusterSettings, _ durability: DurabilityReview
   ) throws(PostgresError) -> Bool {
-    let rows = try connection.execute(Self.rightsStatement, milliseconds: settings.commitTimeout)
+    let rows = try connection.execute(
+      """
+      SELECT current_setting('server_version'), current_user, current_database(), \
+      has_database_privilege(current_database(), 'CREATE'), current_setting('transaction_read_only')::bool, n.oid IS NOT NULL, \
+      coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_schema_privilege(n.oid, 'CREATE'), true), \
+      (SELECT string_agg(DISTINCT pg_get_userbyid(c.relowner)::text, ', ') FROM pg_class c \
+      WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT pg_has_role(c.relowner, 'USAGE')) \
+      FROM (SELECT) AS one LEFT JOIN pg_namespace n ON n.nspname = 'ruled'
+      """, milliseconds: settings.commitTimeout)
     let (user, database) = (rows.text(0, 1), rows.text(0, 2))
     promise = "PostgreSQL \(rows.text(0, 0)): \(durability.promise(with: settings.durability))"
     if rows.boolean(0, 4) {
@@ -82,7 +75,11 @@ package struct DatabaseReview {
   private mutating func reviewStandbys(
     _ connection: PostgresConnection, _ settings: ClusterSettings
   ) throws(PostgresError) {
-    let rows = try connection.execute(Self.standbysStatement, milliseconds: settings.commitTimeout)
+    let rows = try connection.execute(
+      """
+      SELECT count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(*) FILTER (WHERE sync_state IS NULL) \
+      FROM pg_stat_replication
+      """, milliseconds: settings.commitTimeout)
     guard rows.integer(0, 0) == 0, rows.integer(0, 1) == 0 else { return }
     problems.append("no standby that commits wait for is connected to the primary: nothing would be acknowledged")
   }

@@ -18,14 +18,6 @@ struct DurabilityReview {
   /// PostgreSQL 13.
   private static let oldestVersion: Int64 = 130_000
 
-  static let statement = PostgresStatement(
-    """
-    SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')::bool, \
-    current_setting('full_page_writes')::bool, \
-    CASE WHEN pg_is_in_recovery() THEN coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket') END, \
-    current_setting('server_version_num')::int8
-    """)
-
   /// What is wrong if the server is a standby; nil if it is not.
   var standbyProblem: String? {
     standbyAddress.map {
@@ -86,7 +78,13 @@ struct DurabilityReview {
   }
 
   static func read(_ connection: PostgresConnection, milliseconds: Int) throws(PostgresError) -> DurabilityReview {
-    let rows = try connection.execute(statement, milliseconds: milliseconds)
+    let rows = try connection.execute(
+      """
+      SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), current_setting('fsync')::bool, \
+      current_setting('full_page_writes')::bool, \
+      CASE WHEN pg_is_in_recovery() THEN coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket') END, \
+      current_setting('server_version_num')::int8
+      """, milliseconds: milliseconds)
     return DurabilityReview(
       synchronousCommit: rows.text(0, 0), standbys: rows.text(0, 1), isSynced: rows.boolean(0, 2),
       standbyAddress: rows.bytes(0, 4).map { String(decoding: $0, as: UTF8.self) }, hasFullPages: rows.boolean(0, 3),

@@ -11,21 +11,14 @@ enum FormatReview: Sendable, Equatable {
 }
 
 extension LogClient {
-  private static let formatStatement = PostgresStatement("SELECT format FROM ruled.cluster")
-  private static let stateStatement = PostgresStatement(
-    """
-    INSERT INTO ruled.readers (node, incarnation, newest) SELECT $1::text, $2::text, $3::int8 \
-    FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
-    ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, newest = excluded.newest
-    """)
-  private static let lackingStatement = PostgresStatement(ClusterSchema.lacking)
-
   /// Says which format `node` reads, if that is a later one than the tables have; the owner brings them to it once all others read it.
   ///
   /// Throws `newer_format` if the tables have a format that this version does not know.
   func reviewFormat(for node: NodeIdentity, isOwner: Bool) throws(StoreError) -> FormatReview {
     let schema = settings.schema
-    let found = try execute(Self.formatStatement, [], "the format of the tables can't be read").integer(0, 0)
+    let found = try execute(
+      "SELECT format FROM ruled.cluster", [], "the format of the tables can't be read"
+    ).integer(0, 0)
     guard found <= schema.newest else { throw StoreError(.newerFormat, schema.later(found)) }
     noteFormat(found)
     guard found < schema.newest else { return .isNewest }
@@ -33,11 +26,15 @@ extension LogClient {
     do throws(PostgresError) {
       try open.run(script: ClusterSchema.readers, milliseconds: settings.commitTimeout)
     } catch { throw error.storeError("the node can't say which format it reads") }
-    _ = try execute(
-      Self.stateStatement, [.text(node.name), .text(node.incarnation), .integer(schema.newest)],
+    try execute(
+      """
+      INSERT INTO ruled.readers (node, incarnation, newest) SELECT $1::text, $2::text, $3::int8 \
+      FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
+      ON CONFLICT (node) DO UPDATE SET incarnation = excluded.incarnation, newest = excluded.newest
+      """, [.text(node.name), .text(node.incarnation), .integer(schema.newest)],
       "the node can't say which format it reads", milliseconds: settings.lease)
     let lacking = try execute(
-      Self.lackingStatement, [.integer(schema.newest), .integer(1)],
+      ClusterSchema.lacking, [.integer(schema.newest), .integer(1)],
       "the nodes that read the later format are not known"
     ).text(0, 0)
     guard isOwner, lacking.isEmpty else { return .waits(for: lacking) }

@@ -27,15 +27,13 @@ extension LogClient {
     return rows.count == 1 ? rows.boolean(0, 0) : nil
   }
 
-  private static let confirmStatement = PostgresStatement(
-    "SELECT pg_logical_emit_message(true, 'ruled', '') FROM ruled.logs WHERE log = $1::int8 AND incarnation = $2::text")
-
   /// Renews the lease of the owner `node`, and waits until the standbys have that; false if it does not own the log any more.
   func confirmLease(of node: NodeIdentity, at sequence: Int64) throws(StoreError) -> Bool {
     guard try renewLease(of: node, at: sequence) != nil else { return false }
     do throws(StoreError) {
       let rows = try execute(
-        Self.confirmStatement, [.integer(Self.log), .text(node.incarnation)], "the standbys don't confirm the lease")
+        "SELECT pg_logical_emit_message(true, 'ruled', '') FROM ruled.logs WHERE log = $1::int8 AND incarnation = $2::text",
+        [.integer(Self.log), .text(node.incarnation)], "the standbys don't confirm the lease")
       try checkStandbys(have: "the lease")
       return rows.count == 1
     } catch {
@@ -44,13 +42,11 @@ extension LogClient {
     }
   }
 
-  private static let releaseStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text")
-
   /// Ends the lease of `node`, so that the others need not wait until it expires.
   func releaseLease(of node: NodeIdentity) throws(StoreError) {
-    _ = try execute(
-      Self.releaseStatement, [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
+    try execute(
+      "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text",
+      [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
       milliseconds: settings.lease)
   }
 }

@@ -67,6 +67,7 @@ final class LogClient {
   func cancel() { open?.cancel() }
 
   /// Executes a statement; an error begins with what was attempted.
+  @discardableResult
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
   ) throws(StoreError) -> PostgresRows {
@@ -166,12 +167,11 @@ final class LogClient {
     return rows.count
   }
 
-  private static let digestStatement = PostgresStatement(
-    "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8")
-
   /// The digest of a batch; nil if the log does not have it, or no longer.
   func digest(of sequence: Int64) throws(StoreError) -> [UInt8]? {
-    let rows = try execute(Self.digestStatement, [.integer(Self.log), .integer(sequence)], "the log can't be read")
+    let rows = try execute(
+      "SELECT digest FROM ruled.commits WHERE log = $1::int8 AND sequence = $2::int8",
+      [.integer(Self.log), .integer(sequence)], "the log can't be read")
     return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
 
@@ -206,18 +206,16 @@ final class LogClient {
     partitionsEnd = (first + 1) * size
   }
 
-  private static let partitionsStatement = PostgresStatement(
-    """
-    SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
-    WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
-    """)
-
   /// Drops the partitions of the log whose batches all come before `sequence`; returns how many.
   ///
   /// Each drop delays commits by 0.2 s at most. It fails if it would have to wait longer for a reader.
   func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
     let size = try partitionSize()
-    let rows = try execute(Self.partitionsStatement, [], "the partitions of the log can't be listed")
+    let rows = try execute(
+      """
+      SELECT substr(c.relname, 9)::int8 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+      WHERE i.inhparent = 'ruled.commits'::regclass ORDER BY 1
+      """, [], "the partitions of the log can't be listed")
     let old = (0..<rows.count).map { rows.integer($0, 0) }.filter { ($0 + 1) * size <= sequence }
     for partition in old {
       // The drop holds a lock that commits need, so it does not wait for the standbys. A failover that undoes the drop does no harm.

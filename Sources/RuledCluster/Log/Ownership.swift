@@ -11,34 +11,28 @@ struct Ownership: Sendable, Equatable {
 
 /// Owning the log, and appending to it.
 extension LogClient {
-  private static let takeOverStatement = PostgresStatement(
-    """
-    UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
-    WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
-    RETURNING epoch, sequence, digest
-    """)
-
   /// Makes `node` the owner unless another node became it since `head` was read: then the result is nil.
   ///
   /// A drained node does not become the owner.
   func takeOver(for node: NodeIdentity, from head: LogHead) throws(StoreError) -> Ownership? {
     try raise(
-      Self.takeOverStatement,
-      [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
+      """
+      UPDATE ruled.logs SET epoch = epoch + 1, owner = $3::text, incarnation = $4::text \
+      WHERE log = $1::int8 AND epoch = $2::int8 AND NOT EXISTS (SELECT 1 FROM ruled.nodes WHERE node = $3::text AND drained) \
+      RETURNING epoch, sequence, digest
+      """, [.integer(Self.log), .integer(head.epoch), .text(node.name), .text(node.incarnation)])
   }
-
-  private static let raiseStatement = PostgresStatement(
-    """
-    UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
-    RETURNING epoch, sequence, digest
-    """)
 
   /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
   ///
   /// After a missing answer this settles the outcome: earlier batches of the node have the old epoch and can't take effect any more. Those that had
   /// taken effect are as durable as this statement, for which the standbys have answered.
   func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
-    try raise(Self.raiseStatement, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
+    try raise(
+      """
+      UPDATE ruled.logs SET epoch = epoch + 1 WHERE log = $1::int8 AND owner = $2::text AND incarnation = $3::text \
+      RETURNING epoch, sequence, digest
+      """, [.integer(Self.log), .text(node.name), .text(node.incarnation)])
   }
 
   /// Executes a statement that returns the new epoch and the end of the log; nil if another node owns the log.
@@ -61,23 +55,21 @@ extension LogClient {
   }
 
   static let lockNotAvailable = "55P03"
-  private static let holdersStatement = PostgresStatement(
-    """
-    SELECT a.pid::int8, a.usename, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-    WHERE l.relation = 'ruled.logs'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.granted \
-    AND l.database = a.datid AND a.datname = current_database() AND (a.wait_event = 'ClientRead' OR a.state IS NULL)
-    """)
-  private static let endStatement = PostgresStatement("SELECT pg_terminate_backend($1::int8::int4)")
 
   /// Ends the transactions that hold the row of the log while they wait for more input: of a node that stopped, or of a person.
   ///
   /// Throws an error that names the session if the database does not let this node end it.
   private func endHolders() throws(StoreError) {
-    let rows = try execute(Self.holdersStatement, [], "it is not known which session holds the row of the log")
+    let rows = try execute(
+      """
+      SELECT a.pid::int8, a.usename, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+      WHERE l.relation = 'ruled.logs'::regclass AND l.mode IN ('RowShareLock', 'RowExclusiveLock') AND l.granted \
+      AND l.database = a.datid AND a.datname = current_database() AND (a.wait_event = 'ClientRead' OR a.state IS NULL)
+      """, [], "it is not known which session holds the row of the log")
     let holders = (0..<rows.count).map { (rows.integer($0, 0), rows.text($0, 1), rows.text($0, 2)) }
     for (process, user, application) in holders {
-      _ = try execute(
-        Self.endStatement, [.integer(process)],
+      try execute(
+        "SELECT pg_terminate_backend($1::int8::int4)", [.integer(process)],
         "an open transaction holds the row of the log, so nothing can be committed: end the session of \(user) (\(application), process "
           + "\(process)) in the database")
     }

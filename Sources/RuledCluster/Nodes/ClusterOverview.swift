@@ -68,94 +68,79 @@ package struct ClusterOverview: Sendable, Equatable {
 
 extension LogClient {
   static let attempt = "the state of the cluster can't be read"
-  private static let nodesStatement = PostgresStatement(
-    """
-    SELECT n.node, n.incarnation, n.address, n.version, n.drained, n.lease > clock_timestamp(), \
-    greatest(0, extract(epoch FROM n.lease - clock_timestamp()) * 1000)::int8, n.sequence, n.behind, \
-    l.incarnation IS NOT DISTINCT FROM n.incarnation, coalesce(to_jsonb(n) ->> 'problem', '') \
-    FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
-    """)
-  func overview() throws(StoreError) -> ClusterOverview {
-    var found = ClusterOverview()
-    let head = try readHead()
-    found.epoch = head.epoch
-    found.sequence = head.position.sequence
-    found.database = try databaseOverview()
-    let rows = try execute(Self.nodesStatement, [], Self.attempt)
-    for row in 0..<rows.count {
-      let (isAlive, isOwner) = (rows.boolean(row, 5), rows.boolean(row, 9))
-      found.nodes.append(
-        .init(
-          identity: NodeIdentity(name: rows.text(row, 0), incarnation: rows.text(row, 1), address: rows.text(row, 2)),
-          role: !isAlive ? .gone : isOwner ? .owner : .follower, version: rows.text(row, 3),
-          isDrained: rows.boolean(row, 4), leaseLeft: rows.integer(row, 6),
-          sequence: isAlive && isOwner ? found.sequence : rows.integer(row, 7),
-          behind: !isAlive ? found.sequence - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8),
-          problem: isAlive ? "" : rows.text(row, 10)))
-    }
-    return found
-  }
 
-  private static let markStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET drained = $2::int8 <> 0 WHERE node = $1::text")
+  func overview() throws(StoreError) -> ClusterOverview {
+    let head = try readHead()
+    let end = head.position.sequence
+    let database = try databaseOverview()
+    let rows = try execute(
+      """
+      SELECT n.node, n.incarnation, n.address, n.version, n.drained, n.lease > clock_timestamp(), \
+      greatest(0, extract(epoch FROM n.lease - clock_timestamp()) * 1000)::int8, n.sequence, n.behind, \
+      l.incarnation IS NOT DISTINCT FROM n.incarnation, coalesce(to_jsonb(n) ->> 'problem', '') \
+      FROM ruled.nodes n, ruled.logs l WHERE l.log = 0 ORDER BY n.node
+      """, [], Self.attempt)
+    let nodes = (0..<rows.count).map { row in
+      let (isAlive, isOwner) = (rows.boolean(row, 5), rows.boolean(row, 9))
+      return ClusterOverview.Node(
+        identity: NodeIdentity(name: rows.text(row, 0), incarnation: rows.text(row, 1), address: rows.text(row, 2)),
+        role: !isAlive ? .gone : isOwner ? .owner : .follower, version: rows.text(row, 3),
+        isDrained: rows.boolean(row, 4), leaseLeft: rows.integer(row, 6),
+        sequence: isAlive && isOwner ? end : rows.integer(row, 7),
+        behind: !isAlive ? end - rows.integer(row, 7) : isOwner ? 0 : rows.integer(row, 8),
+        problem: isAlive ? "" : rows.text(row, 10))
+    }
+    return ClusterOverview(nodes: nodes, epoch: head.epoch, sequence: end, database: database)
+  }
 
   /// Sets whether a node is drained; false if there is none of that name.
   @discardableResult
   func mark(_ node: String, drained: Bool) throws(StoreError) -> Bool {
-    try execute(Self.markStatement, [.text(node), .integer(drained ? 1 : 0)], Self.attempt).written == 1
+    try execute(
+      "UPDATE ruled.nodes SET drained = $2::int8 <> 0 WHERE node = $1::text",
+      [.text(node), .integer(drained ? 1 : 0)], Self.attempt
+    ).written == 1
   }
-
-  private static let problemStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET problem = $2::text WHERE node = $1::text AND problem <> $2::text AND lease < clock_timestamp()"
-  )
-  private static let wellStatement = PostgresStatement(
-    "UPDATE ruled.nodes SET problem = '' WHERE node = $1::text AND problem <> ''")
 
   /// Stores why a node's process can't go on, unless one of its name is alive.
   func note(_ problem: String, of node: String) throws(StoreError) {
     _ = try connection()
     guard hasProblems else { return }
-    _ = try execute(Self.problemStatement, [.text(node), .text(problem)], Self.attempt)
+    try execute(
+      "UPDATE ruled.nodes SET problem = $2::text WHERE node = $1::text AND problem <> $2::text AND lease < clock_timestamp()",
+      [.text(node), .text(problem)], Self.attempt)
   }
 
   /// Removes what an earlier process of a node has said of its end.
   func removeProblem(of node: String) throws(StoreError) {
     guard hasProblems else { return }
-    _ = try execute(Self.wellStatement, [.text(node)], Self.attempt)
+    try execute(
+      "UPDATE ruled.nodes SET problem = '' WHERE node = $1::text AND problem <> ''", [.text(node)], Self.attempt)
   }
 
   private var hasProblems: Bool { (cluster?.format ?? 0) >= ClusterSchema.firstWithProblems }
 
-  private static let serverStatement = PostgresStatement(
-    """
-    SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket'), \
-    current_setting('server_version'), (SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0)::int8 FROM pg_inherits \
-    WHERE inhparent = 'ruled.commits'::regclass)
-    """)
-  private static let standbysStatement = PostgresStatement(
-    """
-    SELECT coalesce(application_name, ''), coalesce(host(client_addr), ''), coalesce(state, ''), coalesce(sync_state, '') \
-    FROM pg_stat_replication ORDER BY 1, 2
-    """)
-
   private func databaseOverview() throws(StoreError) -> ClusterOverview.Database {
-    var found = ClusterOverview.Database()
-    let server = try execute(Self.serverStatement, [], Self.attempt)
-    found.primary = server.text(0, 0)
-    found.version = server.text(0, 1)
-    found.bytes = server.integer(0, 2)
-    let standbys = try execute(Self.standbysStatement, [], Self.attempt)
-    for row in 0..<standbys.count {
-      found.standbys.append(
-        .init(
-          name: standbys.text(row, 0), address: standbys.text(row, 1), state: standbys.text(row, 2),
-          sync: standbys.text(row, 3)))
+    let server = try execute(
+      """
+      SELECT coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'its Unix socket'), \
+      current_setting('server_version'), (SELECT coalesce(sum(pg_total_relation_size(inhrelid)), 0)::int8 FROM pg_inherits \
+      WHERE inhparent = 'ruled.commits'::regclass)
+      """, [], Self.attempt)
+    let (primary, version, bytes) = (server.text(0, 0), server.text(0, 1), server.integer(0, 2))
+    let rows = try execute(
+      """
+      SELECT coalesce(application_name, ''), coalesce(host(client_addr), ''), coalesce(state, ''), coalesce(sync_state, '') \
+      FROM pg_stat_replication ORDER BY 1, 2
+      """, [], Self.attempt)
+    let standbys = (0..<rows.count).map { row in
+      ClusterOverview.Standby(
+        name: rows.text(row, 0), address: rows.text(row, 1), state: rows.text(row, 2), sync: rows.text(row, 3))
     }
     let review = try durability()
-    found.synchronousCommit = review.synchronousCommit
-    found.synchronousStandbys = review.standbys
-    found.promise = review.promise(with: settings.durability)
-    found.problem = problem(of: review)
-    return found
+    return ClusterOverview.Database(
+      primary: primary, version: version, bytes: bytes, standbys: standbys,
+      synchronousCommit: review.synchronousCommit, synchronousStandbys: review.standbys,
+      promise: review.promise(with: settings.durability), problem: problem(of: review))
   }
 }

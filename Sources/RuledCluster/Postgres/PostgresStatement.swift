@@ -1,13 +1,13 @@
 import RuledCore
 
-struct PostgresStatement: Sendable {
+struct PostgresStatement: Sendable, ExpressibleByStringLiteral {
   /// Its text, with `$1` and so on for the parameters.
   let text: StaticString
   /// The name under which the server prepares it at its first execution; nil for one that is rarely executed.
   let name: StaticString?
 
   /// A statement that is parsed each time.
-  init(_ text: StaticString) {
+  init(stringLiteral text: StaticString) {
     self.text = text
     name = nil
   }

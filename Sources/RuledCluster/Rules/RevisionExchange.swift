@@ -27,45 +27,37 @@ package final class RevisionExchange {
 
   // MARK: Offers
 
-  private static let offerStatement = PostgresStatement(
-    """
-    WITH gone AS (DELETE FROM ruled.loads WHERE revision = $1::text) \
-    INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
-    ON CONFLICT (revision) DO UPDATE SET content = excluded.content, node = excluded.node, time = excluded.time
-    """)
-  private static let trimStatement = PostgresStatement(
-    """
-    DELETE FROM ruled.revisions WHERE revision NOT IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT $1::int8)
-    """)
-
   /// Offers a revision to the followers; those that have tried it before try it again.
   package func offer(_ revision: String, content: ByteView) throws(StoreError) {
-    _ = try client.execute(
-      Self.offerStatement, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
-    _ = try client.execute(Self.trimStatement, [.integer(Self.kept)], "old revisions can't be removed")
+    try client.execute(
+      """
+      WITH gone AS (DELETE FROM ruled.loads WHERE revision = $1::text) \
+      INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
+      ON CONFLICT (revision) DO UPDATE SET content = excluded.content, node = excluded.node, time = excluded.time
+      """, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
+    try client.execute(
+      """
+      DELETE FROM ruled.revisions WHERE revision NOT IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT $1::int8)
+      """, [.integer(Self.kept)], "old revisions can't be removed")
   }
-
-  private static let contentStatement = PostgresStatement(
-    "SELECT content FROM ruled.revisions WHERE revision = $1::text")
 
   /// The content of an offered revision; nil if it is not among the offers, or no longer.
   package func content(of revision: String) throws(StoreError) -> [UInt8]? {
-    let rows = try client.execute(Self.contentStatement, [.text(revision)], "the offered revision can't be read")
+    let rows = try client.execute(
+      "SELECT content FROM ruled.revisions WHERE revision = $1::text",
+      [.text(revision)], "the offered revision can't be read")
     return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
-
-  private static let reportsStatement = PostgresStatement(
-    """
-    SELECT n.node, l.revision IS NOT NULL, coalesce(l.problem, '') FROM ruled.nodes n \
-    JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' \
-    LEFT JOIN ruled.loads l ON l.node = n.node AND l.incarnation = n.incarnation AND l.revision = $1::text \
-    WHERE n.node <> $2::text AND n.lease >= clock_timestamp() ORDER BY n.node
-    """)
 
   /// The reports on a revision of all other live nodes that load what is offered.
   package func reports(on revision: String) throws(StoreError) -> [Report] {
     let rows = try client.execute(
-      Self.reportsStatement, [.text(revision), .text(identity.name)], "the other nodes can't be asked")
+      """
+      SELECT n.node, l.revision IS NOT NULL, coalesce(l.problem, '') FROM ruled.nodes n \
+      JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' \
+      LEFT JOIN ruled.loads l ON l.node = n.node AND l.incarnation = n.incarnation AND l.revision = $1::text \
+      WHERE n.node <> $2::text AND n.lease >= clock_timestamp() ORDER BY n.node
+      """, [.text(revision), .text(identity.name)], "the other nodes can't be asked")
     return (0..<rows.count).map { row in
       Report(node: rows.text(row, 0), hasTried: rows.boolean(row, 1), problem: rows.text(row, 2))
     }
@@ -73,59 +65,41 @@ package final class RevisionExchange {
 
   // MARK: A follower
 
-  private static let joinStatement = PostgresStatement(
-    """
-    WITH gone AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision <> '') \
-    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, '', $2::text, 'folder') \
-    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
-    """)
-
   /// Declares that this node loads what is offered, so that owners wait for its reports while it is alive; and that it can be asked for its folder.
   package func join() throws(StoreError) {
-    _ = try client.execute(
-      Self.joinStatement, [.text(identity.name), .text(identity.incarnation)], "the node can't say that it loads rules")
+    try client.execute(
+      """
+      WITH gone AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision <> '') \
+      INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, '', $2::text, 'folder') \
+      ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
+      """, [.text(identity.name), .text(identity.incarnation)], "the node can't say that it loads rules")
   }
-
-  private static let offeredStatement = PostgresStatement(
-    """
-    SELECT revision, content FROM ruled.revisions o WHERE (revision = $1::text \
-    OR revision IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT 3)) AND NOT EXISTS (SELECT 1 FROM ruled.loads l \
-    WHERE l.node = $2::text AND l.incarnation = $3::text AND l.revision = o.revision) ORDER BY time DESC LIMIT 1
-    """)
 
   /// The latest revision on which this node has not reported, with its content; nil if there is none.
   ///
   /// Only the last three offers and the revision in force, `live`, are considered.
   package func offered(live: String) throws(StoreError) -> (revision: String, content: [UInt8])? {
     let rows = try client.execute(
-      Self.offeredStatement, [.text(live), .text(identity.name), .text(identity.incarnation)],
+      """
+      SELECT revision, content FROM ruled.revisions o WHERE (revision = $1::text \
+      OR revision IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT 3)) AND NOT EXISTS (SELECT 1 FROM ruled.loads l \
+      WHERE l.node = $2::text AND l.incarnation = $3::text AND l.revision = o.revision) ORDER BY time DESC LIMIT 1
+      """, [.text(live), .text(identity.name), .text(identity.incarnation)],
       "the revisions can't be read")
     return rows.count == 1 ? (rows.text(0, 0), rows.bytes(0, 1).map { Array($0) } ?? []) : nil
   }
 
-  private static let reportStatement = PostgresStatement(
-    """
-    INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, $2::text, $3::text, $4::text) \
-    ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
-    """)
-
   /// Reports that this node can load a revision, or with a non-empty `problem` why it can't.
   package func report(_ revision: String, problem: String) throws(StoreError) {
-    _ = try client.execute(
-      Self.reportStatement,
-      [.text(identity.name), .text(revision), .text(identity.incarnation), .text(problem)],
+    try client.execute(
+      """
+      INSERT INTO ruled.loads (node, revision, incarnation, problem) VALUES ($1::text, $2::text, $3::text, $4::text) \
+      ON CONFLICT (node, revision) DO UPDATE SET incarnation = excluded.incarnation, problem = excluded.problem
+      """, [.text(identity.name), .text(revision), .text(identity.incarnation), .text(problem)],
       "the node can't report on a revision")
   }
 
   // MARK: A node's folder
-
-  private static let askStatement = PostgresStatement(
-    """
-    INSERT INTO ruled.loads (node, revision, incarnation, problem) \
-    SELECT n.node, 'folder ' || gen_random_uuid(), n.incarnation, '' FROM ruled.nodes n \
-    JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' AND r.problem = 'folder' \
-    WHERE n.node = $1::text AND n.lease >= clock_timestamp() RETURNING revision, incarnation
-    """)
 
   package struct FolderRequest: Sendable {
     let node: String
@@ -136,54 +110,50 @@ package final class RevisionExchange {
 
   /// Asks a node to offer the rules in its folder; nil if it is not alive, or of a version that can't be asked.
   package func askForFolder(of node: String) throws(StoreError) -> FolderRequest? {
-    let rows = try client.execute(Self.askStatement, [.text(node)], "node \(node) can't be asked for its rules folder")
+    let rows = try client.execute(
+      """
+      INSERT INTO ruled.loads (node, revision, incarnation, problem) \
+      SELECT n.node, 'folder ' || gen_random_uuid(), n.incarnation, '' FROM ruled.nodes n \
+      JOIN ruled.loads r ON r.node = n.node AND r.incarnation = n.incarnation AND r.revision = '' AND r.problem = 'folder' \
+      WHERE n.node = $1::text AND n.lease >= clock_timestamp() RETURNING revision, incarnation
+      """, [.text(node)], "node \(node) can't be asked for its rules folder")
     guard rows.count == 1 else { return nil }
     return FolderRequest(node: node, incarnation: rows.text(0, 1), name: rows.text(0, 0))
   }
 
-  private static let answerStatement = PostgresStatement(
-    """
-    WITH answered AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text AND problem <> '' RETURNING problem) \
-    SELECT coalesce((SELECT problem FROM answered), ''), EXISTS (SELECT 1 FROM ruled.nodes \
-    WHERE node = $1::text AND incarnation = $3::text AND lease >= clock_timestamp())
-    """)
-
   /// The answer to a request, nil as long as there is none, and whether the node is alive; an answer ends the request.
   package func answer(to request: FolderRequest) throws(StoreError) -> (text: String?, isAlive: Bool) {
     let rows = try client.execute(
-      Self.answerStatement, [.text(request.node), .text(request.name), .text(request.incarnation)],
+      """
+      WITH answered AS (DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text AND problem <> '' RETURNING problem) \
+      SELECT coalesce((SELECT problem FROM answered), ''), EXISTS (SELECT 1 FROM ruled.nodes \
+      WHERE node = $1::text AND incarnation = $3::text AND lease >= clock_timestamp())
+      """, [.text(request.node), .text(request.name), .text(request.incarnation)],
       "the answer of node \(request.node) can't be read")
     let text = rows.text(0, 0)
     return (text.isEmpty ? nil : text, rows.boolean(0, 1))
   }
 
-  private static let withdrawStatement = PostgresStatement(
-    "DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text")
-
   package func withdraw(_ request: FolderRequest) throws(StoreError) {
-    _ = try client.execute(
-      Self.withdrawStatement, [.text(request.node), .text(request.name)], "a request for a folder can't be withdrawn")
+    try client.execute(
+      "DELETE FROM ruled.loads WHERE node = $1::text AND revision = $2::text",
+      [.text(request.node), .text(request.name)], "a request for a folder can't be withdrawn")
   }
-
-  private static let askedStatement = PostgresStatement(
-    """
-    SELECT revision FROM ruled.loads WHERE node = $1::text AND incarnation = $2::text AND revision LIKE 'folder %' AND problem = '' LIMIT 1
-    """)
 
   /// A request for this node's folder that it has not answered; nil if there is none.
   package func folderRequest() throws(StoreError) -> FolderRequest? {
     let rows = try client.execute(
-      Self.askedStatement, [.text(identity.name), .text(identity.incarnation)], "requests to the node can't be read")
+      """
+      SELECT revision FROM ruled.loads WHERE node = $1::text AND incarnation = $2::text AND revision LIKE 'folder %' AND problem = '' LIMIT 1
+      """, [.text(identity.name), .text(identity.incarnation)], "requests to the node can't be read")
     guard rows.count == 1 else { return nil }
     return FolderRequest(node: identity.name, incarnation: identity.incarnation, name: rows.text(0, 0))
   }
 
-  private static let answeringStatement = PostgresStatement(
-    "UPDATE ruled.loads SET problem = $3::text WHERE node = $1::text AND revision = $2::text")
-
   /// Answers a request for this node's folder, once its rules are offered or can't be.
   package func answer(_ request: FolderRequest, _ text: String) throws(StoreError) {
-    _ = try client.execute(
-      Self.answeringStatement, [.text(request.node), .text(request.name), .text(text)], "the node can't answer")
+    try client.execute(
+      "UPDATE ruled.loads SET problem = $3::text WHERE node = $1::text AND revision = $2::text",
+      [.text(request.node), .text(request.name), .text(text)], "the node can't answer")
   }
 }

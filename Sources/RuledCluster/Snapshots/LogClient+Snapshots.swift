@@ -2,11 +2,10 @@ import RuledStore
 
 /// The list of snapshots, the turn to write one, and the cutting of the log.
 extension LogClient {
-  private static let listStatement = PostgresStatement(
-    "SELECT name, sequence, digest, bytes, node, format FROM ruled.snapshots ORDER BY sequence DESC")
-
   func snapshots() throws(StoreError) -> [Snapshot] {
-    let rows = try execute(Self.listStatement, [], "the snapshots can't be listed")
+    let rows = try execute(
+      "SELECT name, sequence, digest, bytes, node, format FROM ruled.snapshots ORDER BY sequence DESC",
+      [], "the snapshots can't be listed")
     return (0..<rows.count).map { row in
       Snapshot(
         name: rows.text(row, 0), position: rows.position(row, 1), bytes: Int(rows.integer(row, 3)),
@@ -14,52 +13,38 @@ extension LogClient {
     }
   }
 
-  private static let needStatement = PostgresStatement(
-    """
-    SELECT coalesce((SELECT max(sequence) FROM ruled.snapshots), -1), \
-    coalesce((extract(epoch FROM clock_timestamp() - (SELECT max(time) FROM ruled.snapshots)) * 1000000)::int8, 0), \
-    (SELECT count(*) FROM ruled.nodes WHERE node <> $1::text AND lease >= clock_timestamp())
-    """)
-
   func snapshotNeed(for node: NodeIdentity) throws(StoreError) -> SnapshotNeed {
     let end = try readHead().position.sequence
-    let rows = try execute(Self.needStatement, [.text(node.name)], "the snapshots can't be listed")
+    let rows = try execute(
+      """
+      SELECT coalesce((SELECT max(sequence) FROM ruled.snapshots), -1), \
+      coalesce((extract(epoch FROM clock_timestamp() - (SELECT max(time) FROM ruled.snapshots)) * 1000000)::int8, 0), \
+      (SELECT count(*) FROM ruled.nodes WHERE node <> $1::text AND lease >= clock_timestamp())
+      """, [.text(node.name)], "the snapshots can't be listed")
     let last = rows.integer(0, 0)
     return SnapshotNeed(end: end, last: last, age: last < 0 ? nil : rows.integer(0, 1), others: rows.integer(0, 2))
   }
 
-  private static let turnStatement = PostgresStatement(
-    """
-    INSERT INTO ruled.turns AS t (what, node, incarnation, lease) \
-    SELECT 'snapshot', $1::text, $2::text, clock_timestamp() + $3::int8 * interval '1 millisecond' \
-    FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
-    ON CONFLICT (what) DO UPDATE SET node = excluded.node, incarnation = excluded.incarnation, lease = excluded.lease \
-    WHERE t.incarnation = excluded.incarnation OR t.lease < clock_timestamp()
-    """)
-
   /// Gives `node` the turn to write a snapshot, or extends it, for `milliseconds`; false while another node has it.
   func takeSnapshotTurn(for node: NodeIdentity, milliseconds: Int) throws(StoreError) -> Bool {
     try execute(
-      Self.turnStatement, [.text(node.name), .text(node.incarnation), .integer(Int64(milliseconds))],
+      """
+      INSERT INTO ruled.turns AS t (what, node, incarnation, lease) \
+      SELECT 'snapshot', $1::text, $2::text, clock_timestamp() + $3::int8 * interval '1 millisecond' \
+      FROM (SELECT set_config('synchronous_commit', 'local', true)) AS s \
+      ON CONFLICT (what) DO UPDATE SET node = excluded.node, incarnation = excluded.incarnation, lease = excluded.lease \
+      WHERE t.incarnation = excluded.incarnation OR t.lease < clock_timestamp()
+      """, [.text(node.name), .text(node.incarnation), .integer(Int64(milliseconds))],
       "whose turn it is to write a snapshot is not known"
     ).written == 1
   }
 
-  private static let endTurnStatement = PostgresStatement(
-    "DELETE FROM ruled.turns WHERE what = 'snapshot' AND incarnation = $1::text")
-
   /// Ends the turn of `node`, if it has it.
   func endSnapshotTurn(of node: NodeIdentity) throws(StoreError) {
-    _ = try execute(
-      Self.endTurnStatement, [.text(node.incarnation)], "the turn to write a snapshot can't be given back")
+    try execute(
+      "DELETE FROM ruled.turns WHERE what = 'snapshot' AND incarnation = $1::text",
+      [.text(node.incarnation)], "the turn to write a snapshot can't be given back")
   }
-
-  private static let recordStatement = PostgresStatement(
-    """
-    INSERT INTO ruled.snapshots (name, sequence, digest, bytes, node, time, format) \
-    SELECT $1::text, $2::int8, $3::bytea, $4::int8, $5::text, clock_timestamp(), $6::int8 FROM ruled.turns \
-    WHERE what = 'snapshot' AND incarnation = $7::text AND lease >= clock_timestamp()
-    """)
 
   /// Adds a verified snapshot to the list; false if its node no longer has the turn.
   ///
@@ -70,7 +55,11 @@ extension LogClient {
     }
     return try snapshot.position.digest.withView { (digest) throws(StoreError) in
       try execute(
-        Self.recordStatement,
+        """
+        INSERT INTO ruled.snapshots (name, sequence, digest, bytes, node, time, format) \
+        SELECT $1::text, $2::int8, $3::bytea, $4::int8, $5::text, clock_timestamp(), $6::int8 FROM ruled.turns \
+        WHERE what = 'snapshot' AND incarnation = $7::text AND lease >= clock_timestamp()
+        """,
         [
           .text(snapshot.name), .integer(snapshot.position.sequence), .bytes(digest), .integer(Int64(snapshot.bytes)),
           .text(snapshot.node), .integer(Int64(snapshot.format)), .text(node.incarnation),
@@ -78,29 +67,25 @@ extension LogClient {
     }.written == 1
   }
 
-  private static let forgetStatement = PostgresStatement(
-    """
-    DELETE FROM ruled.snapshots s WHERE name NOT IN (SELECT name FROM ruled.snapshots ORDER BY sequence DESC LIMIT $1::int8) \
-    AND NOT EXISTS (SELECT 1 FROM ruled.nodes n WHERE n.sequence = s.sequence AND n.lease >= clock_timestamp())
-    """)
-
   /// Removes all but the last `count` snapshots from the list.
   ///
   /// A snapshot that a node may be starting from stays: the node's lease has the same position.
   func forgetSnapshots(keeping count: Int) throws(StoreError) {
-    _ = try execute(Self.forgetStatement, [.integer(Int64(count))], "old snapshots can't be taken off the list")
+    try execute(
+      """
+      DELETE FROM ruled.snapshots s WHERE name NOT IN (SELECT name FROM ruled.snapshots ORDER BY sequence DESC LIMIT $1::int8) \
+      AND NOT EXISTS (SELECT 1 FROM ruled.nodes n WHERE n.sequence = s.sequence AND n.lease >= clock_timestamp())
+      """, [.integer(Int64(count))], "old snapshots can't be taken off the list")
   }
-
-  private static let unneededStatement = PostgresStatement(
-    """
-    SELECT least((SELECT sequence FROM ruled.snapshots ORDER BY sequence DESC OFFSET 1 LIMIT 1), s.sequence) \
-    FROM (SELECT min(sequence) AS sequence FROM ruled.nodes WHERE lease >= clock_timestamp()) AS s \
-    WHERE s.sequence IS NOT NULL AND (SELECT count(*) FROM ruled.snapshots) > 1
-    """)
 
   /// Drops the partitions of the log that no live node needs, nor one that starts from the second last snapshot; returns how many.
   func cut() throws(StoreError) -> Int {
-    let rows = try execute(Self.unneededStatement, [], "it is not known what of the log is needed")
+    let rows = try execute(
+      """
+      SELECT least((SELECT sequence FROM ruled.snapshots ORDER BY sequence DESC OFFSET 1 LIMIT 1), s.sequence) \
+      FROM (SELECT min(sequence) AS sequence FROM ruled.nodes WHERE lease >= clock_timestamp()) AS s \
+      WHERE s.sequence IS NOT NULL AND (SELECT count(*) FROM ruled.snapshots) > 1
+      """, [], "it is not known what of the log is needed")
     guard rows.count == 1 else { return 0 }
     return try dropPartitions(before: rows.integer(0, 0) + 1)
   }
