@@ -56,15 +56,14 @@ final class ObjectStore {
 
   // MARK: Requests
 
-  func put(_ bytes: [UInt8], as name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func put(_ bytes: [UInt8], as name: String, progress: CopyProgress) throws(StoreError) {
     let digest = bytes.withView { SHA256.hash($0) }.hex
     _ = try send("PUT", name, "can't be written", .bytes(bytes), digest, progress: progress)
   }
 
   /// Stores the file at `path`, whose SHA-256 is known, under a name.
   func put(
-    fileAt path: String, bytes: Int, _ digest: SHA256.Digest, as name: String,
-    progress: (Int) throws(StoreError) -> Void
+    fileAt path: String, bytes: Int, _ digest: SHA256.Digest, as name: String, progress: CopyProgress
   ) throws(StoreError) {
     guard bytes <= Self.largestObject else {
       throw StoreError(
@@ -82,24 +81,22 @@ final class ObjectStore {
   }
 
   /// Gives the bytes of an object to a receiver; false if there is no such object.
-  func get(
-    _ name: String, into receiver: FileReceiver, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> Bool {
+  func get(_ name: String, into receiver: FileReceiver, progress: CopyProgress) throws(StoreError) -> Bool {
     !(try send("GET", name, "can't be read", into: receiver, progress: progress).isMissing)
   }
 
   /// The bytes of a small object; nil if there is no such object.
-  func get(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [UInt8]? {
+  func get(_ name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]? {
     let answer = try send("GET", name, "can't be read", progress: progress)
     return answer.isMissing ? nil : answer.body
   }
 
-  func delete(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func delete(_ name: String, progress: CopyProgress) throws(StoreError) {
     _ = try send("DELETE", name, "can't be removed", progress: progress)
   }
 
   /// The names of the objects that begin with `prefix`.
-  func names(prefix: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [String] {
+  func names(prefix: String, progress: CopyProgress) throws(StoreError) -> [String] {
     var (names, next): ([String], String?) = ([], nil)
     repeat {
       // In the order of their names, as the signature has them.
@@ -122,8 +119,7 @@ final class ObjectStore {
   private func send(
     _ method: String, _ name: String, _ failure: String, _ body: ObjectRequest.Body = .none,
     _ digest: String = SHA256.hash("").hex, query: [(name: String, value: String)] = [],
-    into receiver: FileReceiver? = nil,
-    progress: (Int) throws(StoreError) -> Void
+    into receiver: FileReceiver? = nil, progress: CopyProgress
   ) throws(StoreError) -> ObjectAnswer {
     let path = name.isEmpty ? bucket.name : "\(bucket.name)/\(name)"
     let pairs = query.map { "\($0.name)=\(Self.escaped($0.value))" }.joined(separator: "&")
@@ -161,7 +157,7 @@ final class ObjectStore {
     }
   }
 
-  private func pause(_ milliseconds: Int, _ progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  private func pause(_ milliseconds: Int, _ progress: CopyProgress) throws(StoreError) {
     var rest = milliseconds
     while rest > 0 {
       try progress(0)
@@ -172,7 +168,7 @@ final class ObjectStore {
 
   /// Makes one attempt; `progress` gets the count of bytes sent or received so far.
   private func perform(
-    _ request: ObjectRequest, into receiver: FileReceiver?, progress: (Int) throws(StoreError) -> Void
+    _ request: ObjectRequest, into receiver: FileReceiver?, progress: CopyProgress
   ) throws(StoreError) -> ObjectTransfer.Result {
     guard let transfer = ObjectTransfer(request, to: bucket, credentials, receiver: receiver),
       curl_multi_add_handle(multi, transfer.easy) == CURLM_OK

@@ -28,9 +28,7 @@ struct SnapshotBucket: SnapshotPlace {
 
   private func object(_ name: String, _ file: String) -> String { "\(prefix)\(name)/\(file)" }
 
-  func add(
-    _ folder: String, to name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> [FileSum] {
+  func add(_ folder: String, to name: String, progress: CopyProgress) throws(StoreError) -> [FileSum] {
     var files: [FileSum] = []
     for file in try FileSums.names(in: folder) {
       var digest = SHA256()
@@ -45,21 +43,19 @@ struct SnapshotBucket: SnapshotPlace {
     return files
   }
 
-  func finish(_ name: String, list: [UInt8], progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func finish(_ name: String, list: [UInt8], progress: CopyProgress) throws(StoreError) {
     try store.put(list, as: object(name, SnapshotManifest.name), progress: progress)
   }
 
-  func list(of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [UInt8]? {
+  func list(of name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]? {
     try store.get(object(name, SnapshotManifest.name), progress: progress)
   }
 
-  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func verify(_ files: [FileSum], of name: String, progress: CopyProgress) throws(StoreError) {
     for file in files { try fetch(file, of: name, into: FileReceiver(file.name), progress: progress) }
   }
 
-  func copy(
-    _ files: [FileSum], of name: String, to target: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func copy(_ files: [FileSum], of name: String, to target: String, progress: CopyProgress) throws(StoreError) {
     try FileSums.receive(files, into: target) { (file, receiver) throws(StoreError) in
       try fetch(file, of: name, into: receiver, progress: progress)
     }
@@ -67,7 +63,7 @@ struct SnapshotBucket: SnapshotPlace {
 
   /// Reads a file of a snapshot; throws `corrupt` if it is not what the list says.
   private func fetch(
-    _ file: FileSum, of name: String, into receiver: FileReceiver, progress: (Int) throws(StoreError) -> Void
+    _ file: FileSum, of name: String, into receiver: FileReceiver, progress: CopyProgress
   ) throws(StoreError) {
     let object = object(name, file.name)
     guard try store.get(object, into: receiver, progress: progress) else {
@@ -81,7 +77,7 @@ struct SnapshotBucket: SnapshotPlace {
     }
   }
 
-  func names(progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [(name: String, isWhole: Bool)] {
+  func names(progress: CopyProgress) throws(StoreError) -> [(name: String, isWhole: Bool)] {
     var found: [String: Bool] = [:]
     for object in try store.names(prefix: prefix, progress: progress) {
       let parts = object.dropFirst(prefix.count).split(separator: "/", maxSplits: 1)
@@ -98,7 +94,7 @@ struct SnapshotBucket: SnapshotPlace {
     text.utf8.count == 36 && text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || HexDigit.value($0) != nil }
   }
 
-  func remove(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func remove(_ name: String, progress: CopyProgress) throws(StoreError) {
     try store.delete(object(name, SnapshotManifest.name), progress: progress)
     for object in try store.names(prefix: "\(prefix)\(name)/", progress: progress) {
       try store.delete(object, progress: progress)

@@ -29,15 +29,13 @@ struct SnapshotFolder: SnapshotPlace {
     }
   }
 
-  func add(
-    _ folder: String, to name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> [FileSum] {
+  func add(_ folder: String, to name: String, progress: CopyProgress) throws(StoreError) -> [FileSum] {
     let new = "\(path)/\(name)\(Self.unfinished)"
     try Folder.create(new)
     return try FileSums.copyAll(from: folder, to: new, progress: progress)
   }
 
-  func finish(_ name: String, list: [UInt8], progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func finish(_ name: String, list: [UInt8], progress: CopyProgress) throws(StoreError) {
     let new = "\(path)/\(name)\(Self.unfinished)"
     let file = try SystemFiles().open("\(new)/\(SnapshotManifest.name)", .create)
     try list.withView { (bytes) throws(StoreError) in try file.write(bytes, at: 0) }
@@ -50,7 +48,7 @@ struct SnapshotFolder: SnapshotPlace {
     try Folder.sync(path)
   }
 
-  func list(of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [UInt8]? {
+  func list(of name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]? {
     guard access("\(path)/\(name)", F_OK) == 0 else { return nil }
     let file = try SystemFiles().open("\(path)/\(name)/\(SnapshotManifest.name)", .read)
     let buffer = ByteBuffer(capacity: 4096)
@@ -58,22 +56,20 @@ struct SnapshotFolder: SnapshotPlace {
     return Array(buffer.bytes)
   }
 
-  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func verify(_ files: [FileSum], of name: String, progress: CopyProgress) throws(StoreError) {
     try FileSums.check(files, in: "\(path)/\(name)", progress: progress)
   }
 
-  func copy(
-    _ files: [FileSum], of name: String, to target: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  func copy(_ files: [FileSum], of name: String, to target: String, progress: CopyProgress) throws(StoreError) {
     try FileSums.copy(files, from: "\(path)/\(name)", to: target, progress: progress)
   }
 
-  func names(progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [(name: String, isWhole: Bool)] {
+  func names(progress: CopyProgress) throws(StoreError) -> [(name: String, isWhole: Bool)] {
     guard access(path, F_OK) == 0 else { return [] }
     return try Folder.names(path).filter { $0 != "." && $0 != ".." }.map { ($0, !$0.hasSuffix(Self.unfinished)) }
   }
 
-  func remove(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func remove(_ name: String, progress: CopyProgress) throws(StoreError) {
     var folder = "\(path)/\(name)"
     if !name.hasSuffix(Self.unfinished) {
       guard rename(folder, folder + Self.unfinished) == 0 else { return }

@@ -19,29 +19,25 @@ protocol SnapshotPlace {
   func path(of name: String, _ file: String?) -> String
 
   /// Stores all files below a folder for the snapshot `name`, which is none yet; gives them with their checksums.
-  func add(
-    _ folder: String, to name: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> [FileSum]
+  func add(_ folder: String, to name: String, progress: CopyProgress) throws(StoreError) -> [FileSum]
 
   /// Makes a snapshot of the files under `name` by storing their list.
-  func finish(_ name: String, list: [UInt8], progress: (Int) throws(StoreError) -> Void) throws(StoreError)
+  func finish(_ name: String, list: [UInt8], progress: CopyProgress) throws(StoreError)
 
   /// The list of the snapshot `name`; nil if there is no such snapshot.
-  func list(of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [UInt8]?
+  func list(of name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]?
 
   /// Reads files of the snapshot `name`; throws `corrupt` with the name of one that is damaged.
-  func verify(_ files: [FileSum], of name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError)
+  func verify(_ files: [FileSum], of name: String, progress: CopyProgress) throws(StoreError)
 
   /// Copies files of the snapshot `name` into the empty folder `target`; throws `corrupt` with the name of one that is damaged.
-  func copy(
-    _ files: [FileSum], of name: String, to target: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError)
+  func copy(_ files: [FileSum], of name: String, to target: String, progress: CopyProgress) throws(StoreError)
 
   /// The names of snapshots, and of what is left of some.
-  func names(progress: (Int) throws(StoreError) -> Void) throws(StoreError) -> [(name: String, isWhole: Bool)]
+  func names(progress: CopyProgress) throws(StoreError) -> [(name: String, isWhole: Bool)]
 
   /// Removes a snapshot, or what is left of one; at no moment it seems whole while files are missing.
-  func remove(_ name: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError)
+  func remove(_ name: String, progress: CopyProgress) throws(StoreError)
 }
 
 extension SnapshotSettings {
@@ -66,7 +62,7 @@ extension SnapshotPlace {
   /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
   func write(
     _ played: PlayedStore, by node: String, complete: (_ folder: String, _ last: UInt64) -> Void,
-    progress: (Int) throws(StoreError) -> Void
+    progress: CopyProgress
   ) throws(StoreError) -> Snapshot {
     try check()
     do throws(StoreError) {
@@ -92,9 +88,7 @@ extension SnapshotPlace {
   }
 
   /// Opens a copy of a snapshot, reads all of it, and returns its position in the log.
-  private func position(
-    of folder: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> LogPosition {
+  private func position(of folder: String, progress: CopyProgress) throws(StoreError) -> LogPosition {
     let store = try RocksStore(temporary: folder)
     defer { store.abandon() }
     let played = try PlayedStore(store)
@@ -112,9 +106,7 @@ extension SnapshotPlace {
   }
 
   /// Reads a snapshot's manifest, and checks that it belongs to this snapshot.
-  private func manifest(
-    of snapshot: Snapshot, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) -> SnapshotManifest {
+  private func manifest(of snapshot: Snapshot, progress: CopyProgress) throws(StoreError) -> SnapshotManifest {
     let path = path(of: snapshot.name, nil)
     guard let list = try list(of: snapshot.name, progress: progress) else {
       throw StoreError(
@@ -144,7 +136,7 @@ extension SnapshotPlace {
   /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is the one that the database lists.
   ///
   /// Throws `corrupt`, with the file's name, if a file is damaged.
-  func copy(_ snapshot: Snapshot, to target: String, progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func copy(_ snapshot: Snapshot, to target: String, progress: CopyProgress) throws(StoreError) {
     try check()
     let files = try manifest(of: snapshot, progress: progress).files
     do throws(StoreError) {
@@ -168,7 +160,7 @@ extension SnapshotPlace {
   /// Removes what is not listed and never will be: unfinished snapshots, and those older than all listed ones.
   ///
   /// Only the node that has the turn may call it.
-  func clean(listed: [Snapshot], progress: (Int) throws(StoreError) -> Void) throws(StoreError) {
+  func clean(listed: [Snapshot], progress: CopyProgress) throws(StoreError) {
     let oldest = listed.map(\.position.sequence).min() ?? .min
     for (name, isWhole) in try names(progress: progress) where !listed.contains(where: { $0.name == name }) {
       if isWhole {

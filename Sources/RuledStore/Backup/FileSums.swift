@@ -1,5 +1,8 @@
 import Glibc
 
+/// What is called often during a long copy, or a check of one, with the number of bytes since the last call; it may throw to stop.
+package typealias CopyProgress = (Int) throws(StoreError) -> Void
+
 /// Copies of a store's files with their checksums.
 package enum FileSums {
   /// The files below `folder` and their bytes together.
@@ -14,7 +17,7 @@ package enum FileSums {
 
   /// Copies all files below `folder` into the new folder `target`, durably; gives them with their checksums, in order of name.
   package static func copyAll(
-    from folder: String, to target: String, progress: (Int) throws(StoreError) -> Void
+    from folder: String, to target: String, progress: CopyProgress
   ) throws(StoreError) -> [FileSum] {
     let names = try names(in: folder)
     return try BackupFiles.writeFiles(names, to: target) { () throws(StoreError) in
@@ -31,7 +34,7 @@ package enum FileSums {
 
   /// Copies the files of a list from `folder` into the new folder `target`, durably; throws `corrupt` for one that is not what the list says.
   package static func copy(
-    _ files: [FileSum], from folder: String, to target: String, progress: (Int) throws(StoreError) -> Void
+    _ files: [FileSum], from folder: String, to target: String, progress: CopyProgress
   ) throws(StoreError) {
     try BackupFiles.writeFiles(files.map(\.name), to: target) { () throws(StoreError) in
       for file in files {
@@ -53,9 +56,7 @@ package enum FileSums {
   }
 
   /// Reads the files of a list in `folder`; throws `corrupt` for one that is not what the list says.
-  package static func check(
-    _ files: [FileSum], in folder: String, progress: (Int) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  package static func check(_ files: [FileSum], in folder: String, progress: CopyProgress) throws(StoreError) {
     for file in files {
       let found = try FileSum.read(file.name, in: folder, fromDisk: true) { (part) throws(StoreError) in
         try progress(part.count)
