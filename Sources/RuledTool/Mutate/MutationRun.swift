@@ -1,8 +1,6 @@
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
-internal import RuledThreads
-internal import Synchronization
 
 /// A run of the tests against every mutant of the selected plugins.
 struct MutationRun: Sendable {
@@ -33,13 +31,14 @@ struct MutationRun: Sendable {
       files.map { file.path.contains($0) } ?? true
     }
     let mutants = changed.flatMap { MutantFinder($0).mutants }
-    let shared = SharedMutants(mutants, reach, progress)
-    let threads = try (1..<max(1, min(options.jobs, mutants.count))).map { number in
-      try Thread(name: "mutant-\(number)") { shared.run(source, selection, options) }
+    let work = SharedWork<Mutant, MutantResult>(mutants, report: progress)
+    let run = { @Sendable in
+      let lua = LuaWorker()
+      let base = try selection.load(source, worker: lua)
+      let worker = try TestWorker(base, lua: lua, options: options)
+      try work.forEach { reach.attempt($0, base, worker) }
     }
-    shared.run(source, selection, options)
-    for thread in threads { thread.join() }
-    results = try shared.end()
+    results = try work.results(jobs: options.jobs, name: "mutant", first: run, further: run)
   }
 
   /// The modules of the selected plugins; with the library's tests the library, too, or else, with all plugins, what they require of it.
@@ -62,6 +61,9 @@ struct MutationRun: Sendable {
 
 /// Which tests run which parts of the rules, and how long each takes.
 private final class TestReach: Sendable {
+  /// A test may take so much longer with a change than without, in microseconds.
+  private static let extraTime = 300_000
+
   /// The tests, the quickest first.
   let tests: [TestCase]
   /// How long each takes, in microseconds of the clock, at least.
@@ -115,88 +117,29 @@ private final class TestReach: Sendable {
     }
     return tests.indices.filter { reached[$0].contains(inner.number) }
   }
-}
 
-/// The mutants that several threads take in turn, and what became of them.
-private final class SharedMutants: Sendable {
-  private struct Progress {
-    var next = 0
-    var done = 0
-    var results: [MutantResult?]
-    var error: (any Error)?
-  }
-
-  /// A test may take so much longer with a change than without, in microseconds.
-  private static let extraTime = 300_000
-
-  private let mutants: [Mutant]
-  private let reach: TestReach
-  private let report: @Sendable (Int, Int) -> Void
-  private let progress: Mutex<Progress>
-
-  init(_ mutants: [Mutant], _ reach: TestReach, _ report: @escaping @Sendable (Int, Int) -> Void) {
-    self.mutants = mutants
-    self.reach = reach
-    self.report = report
-    progress = Mutex(Progress(results: Array(repeating: nil, count: mutants.count)))
-  }
-
-  /// Tries mutants on the calling thread until none is left.
-  func run(_ source: RulesSource, _ selection: RulesSelection, _ options: TestOptions) {
-    do {
-      let lua = LuaWorker()
-      let base = try selection.load(source, worker: lua)
-      let worker = try TestWorker(base, lua: lua, options: options)
-      while let index = takeNext() {
-        let result = attempt(mutants[index], base, worker)
-        progress.withLock { progress in
-          progress.results[index] = result
-          progress.done += 1
-          report(progress.done, mutants.count)
-        }
-      }
-    } catch {
-      progress.withLock { $0.error = $0.error ?? error }
-    }
-  }
-
-  private func takeNext() -> Int? {
-    progress.withLock { progress in
-      guard progress.next < mutants.count, progress.error == nil else { return nil }
-      progress.next += 1
-      return progress.next - 1
-    }
-  }
-
-  private func attempt(_ mutant: Mutant, _ base: Catalog, _ worker: TestWorker) -> MutantResult {
-    let tests = reach.tests(of: mutant)
-    guard !tests.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }
+  /// What becomes of a mutant of `base`.
+  func attempt(_ mutant: Mutant, _ base: Catalog, _ worker: TestWorker) -> MutantResult {
+    let indices = self.tests(of: mutant)
+    guard !indices.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }
     let plugins = base.source.plugins.map { $0.replacing(mutant.file) { mutant.apply(to: $0) } }
     do throws(ReloadError) {
       worker.adopt(
         try CatalogBuilder.build(
           RulesSource(plugins: plugins), configuration: [:], previous: base, worker: worker.lua, now: base.loadedAt))
     } catch { return MutantResult(mutant: mutant, end: .refused, test: nil) }
-    for index in tests {
-      let time = Int64(reach.times[index]) * 4 + Int64(Self.extraTime)
+    for index in indices {
+      let time = Int64(times[index]) * 4 + Int64(Self.extraTime)
       let budget = Budget(
         instructions: Budget.test.instructions, memoryBytes: Budget.test.memoryBytes,
         processorTime: min(time, Limits.testTime))
-      guard let result = try? worker.run(reach.tests[index], budget: budget) else {
+      guard let result = try? worker.run(tests[index], budget: budget) else {
         return MutantResult(mutant: mutant, end: .refused, test: nil)
       }
       guard let failure = result.failure else { continue }
       return MutantResult(mutant: mutant, end: failure.kind == .time ? .endless : .killed, test: result.name)
     }
     return MutantResult(mutant: mutant, end: .survived, test: nil)
-  }
-
-  /// What became of all mutants.
-  func end() throws -> [MutantResult] {
-    try progress.withLock { progress in
-      if let error = progress.error { throw error }
-      return progress.results.compactMap(\.self)
-    }
   }
 }
 

@@ -1,6 +1,5 @@
 internal import RuledEngine
 internal import RuledLua
-internal import RuledThreads
 internal import Synchronization
 
 /// A run of plugins' tests: their results and the coverage.
@@ -25,13 +24,20 @@ struct TestRun: Sendable {
       } catch { errors.append(error) }
     }
     guard errors.isEmpty else { throw ReloadError(errors) }
-    let shared = SharedTests(tests)
-    let threads = try (1..<max(1, min(options.jobs, tests.count))).map { number in
-      try Thread(name: "test-\(number)") { shared.run(sources) { try Self.worker(selection, source, options) } }
+    let work = SharedWork<TestCase, TestResult>(tests)
+    let coverage = Mutex(CoverageReport())
+    let run = { @Sendable (worker: TestWorker) in
+      try work.forEach { try worker.run($0) }
+      guard worker.coverage != nil else { return }
+      let report = try worker.covered(sources)
+      coverage.withLock { $0.merge(report) }
     }
-    shared.run(sources) { first }
-    for thread in threads { thread.join() }
-    (results, coverage) = try shared.end()
+    results = try work.results(jobs: options.jobs, name: "test") {
+      try run(first)
+    } further: {
+      try run(try Self.worker(selection, source, options))
+    }
+    self.coverage = coverage.withLock(\.self)
   }
 
   private static func worker(
@@ -49,54 +55,4 @@ struct TestRun: Sendable {
   }
 
   var failed: Int { results.count { $0.failure != nil } }
-}
-
-/// The tests that several threads take in turn, and their results.
-private final class SharedTests: Sendable {
-  private struct Progress {
-    var next = 0
-    var results: [TestResult?]
-    var coverage = CoverageReport()
-    var error: (any Error)?
-  }
-
-  private let tests: [TestCase]
-  private let progress: Mutex<Progress>
-
-  init(_ tests: [TestCase]) {
-    self.tests = tests
-    progress = Mutex(Progress(results: Array(repeating: nil, count: tests.count)))
-  }
-
-  /// Runs tests on the calling thread until none is left.
-  func run(_ sources: [PluginSource], _ make: () throws -> TestWorker) {
-    do {
-      let worker = try make()
-      while let index = takeNext() {
-        let result = try worker.run(tests[index])
-        progress.withLock { $0.results[index] = result }
-      }
-      if worker.coverage != nil {
-        let report = try worker.covered(sources)
-        progress.withLock { $0.coverage.merge(report) }
-      }
-    } catch {
-      progress.withLock { $0.error = $0.error ?? error }
-    }
-  }
-
-  private func takeNext() -> Int? {
-    progress.withLock { progress in
-      guard progress.next < tests.count, progress.error == nil else { return nil }
-      progress.next += 1
-      return progress.next - 1
-    }
-  }
-
-  func end() throws -> ([TestResult], CoverageReport) {
-    try progress.withLock { progress in
-      if let error = progress.error { throw error }
-      return (progress.results.compactMap(\.self), progress.coverage)
-    }
-  }
 }
