@@ -40,9 +40,7 @@ extension Worker {
 
   /// Calls a request's method and replies: with the next commit, or at once where nothing is to be committed.
   func call(_ request: RequestView, _ target: ReplyTarget) {
-    if Self.isForControl(request.method) || PastParams.concerns(request) { return sendToControl(request, target) }
-    if Self.isForLoader(request.method) { return sendToLoader(request, target) }
-    if Self.isForOutbox(request.method) { return sendToOutbox(request, target) }
+    if delegate(request, to: target) { return }
     if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
     let bytes = submission.replyBytes
     let idStart = bytes.count
