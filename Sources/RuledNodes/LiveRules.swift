@@ -17,8 +17,7 @@ enum LiveRules {
 
   /// The rules in force; nil before the first.
   static func read(from store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try content.read(from: store, into: stored) else { return nil }
+    guard let stored = try content.read(from: store) else { return nil }
     guard let revision = parse(stored.bytes) else {
       throw StoreError(.corrupt, "the rules in force that the log has are of another form")
     }
@@ -27,8 +26,7 @@ enum LiveRules {
 
   /// The revision in force; empty before the first.
   static func revision(in store: any StateStore) throws(StoreError) -> String {
-    let stored = ByteBuffer(capacity: 64)
-    return try name.read(from: store, into: stored) ? stored.text : ""
+    try name.read(from: store)?.text ?? ""
   }
 
   static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {

@@ -37,7 +37,7 @@ extension Control {
     guard services.areEffectsHeld else { return false }
     try EffectsHold.release(in: services.context.store)
     services.effectsAreHeld.store(false, ordering: .releasing)
-    services.outbox.scanStore()
+    services.outbox.mailbox.send(.scanStore)
     services.log.info("the effects that were held back since the restore are delivered from now on")
     return true
   }

@@ -103,7 +103,7 @@ final class Control {
     case .storeReopened:
       timers.retryAll()
       timers.fireDue()
-      services.outbox.scanStore()
+      services.outbox.mailbox.send(.scanStore)
     case .retryTimer(let timer, let error): timers.retryLater(timer, after: error)
     case .timersFired(let fired): timers.finish(fired)
     case .moveClock(let time, let end, let caller, let clientEnd): advance(to: time, then: end, caller, clientEnd)

@@ -183,7 +183,7 @@ final class RulesLoader {
     } else {
       services.status.noteReload(isSuccess: isConfigured != false)
     }
-    services.outbox.reload(services.configuration.sinks)
+    services.outbox.mailbox.send(.reload(services.configuration.sinks))
     notify { $0.ready(status: services.status.line) }
     reply(result)
     if isConfigured == true {

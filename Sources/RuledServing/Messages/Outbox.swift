@@ -12,7 +12,7 @@ final class Outbox: Sendable {
     case add([EffectKey])
     /// Scan the store for effects that were not added.
     case scanStore
-    /// Use other sinks; secrets and files may have changed too.
+    /// Use other sinks; secrets are read and files opened again, and effects that were given up are tried again.
     case reload([String: Configuration.Sink])
     /// Go on with the delivery of that number: its sink handler has answered; the text is that of the effect.
     case handlerAnswered(UInt64, HandlerAnswer, text: [UInt8])
@@ -52,22 +52,10 @@ final class Outbox: Sendable {
     mailbox.send(.add(effects))
   }
 
-  /// Has the store scanned for effects that were not added.
-  func scanStore() { mailbox.send(.scanStore) }
-
-  /// Uses other sinks; secrets are read and files opened again, and effects that were given up are tried again.
-  func reload(_ sinks: [String: Configuration.Sink]) { mailbox.send(.reload(sinks)) }
-
   /// Ends the thread once no delivery is under way, or after so many milliseconds, and then calls `done` on it.
   func stop(within milliseconds: UInt64, then done: @escaping @Sendable () -> Void = {}) {
     if !mailbox.send(.stop(milliseconds: milliseconds, then: done)) { done() }
   }
-
-  /// Has the effects counted again, as a subject's were erased.
-  func recount() { mailbox.send(.recount) }
-
-  /// Answers the clients that wait for effects to lease.
-  func endWaits() { mailbox.send(.endAllWaits) }
 
   /// Removes effects from the backlog, once the thread has received them.
   func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }

@@ -84,18 +84,19 @@ final class EffectStore {
   /// The key of anonymous ids, made and stored at its first use.
   private func anonymousKey() -> [UInt8]? {
     if !key.isEmpty { return key }
-    let stored = ByteBuffer(capacity: 32)
     do throws(StoreError) {
-      if try !Self.storedKey.read(from: context.store, into: stored) {
-        for _ in 0..<32 { stored.append(.random(in: 0 ... .max)) }
-        try Self.storedKey.write(to: context.store) { $0.append(stored.bytes) }
+      if let stored = try Self.storedKey.read(from: context.store) {
+        key = Array(stored.bytes)
+      } else {
+        let new = (0..<32).map { _ in UInt8.random(in: 0 ... .max) }
+        try Self.storedKey.write(to: context.store) { buffer in new.withView { buffer.append($0) } }
+        key = new
       }
+      return key
     } catch {
       context.log.error("anonymous effects wait for their key: \(error)")
       return nil
     }
-    key = Array(stored.bytes)
-    return key
   }
 
   /// Whether an effect is given up, and not to be tried again.

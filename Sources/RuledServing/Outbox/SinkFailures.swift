@@ -29,10 +29,11 @@ final class SinkFailures {
 
   /// Continues the failures of the configured sinks that the store has.
   func resume() {
-    let text = ByteBuffer(capacity: 256)
-    do throws(StoreError) {
-      guard try Self.value.read(from: services.context.store, into: text) else { return }
-    } catch { return services.log.warn("since when sinks have failed can't be read: \(error)") }
+    let text: ByteBuffer?
+    do throws(StoreError) { text = try Self.value.read(from: services.context.store) } catch {
+      return services.log.warn("since when sinks have failed can't be read: \(error)")
+    }
+    guard let text else { return }
     let now = EngineClock.wall.microseconds
     for member in (try? JSONValue(parsing: text.bytes))?.objectValue?.members ?? [] {
       guard let sink = sinks[member.name], let since = member.value.intValue, since >= 0, since <= now

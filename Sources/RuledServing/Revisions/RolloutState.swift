@@ -117,8 +117,7 @@ extension RolloutState {
 
   /// The rollout that the store keeps, the last one; nil when there was none.
   static func read(from store: any StateStore) throws(StoreError) -> RolloutState? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try value.read(from: store, into: stored) else { return nil }
+    guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
       let candidate = json["candidate"]?.stringValue, let percent = json["percent"]?.doubleValue,
       let since = json["since"]?.stringValue.flatMap({ Timestamp(rfc3339: $0) }),

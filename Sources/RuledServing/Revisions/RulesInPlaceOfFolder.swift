@@ -28,8 +28,7 @@ struct RulesInPlaceOfFolder: Sendable {
 
   /// Those that the store keeps; nil when there are none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try value.read(from: store, into: stored) else { return nil }
+    guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
       let revision = json["revision"].flatMap(RevisionDocument.revision)
     else { throw StoreError(.corrupt, "the pinned rules that the store keeps have another form") }
@@ -54,8 +53,7 @@ enum StoredRules {
 
   /// The stored revision; nil when there is none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
-    let stored = ByteBuffer(capacity: 4096)
-    guard try value.read(from: store, into: stored) else { return nil }
+    guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes), let source = RulesSource(encoded: json) else {
       throw StoreError(.corrupt, "the rules that the store keeps have another form")
     }

@@ -22,7 +22,7 @@ extension Server {
     control.stopAccepting()
     member?.refuseClients()
     services.reloads.end()
-    services.outbox.endWaits()
+    services.outbox.mailbox.send(.endAllWaits)
     drain(control)
     do throws(SystemError) {
       try control.loop.timer(after: Self.loadingTime) { [services] in

@@ -14,8 +14,7 @@ package enum StoredClock {
 
   /// The stored value; nil when there is none.
   package static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
-    let stored = ByteBuffer(capacity: 8)
-    guard try value.read(from: store, into: stored) else { return nil }
+    guard let stored = try value.read(from: store) else { return nil }
     guard stored.count == 8 else {
       throw StoreError(.corrupt, "the manual clock's value in the store has another form")
     }

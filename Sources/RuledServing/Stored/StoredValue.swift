@@ -19,11 +19,8 @@ package struct StoredValue {
   }
 
   func write(to store: any StateStore, durable: Bool = true, _ body: (ByteBuffer) -> Void) throws(StoreError) {
-    let value = ByteBuffer()
-    body(value)
-    let key = self.key
-    let set = WriteSet(capacity: value.count + 64)
-    withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+    let set = WriteSet()
+    put(into: set, body)
     try store.commit(set, durable: durable)
   }
 
@@ -43,17 +40,16 @@ package struct StoredValue {
 
   /// Removes the stored value, durably.
   func remove(from store: any StateStore) throws(StoreError) {
-    let key = self.key
     let set = WriteSet(capacity: 64)
-    withExtendedLifetime(key) { set.delete(key.bytes) }
+    delete(from: set)
     try store.commit(set, durable: true)
   }
 
-  /// Appends the stored value; false if there is none.
-  package func read(from store: any StateStore, into value: ByteBuffer) throws(StoreError) -> Bool {
-    let key = self.key
+  /// The stored value; nil if there is none.
+  package func read(from store: any StateStore) throws(StoreError) -> ByteBuffer? {
+    let (key, value) = (self.key, ByteBuffer())
     defer { withExtendedLifetime(key) {} }
-    return try store.get(key.bytes, into: value)
+    return try store.get(key.bytes, into: value) ? value : nil
   }
 
   private var key: ByteBuffer {

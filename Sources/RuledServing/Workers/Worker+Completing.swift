@@ -84,7 +84,7 @@ extension Worker {
       for cascade in batch.awaited { cascade.leave() }
       if let due = batch.earliestTimer { _ = services.control.send(.timerSet(due)) }
       services.outbox.add(batch.effects)
-      if batch.removesEffects { services.outbox.recount() }
+      if batch.removesEffects { services.outbox.mailbox.send(.recount) }
     case .lost, .unknown:
       let refused = submitted + [submission]
       submitted.removeAll()

@@ -15,8 +15,7 @@ import Testing
 
   /// What the store has of the sinks that fail.
   private var stored: JSONValue? {
-    let text = ByteBuffer()
-    guard (try? value.read(from: store, into: text)) == true else { return nil }
+    guard let text = try? value.read(from: store) else { return nil }
     return try? JSONValue(parsing: text.bytes)
   }
 

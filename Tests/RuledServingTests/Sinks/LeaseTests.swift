@@ -103,7 +103,7 @@ import Testing
     try rig.emit("a", subject: "s")
     #expect(try ids(client.receive()) == ["a"])
     client.send("lease", ["sink": "out", "wait": 60])
-    rig.services.outbox.endWaits()
+    rig.services.outbox.mailbox.send(.endAllWaits)
     #expect(try ids(client.receive()).isEmpty)
   }
 

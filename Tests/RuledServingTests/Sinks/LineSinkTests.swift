@@ -92,7 +92,7 @@ import Testing
     let rig = try DeliveryRig(sinks: [:])
     try rig.emit("a", subject: "s")
     #expect(eventually { rig.figures().present.waiting == 1 })
-    rig.services.outbox.reload(["out": .file(folder("out"))])
+    rig.services.outbox.mailbox.send(.reload(["out": .file(folder("out"))]))
     #expect(eventually { rig.figures().present.delivered == 1 && rig.figures().present.waiting == 0 })
     rig.stop()
     #expect(read("out") == DeliveryRig.text("a", "s") + "\n")

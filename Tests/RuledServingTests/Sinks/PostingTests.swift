@@ -116,7 +116,7 @@ import Testing
     try first.emit("bad", subject: "s", data: #"{"a":1}"#)
     #expect(
       eventually { first.figures().present.failed == 1 && first.undelivered.first?.hasPrefix(#"{"failed""#) == true })
-    first.services.outbox.scanStore()
+    first.services.outbox.mailbox.send(.scanStore)
     try first.emit("bad too", subject: "s")
     #expect(
       eventually { first.figures().present.failed == 2 && first.undelivered.allSatisfy { $0.hasPrefix(#"{"failed""#) } }
