@@ -98,5 +98,16 @@ import Testing
 
 }
 
+extension LogBatch {
+  /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
+  static func forEachCommit(in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void) throws(StoreError) {
+    let writes = WriteSet(capacity: bytes.count)
+    try forEachCommit(in: bytes, into: writes) { () throws(StoreError) in
+      try body(writes)
+      writes.removeAll()
+    }
+  }
+}
+
 /// Ends the shared server: a static property is never released.
 private func endSharedServer() { Cluster.server.remove() }

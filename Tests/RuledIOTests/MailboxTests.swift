@@ -45,7 +45,7 @@ import Testing
       #expect(!mailbox.isEmpty)
       return mailbox.collect {
         mailbox.send(2)
-        mailbox.send(contentsOf: [3, 4])
+        for message in [3, 4] { mailbox.send(message) }
       }
     }
     #expect(collected == [1, 2, 3, 4])

@@ -35,18 +35,9 @@ final class LogBatch {
     self.writes.append(writes)
   }
 
-  /// Calls `body` with the writes of each commit in `bytes`, in order; the set is valid only during the call.
+  /// Adds the writes of each commit in `bytes` to `writes`, in order, and calls `body` after each commit.
   ///
   /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
-  static func forEachCommit(in bytes: ByteView, _ body: (WriteSet) throws(StoreError) -> Void) throws(StoreError) {
-    let writes = WriteSet(capacity: bytes.count)
-    try forEachCommit(in: bytes, into: writes) { () throws(StoreError) in
-      try body(writes)
-      writes.removeAll()
-    }
-  }
-
-  /// Adds the writes of each commit in `bytes` to `writes`, in order, and calls `body` after each commit; throws as `forEachCommit(in:)`.
   static func forEachCommit(
     in bytes: ByteView, into writes: WriteSet, _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -23,21 +23,12 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   /// Adds a message; false when the mailbox is closed.
   @inlinable @discardableResult
-  package func send(_ message: Message) -> Bool { add { $0.append(message) } }
-
-  /// Adds messages under one lock; false when the mailbox is closed.
-  @inlinable @discardableResult
-  func send(contentsOf messages: [Message]) -> Bool {
-    messages.isEmpty || add { $0.append(contentsOf: messages) }
-  }
-
-  @inlinable
-  func add(_ append: (inout [Message]) -> Void) -> Bool {
+  package func send(_ message: Message) -> Bool {
     var wake: LoopWake?
     let isAccepted = state.withLock { state in
       guard !state.isClosed else { return false }
       if state.queue.isEmpty, !state.isCollecting { wake = state.wake }
-      append(&state.queue)
+      state.queue.append(message)
       return true
     }
     wake?.wake()

@@ -36,8 +36,6 @@ package struct ListeningSocket: ~Copyable {
       inheriting: try SystemCalls.check("fcntl", "listening socket") { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) })
   }
 
-  func copy() throws(SystemError) -> ListeningSocket { try ListeningSocket(copying: descriptor) }
-
   /// Makes a socket at `path` with its missing parent folders.
   ///
   /// A socket file is replaced when connecting to it is refused. A lock on the folder keeps apart two daemons that start at the same time.

@@ -60,9 +60,6 @@ package struct EventView {
 
   package init(_ request: RequestView) throws(RequestError) { try self.init(request.params, text: request.paramsText) }
 
-  /// The attributes that the daemon stores and does not interpret: extensions, `data_base64`, `datacontenttype` and `dataschema`.
-  var extensions: EventExtensions { EventExtensions(MemberCursor(object, text: text)) }
-
   private mutating func read(_ attributes: EventAttributes, _ path: String) throws(RequestError) {
     type = try EventChecks.name(attributes[.type], path, "type", limit: Limits.typeBytes)
     subject = try EventChecks.name(attributes[.subject], path, "subject", limit: Limits.subjectBytes)
@@ -83,20 +80,5 @@ package struct EventView {
       waitsForCascade = true
     }
     data = attributes[.data]
-  }
-}
-
-/// Walks the attributes of an event that the daemon stores and does not interpret, each a scalar that is not null.
-struct EventExtensions {
-  private var cursor: MemberCursor
-
-  /// The extensions among the members that `cursor` has before it.
-  init(_ cursor: MemberCursor) { self.cursor = cursor }
-
-  mutating func next() -> MemberCursor.Member? {
-    while let member = cursor.next() {
-      if !member.value.isKind(.null), EventAttribute(member.name).isStored { return member }
-    }
-    return nil
   }
 }
