@@ -15,6 +15,15 @@ package enum JSONValue: Sendable {
 }
 
 extension JSONValue {
+  /// An object of these members, in order, without those that are nil.
+  package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+    var object = JSONObject()
+    for (name, value) in members {
+      if let value { object[name] = value }
+    }
+    return .object(object)
+  }
+
   /// The string, if it is one.
   package var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 

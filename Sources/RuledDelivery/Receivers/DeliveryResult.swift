@@ -35,25 +35,20 @@ package enum DeliveryResult: Sendable {
 extension DeliveryResult {
   /// The result as `confirm` takes it.
   func json(lease: String) -> JSONValue {
-    var object: JSONObject = ["lease": .string(lease)]
-    let failure: DeliveryFailure
     switch self {
-    case .delivered:
-      object["result"] = "delivered"
-      return .object(object)
-    case .failed(let reason, let wait, let hold):
-      failure = reason
-      object["result"] = "retry"
-      object["retry_after_s"] = .integer(Int64(wait / 1_000))
-      object["hold"] = .bool(hold == .atOnce)
-    case .givenUp(let reason):
-      failure = reason
-      object["result"] = "give_up"
+    case .delivered: ["lease": .string(lease), "result": "delivered"]
+    case .failed(let failure, let wait, let hold):
+      .members([
+        "lease": .string(lease), "result": "retry", "retry_after_s": .integer(Int64(wait / 1_000)),
+        "hold": .bool(hold == .atOnce), "error": .string(failure.reason),
+        "status": failure.status.map { .integer(Int64($0)) }, "body": failure.body.map(JSONValue.string),
+      ])
+    case .givenUp(let failure):
+      .members([
+        "lease": .string(lease), "result": "give_up", "error": .string(failure.reason),
+        "status": failure.status.map { .integer(Int64($0)) }, "body": failure.body.map(JSONValue.string),
+      ])
     }
-    object["error"] = .string(failure.reason)
-    if let status = failure.status { object["status"] = .integer(Int64(status)) }
-    if let body = failure.body { object["body"] = .string(body) }
-    return .object(object)
   }
 
   package init(_ outcome: ConfirmParams.Outcome) {

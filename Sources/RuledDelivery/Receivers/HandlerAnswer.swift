@@ -31,11 +31,11 @@ package struct HandlerRequest: Sendable {
 
   /// The request as `lease` hands it out.
   package var json: JSONValue {
-    var object: JSONObject = ["method": .string(method)]
-    if let url { object["url"] = .string(url) }
-    object["headers"] = .object(JSONObject(headers.map { ($0.name, .string($0.value)) }))
-    object["body"] = .string(String(decoding: body, as: UTF8.self))
-    return .object(object)
+    .members([
+      "method": .string(method), "url": url.map(JSONValue.string),
+      "headers": .object(JSONObject(headers.map { ($0.name, .string($0.value)) })),
+      "body": .string(String(decoding: body, as: UTF8.self)),
+    ])
   }
 }
 

@@ -120,11 +120,11 @@ final class EffectLeases {
     delivery.sink.leasedCount += 1
     startTimer()
     let effect = text.withView { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }
-    var object: JSONObject = [
-      "lease": .string(name), "tries": .integer(Int64(delivery.tries)), "effect": effect ?? .null,
-    ]
-    if let made { object["request"] = made.json }
-    lease.granted.append(.object(object))
+    lease.granted.append(
+      .members([
+        "lease": .string(name), "tries": .integer(Int64(delivery.tries)), "effect": effect ?? .null,
+        "request": made?.json,
+      ]))
   }
 
   /// Ends leases with what came of their effects, and replies once that is committed.

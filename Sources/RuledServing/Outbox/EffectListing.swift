@@ -104,11 +104,9 @@ final class EffectListing {
       "status": .string(isFailed ? "failed" : "waiting"),
       "tries": .integer(Int64((effect.mark?.tries ?? 0) + (isFirst ? subject?.tries ?? 0 : 0))),
     ]
-    if let failure {
-      object["error"] = .string(failure.reason)
-      if let status = failure.status { object["http_status"] = .integer(Int64(status)) }
-      if let body = failure.body { object["body"] = .string(body) }
-    }
+    object["error"] = failure.map { .string($0.reason) }
+    object["http_status"] = failure?.status.map { .integer(Int64($0)) }
+    object["body"] = failure?.body.map(JSONValue.string)
     if isFailed, let mark = effect.mark { object["failed_at"] = .string(mark.at) }
     if !isFailed, isFirst, let queue, let subject {
       let next = max(subject.notBefore, queue.pausedUntil)
@@ -317,8 +315,6 @@ private struct EffectPage {
   var last: EffectKey?
 
   var json: JSONValue {
-    var object: JSONObject = ["effects": .array(effects)]
-    if hasMore, let last { object["next"] = .string(last.text) }
-    return .object(object)
+    .members(["effects": .array(effects), "next": hasMore ? last.map { .string($0.text) } : nil])
   }
 }

@@ -71,10 +71,7 @@ extension Worker {
 
   /// A page of a listing; `next` is where the next page begins.
   private static func page(_ name: String, _ items: JSONValue, next: String?) -> JSONValue {
-    var object = JSONObject()
-    object[name] = items
-    if let next { object["next"] = .string(next) }
-    return .object(object)
+    .members([name: items, "next": next.map(JSONValue.string)])
   }
 
   /// The counters with a name prefix and with the wanted labels, which are compared as Prometheus has them.

@@ -8,17 +8,6 @@ struct Finding: Equatable {
     /// The bytes of the file that are replaced.
     let range: Range<Int>
     let text: String
-
-    init(range: Range<Int>, text: String) {
-      self.range = range
-      self.text = text
-    }
-
-    /// The known name for a name that differs from it by one letter; nil for any other.
-    init?(_ range: Range<Int>, from name: String, to near: String?) {
-      guard let near, isOneEdit(name, near) else { return nil }
-      self.init(range: range, text: near)
-    }
   }
 
   /// The kinds of findings, for tools that sort them.
@@ -70,5 +59,13 @@ struct Finding: Equatable {
     ]
     if isNote { object["note"] = true }
     return .object(object)
+  }
+}
+
+extension Finding.Fix {
+  /// The known name for a name that differs from it by one letter; nil for any other.
+  init?(_ range: Range<Int>, from name: String, to near: String?) {
+    guard let near, isOneEdit(name, near) else { return nil }
+    self.init(range: range, text: near)
   }
 }

@@ -9,13 +9,4 @@ extension JSONValue {
     guard let value = try? JSONValue(parsing: text, maximumDepth: Self.replyDepth) else { return nil }
     self = value
   }
-
-  /// An object of these members, in order, without those that are nil.
-  static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
-    var object = JSONObject()
-    for (name, value) in members {
-      if let value { object[name] = value }
-    }
-    return .object(object)
-  }
 }

@@ -18,11 +18,9 @@ struct MutantResult: Sendable {
   var isNoticed: Bool { end != .survived && end != .unreached }
 
   var json: JSONValue {
-    var object: JSONObject = [
+    .members([
       "file": .string(mutant.file), "line": .integer(Int64(mutant.line)), "change": .string(mutant.text),
-      "result": .string(end.rawValue),
-    ]
-    if let test { object["test"] = .string(test) }
-    return .object(object)
+      "result": .string(end.rawValue), "test": test.map(JSONValue.string),
+    ])
   }
 }
