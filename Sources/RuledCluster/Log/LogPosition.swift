@@ -7,11 +7,6 @@ package struct LogPosition: Sendable, Equatable {
   /// The digest of the last batch, chained with those of all batches before it; empty at the start.
   let digest: [UInt8]
 
-  init(sequence: Int64, digest: [UInt8]) {
-    self.sequence = sequence
-    self.digest = digest
-  }
-
   /// The position before the first batch.
   static let start = LogPosition(sequence: 0, digest: [])
 

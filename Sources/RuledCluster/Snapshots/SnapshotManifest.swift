@@ -15,14 +15,9 @@ struct SnapshotManifest: Equatable {
 
   /// The size of the files in bytes.
   var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
+}
 
-  init(cluster: String, position: LogPosition, format: Int, files: [FileSum]) {
-    self.cluster = cluster
-    self.position = position
-    self.format = format
-    self.files = files
-  }
-
+extension SnapshotManifest {
   /// The list as it is stored.
   var text: String {
     let digest = ByteBuffer(capacity: 64)

@@ -108,14 +108,6 @@ package struct Configuration: Sendable, Equatable {
     package var key: String
     /// The PEM file of the authority that all nodes' certificates come from.
     package var authority: String
-
-    /// What a node listens at and shows.
-    init(listen: NodeAddress, certificate: String, key: String, authority: String) {
-      self.listen = listen
-      self.certificate = certificate
-      self.key = key
-      self.authority = authority
-    }
   }
 
   /// The folder of the store on this host; nil if it is in memory.

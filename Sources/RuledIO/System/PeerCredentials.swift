@@ -6,13 +6,9 @@ package struct PeerCredentials: Sendable, Equatable {
   let pid: Int32
   package let uid: UInt32
   package let gid: UInt32
+}
 
-  init(pid: Int32, uid: UInt32, gid: UInt32) {
-    self.pid = pid
-    self.uid = uid
-    self.gid = gid
-  }
-
+extension PeerCredentials {
   /// The peer of a connected socket by SO_PEERCRED, or nil where the kind of socket has none.
   package init?(of descriptor: Int32) {
     var credentials = ruled_credentials()
