@@ -4,9 +4,9 @@ package struct Table {
     case right
   }
 
-  package var headings: [String]
-  var alignments: [Alignment]
-  var rows: [[String]] = []
+  private let headings: [String]
+  private let alignments: [Alignment]
+  private var lines: [[String]] = []
 
   package init(_ columns: KeyValuePairs<String, Alignment>) {
     headings = columns.map(\.key)
@@ -15,16 +15,23 @@ package struct Table {
 
   /// Adds a row; control characters in its cells are escaped.
   package mutating func add(_ cells: [String]) {
-    rows.append(cells.map(\.printable))
+    lines.append(cells.map(\.printable))
+  }
+
+  /// The table with a row of cells for each element.
+  package func rows<Element>(_ elements: some Sequence<Element>, _ cells: (Element) -> [String]) -> Table {
+    var table = self
+    for element in elements { table.add(cells(element)) }
+    return table
   }
 
   /// The table as text, each line after `indent`.
   package func text(_ style: Style, indent: String = "") -> String {
     var widths = headings.map(\.count)
-    for row in rows {
+    for row in lines {
       for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
     }
-    return ([headings] + rows).enumerated().map { index, row in
+    return ([headings] + lines).enumerated().map { index, row in
       let line = row.enumerated().map { column, cell in
         let space = String(repeating: " ", count: widths[column] - cell.count)
         if alignments[column] == .right { return space + cell }

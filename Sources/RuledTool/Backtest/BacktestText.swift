@@ -160,29 +160,25 @@ struct BacktestText {
   // MARK: Effects, failures, rules
 
   private var effects: String {
-    let changed = report.elements("effects").filter { $0["before"] != $0["after"] }
-    guard !changed.isEmpty else { return "" }
-    var table = Table(["EFFECT": .left, "SINK": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right, "": .right])
-    for effect in changed.prefix(Self.mostRows) {
+    section(
+      "effects", ["EFFECT": .left, "SINK": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right, "": .right],
+      report.elements("effects").filter { $0["before"] != $0["after"] }
+    ) { effect in
       let (before, after) = (effect.count("before"), effect.count("after"))
-      table.add(
-        ["type", "sink", "plugin"].map { effect[$0]?.brief ?? "?" }
-          + [Figures.count(before), Figures.count(after), Self.growth(before, after)])
+      return ["type", "sink", "plugin"].map { effect[$0]?.brief ?? "?" }
+        + [Figures.count(before), Figures.count(after), Self.growth(before, after)]
     }
-    return "\n" + style.bold("effects") + "\n" + table.text(style, indent: "  ") + further(changed.count)
   }
 
   private var counters: String {
-    let changed = report.elements("counters").filter { $0["before"] != $0["after"] }
-    guard !changed.isEmpty else { return "" }
-    var table = Table(["COUNTER": .left, "LABELS": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right])
-    for counter in changed.prefix(Self.mostRows) {
+    section(
+      "counters", ["COUNTER": .left, "LABELS": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right],
+      report.elements("counters").filter { $0["before"] != $0["after"] }
+    ) { counter in
       let labels = counter["labels"]?.objectValue?.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " ") ?? ""
-      table.add(
-        [counter.word("name"), labels, counter.word("plugin")]
-          + ["before", "after"].map { counter[$0]?.text ?? "?" })
+      return [counter.word("name"), labels, counter.word("plugin")]
+        + ["before", "after"].map { counter[$0]?.text ?? "?" }
     }
-    return "\n" + style.bold("counters") + "\n" + table.text(style, indent: "  ") + further(changed.count)
   }
 
   private var failures: String {
@@ -205,28 +201,34 @@ struct BacktestText {
       let (before, after) = (cost.count("before"), cost.count("after"))
       return rule["fired"]?["before"] != rule["fired"]?["after"] || abs(after - before) * 100 > before
     }
-    guard !changed.isEmpty else { return "" }
-    var table = Table(["RULE": .left, "FIRED": .right, "INSTRUCTIONS EACH": .right, "": .right])
-    for rule in changed.prefix(Self.mostRows) {
+    return section(
+      "rules", ["RULE": .left, "FIRED": .right, "INSTRUCTIONS EACH": .right, "": .right], changed
+    ) { rule in
       let cost = rule["instructions"] ?? .null
-      table.add([
+      return [
         "\(rule.word("plugin")).\(rule.word("rule"))", Self.beforeAndAfter(rule["fired"] ?? .null),
         Self.beforeAndAfter(cost), Self.growth(cost.count("before"), cost.count("after")),
-      ])
+      ]
     }
-    return "\n" + style.bold("rules") + "\n" + table.text(style, indent: "  ") + further(changed.count)
   }
 
   // MARK: Subjects
 
   private var mostChanged: String {
-    let most = report.elements("most_changed")
-    guard !most.isEmpty else { return "" }
-    var table = Table(["SUBJECT": .left, "EVENTS": .right, "EXPLAINED BY": .left])
-    for entry in most.prefix(5) {
-      table.add([entry.word("subject"), Figures.count(entry.count("events")), entry.word("explain", else: "")])
-    }
-    return "\n" + style.bold("changed most") + "\n" + table.text(style, indent: "  ")
+    section(
+      "changed most", ["SUBJECT": .left, "EVENTS": .right, "EXPLAINED BY": .left],
+      Array(report.elements("most_changed").prefix(5))
+    ) { [$0.word("subject"), Figures.count($0.count("events")), $0.word("explain", else: "")] }
+  }
+
+  /// A table of the first elements below a title; nothing if there are none.
+  private func section(
+    _ title: String, _ columns: KeyValuePairs<String, Table.Alignment>, _ elements: [JSONValue],
+    _ cells: (JSONValue) -> [String]
+  ) -> String {
+    guard !elements.isEmpty else { return "" }
+    let table = Table(columns).rows(elements.prefix(Self.mostRows), cells)
+    return "\n" + style.bold(title) + "\n" + table.text(style, indent: "  ") + further(elements.count)
   }
 
   // MARK: Figures

@@ -88,22 +88,20 @@ enum ClusterCommand: Command {
   // MARK: Text
 
   private static func text(_ result: JSONValue, _ style: Style) -> String {
-    var table = Table([
+    let nodes = result.member("nodes")?.arrayValue ?? []
+    var text = Table([
       "node": .left, "role": .left, "lease": .right, "sequence": .right, "behind": .right, "version": .left,
       "process": .left, "address": .left,
-    ])
-    let nodes = result.member("nodes")?.arrayValue ?? []
-    for node in nodes {
+    ]).rows(nodes) { node in
       let isGone = node.member("role")?.stringValue == "gone"
       let role = node.word("role") + (node.member("drained")?.boolValue == true ? ", drained" : "")
-      table.add([
+      return [
         node.word("name"), role,
         isGone ? "over" : Figures.micros(Double(node.count("lease_left_ms") * 1000)), "\(node.count("sequence"))",
         "\(node.count("behind"))", node.word("version", else: ""),
         String(node.word("process", else: "").prefix(8)), node.word("address", else: ""),
-      ])
-    }
-    var text = table.text(style)
+      ]
+    }.text(style)
     for node in nodes {
       guard let problem = node.member("problem")?.stringValue else { continue }
       text += style.red("\(node.word("name")) ended: \(problem.printable)") + "\n"

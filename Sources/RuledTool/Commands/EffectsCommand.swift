@@ -63,19 +63,15 @@ enum EffectsCommand: Command {
 
   private static func table(_ effects: [JSONValue], _ style: Style) -> String {
     if effects.isEmpty { return "no effects are undelivered\n" }
-    var table = Table([
+    return Table([
       "ID": .left, "SINK": .left, "PLUGIN": .left, "SUBJECT": .left, "TYPE": .left, "STATUS": .left, "AGE": .right,
       "TRIES": .right, "NEXT": .left, "ERROR": .left,
-    ])
-    for effect in effects {
+    ]).rows(effects) { effect in
       let names = ["id", "sink", "plugin", "subject", "type", "status"].map { effect.member($0)?.brief ?? "?" }
-      table.add(
-        names + [
-          Figures.duration(seconds: effect.count("age_s")), effect.word("tries", else: "-"), next(effect),
-          error(effect),
-        ])
-    }
-    return table.text(style)
+      return names + [
+        Figures.duration(seconds: effect.count("age_s")), effect.word("tries", else: "-"), next(effect), error(effect),
+      ]
+    }.text(style)
   }
 
   private static func next(_ effect: JSONValue) -> String {

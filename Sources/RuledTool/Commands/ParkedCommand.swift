@@ -66,17 +66,15 @@ enum ParkedCommand: Command {
 
   private static func text(_ parked: [JSONValue], _ style: Style) -> String {
     if parked.isEmpty { return "nothing is parked\n" }
-    var table = Table([
+    return Table([
       "ID": .left, "PLUGIN": .left, "SUBJECT": .left, "EVENT": .left, "AT": .left, "TRIES": .right, "FAILURE": .left,
-    ])
-    for item in parked {
-      table.add([
+    ]).rows(parked) { item in
+      [
         item.word("id"), item.word("plugin"), item.word("subject"),
         events(item.member("events")), item.word("at", else: "-"), item.word("tries", else: "-"),
         item.member("failure").map(failure) ?? "-",
-      ])
-    }
-    return table.text(style)
+      ]
+    }.text(style)
   }
 
   /// A failure without its plugin, which has a column of its own.
@@ -135,13 +133,12 @@ private struct FailureGroup {
 
   static func text(_ groups: ArraySlice<FailureGroup>, _ style: Style) -> String {
     if groups.isEmpty { return "nothing is parked\n" }
-    var table = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
-    for group in groups {
-      table.add([
+    let columns = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
+    return columns.rows(groups) { group in
+      [
         Figures.count(group.count), group.plugin, group.failure.rule.isEmpty ? "-" : group.failure.rule, group.oldest,
         group.failure.messageAndKind,
-      ])
-    }
-    return table.text(style)
+      ]
+    }.text(style)
   }
 }

@@ -37,15 +37,14 @@ enum RevisionsCommand: Command {
   }
 
   private static func list(_ revisions: [JSONValue], _ style: Style) -> String {
-    var table = Table(["REVISION": .left, "LOADED": .left, "SOURCE": .left, "": .left, "CHANGED": .left])
-    for revision in revisions {
+    let columns = Table(["REVISION": .left, "LOADED": .left, "SOURCE": .left, "": .left, "CHANGED": .left])
+    let table = columns.rows(revisions) { revision in
       let isPinned = revision.member("pinned")?.boolValue == true
-      table.add([
-        revision.word("revision"), revision.word("loaded_at", else: "-"),
-        revision.word("source", else: "-"),
+      return [
+        revision.word("revision"), revision.word("loaded_at", else: "-"), revision.word("source", else: "-"),
         isPinned ? "pinned" : revision.member("live")?.boolValue == true ? "live" : "",
         revision.elements("changed").map(\.brief).joined(separator: ", "),
-      ])
+      ]
     }
     return revisions.isEmpty ? "no revisions are kept\n" : table.text(style)
   }

@@ -42,18 +42,16 @@ enum RulesCommand: Command {
     if plugins.isEmpty {
       text += "no plugins are loaded\n"
     } else {
-      var table = Table([
+      text += Table([
         "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
         "P50": .right, "P99": .right,
-      ])
-      for plugin in plugins {
-        table.add([
+      ]).rows(plugins) { plugin in
+        [
           plugin.word("name"), plugin.word("version", else: "-"), "\(plugin.elements("rules").count)",
           "\(plugin.elements("queries").count)", Figures.count(plugin.count("runs")),
           Figures.count(plugin.count("failures")), micros(plugin, "p50_us"), micros(plugin, "p99_us"),
-        ])
-      }
-      text += table.text(style)
+        ]
+      }.text(style)
     }
     let errors = result.elements("errors")
     if !errors.isEmpty { text += "\n" + style.red("the rules on disk do not load") + "\n" }

@@ -7,14 +7,13 @@ enum RunTimesTable {
   static func text(_ status: JSONValue, _ style: Style) -> String {
     let plugins = status.elements("run_times")
     guard !plugins.isEmpty else { return "" }
-    var table = Table([
+    let table = Table([
       "RUN TIME": .left, "LIVE P50": .right, "LIVE P99": .right, "CANDIDATE P50": .right, "CANDIDATE P99": .right,
-    ])
-    for plugin in plugins {
+    ]).rows(plugins) { plugin in
       let times = ["live", "candidate"].flatMap { side in
         ["p50_us", "p99_us"].map { plugin[side]?[$0]?.doubleValue.map(Figures.micros) ?? "-" }
       }
-      table.add([plugin.word("plugin").printable] + times)
+      return [plugin.word("plugin").printable] + times
     }
     return "\n" + table.text(style)
   }

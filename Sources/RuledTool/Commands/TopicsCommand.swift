@@ -24,11 +24,9 @@ enum TopicsCommand: Command {
       environment.errors.write("no topics\n")
       return ""
     }
-    var table = Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right])
-    for topic in topics {
+    return Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right]).rows(topics) { topic in
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
-      table.add([topic.word("name").printable] + counts)
-    }
-    return table.text(environment.style)
+      return [topic.word("name").printable] + counts
+    }.text(environment.style)
   }
 }

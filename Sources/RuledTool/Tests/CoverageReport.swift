@@ -26,12 +26,11 @@ struct CoverageReport: Sendable {
   func text(_ style: Style) -> String {
     var table = Table([
       "FILE": .left, "LINES": .right, "FUNCTIONS": .right, "BRANCHES": .right, "%": .right, "NEVER RAN": .left,
-    ])
-    for file in files {
-      table.add([
+    ]).rows(files) { file in
+      [
         file.path, file.share(.lines), file.share(.functions), file.share(.branches), "\(file.percent)",
         file.missedText,
-      ])
+      ]
     }
     func total(_ aspect: CoveredFile.Aspect) -> String {
       let counts = files.map { $0.count(aspect) }

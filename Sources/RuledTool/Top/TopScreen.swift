@@ -92,14 +92,14 @@ struct TopScreen {
 
   private func table(_ heading: String, _ changes: [Change], _ limit: Int, _ style: Style) -> String {
     guard !changes.isEmpty else { return "no plugins are loaded\n" }
-    var table = Table(["RUNS/S": .right, "P50": .right, "P99": .right, "FAILURES": .right, "NEW": .right, "": .left])
-    table.headings[5] = heading
-    for change in changes.prefix(limit) {
-      table.add([
+    let table = Table([
+      "RUNS/S": .right, "P50": .right, "P99": .right, "FAILURES": .right, "NEW": .right, heading: .left,
+    ]).rows(changes.prefix(limit)) { change in
+      [
         perSecond(change.runs), change.entry.p50.map(Figures.micros) ?? "-",
         change.entry.p99.map(Figures.micros) ?? "-", Figures.count(change.entry.failures),
         change.failures > 0 ? "+\(Figures.count(change.failures))" : "-", change.entry.name,
-      ])
+      ]
     }
     let hidden = changes.count - limit
     return table.text(style) + (hidden > 0 ? style.dim("and \(Figures.count(hidden)) more") + "\n" : "")
