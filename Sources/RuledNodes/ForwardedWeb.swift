@@ -1,7 +1,6 @@
 import Glibc
 import RuledCore
 import RuledIO
-import RuledPeers
 import RuledServing
 import RuledWire
 

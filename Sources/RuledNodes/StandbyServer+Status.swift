@@ -1,8 +1,6 @@
 import RuledCluster
 import RuledCore
-import RuledEngine
 import RuledJSON
-import RuledServing
 
 /// What a follower says about itself.
 extension StandbyServer {

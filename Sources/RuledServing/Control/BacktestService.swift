@@ -3,7 +3,6 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledJSON
-import RuledJournal
 import RuledLua
 import RuledReplay
 import RuledReports

@@ -3,7 +3,6 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledStore
-import RuledThreads
 import RuledWire
 import Synchronization
 

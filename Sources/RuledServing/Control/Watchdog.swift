@@ -1,4 +1,3 @@
-import RuledCore
 import RuledIO
 import Synchronization
 

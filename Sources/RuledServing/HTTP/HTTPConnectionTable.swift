@@ -1,5 +1,4 @@
 import RuledCore
-import RuledEngine
 import RuledIO
 
 /// The open connections of an HTTP server; confined to its thread.

@@ -1,7 +1,6 @@
 import RuledCore
 import RuledEngine
 import RuledLua
-import RuledStore
 import RuledWire
 import Synchronization
 

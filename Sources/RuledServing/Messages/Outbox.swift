@@ -2,7 +2,6 @@ import RuledCore
 import RuledDelivery
 import RuledEngine
 import RuledIO
-import RuledStore
 import RuledWire
 import Synchronization
 

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledIO
 
 /// Replies in one run of bytes, on their way from one thread to another.
 struct ReplyBundle: Sendable {

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledDelivery
-import RuledEngine
 
 /// The sinks by name: those of the configuration, and those that effects name; confined to the outbox's thread.
 final class SinkTable {

@@ -2,7 +2,6 @@ import Glibc
 package import RuledCore
 package import RuledEngine
 package import RuledIO
-import RuledJournal
 package import RuledStore
 import RuledThreads
 

@@ -1,4 +1,3 @@
-import RuledCore
 package import RuledEngine
 package import RuledStore
 

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledEngine
 package import RuledIO
 
 package typealias ConfigurationReader = @Sendable () throws(StartError) -> Configuration

@@ -1,6 +1,5 @@
 import Glibc
 package import RuledCore
-import RuledEngine
 package import RuledIO
 
 /// The sockets that new clients connect to: those that systemd has handed over, or new ones.

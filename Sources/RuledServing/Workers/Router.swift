@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledEngine
 import RuledIO
 import RuledWire
 

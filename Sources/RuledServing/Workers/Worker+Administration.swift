@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledIO
 import RuledLua
 import RuledWire
 

@@ -1,6 +1,5 @@
 internal import RuledCore
 internal import RuledStore
-internal import RuledThreads
 
 /// A checkpoint of the daemon's store, on the daemon's host.
 struct Checkpoint {

@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledReports
 
 enum SubjectsCommand: Command {
   static let spec = CommandSpec(

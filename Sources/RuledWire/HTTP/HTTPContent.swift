@@ -1,5 +1,3 @@
-import RuledJSON
-
 /// The kind of content in the body of a request that brings events.
 package enum HTTPContent: Sendable, Equatable {
   /// One event as JSON.
