@@ -17,8 +17,6 @@ package struct NodeIdentity: Sendable, Equatable {
   }
 
   package init(name: String, address: String, listen: String = "") {
-    var random = SystemRandomNumberGenerator()
-    let incarnation = UUIDText.random(random.next(), random.next()).text
-    self.init(name: name, incarnation: incarnation, address: address, listen: listen)
+    self.init(name: name, incarnation: UUIDText.random().text, address: address, listen: listen)
   }
 }

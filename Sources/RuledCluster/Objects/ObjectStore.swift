@@ -198,8 +198,7 @@ final class ObjectStore {
         UInt8(ascii: "~"):
         buffer.append(byte)
       default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        buffer.append(contentsOf: byte < 16 ? "%0\(digits)" : "%\(digits)")
+        buffer.append(contentsOf: "%\(byte.digits(2, radix: 16, uppercase: true))")
       }
     }
     return buffer.text

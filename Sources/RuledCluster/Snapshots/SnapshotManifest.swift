@@ -20,13 +20,9 @@ struct SnapshotManifest: Equatable {
 extension SnapshotManifest {
   /// The list as it is stored.
   var text: String {
-    let digest = ByteBuffer(capacity: 64)
-    for byte in position.digest {
-      digest.append(hexDigit: byte >> 4)
-      digest.append(hexDigit: byte & 15)
-    }
+    let digest = position.digest.map { $0.digits(2, radix: 16) }.joined()
     let lines =
-      [Self.title, "\(cluster) \(position.sequence) \(digest.text) \(format)"]
+      [Self.title, "\(cluster) \(position.sequence) \(digest) \(format)"]
       + files.map { "\(Self.hex($0.sum)) \($0.bytes) \($0.name)" }
     let text = lines.map { $0 + "\n" }.joined()
     return text + "\(Self.sum(of: text))\n"

@@ -68,8 +68,7 @@ extension SnapshotPlace {
     do throws(StoreError) {
       let (copy, last) = try StoreCopy.snapshot(of: played.store, in: played.store.path, name: "snapshot")
       complete(copy.folder, last)
-      var random = SystemRandomNumberGenerator()
-      let name = UUIDText.random(random.next(), random.next()).text
+      let name = UUIDText.random().text
       let files = try add(copy.folder, to: name, progress: progress)
       // The checkpoint has the same bytes. It is opened instead of the snapshot, since opening a store changes it.
       let position = try position(of: copy.folder, progress: progress)

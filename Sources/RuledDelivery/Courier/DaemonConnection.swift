@@ -43,8 +43,7 @@ final class DaemonConnection: ConnectionHandler {
   func connect() {
     do throws(SystemError) {
       guard let address = UnixAddress(path) else { throw SystemError(ENAMETOOLONG, call: "connect", context: path) }
-      let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-      let socket = OwnedDescriptor(owning: try SystemCalls.check("socket", path) { Glibc.socket(AF_UNIX, kind, 0) })
+      let socket = try SystemCalls.streamSocket(AF_UNIX, path)
       try SystemCalls.check("connect", path) { address.withSockaddr { Glibc.connect(socket.number, $0, $1) } }
       connection = try table.adopt(socket.release())
     } catch {

@@ -82,9 +82,7 @@ package final class Deliverer {
       if (0x21...0x7E).contains(byte) {
         buffer.append(byte)
       } else {
-        buffer.append(UInt8(ascii: "%"))
-        buffer.append(hexDigit: byte >> 4)
-        buffer.append(hexDigit: byte & 15)
+        buffer.append(contentsOf: "%\(byte.digits(2, radix: 16))")
       }
     }
     return buffer.text

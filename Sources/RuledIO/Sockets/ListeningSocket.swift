@@ -93,7 +93,7 @@ package struct ListeningSocket: ~Copyable {
   private static func removeStaleFile(at address: UnixAddress) throws {
     guard let status = status(of: address.path) else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: address.path) }
-    let probe = OwnedDescriptor(owning: try makeSocket(for: address.path))
+    let probe = try SystemCalls.streamSocket(AF_UNIX, address.path)
     let (_, number) = SystemCalls.retrying { address.withSockaddr { connect(probe.number, $0, $1) } }
     switch number {
     case ECONNREFUSED: try SystemCalls.check("unlink", address.path) { unlink(address.path) }
@@ -103,14 +103,9 @@ package struct ListeningSocket: ~Copyable {
     }
   }
 
-  private static func makeSocket(for path: String) throws(SystemError) -> Int32 {
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    return try SystemCalls.check("socket", path) { socket(AF_UNIX, kind, 0) }
-  }
-
   private static func listen(_ address: UnixAddress, _ mode: UInt32) throws(SystemError) -> (Int32, File) {
     let path = address.path
-    let socket = OwnedDescriptor(owning: try makeSocket(for: path))
+    let socket = try SystemCalls.streamSocket(AF_UNIX, path)
     try SystemCalls.check("bind", path) { address.withSockaddr { bind(socket.number, $0, $1) } }
     do throws(SystemError) {
       try SystemCalls.check("chmod", path) { chmod(path, mode) }

@@ -63,9 +63,7 @@ package struct NumericAddress: CustomStringConvertible {
 
   /// A stream socket for the address; non-blocking and closed on exec.
   func makeSocket() throws(SystemError) -> OwnedDescriptor {
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    return OwnedDescriptor(
-      owning: try SystemCalls.check("socket", description) { socket(Int32(storage.ss_family), kind, 0) })
+    try SystemCalls.streamSocket(Int32(storage.ss_family), description)
   }
 
   /// A socket that listens at the address; at `[::]` it takes IPv4 too.

@@ -42,11 +42,19 @@ package enum SystemCalls {
     return value
   }
 
+  /// The kind of the sockets made here: of streams, non-blocking and closed on exec.
+  private static let streamKind =
+    Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+
+  /// A socket of a family such as `AF_UNIX`: socket(2).
+  package static func streamSocket(_ family: Int32, _ context: String) throws(SystemError) -> OwnedDescriptor {
+    OwnedDescriptor(owning: try check("socket", context) { socket(family, streamKind, 0) })
+  }
+
   /// Two sockets that are connected to each other: socketpair(2).
   package static func socketPair(_ context: String) throws(SystemError) -> (near: Int32, far: Int32) {
     var pair: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    try check("socketpair", context) { socketpair(AF_UNIX, kind, 0, &pair) }
+    try check("socketpair", context) { socketpair(AF_UNIX, streamKind, 0, &pair) }
     return (pair[0], pair[1])
   }
 

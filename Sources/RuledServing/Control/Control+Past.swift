@@ -28,7 +28,7 @@ extension Control {
       journal: journal.source, configuration: services.configuration,
       revision: { revision throws(StoreError) in try services.revisions.load(revision) },
       base: { snapshot, subject throws(StoreError) in
-        let name = UUIDText.random(.random(in: 0 ... .max), .random(in: 0 ... .max)).text
+        let name = UUIDText.random().text
         return try StoreCopy(of: snapshot.path, in: folder, name: name).content(of: subject)
       })
     let past = SubjectPast(of: params.subject, in: sources, lua: lua)

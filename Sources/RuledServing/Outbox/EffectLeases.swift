@@ -114,7 +114,7 @@ final class EffectLeases {
   private func grant(
     _ delivery: EffectDelivery.Delivery, to lease: LeaseRequest, _ made: HandlerRequest?, text: [UInt8]
   ) {
-    let name = UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).text
+    let name = UUIDText.random().text
     let end = loop.now + UInt64(lease.params.seconds) * 1_000
     active[name] = Lease(delivery: delivery, end: end)
     delivery.sink.leasedCount += 1

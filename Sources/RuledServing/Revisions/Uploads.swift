@@ -28,7 +28,7 @@ final class Uploads: Sendable {
     removeOld()
     let now = EngineClock.monotonic
     return try uploads.withLock { uploads throws(RequestError) in
-      let id = params.upload ?? UUIDText.random(.random(in: 0 ... .max), .random(in: 0 ... .max)).text
+      let id = params.upload ?? UUIDText.random().text
       guard var upload = uploads[id] ?? (params.upload == nil ? Upload(parts: [], touched: now) : nil) else {
         throw RequestError(.notFound, "there is no upload '\(id)': \(Self.whyGone)")
       }

@@ -11,14 +11,8 @@ package final class BearerToken: Sendable {
     var problem: String?
   }
 
-  private let path: String?
+  private let path: String
   private let values: Mutex<Values>
-
-  /// A token that no file holds.
-  init(_ token: String) {
-    path = nil
-    values = Mutex(Values(digest: Self.digest(of: token)))
-  }
 
   init(file path: String) throws(StartError) {
     let token: String
@@ -34,7 +28,6 @@ package final class BearerToken: Sendable {
 
   /// Reads the file again; while it can't be used, the token before stays in force.
   package func reread(_ log: any EventLog) {
-    guard let path else { return }
     do throws(RegularFile.Refusal) {
       let digest = Self.digest(of: try SecretFile.token(path))
       let isNew = values.withLock { values in
@@ -53,7 +46,6 @@ package final class BearerToken: Sendable {
   }
 
   func warnOfWeaknesses(_ log: any EventLog) {
-    guard let path else { return }
     for weakness in SecretFile.weaknesses(ofToken: path) {
       log.warn("http.token_file '\(path)' \(weakness)")
     }

@@ -81,12 +81,6 @@ final class DashboardSessions: Sendable {
 
   /// 256 bits from the kernel in hexadecimal digits.
   private static func secret() -> String {
-    var random = SystemRandomNumberGenerator()
-    let buffer = ByteBuffer(capacity: 64)
-    for _ in 0..<4 {
-      let bits = random.next()
-      for shift in stride(from: 60, through: 0, by: -4) { buffer.append(hexDigit: UInt8(bits >> UInt64(shift) & 15)) }
-    }
-    return buffer.text
+    (0..<4).map { _ in UInt64.random(in: 0 ... .max).digits(16, radix: 16) }.joined()
   }
 }

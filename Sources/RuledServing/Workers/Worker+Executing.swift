@@ -102,7 +102,7 @@ extension Worker {
     var id = view.id
     if id == nil {
       generatedID.removeAll()
-      UUIDText.random(.random(in: 0...UInt64.max), .random(in: 0...UInt64.max)).write(to: generatedID)
+      UUIDText.random().write(to: generatedID)
       id = generatedID.bytes
     }
     var input = EventInput(

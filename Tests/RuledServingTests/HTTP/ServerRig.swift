@@ -8,6 +8,7 @@ import RuledLua
 import RuledStore
 import RuledThreads
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RuledServing
@@ -40,6 +41,13 @@ final class ServerRig {
     end)
     """
 
+  /// A token whose file is gone.
+  private static func bearerToken(_ token: String) throws -> BearerToken {
+    let folder = TemporaryFolder()
+    folder.write("token", token)
+    return try BearerToken(file: folder("token"))
+  }
+
   /// Starts the threads; `configure` changes the configuration first.
   init(
     store: any StateStore = MemoryStore(), token: String? = nil, rules: String = ServerRig.rules,
@@ -49,7 +57,7 @@ final class ServerRig {
     var configuration = Configuration()
     configure(&configuration)
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
-    let services = Services(context: context, workers: 2, bearerToken: token.map { BearerToken($0) })
+    let services = Services(context: context, workers: 2, bearerToken: try token.map(Self.bearerToken))
     self.services = services
     let commits = CommitPipeline(
       context: context, hub: WatchHub(spare: context.changeLogs), workers: services.workers)
