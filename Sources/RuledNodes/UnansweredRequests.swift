@@ -7,8 +7,6 @@ final class UnansweredCount {
   /// How many bytes their ids have.
   fileprivate(set) var idBytes = 0
 
-  init() {}
-
   /// Whether no more are taken, of `limit` in all.
   func isFull(_ limit: Int, idBytes bytes: Int = Limits.lineBytes) -> Bool { requests >= limit || idBytes >= bytes }
 }

@@ -36,8 +36,6 @@ package struct PeerLimits: Sendable {
   package var connections = 4_096
   /// How long a link waits before it connects again.
   var backoff = Backoff(first: 100, longest: 2_000)
-
-  init() {}
 }
 
 /// A client whose connection is carried to another node, as the node where it connected describes it.

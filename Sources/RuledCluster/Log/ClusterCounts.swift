@@ -16,8 +16,6 @@ package final class ClusterCounts: Sendable {
     package var connections = 0
   }
 
-  init() {}
-
   package var all: Figures { figures.withLock { $0 } }
 
   func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }

@@ -94,8 +94,6 @@ package struct Configuration: Sendable, Equatable {
     /// Where the node takes what other nodes' clients send to it as the owner, and how it proves to them who it is; nil if it neither takes
     /// nor forwards anything.
     package var tunnel: Tunnel?
-
-    init() {}
   }
 
   /// How a node speaks to the others.

@@ -96,11 +96,7 @@ package struct TraceTree {
       list("reads", reads(of: entry)), list("writes", entry.member("writes")),
       list("decides", entry.member("decisions")), list("emits", entry.member("effects")),
     ]
-    let tail = [
-      list("publishes", entry.member("publishes")), list("topics", entry.member("topics")),
-      list("forgets", entry.member("forgets")), list("counts", entry.member("counts")),
-      list("places", entry.member("places")), list("once", entry.member("once")),
-    ]
+    let tail = ["publishes", "topics", "forgets", "counts", "places", "once"].map { list($0, entry.member($0)) }
     var children = head.compactMap { $0 } + raises(of: entry, &raised) + consequences(of: entry)
     children += (tail + [shadowed(entry.member("shadowed"))]).compactMap { $0 }
     guard let failure else {

@@ -39,8 +39,6 @@ final class Outbox: Sendable {
   private let hasRequestedScan = Atomic<Bool>(false)
   private let figuresBySink = Mutex<[String: SinkFigures]>([:])
 
-  init() {}
-
   func add(_ effects: [EffectKey]) {
     guard !effects.isEmpty else { return }
     guard backlog.wrappingAdd(effects.count, ordering: .relaxed).newValue <= Self.maximumBacklog else {

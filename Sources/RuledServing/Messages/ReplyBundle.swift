@@ -20,8 +20,6 @@ struct ReplyBundle: Sendable {
 
   private var storage: Storage?
 
-  init() {}
-
   var isEmpty: Bool { storage?.entries.isEmpty ?? true }
 
   /// Adds a reply; the first one takes its storage from `pool`.

@@ -33,8 +33,6 @@ final class DaemonStatus: Sendable {
   private let startedAt = EngineClock.monotonic
   let start = EngineClock.wall
 
-  init() {}
-
   var present: Values { values.withLock { $0 } }
 
   var catalog: Catalog? { values.withLock { $0.catalog } }

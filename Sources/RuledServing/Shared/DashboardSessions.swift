@@ -29,8 +29,6 @@ final class DashboardSessions: Sendable {
 
   private let grants = Mutex(Grants())
 
-  init() {}
-
   /// A token that can be redeemed once for a session with that role; `now` is in nanoseconds of the monotonic clock.
   func issue(_ role: Role, now: UInt64) -> String {
     let token = Self.secret()

@@ -12,8 +12,6 @@ final class LoadHistory: Sendable {
 
   private let series = Mutex([LoadSeries(seconds: 1, length: 300), LoadSeries(seconds: 10, length: 360)])
 
-  init() {}
-
   /// Takes the sample of a second, which ends at that time of the wall clock.
   func sample(_ totals: LoadTotals, at time: Timestamp) {
     series.withLock { series in
@@ -46,8 +44,6 @@ struct LoadTotals {
   var messages = 0
   /// Effects that wait for their delivery.
   var effects = 0
-
-  init() {}
 }
 
 /// Samples of equal periods, the last ones.

@@ -221,31 +221,28 @@ extension CompletionScript {
     for command in commands {
       let begin = "\(begin) -n '__\(program)_is \(command.name)'"
       for option in command.options { lines.append(begin + fishOption(option)) }
-      switch command.completes {
-      case .nothing: break
-      case .files: lines.append(begin + " -F")
-      case .folders: lines.append(begin + " -a '(__fish_complete_directories)'")
-      case .words(let words): lines.append(begin + " -a " + Self.quoted(words.joined(separator: " ")))
-      case .asked(let word): lines.append(begin + " -a " + asked(word))
-      }
+      let words = fishWords(command.completes)
+      if !words.isEmpty { lines.append(begin + words) }
     }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  private func asked(_ word: String) -> String {
-    "'(\(program) completions \(word) -- (__\(program)_words)[2..-1] 2>/dev/null)'"
+  /// The options of `complete` for the words that may stand in a place; empty for none.
+  private func fishWords(_ completion: Completion) -> String {
+    switch completion {
+    case .nothing: ""
+    case .files: " -F"
+    case .folders: " -a '(__fish_complete_directories)'"
+    case .words(let words): " -a " + Self.quoted(words.joined(separator: " "))
+    case .asked(let word): " -a '(\(program) completions \(word) -- (__\(program)_words)[2..-1] 2>/dev/null)'"
+    }
   }
 
   private func fishOption(_ option: OptionSpec) -> String {
     var text = (option.short.map { " -s \($0)" } ?? "") + " -l \(option.name)"
     if option.value != nil {
-      switch option.completes {
-      case .nothing: text += " -x"
-      case .files: text += " -r -F"
-      case .folders: text += " -x -a '(__fish_complete_directories)'"
-      case .words(let words): text += " -x -a " + Self.quoted(words.joined(separator: " "))
-      case .asked(let word): text += " -x -a " + asked(word)
-      }
+      let words = fishWords(option.completes)
+      text += (words == " -F" ? " -r" : " -x") + words
     }
     return text + " -d " + Self.quoted(option.summary)
   }

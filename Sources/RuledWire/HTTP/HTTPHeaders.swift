@@ -15,8 +15,6 @@ package struct HTTPHeaders: Sendable {
 
   package private(set) var fields: [Field] = []
 
-  init() {}
-
   mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name.lowercased(), value: value))
   }

@@ -23,8 +23,6 @@ package struct HTTPRequestHead: Sendable {
   package private(set) var minorVersion = 1
   package private(set) var headers = HTTPHeaders()
 
-  init() {}
-
   /// Reads the request line, given without its end.
   mutating func parseRequestLine(_ line: [UInt8]) throws(HTTPError) {
     let space = UInt8(ascii: " ")

@@ -68,8 +68,6 @@ struct RequestMembers {
   private var id: TapeValue?
   private var idText: ByteView?
 
-  init() {}
-
   /// Stores `member` if it belongs to a request.
   mutating func set(_ member: MemberCursor.Member) {
     switch member.name.count {
