@@ -93,8 +93,7 @@ extension ClusterMembership {
   private static func json(_ node: ClusterOverview.Node) -> JSONValue {
     .object([
       "name": .string(node.identity.name), "address": .string(node.identity.address),
-      "role": .string(node.role.rawValue), "drained": .bool(node.isDrained),
-      "lease_left_ms": .integer(node.leaseLeft),
+      "role": .string(node.role.rawValue), "drained": .bool(node.isDrained), "lease_left_ms": .integer(node.leaseLeft),
       "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
       "process": .string(node.identity.incarnation), "problem": node.problem.isEmpty ? .null : .string(node.problem),
     ])

@@ -46,7 +46,6 @@ extension LogClient {
   func releaseLease(of node: NodeIdentity) throws(StoreError) {
     try execute(
       "UPDATE ruled.nodes SET lease = to_timestamp(0) WHERE node = $1::text AND incarnation = $2::text",
-      [.text(node.name), .text(node.incarnation)], "the lease can't be given back",
-      milliseconds: settings.lease)
+      [.text(node.name), .text(node.incarnation)], "the lease can't be given back", milliseconds: settings.lease)
   }
 }

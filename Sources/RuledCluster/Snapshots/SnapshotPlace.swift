@@ -61,8 +61,7 @@ extension SnapshotPlace {
   ///
   /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
   func write(
-    _ played: PlayedStore, by node: String, complete: (_ folder: String, _ last: UInt64) -> Void,
-    progress: CopyProgress
+    _ played: PlayedStore, by node: String, complete: (_ folder: String, _ last: UInt64) -> Void, progress: CopyProgress
   ) throws(StoreError) -> Snapshot {
     try check()
     do throws(StoreError) {

@@ -11,8 +11,7 @@ package enum CourierCommand {
       OptionSpec(
         "config", short: "c", value: "FILE", "The configuration of ruled, a Lua file; see ruled.conf(5).",
         completes: .files, repeats: true),
-      OptionSpec(
-        "socket", short: "S", value: "PATH", "The Unix socket of ruled.", completes: .files, repeats: true),
+      OptionSpec("socket", short: "S", value: "PATH", "The Unix socket of ruled.", completes: .files, repeats: true),
     ],
     details: """
       It delivers to the sinks with a URL, under delivery = "courier" in the configuration. SIGHUP reads the configuration

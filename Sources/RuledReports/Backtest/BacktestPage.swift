@@ -35,8 +35,7 @@ package struct BacktestPage {
     }
     writeFailures(to: &page)
     writePairs(
-      "Instructions of a rule, each time", report.elements("rules"), to: &page,
-      counts: { $0["instructions"] ?? .null }
+      "Instructions of a rule, each time", report.elements("rules"), to: &page, counts: { $0["instructions"] ?? .null }
     ) {
       "\($0.word("plugin")) \($0.word("rule"))"
     }
@@ -69,8 +68,7 @@ package struct BacktestPage {
     for gap in report.elements("gaps") {
       let what = gap["listed"] == true ? "not replayed" : "no entries"
       page.element("p", "bad") { page in
-        page.text(
-          "\(what) \(gap.word("first")) – \(gap.word("last")): \(gap.word("reason"))")
+        page.text("\(what) \(gap.word("first")) – \(gap.word("last")): \(gap.word("reason"))")
       }
     }
     for exceeded in report.elements("exceeded") { page.element("p", "bad") { $0.text("exceeded: \(exceeded.brief)") } }
@@ -87,8 +85,7 @@ package struct BacktestPage {
       to: &page)
     Self.tile(
       "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjects),
-      Figures.count(result.changedSubjects),
-      to: &page)
+      Figures.count(result.changedSubjects), to: &page)
     Self.tile(
       "end in another state", Figures.percent(states.count("changed"), of: result.subjects),
       Figures.count(states.count("changed")), to: &page)
@@ -186,9 +183,7 @@ package struct BacktestPage {
   }
 
   /// The commonest changes; of values that are objects or arrays, what changed in them.
-  private func changes(
-    of decision: JSONValue
-  ) -> [(count: Int, path: String, before: JSONValue, after: JSONValue)] {
+  private func changes(of decision: JSONValue) -> [(count: Int, path: String, before: JSONValue, after: JSONValue)] {
     if let members = details(of: decision)?.members, !members.isEmpty {
       return members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
     }
@@ -198,9 +193,7 @@ package struct BacktestPage {
   }
 
   /// What is folded away until somebody opens it.
-  private func fold(
-    _ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void
-  ) {
+  private func fold(_ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void) {
     guard !isEmpty else { return }
     page.element("details", "row same") { page in
       page.element("summary") { $0.text(title) }
@@ -231,9 +224,7 @@ package struct BacktestPage {
   private static func writeNumbers(_ number: JSONValue, to page: inout HTMLText) {
     let path = number["path"]?.stringValue ?? ""
     let rows = ["mean", "p50", "p90", "p99"].map { name in
-      (
-        name: name, before: number["before"]?[name]?.doubleValue ?? 0, after: number["after"]?[name]?.doubleValue ?? 0
-      )
+      (name: name, before: number["before"]?[name]?.doubleValue ?? 0, after: number["after"]?[name]?.doubleValue ?? 0)
     }
     page.element("h3") { $0.text(path.isEmpty ? "value" : path) }
     page.pairs(rows)

@@ -92,10 +92,7 @@ extension HTTPRouter {
 
   private static func cookie(_ session: String, seconds: Int, _ exchange: HTTPExchange) -> (name: String, value: String)
   {
-    (
-      "set-cookie",
-      "\(cookieName(exchange))=\(session); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict"
-    )
+    ("set-cookie", "\(cookieName(exchange))=\(session); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Strict")
   }
 
   private static func session(of exchange: HTTPExchange) -> String? {

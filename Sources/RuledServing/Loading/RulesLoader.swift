@@ -44,8 +44,7 @@ final class RulesLoader {
   }
 
   private init(
-    _ services: Services, on loop: EventLoop,
-    readConfiguration: @escaping ConfigurationReader
+    _ services: Services, on loop: EventLoop, readConfiguration: @escaping ConfigurationReader
   ) throws(StartError) {
     self.services = services
     self.loop = loop

@@ -75,8 +75,7 @@ final class EffectDelivery {
       sink.unreadable.remove(key)
       if let leaving = store.leaving(effect, anonymously: sinks.isAnonymous(sink)) {
         callHandler(
-          Delivery(
-            sink: sink, queue: queue, subject: subject, key: key, effect: effect, id: leaving.id, lease: lease),
+          Delivery(sink: sink, queue: queue, subject: subject, key: key, effect: effect, id: leaving.id, lease: lease),
           text: leaving.text)
         return true
       }
@@ -298,8 +297,7 @@ final class EffectDelivery {
           }
           services.log.write(
             LogLine(
-              .info, "effect", plugin: effect.plugin,
-              subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
+              .info, "effect", plugin: effect.plugin, subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
               fields: Self.logFields(effect, id: leaving.id)))
           sink.figures.countDelivered()
           store.remove(key, of: sink)

@@ -97,9 +97,8 @@ final class EffectListing {
     let at = stored?.member("at")?.string.flatMap { Timestamp(rfc3339: $0) }?.microseconds ?? 0
     var object: JSONObject = [
       "id": .string(effect.id), "key": .string(key.text), "sink": .string(effect.sink),
-      "plugin": .string(effect.plugin),
-      "subject": .string(String(decoding: key.subject, as: UTF8.self)), "type": .string(effect.type),
-      "at": .string(Timestamp(microseconds: at).rfc3339),
+      "plugin": .string(effect.plugin), "subject": .string(String(decoding: key.subject, as: UTF8.self)),
+      "type": .string(effect.type), "at": .string(Timestamp(microseconds: at).rfc3339),
       "age_s": .integer(max(0, (services.context.clock.now.microseconds - at) / 1_000_000)),
       "status": .string(isFailed ? "failed" : "waiting"),
       "tries": .integer(Int64((effect.mark?.tries ?? 0) + (isFirst ? subject?.tries ?? 0 : 0))),
@@ -265,8 +264,7 @@ final class EffectListing {
   /// Calls `body` with each selected effect in a range, or of those with these keys, until it returns false, and `done` at the end.
   private func find(
     _ selection: EffectSelection, in range: KeyRange, keys: ArraySlice<String>,
-    _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool,
-    done: @escaping (Result<Void, RequestError>) -> Void
+    _ body: @escaping (EffectKey, StoredEffect, ByteView) -> Bool, done: @escaping (Result<Void, RequestError>) -> Void
   ) {
     switch selection {
     case .keys:

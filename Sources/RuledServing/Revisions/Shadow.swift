@@ -100,8 +100,7 @@ final class Shadow: Sendable {
     var status: JSONObject = [
       "candidate": .string(rules.entry.revision), "since": .string(since.rfc3339), "percent": .shortest(share.percent),
       "events": 0, "skipped": .integer(Int64(state.skipped)), "subjects": 0, "outcomes": ["equal": 0, "changed": 0],
-      "behind_s": behind, "run_times": state.times.json(besides: live()), "decisions": [],
-      "examples": [],
+      "behind_s": behind, "run_times": state.times.json(besides: live()), "decisions": [], "examples": [],
     ]
     for member in state.found { status[member.name] = member.value }
     if let error = state.error { status["error"] = .string(error) }

@@ -128,8 +128,7 @@ struct LoadSeries {
       "period_s": .integer(Int64(seconds)), "end": samples.isEmpty ? .null : .string(end.rfc3339),
       "events": column(\.events), "runs": column(\.runs), "failures": column(\.failures),
       "messages": column(\.messages), "effects": column(\.effects), "event_p50_us": times(\.eventP50),
-      "event_p99_us": times(\.eventP99), "run_p50_us": times(\.p50),
-      "run_p99_us": times(\.p99),
+      "event_p99_us": times(\.eventP99), "run_p50_us": times(\.p50), "run_p99_us": times(\.p99),
     ]
   }
 }

@@ -63,8 +63,7 @@ extension Worker {
     let listen = address.flatMap { $0.port == 0 ? nil : JSONValue.string($0.text) } ?? .null
     return [
       "token": .string(token), "path": .string("/?token=\(token)"), "role": .string(role.rawValue),
-      "expires_s": .integer(Int64(DashboardSessions.tokenSeconds)),
-      "listen": listen,
+      "expires_s": .integer(Int64(DashboardSessions.tokenSeconds)), "listen": listen,
     ]
   }
 

@@ -71,9 +71,7 @@ final class BenchConnection {
     input.removeFirst(start)
   }
 
-  private func countReply(
-    _ line: ByteView, _ tally: inout BenchTally, now: UInt64, isInTime: Bool
-  ) throws(ToolError) {
+  private func countReply(_ line: ByteView, _ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
     let reply = BenchReply(line)
     guard let slot = reply.id, startTimes.indices.contains(Int(slot)), startTimes[Int(slot)] > 0 else {
       let text = String(decoding: line.prefix(200), as: UTF8.self).printable

@@ -180,9 +180,7 @@ private struct DescriptorSet {
 
   /// Waits, for less than a second, until a descriptor of the first set can be read or one of the second written, and
   /// removes all others; false if none is left.
-  static func wait(
-    reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64
-  ) -> Bool {
+  static func wait(reading: inout DescriptorSet, writing: inout DescriptorSet, nanoseconds: UInt64) -> Bool {
     var time = timespec(tv_sec: 0, tv_nsec: Int(nanoseconds))
     return pselect(max(reading.end, writing.end), &reading.bits, &writing.bits, nil, &time, nil) > 0
   }

@@ -67,9 +67,7 @@ struct RulesCheck {
   // MARK: Sources
 
   /// Finds syntax errors, and names that do not exist.
-  private mutating func inspect(
-    _ file: SourceFile, _ inspector: SourceInspector, _ around: SourceReview.Surroundings
-  ) {
+  private mutating func inspect(_ file: SourceFile, _ inspector: SourceInspector, _ around: SourceReview.Surroundings) {
     do throws(LoadError) { _ = try inspector.uses(in: file) } catch { add(error) }
     for finding in SourceReview(file, around)?.findings ?? [] { add(finding) }
   }

@@ -213,9 +213,7 @@ struct RulesFacts {
     return one.filter { !marks.contains($0) && !$0.isNumber } == other.filter { !marks.contains($0) && !$0.isNumber }
   }
 
-  private mutating func add(
-    _ type: SourceReview.NamedType, _ code: Finding.Code, _ message: String, _ near: String?
-  ) {
+  private mutating func add(_ type: SourceReview.NamedType, _ code: Finding.Code, _ message: String, _ near: String?) {
     let isQuoted = type.range.count == type.type.utf8.count + 2
     let fix = near.flatMap { near in
       isQuoted ? Finding.Fix(range: type.range.lowerBound + 1..<type.range.upperBound - 1, text: near) : nil

@@ -37,7 +37,6 @@ struct SettingReview: FileReview {
       let members = outer.value.objectValue, !members.isEmpty, members[key] == nil,
       !manifest.declares("\(outer.path).\(key)".split(separator: ".").dropFirst().map(String.init))
     else { return }
-    add(
-      node.children[1], .unknownMember, "\(outer.path) has no member '\(key)'", unknown: key, Array(members.names))
+    add(node.children[1], .unknownMember, "\(outer.path) has no member '\(key)'", unknown: key, Array(members.names))
   }
 }

@@ -117,8 +117,7 @@ struct SourceReview: FileReview {
     judged.insert(object.range.lowerBound)
     settings.insert(setting)
     guard let known = around.settings, !known.names.contains(setting) else { return }
-    add(
-      key, .unknownMember, "plugin '\(known.plugin)' has no setting '\(setting)'", unknown: setting, known.names)
+    add(key, .unknownMember, "plugin '\(known.plugin)' has no setting '\(setting)'", unknown: setting, known.names)
   }
 
   // MARK: Calls

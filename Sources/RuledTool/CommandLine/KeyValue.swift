@@ -43,9 +43,7 @@ struct KeyValue: Sendable, Equatable {
     return .object(try merge(words, into: object))
   }
 
-  private static func merge(
-    _ words: ArraySlice<String>, into object: JSONObject
-  ) throws(UsageError) -> JSONObject {
+  private static func merge(_ words: ArraySlice<String>, into object: JSONObject) throws(UsageError) -> JSONObject {
     var object = object
     var seen: Set<ExactName> = []
     for word in words {

@@ -3,8 +3,7 @@ internal import RuledReports
 
 enum RetryCommand: Command {
   static let spec = ParkedSelection.spec(
-    "retry", "Tries parked events again.",
-    details: "What fails again stays parked, and the exit code is 1.",
+    "retry", "Tries parked events again.", details: "What fails again stays parked, and the exit code is 1.",
     example: .init("rulectl retry --plugin attribution", "after its rules were repaired"))
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {

@@ -26,8 +26,7 @@ enum SubjectsCommand: Command {
     let limit =
       arguments.has("all") ? nil : try arguments.integer("limit", in: 1...Limits.listMaximum) ?? Limits.listDefault
     let subjects = SubjectPattern(pattern)
-    let (found, isWhole) = try subjects.matches(
-      after: arguments.value("after"), limit: limit, environment.connect())
+    let (found, isWhole) = try subjects.matches(after: arguments.value("after"), limit: limit, environment.connect())
     var answer: JSONObject = ["subjects": .array(found)]
     if !isWhole { answer["next"] = found.last }
     environment.show(.object(answer), arguments) { _ in text(found, environment) }

@@ -29,9 +29,7 @@ struct TestMethod {
     TestMethod(
       "board", [("name", "string")], "table[]",
       "All places of this plugin's board in order, each with subject, score and rank."),
-    TestMethod(
-      "captured", [],
-      "Says that the test was captured from what happened: it fails if no rule runs."),
+    TestMethod("captured", [], "Says that the test was captured from what happened: it fails if no rule runs."),
     TestMethod("counters", [], "table[]", "All counters, each with name, labels and value."),
     TestMethod(
       "decided", [("subject", "string")], "table", "What all plugins decided on the last event of the subject."),

@@ -149,7 +149,6 @@ extension PluginSource {
     func changed(_ files: [SourceFile]) -> [SourceFile] {
       files.map { $0.path == path ? SourceFile(path: path, text: change($0.text)) : $0 }
     }
-    return PluginSource(
-      name: name, modules: changed(modules), data: data, tests: tests, library: changed(library))
+    return PluginSource(name: name, modules: changed(modules), data: data, tests: tests, library: changed(library))
   }
 }

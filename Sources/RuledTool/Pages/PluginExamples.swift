@@ -29,9 +29,7 @@ struct PluginExamples {
   init(_ plugin: String) { self.plugin = plugin }
 
   /// Evaluates the events of a file in memory, each at its time; a file that does not exist has none.
-  mutating func run(
-    _ path: String, _ catalog: Catalog, _ worker: LuaWorker, _ environment: ToolEnvironment
-  ) throws {
+  mutating func run(_ path: String, _ catalog: Catalog, _ worker: LuaWorker, _ environment: ToolEnvironment) throws {
     guard access(path, F_OK) == 0 else { return }
     let engine = try LocalEngine(catalog: catalog, lua: worker)
     let input = try environment.open(path)

@@ -89,8 +89,7 @@ struct RequestMembers {
     if let params, !params.isContainer { return invalid("“params” must be an object or an array.") }
     return .request(
       RequestView(
-        id: idText, method: Method(name), methodName: name, params: params,
-        paramsText: paramsText ?? Self.noParams))
+        id: idText, method: Method(name), methodName: name, params: params, paramsText: paramsText ?? Self.noParams))
   }
 
   private func invalid(_ message: String) -> RequestMessage { .invalid(id: idText, RequestMessage.error(message)) }
