@@ -25,8 +25,7 @@ package enum ClockParams: Sendable, Equatable {
   }
 
   private static func advance(_ reader: ParamsReader) throws(RequestError) -> Self {
-    guard let text = try reader.string("advance"), let duration = DurationText.parse(text, allowsZero: true)
-    else {
+    guard let text = try reader.string("advance"), let duration = DurationText.parse(text, allowsZero: true) else {
       throw reader.error("advance", "must be a duration like \"90s\", \"1h30m\", \"14d\" or \"1w\"")
     }
     return .advance(microseconds: duration)

@@ -36,12 +36,7 @@ package struct EffectsParams: Sendable, Equatable {
     plugin = try reader.string("plugin")
     subject = try reader.subjectText()
     type = try reader.string("type")
-    if let name = try reader.string("status") {
-      guard let status = EffectStatus(rawValue: name) else {
-        throw reader.error("status", "must be \"waiting\" or \"failed\"")
-      }
-      self.status = status
-    }
+    status = try reader.parsed("status", "\"waiting\" or \"failed\"") { EffectStatus(rawValue: $0) }
     withData = try reader.boolean("data") ?? false
     after = try reader.string("after")
     limit = try reader.limit()

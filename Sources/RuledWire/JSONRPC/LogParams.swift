@@ -64,7 +64,7 @@ package struct LogParams: Sendable, Equatable {
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     subject = try reader.subjectText()
-    type = try Self.pattern(reader)
+    type = try reader.parsed("type", "a type of events, or one that ends in .*") { EventPattern($0) }
     plugin = try reader.string("plugin")
     decision = try reader.string("decision").map { Decision($0) }
     if decision?.key.isEmpty == true { throw reader.error("decision", "must be KEY or KEY=VALUE") }
@@ -73,13 +73,5 @@ package struct LogParams: Sendable, Equatable {
     until = try reader.moment("until")
     after = try reader.integer("after", in: 0...Int64.max) ?? 0
     limit = Int(try reader.integer("limit", in: 1...Int64(Self.mostEntries)) ?? 1_000)
-  }
-
-  private static func pattern(_ reader: ParamsReader) throws(RequestError) -> EventPattern? {
-    guard let text = try reader.string("type") else { return nil }
-    guard let pattern = EventPattern(text) else {
-      throw reader.error("type", "must be a type of events, or one that ends in .*")
-    }
-    return pattern
   }
 }

@@ -84,9 +84,16 @@ struct ParamsReader {
     _ name: StaticString,
     form: String = "a duration like \"2h\", or a time in RFC 3339, like \"2025-11-10T12:34:56Z\""
   ) throws(RequestError) -> LogParams.Moment? {
+    try parsed(name, form) { LogParams.Moment($0) }
+  }
+
+  /// What an optional string says, as `parse` reads it; errors say what `form` it must have.
+  func parsed<Value>(
+    _ name: StaticString, _ form: String, _ parse: (String) -> Value?
+  ) throws(RequestError) -> Value? {
     guard let text = try string(name) else { return nil }
-    guard let moment = LogParams.Moment(text) else { throw error(name, "must be \(form)") }
-    return moment
+    guard let value = parse(text) else { throw error(name, "must be \(form)") }
+    return value
   }
 
   /// An optional whole number of `range`.

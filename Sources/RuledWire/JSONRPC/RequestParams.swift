@@ -104,15 +104,8 @@ package struct DashboardParams: Sendable, Equatable {
   package let role: Role
 
   package init(_ request: RequestView) throws(RequestError) {
-    let reader = try ParamsReader(request)
-    guard let name = try reader.string("role") else {
-      role = .admin
-      return
-    }
-    guard let role = Role(rawValue: name) else {
-      throw reader.error("role", "must be \"reader\", \"writer\" or \"admin\"")
-    }
-    self.role = role
+    let form = "\"reader\", \"writer\" or \"admin\""
+    role = try ParamsReader(request).parsed("role", form) { Role(rawValue: $0) } ?? .admin
   }
 }
 
