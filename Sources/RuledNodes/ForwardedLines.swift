@@ -2,6 +2,7 @@ import Glibc
 import RuledCore
 import RuledIO
 import RuledPeers
+import RuledThreads
 import RuledWire
 
 /// A client of a follower that speaks JSON-RPC lines: its requests go to the owner, and the replies come from there; confined to a loop.
@@ -18,7 +19,8 @@ final class ForwardedLines {
   /// The socket of the tunnel; nil without a tunnel.
   private var socket: Int32?
   private var poll: DescriptorPoll?
-  private var outcome = TunnelOutcome()
+  /// How the last tunnel ended: set on the thread of the tunnels; nil while it is open.
+  private var outcome = Shared<PeerLink.Outcome?>(nil)
 
   /// Lines that have not been written to the tunnel.
   private let output = ByteBuffer(capacity: 1024)
@@ -58,22 +60,24 @@ final class ForwardedLines {
   }
 
   private func openTunnel() {
-    let outcome = TunnelOutcome()
+    let outcome = Shared<PeerLink.Outcome?>(nil)
     self.outcome = outcome
     let (near, far): (Int32, Int32)
     do throws(SystemError) { (near, far) = try SystemCalls.socketPair("tunnel") } catch {
-      return outcome.set(.refused("there is no tunnel: \(error)"))
+      outcome.value = .refused("there is no tunnel: \(error)")
+      return
     }
     do throws(SystemError) {
       poll = try DescriptorPoll(on: loop, near) { [unowned self] events in handle(events) }
     } catch {
       for socket in [near, far] { SystemCalls.close(socket) }
-      return outcome.set(.refused("there is no tunnel: \(error)"))
+      outcome.value = .refused("there is no tunnel: \(error)")
+      return
     }
     socket = near
     hasEndedWriting = false
     route.open(far, for: client) { result in
-      outcome.set(result)
+      outcome.value = result
       if case .refused = result { SystemCalls.close(far) }
     }
     updateInterest()

@@ -5,6 +5,7 @@ import RuledEngine
 import RuledIO
 package import RuledLua
 import RuledPeers
+import RuledThreads
 import Synchronization
 
 /// A node's connections with the others: it listens for the tunnels of their clients, and has a link to the owner while it follows.
@@ -15,17 +16,13 @@ package final class NodeLinks: Sendable {
   private let loop: PeerLoop
   private let listener: PeerListener
   private let state: Mutex<State>
-  private let receiver: Receiver
+  /// What receives the sockets of other nodes' clients; nil while the node does not own the log.
+  private let receiver: Shared<Carrier?>
   private let reports: LinkReports
 
   private struct State {
     var settings: PeerSettings
     var links: [PeerLink] = []
-  }
-
-  /// Receives the sockets of other nodes' clients; has no body while the node does not own the log.
-  private final class Receiver: Sendable {
-    let body = Mutex<Carrier?>(nil)
   }
 
   /// Takes a socket that speaks for a client of the named node; false if it did not.
@@ -38,7 +35,7 @@ package final class NodeLinks: Sendable {
     self.name = name
     self.tunnel = tunnel
     self.log = log
-    let receiver = Receiver()
+    let receiver = Shared<Carrier?>(nil)
     self.receiver = receiver
     let reports = LinkReports(log)
     self.reports = reports
@@ -49,8 +46,7 @@ package final class NodeLinks: Sendable {
       state = Mutex(State(settings: settings))
       loop = try PeerLoop()
       listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, node, socket in
-        let take = receiver.body.withLock { $0 }
-        if let take, take(client, node, socket) { return nil }
+        if let take = receiver.value, take(client, node, socket) { return nil }
         return "node \(name) does not own the log of commits"
       }
     } catch .identity(let why) {
@@ -132,11 +128,11 @@ package final class NodeLinks: Sendable {
   }
 
   /// Passes the sockets of other nodes' clients to `body` from now on.
-  func serve(_ body: @escaping Carrier) { receiver.body.withLock { $0 = body } }
+  func serve(_ body: @escaping Carrier) { receiver.value = body }
 
   /// Accepts no further tunnels; open ones stay.
   func stopAccepting() {
-    receiver.body.withLock { $0 = nil }
+    receiver.value = nil
     listener.stopAccepting()
   }
 

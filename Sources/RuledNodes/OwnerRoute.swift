@@ -2,7 +2,6 @@ import Glibc
 import RuledCluster
 import RuledCore
 import RuledPeers
-import Synchronization
 
 /// The route from a follower to the owner of the log, whichever node that is; confined to the standby server's loop.
 final class OwnerRoute {
@@ -57,14 +56,4 @@ final class OwnerRoute {
   }
 
   func close() { link?.close() }
-}
-
-/// How a tunnel ended: set on the thread of the tunnels, read on the loop of the standby server.
-final class TunnelOutcome: Sendable {
-  private let state = Mutex<PeerLink.Outcome?>(nil)
-
-  /// How the tunnel ended; nil while it is open.
-  var value: PeerLink.Outcome? { state.withLock { $0 } }
-
-  func set(_ outcome: PeerLink.Outcome) { state.withLock { $0 = outcome } }
 }

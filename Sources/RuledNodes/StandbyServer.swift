@@ -109,7 +109,7 @@ final class StandbyServer: ConnectionHandler {
   private static let period: UInt64 = 100
 
   private func serve(_ notifier: SystemdNotifier, _ signals: ProcessSignals) throws -> LogWriter? {
-    let ending = Ending()
+    let ending = Shared<Result<LogWriter?, StoreError>>(.success(nil))
     try ended.attach(to: loop) { [unowned self] _ in stop() }
     try late.attach(to: loop) { [unowned self] replies in for reply in replies { finish(reply) } }
     let signalPoll = try signals.attach(to: loop) { [unowned self] signal in
@@ -122,10 +122,7 @@ final class StandbyServer: ConnectionHandler {
     _ = try Thread(name: "ruled-rules") { agreement.follow() }
     defer { agreement.stop() }
     let follower = try Thread(name: "ruled-follow") {
-      do throws(StoreError) {
-        let writer = try node.awaitOwnership()
-        ending.set(.success(writer))
-      } catch { ending.set(.failure(error)) }
+      ending.value = Result { () throws(StoreError) in try node.awaitOwnership() }
       _ = ended.send(true)
     }
     for descriptor in sockets.lines {
@@ -228,15 +225,6 @@ final class StandbyServer: ConnectionHandler {
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }
     leaving.removeAll { $0.isOver }
-  }
-
-  /// Holds the result of the thread that follows.
-  private final class Ending: Sendable {
-    private let result = Mutex<Result<LogWriter?, StoreError>>(.success(nil))
-
-    var value: Result<LogWriter?, StoreError> { result.withLock { $0 } }
-
-    func set(_ value: Result<LogWriter?, StoreError>) { result.withLock { $0 = value } }
   }
 
   // MARK: Connections

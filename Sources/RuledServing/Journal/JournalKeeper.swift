@@ -101,7 +101,7 @@ package final class JournalKeeper: Sendable {
   private func attempt(_ body: () throws(StoreError) -> Void) -> Bool {
     do throws(StoreError) {
       try body()
-      service.keeperError = nil
+      service.keeperError.value = nil
       return true
     } catch {
       note(error)
@@ -110,9 +110,9 @@ package final class JournalKeeper: Sendable {
   }
 
   private func note(_ error: StoreError) {
-    if service.keeperError != error.description, shouldContinue {
+    if service.keeperError.value != error.description, shouldContinue {
       log.error("the journal can't be kept in order, that is tried again: \(error)")
     }
-    service.keeperError = error.description
+    service.keeperError.value = error.description
   }
 }

@@ -14,7 +14,7 @@ package final class JournalService: Sendable {
   package let journal: Journal
   let store: RocksStore
   /// Why the last maintenance failed; nil if it succeeded.
-  private let problem = Mutex<String?>(nil)
+  let keeperError = Shared<String?>(nil)
   /// The number of requests that are reading it.
   private let readers = Atomic<Int>(0)
 
@@ -30,12 +30,6 @@ package final class JournalService: Sendable {
   /// All entries: those in the files, and those that are committed and not in the files yet.
   package var source: LiveJournal { LiveJournal(journal, of: store) }
 
-  /// Why the last maintenance failed; nil if it succeeded.
-  var keeperError: String? {
-    get { problem.withLock { $0 } }
-    set { problem.withLock { $0 = newValue } }
-  }
-
   /// The problems for `health`, a sentence each.
   package var problems: [String] {
     var found: [String] = []
@@ -44,7 +38,7 @@ package final class JournalService: Sendable {
         "the journal can't be written, and lacks what happened from sequence \(failure.gap.first) on: \(failure.reason)"
       )
     }
-    if let error = keeperError { found.append("the journal can't be kept in order: \(error)") }
+    if let error = keeperError.value { found.append("the journal can't be kept in order: \(error)") }
     return found
   }
 
