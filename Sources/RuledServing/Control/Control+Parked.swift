@@ -13,33 +13,30 @@ extension Control {
     }
     executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
       try evaluator.retry(key)
-    } result: {
-      Self.retried(keys, $0, selection)
+    } result: { (outcomes) throws(RequestError) in
+      try Self.retried(keys, outcomes, selection)
     }
   }
 
   private static func retried(
     _ keys: [ParkedKey], _ outcomes: [Result<RetryResult?, RequestError>], _ selection: ParkedSelection
-  ) -> Result<JSONValue, RequestError> {
+  ) throws(RequestError) -> JSONValue {
     var results: [JSONValue] = []
     var failed: Int64 = 0
     for (key, outcome) in zip(keys, outcomes) {
-      switch outcome {
-      case .success(.some(.succeeded)): results.append(.object(["id": .string(key.text)]))
-      case .success(.some(.failed(let failure))):
+      switch try outcome.get() {
+      case .succeeded?: results.append(["id": .string(key.text)])
+      case .failed(let failure)?:
         failed += 1
-        results.append(.object(["id": .string(key.text), "failure": failure.json]))
-      case .success(.none):
-        if case .event(let id) = selection { return .failure(Self.notParked(id)) }
-      case .failure(let error): return .failure(error)
+        results.append(["id": .string(key.text), "failure": failure.json])
+      case nil: if case .event(let id) = selection { throw notParked(id) }
       }
     }
     let count = Int64(results.count)
-    return .success(
-      .object([
-        "retried": .integer(count), "succeeded": .integer(count - failed), "failed": .integer(failed),
-        "results": .array(results),
-      ]))
+    return [
+      "retried": .integer(count), "succeeded": .integer(count - failed), "failed": .integer(failed),
+      "results": .array(results),
+    ]
   }
 
   /// Drops parked events, and replies once that is durable.
@@ -48,23 +45,18 @@ extension Control {
     do throws(RequestError) { keys = try self.keys(selection) } catch { return reply(.failure(error), to: caller) }
     executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
       try evaluator.drop(key)
-    } result: {
-      Self.dropped($0, selection)
+    } result: { (outcomes) throws(RequestError) in
+      try Self.dropped(outcomes, selection)
     }
   }
 
   private static func dropped(
     _ outcomes: [Result<Bool, RequestError>], _ selection: ParkedSelection
-  ) -> Result<JSONValue, RequestError> {
+  ) throws(RequestError) -> JSONValue {
     var dropped: Int64 = 0
-    for outcome in outcomes {
-      switch outcome {
-      case .success(let found): dropped += found ? 1 : 0
-      case .failure(let error): return .failure(error)
-      }
-    }
-    if case .event(let id) = selection, dropped == 0 { return .failure(notParked(id)) }
-    return .success(.object(["dropped": .integer(dropped)]))
+    for outcome in outcomes { dropped += try outcome.get() ? 1 : 0 }
+    if case .event(let id) = selection, dropped == 0 { throw notParked(id) }
+    return ["dropped": .integer(dropped)]
   }
 
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {
@@ -90,13 +82,17 @@ extension Control {
   private func executeAll<Outcome: Sendable>(
     _ keys: [ParkedKey], for caller: ControlCaller,
     _ body: @escaping @Sendable (Evaluator, ParkedKey) throws(RequestError) -> Outcome,
-    result: @escaping @Sendable ([Result<Outcome, RequestError>]) -> Result<JSONValue, RequestError>
+    result: @escaping @Sendable ([Result<Outcome, RequestError>]) throws(RequestError) -> JSONValue
   ) {
     let (services, collected) = (services, ParkedOutcomes<Outcome>(count: keys.count))
     Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
       collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
     } then: { isWhole in
-      services.reply(isWhole ? result(collected.outcomes) : .failure(.notCommitted), to: caller)
+      let reply = Result { () throws(RequestError) in
+        guard isWhole else { throw RequestError.notCommitted }
+        return try result(collected.outcomes)
+      }
+      services.reply(reply, to: caller)
     }
   }
 

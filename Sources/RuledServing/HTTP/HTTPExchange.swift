@@ -165,7 +165,7 @@ struct HTTPPeer: Sendable {
   /// The peer behind the proxy that this one is, whose credentials are not the peer's.
   var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
 
-  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String?) {
+  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String? = nil) {
     self.isAnonymous = isAnonymous
     self.isVisitor = isVisitor
     self.isAdmin = isAdmin
@@ -174,22 +174,13 @@ struct HTTPPeer: Sendable {
 
   init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
     switch origin {
-    case .client(let isVisitor): self.init(descriptor, isVisitor: isVisitor, admins: admins)
+    case .client(let isVisitor):
+      let peer = SystemCalls.isUnixSocket(descriptor) ? PeerCredentials(of: descriptor) : nil
+      let isAdmin = peer.map { admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
+      self.init(isAnonymous: peer == nil, isVisitor: isVisitor, isAdmin: isAdmin)
     case .node(let node, let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin, node: node)
     case .nodeWithoutCredentials(let node, let isVisitor):
       self.init(isAnonymous: true, isVisitor: isVisitor, node: node)
-    }
-  }
-
-  private init(_ descriptor: Int32, isVisitor: Bool, admins: Administrators) {
-    self.isVisitor = isVisitor
-    node = nil
-    if let peer = PeerCredentials(of: descriptor), SystemCalls.isUnixSocket(descriptor) {
-      isAnonymous = false
-      isAdmin = admins.include(peer, groups: PeerCredentials.groups(of: descriptor))
-    } else {
-      isAnonymous = true
-      isAdmin = false
     }
   }
 }

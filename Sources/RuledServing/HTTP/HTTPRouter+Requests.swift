@@ -73,8 +73,8 @@ extension HTTPRouter {
     let body = try jsonBody(of: exchange)
     do throws(RequestError) {
       let object = body.isEmpty ? nil : try parser.value(body)
-      guard object == nil || object?.kind == .object else { throw .invalidParams(path: "params", "must be an object") }
-      try Self.checkMembers(ofQuery: object)
+      // The query's name is in the path.
+      try object?.checkMembers(at: "params", known: Self.queryMembers)
       let text = JSONRPCRequest.text(.query, capacity: body.count) { writer in
         writer.beginObject()
         writer.member("name", name)
@@ -85,15 +85,6 @@ extension HTTPRouter {
       }
       return RPCRequests(.init(text: text, worker: object.map { owner(of: $0) } ?? nextWorker()))
     } catch { throw HTTPError(error) }
-  }
-
-  /// Refuses a query's body with a member that nobody reads; the query's name is in the path.
-  private static func checkMembers(ofQuery body: TapeValue?) throws(RequestError) {
-    guard var members = body?.members else { return }
-    while let member = members.next() {
-      guard !queryMembers.contains(where: { member.name.equals($0) }) else { continue }
-      throw .unknownMember(member.name, of: "params", known: queryMembers.map(\.description))
-    }
   }
 
   private static let queryMembers = Method.query.members.filter { $0.description != "name" }

@@ -10,23 +10,14 @@ struct ParamsReader {
   init(_ request: RequestView) throws(RequestError) {
     object = request.params
     path = "params"
-    if let object { try Self.check(object, at: path, known: request.method.members) }
+    try object?.checkMembers(at: path, known: request.method.members)
   }
 
   /// A reader of an object within the params, which has no members but `known`.
   init(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
     self.object = object
     self.path = path
-    try Self.check(object, at: path, known: known)
-  }
-
-  private static func check(_ object: TapeValue, at path: String, known: [StaticString]) throws(RequestError) {
-    guard object.kind == .object else { throw .invalidParams(path: path, "must be an object") }
-    var members = object.members
-    while let member = members.next() {
-      guard !known.contains(where: { member.name.equals($0) }) else { continue }
-      throw .unknownMember(member.name, of: path, known: known.map(\.description))
-    }
+    try object.checkMembers(at: path, known: known)
   }
 
   /// The member, or nil if it is absent or null.
@@ -115,6 +106,18 @@ struct ParamsReader {
   /// `invalid_params` at a member.
   func error(_ name: StaticString, _ detail: String) -> RequestError {
     .invalidParams(path: JSONPath.member(path, name), detail)
+  }
+}
+
+extension TapeValue {
+  /// Throws `invalid_params` unless this is an object with no members but `known`.
+  package func checkMembers(at path: String, known: [StaticString]) throws(RequestError) {
+    guard kind == .object else { throw .invalidParams(path: path, "must be an object") }
+    var members = members
+    while let member = members.next() {
+      guard !known.contains(where: { member.name.equals($0) }) else { continue }
+      throw .unknownMember(member.name, of: path, known: known.map(\.description))
+    }
   }
 }
 
