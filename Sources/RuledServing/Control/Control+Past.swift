@@ -10,12 +10,8 @@ extension Control {
   /// Shows the past of a subject: a state, or an event explained.
   func past(_ params: PastParams, for caller: ControlCaller) {
     let (services, now) = (services, services.context.clock.now)
-    answer(caller) { journal in
-      Result { () throws(RequestError) in
-        let text = ByteBuffer(capacity: 4096)
-        try Self.past(params, in: journal, services, now: now).write(to: text)
-        return Array(text.bytes)
-      }
+    answer(caller) { (journal) throws(RequestError) in
+      Array(try Self.past(params, in: journal, services, now: now).text.utf8)
     }
   }
 
@@ -73,14 +69,16 @@ extension Control {
 extension Control {
   func log(_ params: LogParams, for caller: ControlCaller) {
     let now = services.context.clock.now
-    answer(caller) { $0.log(params, now: now) }
+    answer(caller) { (journal) throws(RequestError) in try journal.log(params, now: now) }
   }
 
   /// Brings all commits into the journal's files, and replies with the range of these.
-  func bringJournalUpToDate(for caller: ControlCaller) { answer(caller) { $0.bringUpToDate() } }
+  func bringJournalUpToDate(for caller: ControlCaller) {
+    answer(caller) { (journal) throws(RequestError) in try journal.bringUpToDate() }
+  }
 
   /// Has the journal's service answer on a thread of its own.
-  func answer(_ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>) {
+  func answer(_ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) throws(RequestError) -> [UInt8]) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
     journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
   }

@@ -60,7 +60,7 @@ package final class JournalService: Sendable {
 
   /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
   func answer(
-    _ body: @escaping @Sendable (JournalService) -> Result<[UInt8], RequestError>,
+    _ body: @escaping @Sendable (JournalService) throws(RequestError) -> [UInt8],
     then reply: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
   ) {
     guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
@@ -70,7 +70,7 @@ package final class JournalService: Sendable {
     }
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-journal") { [self] in
-        let result = body(self)
+        let result = Result { () throws(RequestError) in try body(self) }
         readers.wrappingSubtract(1, ordering: .relaxed)
         reply(result)
       }
@@ -101,7 +101,7 @@ package final class JournalService: Sendable {
   /// The result of `log`, `{entries, gaps, next, last}`.
   ///
   /// It has the entries that `params` selects, the oldest first; `last` is the last sequence that was read.
-  func log(_ params: LogParams, now: Timestamp) -> Result<[UInt8], RequestError> {
+  func log(_ params: LogParams, now: Timestamp) throws(RequestError) -> [UInt8] {
     let query = LogQuery(params, now: now)
     let text = ByteBuffer(capacity: 64 << 10)
     text.append("{\"entries\":[")
@@ -126,7 +126,7 @@ package final class JournalService: Sendable {
         count += 1
         return true
       }
-    } catch { return .failure(RequestError(.unavailable, "the journal can't be read: \(error)")) }
+    } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
     text.append("],\"gaps\":")
     let shown = gaps.filter { !$0.isListed || $0.last >= first ?? .max && $0.first <= last ?? 0 }
     JSONValue.array(shown.map(\.json)).write(to: text)
@@ -137,17 +137,15 @@ package final class JournalService: Sendable {
     text.append(",\"last\":")
     text.append(decimal: Int64(clamping: isCut ? last ?? 0 : max(last ?? 0, committed, query.range.first - 1)))
     text.append("}")
-    return .success(Array(text.bytes))
+    return Array(text.bytes)
   }
 
   /// Flushes all commits to the journal's files, and returns what these have.
-  func bringUpToDate() -> Result<[UInt8], RequestError> {
+  func bringUpToDate() throws(RequestError) -> [UInt8] {
     do throws(StoreError) { try store.flushAll() } catch {
-      return .failure(RequestError(.unavailable, "the log can't be brought into the journal: \(error)"))
+      throw RequestError(.unavailable, "the log can't be brought into the journal: \(error)")
     }
-    let text = ByteBuffer(capacity: 1024)
-    JSONValue.object(summary).write(to: text)
-    return .success(Array(text.bytes))
+    return Array(JSONValue.object(summary).text.utf8)
   }
 
   /// What the files have: `{folder, first, last, since, until, gaps, snapshots}`.
