@@ -67,10 +67,7 @@ struct AddressReview {
 
   /// Whether a process listens on a Unix socket; does not connect to it, because that would start a service of systemd.
   private static func isServed(_ socket: String) -> Bool {
-    let path = realpath(socket, nil).map { real in
-      defer { free(real) }
-      return String(cString: real)
-    }
+    let path = socket.realPath
     let listens = "00010000"  // __SO_ACCEPTCON in the column Flags
     return lines(of: "/proc/net/unix").contains { line in
       let columns = line.split(separator: " ", maxSplits: 7)

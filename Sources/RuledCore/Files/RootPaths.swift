@@ -6,12 +6,7 @@ package struct RootPaths: Sendable {
 
   /// The paths of the folder at `path`: `path` itself, and the one without links.
   package init(_ path: String) {
-    var paths = [path]
-    if let real = realpath(path, nil) {
-      paths.append(String(cString: real))
-      free(real)
-    }
-    self.paths = paths.filter { $0.hasPrefix("/") }.map { path in
+    paths = [path, path.realPath].compactMap(\.self).filter { $0.hasPrefix("/") }.map { path in
       path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
   }
@@ -23,5 +18,14 @@ package struct RootPaths: Sendable {
       if path.hasPrefix(root + "/") { return path.dropFirst(root.count) }
     }
     return nil
+  }
+}
+
+extension String {
+  /// The absolute path, without links, of what is at this path; nil if it can't be found, and then `errno` says why.
+  package var realPath: String? {
+    guard let real = realpath(self, nil) else { return nil }
+    defer { free(real) }
+    return String(cString: real)
   }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import RuledCore
 import RuledEngine
 import RuledIO
@@ -153,22 +152,16 @@ package final class JournalService: Sendable {
     let found = journal.summary
     func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
     return [
-      "folder": .string(absolute(journal.folder)), "first": .integer(Int64(clamping: found.first)),
+      "folder": .string(journal.folder.realPath ?? journal.folder), "first": .integer(Int64(clamping: found.first)),
       "last": .integer(Int64(clamping: found.last)), "since": time(found.since), "until": time(found.until),
       "gaps": .array(gaps.map(\.json)),
       "snapshots": .array(
         journal.snapshots.map { snapshot in
           .object([
             "sequence": .integer(Int64(clamping: snapshot.sequence)), "at": .string(snapshot.at.rfc3339),
-            "path": .string(absolute(snapshot.path)),
+            "path": .string(snapshot.path.realPath ?? snapshot.path),
           ])
         }),
     ]
-  }
-
-  private func absolute(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
   }
 }

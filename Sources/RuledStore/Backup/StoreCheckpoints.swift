@@ -17,11 +17,10 @@ package struct StoreCheckpoints {
   package func make(
     of store: any StateStore, at time: Timestamp, with folders: [String] = []
   ) throws(StoreError) -> String {
-    guard let real = realpath(folder, nil) else {
+    guard let real = folder.realPath else {
       throw StoreError.system("the store at \(folder) can't be read", errno)
     }
-    defer { free(real) }
-    let path = "\(String(cString: real))/\(Self.prefix)\(time.rfc3339.filter { $0 != "-" && $0 != ":" })"
+    let path = "\(real)/\(Self.prefix)\(time.rfc3339.filter { $0 != "-" && $0 != ":" })"
     do throws(StoreError) {
       try store.checkpoint(to: path)
       for name in folders { try link(name, into: path) }

@@ -1,4 +1,5 @@
 import Glibc
+import RuledCore
 
 /// Finds folders that belong to the running program: under the prefix that it is installed in, or in the source tree that it was built in.
 package enum ProgramFolder {
@@ -8,9 +9,7 @@ package enum ProgramFolder {
   /// The folder `installed`, such as `share/doc/ruled/docs`, or in a source tree `inSources`, that has a readable file `file`; nil if there is
   /// none.
   package static func find(installed: String, inSources: String, with file: String) -> String? {
-    guard let resolved = realpath("/proc/self/exe", nil) else { return nil }
-    defer { free(resolved) }
-    var parts = String(cString: resolved).split(separator: "/").dropLast()
+    guard var parts = "/proc/self/exe".realPath?.split(separator: "/").dropLast() else { return nil }
     for _ in 0..<searched {
       let isBuild = parts.last == ".build"
       parts = parts.dropLast()

@@ -37,7 +37,7 @@ struct RulesSelection: Sendable {
 
   /// The rules folder of a path, and the plugin whose folder it is, if it is one.
   private static func split(_ path: String) throws(ToolError) -> (root: String, plugin: String?) {
-    guard let folder = absolute(path) else {
+    guard let folder = path.realPath else {
       let inRules = "rules/\(path)"
       let advice = exists(inRules) ? "did you mean '\(inRules)'?" : "name the rules folder or one plugin's folder"
       throw ToolError("there is no folder '\(path)'; \(advice)")
@@ -92,12 +92,6 @@ struct RulesSelection: Sendable {
   }
 
   func contains(_ name: String) -> Bool { plugins?.contains(name) ?? true }
-
-  private static func absolute(_ path: String) -> String? {
-    guard let found = realpath(path, nil) else { return nil }
-    defer { free(found) }
-    return String(cString: found)
-  }
 
   private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }
