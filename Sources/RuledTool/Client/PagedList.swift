@@ -23,7 +23,7 @@ enum PagedList {
   static func show(
     _ method: String, _ params: JSONObject, _ arguments: Arguments, _ environment: ToolEnvironment,
     as text: ([JSONValue]) -> String
-  ) throws {
+  ) throws -> ExitCode {
     var selection = params
     selection["after"] = arguments.value("after").map(JSONValue.string)
     selection["limit"] = try arguments.integer("limit", in: 1...Limits.listMaximum).map { .integer(Int64($0)) }
@@ -34,6 +34,7 @@ enum PagedList {
     let entries = page.elements(method)
     environment.show(page, arguments) { _ in text(entries) }
     if let next = page.member("next"), !arguments.has("json") { tellMore(entries.count, next, environment) }
+    return .done
   }
 
   static func tellMore(_ shown: Int, _ next: JSONValue, _ environment: ToolEnvironment) {

@@ -50,8 +50,12 @@ package struct ToolEnvironment {
   func open(_ path: String) throws(ToolError) -> Input { path == "-" ? input : try Input(path: path) }
 
   /// Prints an answer of the daemon: with `--json` as it is, otherwise as `text` puts it.
-  func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) {
+  ///
+  /// Returns the code of a command that is done thereby.
+  @discardableResult
+  func show(_ answer: JSONValue, _ arguments: Arguments, as text: (JSONValue) -> String) -> ExitCode {
     if arguments.has("json") { print(json: answer) } else { output.write(text(answer)) }
+    return .done
   }
 
   /// Calls a method of the daemon, and prints its answer as `show` does; a daemon is found before `params` are.
@@ -60,8 +64,7 @@ package struct ToolEnvironment {
     as text: (JSONValue) -> String
   ) throws -> ExitCode {
     let client = try connect()
-    show(try client.call(method, params()), arguments, as: text)
-    return .done
+    return show(try client.call(method, params()), arguments, as: text)
   }
 
   /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.

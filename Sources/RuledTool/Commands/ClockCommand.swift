@@ -26,7 +26,6 @@ enum ClockCommand: Command {
     } catch let error as DaemonError where error.code == "unknown_method" {
       throw ToolError("the daemon uses the host's clock; start it with 'ruled --clock manual' to move its clock")
     }
-    environment.show(result, arguments) { $0.word("now").printable + "\n" }
-    return .done
+    return environment.show(result, arguments) { $0.word("now").printable + "\n" }
   }
 }

@@ -31,7 +31,7 @@ enum DiffCommand: Command {
           .members(["path": .string(change.path), "before": change.before, "after": change.after])
         }),
     ]
-    environment.show(answer, arguments) { _ in
+    return environment.show(answer, arguments) { _ in
       let style = environment.style
       let lines = changes.map { change in
         let before = change.before.map { "\n  " + style.red("- \($0.text.printable)") } ?? ""
@@ -40,6 +40,5 @@ enum DiffCommand: Command {
       }
       return lines.isEmpty ? "nothing changed\n" : lines.joined()
     }
-    return .done
   }
 }

@@ -21,11 +21,10 @@ enum DropCommand: Command {
     }
     let result =
       try arguments.value("to").map { try drop(params, copyingTo: $0, client) } ?? client.call("drop", params)
-    environment.show(result, arguments) { result in
+    return environment.show(result, arguments) { result in
       let dropped = result.count("dropped")
       return dropped == 0 ? "nothing is parked\n" : "\(Figures.count(dropped)) dropped\n"
     }
-    return .done
   }
 
   /// Writes the events to a file, and drops those and no others: more may be parked meanwhile.

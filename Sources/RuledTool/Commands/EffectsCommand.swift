@@ -57,8 +57,7 @@ enum EffectsCommand: Command {
     case (false, false): break
     case (true, true): throw UsageError("give --failed or --waiting, not both; without them, both are listed")
     }
-    try PagedList.show("effects", params, arguments, environment) { table($0, environment.style) }
-    return .done
+    return try PagedList.show("effects", params, arguments, environment) { table($0, environment.style) }
   }
 
   private static func table(_ effects: [JSONValue], _ style: Style) -> String {
@@ -132,10 +131,9 @@ enum EffectsCommand: Command {
       let keys = effects.compactMap { $0.member("key") }
       dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
     } while after != nil
-    environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
+    return environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
       dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
     }
-    return .done
   }
 
   /// A page of the effects that are meant, with their data.

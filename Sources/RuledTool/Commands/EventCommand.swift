@@ -56,13 +56,12 @@ enum EventCommand: Command {
     if arguments.has("follow"), let root = followed(event, outcome, on: client, arguments, environment) {
       return show(root, outcome, arguments, environment)
     }
-    environment.show(outcome, arguments) { outcome in
+    return environment.show(outcome, arguments) { outcome in
       let text = OutcomeText(outcome, style: environment.style).text(isDryRun: arguments.has("dry-run"))
       guard arguments.has("explain") else { return text }
       let tree = TraceTree(outcome, style: environment.style, all: arguments.has("all"))
       return text + "\n" + tree.text(type: event["type"]?.brief ?? "event")
     }
-    return .done
   }
 
   /// The event with what followed; nil if the daemon does not tell, for which standard error gets the reason.

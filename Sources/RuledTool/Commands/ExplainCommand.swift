@@ -70,8 +70,7 @@ enum ExplainCommand: Command {
         "rules": try rules.map { try SentRules.send($0, over: client) },
         "no_values": arguments.has("no-values") ? true : nil,
       ]))
-    environment.show(past, arguments) { text($0, environment.style, all: arguments.has("all")) }
-    return .done
+    return environment.show(past, arguments) { text($0, environment.style, all: arguments.has("all")) }
   }
 
   private static func text(_ past: JSONValue, _ style: Style, all: Bool) -> String {

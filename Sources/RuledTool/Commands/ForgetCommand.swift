@@ -46,8 +46,7 @@ enum ForgetCommand: Command {
       }
     }
     let answer: JSONValue = ["subjects": .integer(Int64(found.count)), "forgotten": .object(sum)]
-    environment.show(answer, arguments) { "forgot \(count): \(text($0.member("forgotten")))\n" }
-    return .done
+    return environment.show(answer, arguments) { "forgot \(count): \(text($0.member("forgotten")))\n" }
   }
 
   /// What was erased, as `state 1, timers 2`; empty for nothing.

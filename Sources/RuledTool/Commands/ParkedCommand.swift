@@ -21,10 +21,9 @@ enum ParkedCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard ["kind", "message", "group"].contains(where: { arguments.has($0) }) else {
-      try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
+      return try PagedList.show("parked", PagedList.params(["plugin"], arguments), arguments, environment) {
         text($0, environment.style)
       }
-      return .done
     }
     if arguments.has("after") { throw UsageError("--after continues a list of all; leave it out, and give --limit") }
     if let kind = arguments.value("kind"), Failure.Kind(rawValue: kind) == nil {

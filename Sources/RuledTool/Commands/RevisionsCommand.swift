@@ -28,10 +28,9 @@ enum RevisionsCommand: Command {
       let difference = difference(
         try client.call("revision", ["revision": .string(old)]), try client.call("revision", ["revision": .string(new)])
       )
-      environment.show(["old": .string(old), "new": .string(new), "diff": .string(difference)], arguments) { _ in
+      return environment.show(["old": .string(old), "new": .string(new), "diff": .string(difference)], arguments) { _ in
         difference
       }
-      return .done
     default: throw UsageError("write 'rulectl revisions', 'revisions show REVISION' or 'revisions diff OLD NEW'")
     }
   }

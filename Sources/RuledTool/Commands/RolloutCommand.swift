@@ -41,8 +41,7 @@ enum RolloutCommand: Command {
     case "status", "promote", "abort": result = try environment.connect().call("rollout_\(action)", [:])
     default: throw UsageError("there is no 'rollout \(action)'; write start, set, status, promote or abort")
     }
-    environment.show(result, arguments) { action == "promote" ? promoted($0) : text($0, environment.style) }
-    return .done
+    return environment.show(result, arguments) { action == "promote" ? promoted($0) : text($0, environment.style) }
   }
 
   private static func form(of action: String) -> String {

@@ -17,8 +17,7 @@ enum RulesCommand: Command {
     let plugins = result.elements("plugins")
     if arguments.has("events") {
       let text = try EventDescriptions(plugins, type: arguments.operand(0)).text(environment.style)
-      environment.show(result, arguments) { _ in text }
-      return .done
+      return environment.show(result, arguments) { _ in text }
     }
     if let name = arguments.operand(0) {
       guard let plugin = plugins.first(where: { $0.member("name")?.stringValue == name }) else {
@@ -27,11 +26,9 @@ enum RulesCommand: Command {
           "no plugin '\(name)' is loaded" + NearestName.hint(name, in: names, otherwise: "'rulectl rules' lists them"),
           exit: .no)
       }
-      environment.show(plugin, arguments) { text(ofPlugin: $0, environment.style) }
-      return .done
+      return environment.show(plugin, arguments) { text(ofPlugin: $0, environment.style) }
     }
-    environment.show(result, arguments) { text(of: $0, environment.style) }
-    return .done
+    return environment.show(result, arguments) { text(of: $0, environment.style) }
   }
 
   private static func text(of result: JSONValue, _ style: Style) -> String {

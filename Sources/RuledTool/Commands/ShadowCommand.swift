@@ -34,8 +34,7 @@ enum ShadowCommand: Command {
     case ("status", 1), ("stop", 1): result = try environment.connect().call("shadow_\(action)", [:])
     default: throw UsageError("write 'rulectl shadow \(spec.synopsis[0])', 'shadow status' or 'shadow stop'")
     }
-    environment.show(result, arguments) { text($0, environment.style) }
-    return .done
+    return environment.show(result, arguments) { text($0, environment.style) }
   }
 
   /// How many changes of each decision are listed; `--json` has more.

@@ -17,10 +17,9 @@ enum SubjectsCommand: Command {
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     guard let pattern = arguments.operand(0) else {
-      try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
+      return try PagedList.show("subjects", PagedList.params(["prefix"], arguments), arguments, environment) {
         text($0, environment)
       }
-      return .done
     }
     if arguments.has("prefix") { throw UsageError("give PATTERN or --prefix, not both") }
     let limit =

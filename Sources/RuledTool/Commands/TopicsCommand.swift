@@ -15,8 +15,7 @@ enum TopicsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var params = JSONObject()
     params["prefix"] = arguments.operand(0).map(JSONValue.string)
-    try PagedList.show("topics", params, arguments, environment) { text($0, environment) }
-    return .done
+    return try PagedList.show("topics", params, arguments, environment) { text($0, environment) }
   }
 
   private static func text(_ topics: [JSONValue], _ environment: ToolEnvironment) -> String {
