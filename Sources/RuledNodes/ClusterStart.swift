@@ -6,7 +6,6 @@ import RuledJournal
 package import RuledServing
 package import RuledStore
 import RuledThreads
-import Synchronization
 
 /// The settings of a daemon as a node of a cluster, and its start from a snapshot.
 package struct ClusterStart {
@@ -108,17 +107,18 @@ package struct ClusterStart {
     _ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier, _ signals: ProcessSignals
   ) throws -> Bool {
     let loop = try EventLoop()
-    let flow = Flow()
+    // What the two threads share.
+    let (isInterrupted, problem) = (Shared(false), Shared<StoreError?>(nil))
     let ended = Mailbox<Bool>()
     try ended.attach(to: loop) { _ in loop.stop() }
     let signalPoll = try signals.attach(to: loop) { signal in
-      if signal != .hangUp { flow.isInterrupted.store(true, ordering: .relaxed) }
+      if signal != .hangUp { isInterrupted.value = true }
     }
     let watchdog = try notifier.watchdogTimer(on: loop) { notifier.watchdog() }
     let thread = try Thread(name: "ruled-start") {
       do throws(StoreError) {
-        try start({ flow.isInterrupted.load(ordering: .relaxed) }).run(need, path: path, journal: Journal.folderName)
-      } catch { flow.problem.withLock { $0 = error } }
+        try start({ isInterrupted.value }).run(need, path: path, journal: Journal.folderName)
+      } catch { problem.value = error }
       _ = ended.send(true)
     }
     notifier.ready(status: "starting from a snapshot")
@@ -128,16 +128,10 @@ package struct ClusterStart {
     ended.close()
     thread.join()
     loop.close()
-    if let problem = flow.problem.withLock({ $0 }) {
+    if let problem = problem.value {
       guard problem.code != .interrupted else { return false }
       throw problem
     }
     return true
-  }
-
-  /// What the two threads share.
-  private final class Flow: Sendable {
-    let isInterrupted = Atomic(false)
-    let problem = Mutex<StoreError?>(nil)
   }
 }

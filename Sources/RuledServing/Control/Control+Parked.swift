@@ -84,13 +84,16 @@ extension Control {
     _ body: @escaping @Sendable (Evaluator, ParkedKey) throws(RequestError) -> Outcome,
     result: @escaping @Sendable ([Result<Outcome, RequestError>]) throws(RequestError) -> JSONValue
   ) {
-    let (services, collected) = (services, ParkedOutcomes<Outcome>(count: keys.count))
+    let services = services
+    let outcomes = Mutex<[Result<Outcome, RequestError>?]>(Array(repeating: nil, count: keys.count))
     Self.executeTurn(of: keys, from: 0, services) { evaluator, index in
-      collected.set(index, Result { () throws(RequestError) in try body(evaluator, keys[index]) })
+      let outcome = Result { () throws(RequestError) in try body(evaluator, keys[index]) }
+      outcomes.withLock { $0[index] = outcome }
     } then: { isWhole in
       let reply = Result { () throws(RequestError) in
         guard isWhole else { throw RequestError.notCommitted }
-        return try result(collected.outcomes)
+        let missing = RequestError(.unavailable, "the daemon is shutting down")
+        return try result(outcomes.withLock { $0 }.map { $0 ?? .failure(missing) })
       }
       services.reply(reply, to: caller)
     }
@@ -121,18 +124,4 @@ extension Control {
 
   /// How many parked events are under way at a time.
   private static let turnSize = 64
-}
-
-private final class ParkedOutcomes<Outcome: Sendable>: Sendable {
-  private let values: Mutex<[Result<Outcome, RequestError>?]>
-
-  init(count: Int) { values = Mutex(Array(repeating: nil, count: count)) }
-
-  func set(_ index: Int, _ value: Result<Outcome, RequestError>) { values.withLock { $0[index] = value } }
-
-  var outcomes: [Result<Outcome, RequestError>] {
-    values.withLock { values in
-      values.map { $0 ?? .failure(RequestError(.unavailable, "the daemon is shutting down")) }
-    }
-  }
 }
