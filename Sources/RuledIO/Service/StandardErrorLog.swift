@@ -18,8 +18,7 @@ package final class StandardErrorLog: EventLog {
       buffer.removeAll()
       var writer = JSONWriter(buffer)
       writer.beginObject()
-      writer.member("time")
-      writer.time(time)
+      writer.member("time", time)
       writer.member("level", "\(line.level)")
       writer.member("message", line.message)
       if let plugin = line.plugin { writer.member("plugin", plugin) }

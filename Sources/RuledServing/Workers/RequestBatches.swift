@@ -61,14 +61,8 @@ final class PendingRequestBatch {
     writer.beginObject()
     writer.member("jsonrpc", plain: "2.0")
     writer.member("method", string: request.methodName)
-    if let id = request.id {
-      writer.member("id")
-      writer.raw(id)
-    }
-    if !request.paramsText.isEmpty {
-      writer.member("params")
-      writer.raw(request.paramsText)
-    }
+    if let id = request.id { writer.member("id", raw: id) }
+    if !request.paramsText.isEmpty { writer.member("params", raw: request.paramsText) }
     writer.endObject()
     return Array(buffer.bytes)
   }
