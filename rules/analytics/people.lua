@@ -19,12 +19,15 @@ function people.steps(ladder)
   return steps
 end
 
--- Active today: counts today, and in the look-back windows of the following days that no earlier day has counted in.
-local function count_window(last, today)
-  local window = settings.active_window_days
-  for day = today, today + window - 1 do
-    if not last or day < last or day >= last + window then periods.add_to_day(sums, "wau", day) end
+-- Active today: counts today, and in the look-back windows of the following days that no earlier day has counted in,
+-- however long the windows were then.
+local function count_window(state, last, today)
+  local more = settings.active_window_days - 1
+  local counted = state.counted_till or last and last + more
+  for day = today, today + more do
+    if not last or day < last or day > counted then periods.add_to_day(sums, "wau", day) end
   end
+  state.counted_till = math.max(counted or 0, today + more)
 end
 
 local function count_return(cohort, today)
@@ -38,7 +41,7 @@ local function first_of_day(state, today)
   if last == today then return end
   state.active, state.levels_counted = today, nil
   periods.add_to_day(sums, "dau", today)
-  count_window(last, today)
+  count_window(state, last, today)
   if not last then periods.add_to_day(sums, "installs", state.cohort) end
   count_return(state.cohort, today)
   for switch in pairs(state.off or {}) do periods.add(sums, "off." .. switch, today) end

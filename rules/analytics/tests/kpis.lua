@@ -49,6 +49,21 @@ test "weekly users count once each within seven days" (function(t)
   t:equal(day(t, "2025-11-10").wau, 2)
 end)
 
+test "weekly users count once each where the window becomes another one" (function(t)
+  t:each({ longer = { 3, 9 }, shorter = { 9, 3 } }, function(days)
+    t:settings { active_window_days = days[1] }
+    opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+    for i = 1, 20 do
+      if i == 4 then t:settings { active_window_days = days[2] } end
+      t:advance("1d")
+      t:event("device:a", "session.started", {})
+    end
+    for _, one in ipairs(t:query(nil, "kpis", { from = "2025-11-01", to = "2025-11-21" }).days) do
+      t:equal(one.wau, 1, one.day)
+    end
+  end)
+end)
+
 test "a range that ends on the first of a month has that day" (function(t)
   opted_in(t, "device:a", "2025-10-31T10:00:00Z")
   opted_in(t, "device:b", "2025-11-01T10:00:00Z")
