@@ -32,8 +32,11 @@ end
 
 local function check_level(place, of)
   given(place, of.event, of.property, { "int", "double" })
+  local below = 0
   for _, step in ipairs(of.steps) do
     assert(type(step) == "number", "figures.json: " .. place .. ": a step is no number")
+    assert(step > below, "figures.json: " .. place .. ": the steps don't rise from above 0")
+    below = step
   end
 end
 

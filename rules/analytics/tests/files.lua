@@ -33,6 +33,7 @@ test "a figure of what may be missing, or is of another type, does not load" (fu
   refused("levels", level("tier_unlocked", 1))
   refused("levels", level("flirts_revealed_count", 1))
   refused("levels", level("current_streak", "a"))
+  refused("levels", level("current_streak", 0))
   refused("ladders", { x = { event = "gamification_tutorial_completed", property = "skipped" } })
   refused("ladders", { x = { event = "screenshot_upload_failed", property = "session_id" } })
   refused("counts", { gamification_points_awarded = { { figure = "points", sum = "total_points_after" } } })
@@ -43,4 +44,9 @@ test "the steps of a ladder of numbers are texts" (function(t)
   local counts = { event = "gamification_milestone_achieved", property = "flirts_revealed_count" }
   t:equal(people.steps(counts), { "10", "50", "100" })
   t:equal(people.steps { event = "app_opened", property = "days_since_install" }, {})
+end)
+
+test "the steps of a level rise, since a lower one after a higher one would never count" (function(t)
+  local level = { event = "gamification_streak_updated", property = "new_streak", steps = { 1, 7, 3 }, step = "day_" }
+  t:fails(function() measures.read { levels = { streaks = level } } end, "levels.streaks: the steps don't rise")
 end)
