@@ -17,8 +17,8 @@ local function send_pair(state, name, allowed, from)
   meta.send(name, settings.client_event, now(), allowed, meta.extinfo(platform(state).extinfo, state.device), from)
 end
 
---- Whether AppInstall is due: from the first launch with Facebook attribution until it is sent.
-function conversions.install_is_owed(state) return state.install_owed == true end
+--- Whether AppInstall is due: from the first launch with Facebook attribution until it is sent, while Meta is told.
+function conversions.install_is_owed(state) return state.install_owed == true and conversions.are_told(state) end
 
 --- Where the user came from. After linking, the device no longer knows it, unless an unsent AppInstall needs it.
 local function origin(state)

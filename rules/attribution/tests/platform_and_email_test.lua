@@ -65,6 +65,16 @@ test "an unknown platform gets the screen of the web" (function(t)
   t:equal(screen("b", { url = mail, authenticated = false }), { "welcome" })
 end)
 
+test "on a platform whose conversions were switched off an AppInstall is not sent, and not asked for" (function(t)
+  local link = { platform = "ios", url = "https://x.example/?fbclid=a" }
+  t:event("device:1", "app.launched", link)
+  t:settings { platforms = { ios = { extinfo = "" } } }
+  t:equal(t:event("device:1", "app.launched", link).decisions.screen, "welcome")
+  t:equal(own(t:event("device:1", "att.answered", { status = "authorized" })), {})
+  t:settings { platforms = { ios = { extinfo = "i2" } } }
+  t:equal(#own(t:event("device:1", "app.launched", link)), 2)
+end)
+
 test "platforms are settings: who is asked, and who is told of" (function(t)
   t:settings { platforms = {
     ios = { asks = true, extinfo = "i2" }, android = { extinfo = "" }, harmony = { extinfo = "a2" },
