@@ -58,9 +58,9 @@ function places.reach(options, seconds)
   return options.from_km * 1000 + math.max(0, seconds) * options.km_h / 3.6
 end
 
---- Whether a position is out of reach from a place where one had to be.
+--- Whether a position is out of reach from a place within whose radius one had to be.
 function places.is_beyond(place, lat, lon, reach)
-  return place.requiresLocation ~= false and geo.distance(lat, lon, place.lat, place.lon) > reach
+  return place.requiresLocation ~= false and geo.distance(lat, lon, place.lat, place.lon) > reach + place.radius_m
 end
 
 return places

@@ -31,3 +31,8 @@ test "a place has its own radius, or that of all" (function(t)
   t:equal({ all[1].radius_m, all[2].radius_m, all[3].radius_m }, { nil, 30, 100 })
   t:equal(by_id.tower, all[3])
 end)
+
+test "who was anywhere within a place's radius comes from there" (function(t)
+  local lake = { lat = 0, lon = 0, radius_m = 60000 }
+  t:equal({ places.is_beyond(lake, 0, 0.9, 50000), places.is_beyond(lake, 0, 1.1, 50000) }, { false, true })
+end)
