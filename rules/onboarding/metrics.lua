@@ -30,13 +30,18 @@ function metrics.active(state)
   end
 end
 
--- Whoever claimed in time counts at once; for the rate both they and the others count when the window has closed.
+-- Whoever claimed in time counts at once; for the rate both they and the others count when the window has closed, which
+-- a timer tells. One that is new, or longer now, has its timer from the next claim, or from the end of another one.
 local function count_window(state, name, seconds)
   local start, claimed_at = state.signed_up_at, state.welcome_claimed_at
-  local is_claimed, is_closed = claimed_at and claimed_at - start <= seconds, now() - start >= seconds
+  local is_claimed = claimed_at and claimed_at - start <= seconds
+  local is_closed = now() - start > seconds - 1e-6 -- a timer's moment is rounded to a microsecond
   if is_claimed then note(state, "claimed_" .. name) end
   if is_closed then note(state, "closed_" .. name) end
   if is_closed and is_claimed then note(state, "closed_claimed_" .. name) end
+  if not is_closed then
+    timer.set("window:" .. name, start + seconds, "claim.window_closed", { plugin = plugin.name })
+  end
 end
 
 --- Counts what a user has done since the sign-up.
@@ -51,13 +56,9 @@ function metrics.record(state)
   for name, hours in pairs(settings.claim_windows) do count_window(state, name, hours * 3600) end
 end
 
---- The sign-up: its windows close by timers.
 function metrics.signed_up(state)
   metrics.record(state)
   metrics.active(state)
-  for name, hours in pairs(settings.claim_windows) do
-    timer.set("window:" .. name, state.signed_up_at + hours * 3600, "claim.window_closed", { plugin = plugin.name })
-  end
 end
 
 function metrics.claimed(state, stamp)

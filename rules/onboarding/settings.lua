@@ -23,7 +23,12 @@ end
 setting "sender" { type = "string", min = 1, about = "Who sends what no user has caused." }
 setting "welcome_stamp" {
   type  = "string",
-  check = function(id) return fields.find(stamps, "id", id) ~= nil, "stamps.json has no such stamp" end,
+  check = function(id)
+    local _, stamp = fields.find(stamps, "id", id)
+    if not stamp then return false, "stamps.json has no such stamp" end
+    return stamp.requiresLocation == false, "this stamp requires a location"
+  end,
+  about = "One that is claimed from anywhere.",
 }
 setting "auto_claim_days" {
   type = "number", min = 0, max = 3650, about = "When the welcome stamp claims itself; 0 is off.",

@@ -101,6 +101,18 @@ test "the figures bear the plugin's name, and other windows have their own" (fun
   t:equal({ named[plugin.name .. ".signed_up"], named[plugin.name .. ".claimed_1h"] }, { 1, 1 })
 end)
 
+test "a window that is set, or made longer, after the sign-up closes, too" (function(t)
+  sign_up(t, "a", "b")
+  claim(t, "a")
+  t:settings { claim_windows = { ["24h"] = 48, ["30d"] = 720, third = 1 / 7 } }
+  t:advance("47h")
+  t:equal(t:query(nil, "metrics").pct_24h, json.null)
+  t:advance("1h")
+  t:equal(t:query(nil, "metrics").pct_24h, 50.0)
+  t:advance("28d")
+  t:equal(t:query(nil, "metrics").pct_30d, 50.0)
+end)
+
 test "the bell's rate is of users and weeks of use" (function(t)
   t:at("2025-01-06T10:00:00Z")
   sign_up(t, "a", "b")

@@ -1,6 +1,7 @@
 -- Settings that are given in part, or wrong.
 test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { welcome_stamp = "atlantis" } end, "'welcome_stamp' .*no such stamp")
+  t:fails(function() t:settings { welcome_stamp = "louvre" } end, "'welcome_stamp' .*requires a location")
   t:fails(function() t:settings { time_zone = "Europe/Berln" } end, "'time_zone' .*must be the name of a time zone")
   t:fails(function() t:settings { milestones = { 1, 0 } } end, "'milestones%[2%]' .*must be at least 1")
   t:fails(function() t:settings { messages = { welcome = "" } } end, "'messages.welcome' .*a length of at least 1")
