@@ -23,7 +23,7 @@ local function trim(kept, options)
   local over = #times - (options.most or MOST)
   if over > gone then
     gone = over
-    kept.lost = times[gone]
+    kept.lost = math.max(kept.lost or times[gone], times[gone])
   end
   if gone == 0 then return end
   local count = #times

@@ -67,6 +67,12 @@ test "of too many events the oldest leave, and the count says that it is not exa
   t:equal({ calm.times, calm.lost }, { { 100 }, nil })
 end)
 
+test "a late event does not make the count exact again" (function(t)
+  local kept, options = {}, { seconds = 100, late = 100, most = 3 }
+  for _, at in ipairs { 100, 110, 120, 130, 50 } do window.add(kept, options, at) end
+  t:equal(answer(window.count(kept, options, 160)), { 3, false })
+end)
+
 test "a window says the same as a list of all events, late and doubled ones included" (function(t)
   t:property(50, function(random)
     return random:list(60, function(r)
