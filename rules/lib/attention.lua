@@ -20,8 +20,16 @@ function attention.ask(message) raise("attention.asked", message) end
 
 local function caps_of(options, kind) return options.kinds and options.kinds[kind] end
 
+-- Takes the message that waits under a key, which another one replaces.
+local function replace(kept, key)
+  local place = key and fields.find(kept.waiting or {}, "key", key)
+  if place then table.remove(kept.waiting, place) end
+end
+
 -- Counts a message that leaves, for all and for its kind.
-local function spend(kept, options, at, kind)
+local function spend(kept, options, at, message)
+  local kind = message.kind
+  replace(kept, message.key)
   kept.sent = caps.note(options.caps, kept.sent, at)
   kept.kinds = kept.kinds or {}
   kept.kinds[kind] = caps.note(caps_of(options, kind), kept.kinds[kind], at)
@@ -45,10 +53,8 @@ end
 
 -- Keeps a message for later; one with the same key is replaced. The oldest makes room.
 local function wait(kept, options, message, reason, till)
+  replace(kept, message.key)
   local waiting = kept.waiting or array {}
-  for i, other in ipairs(waiting) do
-    if message.key and other.key == message.key then table.remove(waiting, i) break end
-  end
   waiting[#waiting + 1] = {
     kind = message.kind, key = message.key, data = message.data, reason = reason, till = till,
   }
@@ -69,7 +75,7 @@ end
 function attention.judge(kept, options, at, message)
   local kind = message.kind
   if message.urgent then
-    spend(kept, options, at, kind)
+    spend(kept, options, at, message)
     return "send"
   end
   local digest = options.digest
@@ -80,7 +86,7 @@ function attention.judge(kept, options, at, message)
   if reason then return wait(kept, options, message, reason, till) end
   local cap = capped(kept, options, at, kind)
   if cap then return "drop", cap end
-  spend(kept, options, at, kind)
+  spend(kept, options, at, message)
   return "send"
 end
 
@@ -126,9 +132,11 @@ function attention.release(kept, options, at)
     if asleep and message.kind ~= "digest" then
       wait(kept, options, message, asleep, till)
     elseif cap then
-      dropped[#dropped + 1] = { kind = message.kind, key = message.key, data = message.data, reason = cap }
+      dropped[#dropped + 1] = {
+        kind = message.kind, key = message.key, data = message.data, items = message.items, reason = cap,
+      }
     else
-      spend(kept, options, at, message.kind)
+      spend(kept, options, at, message)
       leaving[#leaving + 1] = {
         kind = message.kind, key = message.key, data = message.data, items = message.items,
       }

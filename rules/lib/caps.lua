@@ -4,10 +4,12 @@ local caps = {}
 
 local NONE = {}
 
---- The moment from which all caps allow one more, after those of `times`; 0 if they allow it at any time.
+--- The moment from which all caps allow one more, after those of `times`; 0 if they allow it at any time, infinity if
+--- one of them allows none.
 function caps.free(list, times)
   local at = 0
   for _, cap in ipairs(list or NONE) do
+    if cap.n == 0 then return math.huge end
     local nth = times and times[#times - cap.n + 1]
     if nth then at = math.max(at, nth + cap.seconds) end
   end

@@ -18,23 +18,30 @@ function reprompt.asked(kept, options, at)
   kept.prompt_times = caps.note(options.caps, kept.prompt_times, at)
 end
 
---- When to ask next, and why not before: `too_soon` or `cap`. Nil for never, and why: `not_begun` or `most`.
---- `from` is the event that the asking begins with, such as a denial; nil if there was none.
-function reprompt.next(kept, options, from)
+-- From when on the wait and the caps allow it, whatever the hour; nil for never, and why.
+local function free(kept, options, from)
   local prompts = kept.prompts or 0
   if not from then return nil, "not_begun" end
   if options.most and prompts >= options.most then return nil, "most" end
   local at, reason = math.max(from, kept.prompted_at or from) + wait(options.after, prompts), "too_soon"
-  local free = caps.free(options.caps, kept.prompt_times)
-  if free > at then at, reason = free, "cap" end
-  return hours.after(options.quiet, at), reason
+  local capped_till = caps.free(options.caps, kept.prompt_times)
+  if capped_till == math.huge then return nil, "cap" end
+  if capped_till > at then at, reason = capped_till, "cap" end
+  return at, reason
+end
+
+--- When to ask next, and why not before: `too_soon` or `cap`. Nil for never, and why: `not_begun`, `most` or `cap`.
+--- `from` is the event that the asking begins with, such as a denial; nil if there was none.
+function reprompt.next(kept, options, from)
+  local at, reason = free(kept, options, from)
+  return at and hours.after(options.quiet, at), reason
 end
 
 --- Whether to ask now. If not: why, as `next` says or `quiet`, and when it will be time; nil for never.
 function reprompt.due(kept, options, at, from)
-  local next_at, reason = reprompt.next(kept, options, from)
-  if not next_at then return false, reason end
-  if at < next_at then return false, reason, next_at end
+  local free_at, reason = free(kept, options, from)
+  if not free_at then return false, reason end
+  if at < free_at then return false, reason, hours.after(options.quiet, free_at) end
   local awake = hours.after(options.quiet, at)
   if at < awake then return false, "quiet", awake end
   return true

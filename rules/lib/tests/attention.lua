@@ -55,6 +55,23 @@ test "a message replaces the one that waits under its key" (function(t)
   t:equal(#many.waiting, 50)
 end)
 
+test "a message that leaves replaces the one that waits under its key, too" (function(t)
+  local kept, options = {}, { quiet = { from = "22:00", to = "08:00", zone = ZONE } }
+  attention.judge(kept, options, at "10T23:00", { kind = "parcel", key = "p", data = "on its way" })
+  attention.judge(kept, options, at "10T23:30", { kind = "parcel", key = "p", data = "here", urgent = true })
+  t:equal({ attention.due(kept), attention.release(kept, options, at "11T08:00") }, { nil, array {}, array {} })
+end)
+
+test "a digest that is dropped says what was in it" (function(t)
+  local kept = {}
+  local options = {
+    digest = { kinds = { "like" }, at = "18:00", zone = ZONE }, kinds = { digest = { { n = 0, seconds = 86400 } } },
+  }
+  attention.judge(kept, options, at "10T12:00", { kind = "like", key = "l" })
+  local _, dropped = attention.release(kept, options, at "10T18:00")
+  t:equal(dropped, { { kind = "digest", items = { { kind = "like", key = "l" } }, reason = "kind_cap" } })
+end)
+
 test "what waited leaves in order as far as the caps allow, and the rest is told" (function(t)
   local kept = {}
   local options = { caps = { { n = 1, seconds = 3600 } }, quiet = { from = "22:00", to = "08:00", zone = ZONE } }

@@ -63,6 +63,20 @@ test "quiet hours move a prompt to their end" (function(t)
   t:equal(reprompt.due({}, options, morning, late), true)
 end)
 
+test "quiet hours are the reason once the wait is over, and not before" (function(t)
+  local options = { after = 3600, quiet = { from = "22:00", to = "08:00", zone = "Europe/Berlin" } }
+  local late, morning = calendar.parse "2025-11-10T21:30:00+01:00", calendar.parse "2025-11-11T08:00:00+01:00"
+  t:equal(answer(reprompt.due({}, options, late + 3599, late)), { false, "too_soon", morning })
+  t:equal(answer(reprompt.due({}, options, late + 3600, late)), { false, "quiet", morning })
+end)
+
+test "a cap of none never asks" (function(t)
+  local night = { from = "22:00", to = "08:00", zone = "UTC" }
+  local options = { after = 10, caps = { { n = 0, seconds = 100 } }, quiet = night }
+  t:equal(answer(reprompt.due({}, options, 1000, 0)), { false, "cap" })
+  t:equal(answer(reprompt.next({}, options, 0)), { nil, "cap" })
+end)
+
 test "it is due from the moment that it tells, and not before, whatever was asked" (function(t)
   t:property(60, function(random)
     return random:list(12, function(r) return r:integer(0, 30 * DAY) end)
