@@ -46,6 +46,7 @@ end
 local function finish(state, how)
   timer.cancel("next")
   state.open = 0
+  state.disputed = nil
   local month = calendar.month(now(), settings.zone)
   count("dunning.ended", { how = how, step = state.step, month = month }, 1, { keep = "800d" })
   decide("invoice", how)

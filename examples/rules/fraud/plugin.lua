@@ -66,6 +66,7 @@ rule "used" {
   on  = "card.used",
   run = function(event, state)
     local data, at = event.data, event.time
+    at = math.min(at, now()) -- a terminal's clock may be ahead
     state.payments, state.countries = state.payments or {}, state.countries or {}
     window.add(state.payments, HOUR, at, data.cents, data.payment)
     window.add(state.countries, COUNTRIES, at, data.country, data.payment)

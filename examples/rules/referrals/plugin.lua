@@ -31,7 +31,7 @@ rule "signed up" {
   when = function(event) return event.data.referrer ~= event.subject end,
   run  = function(event, state)
     -- The first sign-up counts: who is here already is nobody's friend to bring.
-    if not once("signed up") or not event.data.referrer then return end
+    if not once("signed up") or (event.data.referrer or "") == "" then return end
     state.referrer = event.data.referrer
     send(state.referrer, "referral.joined")
   end,

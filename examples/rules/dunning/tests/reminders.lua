@@ -58,6 +58,14 @@ test "a dispute stops the clock until it is settled" (function(t)
   t:equal(t:event("invoice:7", "invoice.settled", { amount = 0 }).decisions.invoice, "cancelled")
 end)
 
+test "a payment of all ends a dispute, too" (function(t)
+  t:event("invoice:7", "invoice.issued", INVOICE)
+  t:event("invoice:7", "invoice.disputed")
+  t:event("invoice:7", "invoice.paid", { payment = "p1", amount = 10000 })
+  t:equal(t:query("invoice:7", "invoice"), { open = 0, step = 0, disputed = false })
+  t:equal(t:event("invoice:7", "invoice.settled", { amount = 10000 }).decisions, {})
+end)
+
 test "what makes no sense is refused, and an invoice is issued once" (function(t)
   local function issue(amount, due)
     return t:event("invoice:8", "invoice.issued", { amount = amount, due = due, customer = "user:ada" }).decisions

@@ -79,3 +79,8 @@ test "old terminals and suspicious networks are refused, and block nobody" (func
     t:equal(t:query("card:1", "card").blocked, nil)
   end)
 end)
+
+test "a payment from the future hides none of the present" (function(t)
+  local pay = payer(t)
+  t:equal({ pay(150000, "DE", { time = "2099-01-01T00:00:00Z" }), pay(150000) }, { "ok", "too_much" })
+end)

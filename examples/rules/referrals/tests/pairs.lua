@@ -65,6 +65,10 @@ test "no client can forge a conversion, and a pair is paid once" (function(t)
   t:equal(t:query("user:ada", "friends").paid, 1)
 end)
 
+test "an empty referrer is none" (function(t)
+  t:equal(sign_up(t, "user:bob", "").failures, {})
+end)
+
 test "each month has its leaders" (function(t)
   t:at("2025-11-01T12:00:00Z")
   for n, referrer in ipairs { "user:ada", "user:eve", "user:ada" } do
