@@ -3,6 +3,8 @@
 local fields = require "fields"
 local plan   = require "plan"
 
+local GROUPS = { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" }
+
 -- What is counted whatever the file says, and the key figures that are made of it.
 local COUNTED = {
   dau = true, wau = true, installs = true, sessions = true, sessions_with_errors = true, errors = true,
@@ -11,6 +13,14 @@ local ANSWERED = {
   dau = true, wau = true, sessions = true, sessions_per_user = true, retention = true, errors = true,
   error_impact = true, day = true, month = true, from = true, to = true,
 }
+
+-- A member of another name would be passed over.
+local function check_members(place, of, ...)
+  local names = { ... }
+  for name in pairs(of) do
+    assert(fields.is_one_of(name, names), "figures.json: " .. place .. ": there is no '" .. tostring(name) .. "'")
+  end
+end
 
 local function properties(place, event)
   local of = plan.events[event]
@@ -30,7 +40,18 @@ local function given(place, event, name, types)
   return of
 end
 
+local function check_switch(place, of)
+  check_members(place, of, "event", "property", "off")
+  property(place, of.event, of.property)
+end
+
+local function check_ladder(place, of)
+  check_members(place, of, "event", "property")
+  given(place, of.event, of.property, { "string", "int" })
+end
+
 local function check_level(place, of)
+  check_members(place, of, "event", "property", "steps", "step")
   given(place, of.event, of.property, { "int", "double" })
   local below = 0
   for _, step in ipairs(of.steps) do
@@ -44,6 +65,7 @@ local function check_counts(counted, event, adds)
   properties("counts", event)
   for _, add in ipairs(adds) do
     local place = "counts." .. event .. "." .. add.figure
+    check_members(place, add, "figure", "sum", "where")
     assert(not COUNTED[add.figure], "figures.json: " .. place .. ": the plugin counts that itself")
     for name in pairs(add.where or {}) do property(place, event, name) end
     local of = add.sum and given(place, event, add.sum, { "int", "double" })
@@ -59,6 +81,7 @@ local function check_figure(counted, place, of)
     for name, inner in pairs(of) do check_figure(counted, place .. "." .. name, inner) end
     return
   end
+  check_members(place, of, of.sum and "sum" or "of", "mean", "pct")
   for _, name in ipairs { figure, table.unpack(of.of or {}) } do
     assert(counted[name], "figures.json: " .. place .. ": nothing counts '" .. tostring(name) .. "'")
   end
@@ -77,13 +100,12 @@ end
 
 local function read(file)
   local measures, counted = {}, { dau = true, sessions = true }
-  for _, group in ipairs { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" } do
-    measures[group] = file[group] or {}
-  end
+  check_members("the file", file, table.unpack(GROUPS))
+  for _, group in ipairs(GROUPS) do measures[group] = file[group] or {} end
   for event, adds in pairs(measures.counts) do check_counts(counted, event, adds) end
-  for name, of in pairs(measures.switches) do property("switches." .. name, of.event, of.property) end
+  for name, of in pairs(measures.switches) do check_switch("switches." .. name, of) end
   for name, of in pairs(measures.levels) do check_level("levels." .. name, of) end
-  for name, of in pairs(measures.ladders) do given("ladders." .. name, of.event, of.property, { "string", "int" }) end
+  for name, of in pairs(measures.ladders) do check_ladder("ladders." .. name, of) end
   if file.errors then
     given("errors", file.errors.event, file.errors.type, { "string" })
     given("errors", file.errors.event, file.errors.code, { "string" })

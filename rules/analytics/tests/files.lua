@@ -50,3 +50,14 @@ test "the steps of a level rise, since a lower one after a higher one would neve
   local level = { event = "gamification_streak_updated", property = "new_streak", steps = { 1, 7, 3 }, step = "day_" }
   t:fails(function() measures.read { levels = { streaks = level } } end, "levels.streaks: the steps don't rise")
 end)
+
+test "a figure with a member that is none does not load" (function(t)
+  local function refused(file, why) t:fails(function() measures.read(file) end, "figures.json: " .. why) end
+  local ladder = { event = "gamification_tier_unlocked", property = "tier_unlocked", step = "x" }
+  refused({ key_figure = {} }, "the file: there is no 'key_figure'")
+  refused({ ladders = { x = ladder } }, "ladders.x: there is no 'step'")
+  refused({ counts = { app_opened = { { figure = "x", were = {} } } } }, "counts.app_opened.x: there is no 'were'")
+  refused({ key_figures = { x = { mean = "dau", off = { "dau" } } } }, "key_figures.x: there is no 'off'")
+  local switch = { event = "settings_gamification_toggled", property = "new_state", of = "disabled" }
+  refused({ switches = { x = switch } }, "switches.x: there is no 'of'")
+end)
