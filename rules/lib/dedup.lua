@@ -1,5 +1,7 @@
 -- What happens once: by key, by who was first, by window, and pairs of effects with one id.
 
+local fields = require "fields"
+
 local dedup = {}
 
 local LONGEST_KEY = 256 -- bytes of a key of `once`
@@ -50,6 +52,7 @@ end
 --- older one may count again. `kept` holds `options.most` keys (100); the oldest make room.
 function dedup.window(kept, options, at, key)
   local seconds = options.seconds
+  key = fields.name(key)
   for _, time in ipairs(times_of(kept, key)) do
     if math.abs(at - time) < seconds then return false end
   end

@@ -73,6 +73,9 @@ function fields.pick(values, names)
   return picked
 end
 
+--- A value as the name under which a state keeps something: a number as a text, as no table of a state has both.
+function fields.name(value) return tostring(fields.whole(value) or value) end
+
 local LARGEST = 2.0 ^ 53 -- from here on a float may stand for another whole number than the one that was sent
 
 --- A string, or a number as a string (whole numbers without a fraction); nil for anything else, and for a number that

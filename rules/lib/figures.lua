@@ -2,6 +2,9 @@
 
 local figures = {}
 
+-- What the host counts of too many counters has none of their labels.
+local OTHER = "other"
+
 local date_of = calendar.date
 
 --- Adds `n` (1) to the day's counter with these labels.
@@ -45,9 +48,9 @@ end
 function figures.days(name, label, member, from, to)
   local found = array {}
   for _, counter in ipairs(counters(name)) do
-    local day = counter.labels.day
+    local day = counter.labels.day or OTHER
     if (not from or day >= from) and (not to or day <= to) then
-      found[#found + 1] = { day = day, [label] = counter.labels[label], [member] = counter.value }
+      found[#found + 1] = { day = day, [label] = counter.labels[label] or OTHER, [member] = counter.value }
     end
   end
   table.sort(found, function(one, other)
@@ -61,7 +64,7 @@ end
 function figures.by(name, label)
   local values, sum = {}, 0
   for _, counter in ipairs(counters(name)) do
-    values[counter.labels[label]] = counter.value
+    values[counter.labels[label] or OTHER] = counter.value
     sum = sum + counter.value
   end
   return values, sum

@@ -126,6 +126,7 @@ end
 --- Keeps points back until `till`, such as those of an order that may be returned. False if the id is pending already.
 function points.hold(kept, id, till, cause, n)
   local pending = kept.pending or {}
+  id = fields.name(id)
   if pending[id] then return false end
   pending[id] = { till = till, cause = cause, points = holdable(n) }
   kept.pending = pending
@@ -134,6 +135,7 @@ end
 
 --- Drops pending points. Returns how many; nil if none are pending under the id.
 function points.drop(kept, id)
+  id = fields.name(id)
   local held = kept.pending and kept.pending[id]
   if not held then return nil end
   kept.pending[id] = nil

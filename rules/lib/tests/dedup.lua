@@ -109,3 +109,8 @@ test "a pair of effects has one id" (function(t)
   t:equal(effects[2].data, { n = 1, eventId = id })
   t:truthy(t:event("user:1", "lib.pair").decisions.id ~= id)
 end)
+
+test "the key of a window may be a number" (function(t)
+  local function counts(code) return t:event("device:1", "lib.window", { code = code }).decisions.counts end
+  t:equal({ counts(7), counts(7.0), counts "overheated", counts(8) }, { true, false, true, true })
+end)

@@ -22,3 +22,12 @@ test "figures are kept for so long" (function(t)
   t:advance("2d")
   t:equal(t:counters(), array {})
 end)
+
+test "figures say what the host counts of too many counters as other" (function(t)
+  t:at "2025-11-10T12:00:00Z"
+  for _ = 1, 2 do t:event("device:1", "lib.figures") end
+  t:equal(t:query(nil, "figures"), {
+    days = { { day = "2025-11-10", source = "ads", n = 2 }, { day = "other", source = "other", n = 2 } },
+    values = { ads = 2, other = 2 }, sum = 4,
+  })
+end)

@@ -5,11 +5,17 @@ plugin { name = "lib", about = "The rules of the library's tests.", sinks = { "c
 local attention = require "attention"
 local dedup = require "dedup"
 local experiment = require "experiment"
+local figures = require "figures"
 local periods = require "periods"
 
 rule "once" {
   on  = "lib.once",
   run = function(event) decide("first", dedup.once(event.data.about, event.data.id, event.data.more)) end,
+}
+
+rule "window" {
+  on  = "lib.window",
+  run = function(event, state) decide("counts", dedup.window(state, { seconds = 60 }, event.time, event.data.code)) end,
 }
 
 rule "pair" {
@@ -66,4 +72,17 @@ rule "periods" {
 
 query "periods" (function(_, args)
   return { sums = periods.sums(SOLD), days = periods.days(SOLD, args.month) }
+end)
+
+rule "figures" {
+  on  = "lib.figures",
+  run = function()
+    figures.add("lib.installs", now(), { source = "ads" })
+    count("lib.installs", { other = "true" })
+  end,
+}
+
+query "figures" (function()
+  local values, sum = figures.by("lib.installs", "source")
+  return { days = figures.days("lib.installs", "source", "n"), values = values, sum = sum }
 end)

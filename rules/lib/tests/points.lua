@@ -231,3 +231,9 @@ test "the history keeps the latest changes" (function(t)
   points.earn(kept, options, 86405, "", 1)
   t:equal(points.history(kept, 1)[1].cause, "")
 end)
+
+test "the id of pending points may be a number" (function(t)
+  local kept = {}
+  t:equal({ points.hold(kept, 7, 50, "order", 5), points.hold(kept, 7.0, 50, "order", 5) }, { true, false })
+  t:equal({ kept.pending["7"].points, points.drop(kept, 7), points.drop(kept, 7) }, { 5, 5, nil })
+end)
