@@ -1,6 +1,7 @@
 -- What the settings must be: checked at load, those of the configuration too.
 
-local function bytes(about) return { type = "integer", min = 1, about = about } end
+-- A device's state, with its link and its values, holds 256 KiB.
+local function bytes(most, about) return { type = "integer", min = 1, max = most, about = about } end
 
 local fields = require "fields"
 
@@ -40,6 +41,6 @@ setting "pixel_id" {
   check = function(id) return type(id) == "string" or math.type(id) == "integer", "an id is digits or a text" end,
   about = "Replaces {pixel_id} in the URL.",
 }
-setting "url_bytes" (bytes "A longer link has no attribution.")
-setting "value_bytes" (bytes "A longer value in a link is dropped.")
-setting "device_bytes" (bytes "A longer value of the device counts as unknown.")
+setting "url_bytes" (bytes(65536, "A longer link has no attribution."))
+setting "value_bytes" (bytes(65536, "A longer value in a link is dropped."))
+setting "device_bytes" (bytes(4096, "A longer value of the device counts as unknown."))

@@ -11,7 +11,9 @@ setting "main_host" {
   about = "The main site, which redirects links that are written otherwise; without it, none.",
 }
 setting "target_parameter" { type = "string", min = 1, about = "Names the destination in a link." }
-setting "url_bytes" { type = "integer", min = 1, about = "A longer link is ignored." }
+setting "url_bytes" {
+  type = "integer", min = 1, max = 32768, about = "A longer link is ignored; a state holds 256 KiB.",
+}
 setting "app_store_id" {
   type  = "any",
   check = function(id) return id == "" or tostring(math.tointeger(id) or id):find "^%d+$" ~= nil, "an id is digits" end,

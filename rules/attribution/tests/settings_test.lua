@@ -8,6 +8,8 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { reprompt_statuses = { "denyed" } } end, "'reprompt_statuses")
   t:fails(function() t:settings { platforms = { tv = { ask = 1, asks = "no" } } } end, "'platforms")
   t:fails(function() t:settings { click_ids = { gclid = true } } end, "'click_ids")
+  t:fails(function() t:settings { url_bytes = 65537 } end, "'url_bytes' .*at most 65536")
+  t:fails(function() t:settings { device_bytes = 4097 } end, "'device_bytes' .*at most 4096")
   local version = { ios = { extinfo = "i3x" } }
   t:fails(function() t:settings { platforms = version } end, "'platforms.ios.extinfo' .*a version is")
 end)
