@@ -29,13 +29,14 @@ local function problem_of(key, text, named)
   end
 end
 
---- Why the texts can't be right, or nil: one names a value other than its own, which `named` has by key, or there are
---- two tables of a locale.
+--- Why the texts can't be right, or nil: one names a value other than its own, which `named` has by key, a table is of
+--- no locale, or two are of the same.
 function texts.problem(all, named)
   local seen = {}
   for key, value in pairs(all) do
     local those = { [key] = value }
     if type(value) == "table" then
+      if not texts.is_locale(key) then return "'" .. key .. "' is neither a text nor a locale" end
       local locale = texts.plain(key)
       if seen[locale] then return "two tables are of " .. locale end
       seen[locale], those = true, value
