@@ -251,3 +251,11 @@ test "a session that lasted longer than the plan allows ends with the longest du
   end
   t:equal(sent(t:event("device:s", "session.ended", {})).session_duration_seconds, 86400)
 end)
+
+test "a session that began before the consent is not counted" (function(t)
+  t:event("device:1", "app.opened", { launch_type = "cold_start" })
+  t:event("device:1", "settings.analytics_toggled", { enabled = true })
+  t:equal(t:event("device:1", "session.ended").decisions.accepted, true)
+  local range = t:query(nil, "kpis").range
+  t:equal({ range.dau, range.sessions, range.mean_session_seconds }, { 1, 0, 0 })
+end)
