@@ -38,3 +38,4 @@ event(plugin.name .. ".heard", {
 event(plugin.name .. ".attributed", { from = "rules" }, documented "The device's user came from Facebook.")
 event(plugin.name .. ".owner_deleted", { from = "rules" }, documented "A user who was on the device was deleted.")
 event(plugin.name .. ".device_left", { from = "rules" }, documented "A device has forgotten the deleted user.")
+event(plugin.name .. ".left", { from = "rules" }, documented "The deleted user has forgotten the device.")

@@ -73,19 +73,11 @@ function linking.attributed(event, state)
   if state.user == subjects.id("user:", event.sender) then state.user_facebook = true end
 end
 
--- What a deleted user has sent names that user: the device's past ends once more, behind it.
-local function part(event, state)
-  if state.user == subjects.id("user:", event.sender) then return end
-  forget(next(state) and { past = true } or { all = true })
-end
-
---- On a device: a user, who sent the message, has heard of a link; a deleted user may hear of one that was under way.
+--- On a device: a user, who sent the message, has heard of a link.
 function linking.heard(event, state)
-  if not state.unheard then return part(event, state) end
+  if not state.unheard then return end
   state.unheard = state.unheard > 1 and state.unheard - 1 or nil
   if event.data.facebook then linking.attributed(event, state) end
-  if state.parted then part(event, state) end
-  state.parted = state.unheard and state.parted
 end
 
 --- Whether the account that is there came from Facebook; while nobody is there, whether the device did, and also while

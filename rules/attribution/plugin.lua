@@ -58,6 +58,7 @@ rule "attributed" { on = plugin.name .. ".attributed", when = told(is_device), r
 rule "delete-account" { on = "account.deleted", when = is_user, run = profile.deleted }
 rule "owner-deleted" { on = plugin.name .. ".owner_deleted", when = told(is_device), run = profile.owner_deleted }
 rule "device-left" { on = plugin.name .. ".device_left", when = told(is_user), run = profile.device_left }
+rule "left" { on = plugin.name .. ".left", when = told(is_device), run = profile.left }
 
 query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
 query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }

@@ -47,17 +47,25 @@ function profile.owner_deleted(event, state)
     conversions.forget_origin(state)
     state.attributed_to = nil
   end
-  state.parted = state.unheard and true or nil
   forget { past = true }
 end
 
---- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well.
-function profile.device_left(event, state)
-  local device = event.sender
+--- Takes what a device brought out of a user's state.
+function profile.take_back(state, device)
   if state.attribution_from == device then state.attribution, state.facebook, state.attribution_from = nil, nil, nil end
   if state.status_from == device then state.att_status, state.status_from = nil, nil end
+end
+
+--- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well; what answered it
+--- goes from the device.
+function profile.device_left(event, state)
+  profile.take_back(state, event.sender)
+  send(event.sender, plugin.name .. ".left", {})
   if next(state) == nil then forget { all = true } end
 end
+
+--- On a device: what the deleted user, who sent the message, has answered names that user.
+function profile.left(_, state) forget(next(state) and { past = true } or { all = true }) end
 
 function profile.answer(state)
   state = state or {}

@@ -15,7 +15,7 @@ end
 function account.erased(_, data)
   publish(bell.holders(data.user), "person.erased", { plugin = plugin.name, user = data.user })
   local round = (data.round or 0) + 1
-  if not AGAIN[round] then return end
+  if not AGAIN[round] then return forget { all = true } end
   timer.set("again", now() + AGAIN[round], "account.erased", { plugin = plugin.name, user = data.user, round = round })
 end
 

@@ -17,9 +17,6 @@ extension EndToEnd {
       rule "begin" { on = "delay.begin", run = function(event)
         for i = 1, 60 do send(event.data.user, "delay.work") end
       end }
-      rule "answer" { on = "delay.answer", run = function(event)
-        send(event.data.device, "attribution.heard", { facebook = false })
-      end }
       rule "work" { on = "delay.work", run = function() for i = 1, 400000 do local _ = i end end }
       """
 
@@ -93,16 +90,11 @@ extension EndToEnd {
       #expect(before.contains(address) && before.contains(hash))
       _ = try client.event("account.deleted", "user:\(address)", [:], with: whole)
       try #require(try eventually { try client.call("health")["messages"]?["waiting"] == 0 })
-      for isLate in [false, true] {
-        // What a link makes of the deleted user answers the device.
-        if isLate { try client.event("delay.answer", "user:\(address)", ["device": "device:d"], with: whole) }
-        let after = try told()
-        #expect(!after.contains(address) && !after.contains(hash), "\(after)")
-      }
+      let after = try told()
+      #expect(!after.contains(address) && !after.contains(hash), "\(after)")
       _ = try client.call("forget", ["subject": .string("user:\(address)")])
       let export = try client.call("export", ["subject": "device:d"])
       #expect(export["plugins"]?["attribution"]?["user"] == "bob" && export["topics"] == ["attribution/user:bob"])
-      #expect(export["plugins"]?["attribution"]?["parted"] == nil)
       let launch = try client.event("app.launched", "device:d", ["platform": "android"])
       #expect(launch["decisions"]?["attribution"]?["first_launch"] == false)
       _ = try client.event("account.deleted", "user:bob", [:], with: whole)
@@ -114,6 +106,25 @@ extension EndToEnd {
       try journal.erase(from: store) { true }
       for text in [address, hash] { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
       try store.close()
+    }
+
+    @Test func `what tells others of a deleted account is itself erased when all have heard`() throws {
+      let daemon = try RuledDaemon(
+        rules: [:], manualClock: true,
+        preparation: "cp -r '\(Self.root)/rules/onboarding' '\(Self.root)/rules/lib' \"$2\"")
+      let client = try Client(daemon.socket)
+      let address = "ada@example.org"
+      _ = try client.event("user.followed", "user:\(address)", ["target": "bob"], with: ["wait": "cascade"])
+      _ = try client.event("account.deleted", "user:\(address)", [:], with: ["wait": "cascade"])
+      // What bob was told stays with bob.
+      func told() throws -> [JSONValue] {
+        let entries = try client.call("log")["entries"]?.arrayValue ?? []
+        return entries.filter { $0["subject"]?.stringValue?.hasPrefix("erased:") == true && $0["origin"] != "forget" }
+      }
+      for (seconds, count) in [(1, 2), (10, 3), (60, 0)] {
+        _ = try client.call("clock", ["advance": .string("\(seconds)s")])
+        try #require(try eventually { try told().count == count }, "after \(seconds) s")
+      }
     }
   }
 }

@@ -75,7 +75,7 @@ local function deleted_with(t, unheard)
 end
 
 test "a device of a deleted account takes back a link that may be under way" (function(t)
-  t:equal(deleted_with(t, 1), { "user:42", plugin.name .. ".device_left" })
+  t:equal(deleted_with(t, 1), { "device:d", plugin.name .. ".left" })
 end)
 
 test "nothing is sent to a deleted user who has heard of all links" (function(t)
@@ -89,9 +89,9 @@ test "what a device takes back leaves what other devices brought" (function(t)
     attribution = { email = "user@example.com" }, attribution_from = "device:a", att_status = "denied",
     status_from = "device:b",
   }
-  account.device_left({ sender = "device:c" }, state)
+  account.take_back(state, "device:c")
   t:equal(state.attribution_from, "device:a")
-  account.device_left({ sender = "device:a" }, state)
+  account.take_back(state, "device:a")
   t:equal(state, { att_status = "denied", status_from = "device:b" })
 end)
 
@@ -107,20 +107,24 @@ test "the end of an account takes its attribution from a device that somebody el
   t:equal(profile(t, "new").att_status, "authorized")
 end)
 
+local function is_repeat(t, id) return t:event("device:d", "app.foregrounded", {}, { id = id }).duplicate end
+
 test "the end of an account erases the past of a device that somebody else is on" (function(t)
-  local function repeats(id)
-    local outcome = t:event("device:d", "app.foregrounded", {}, { id = id })
-    t:equal(outcome.duplicate, true)
-  end
   sign_in(t, "d", "old")
-  t:event("device:d", "app.foregrounded", {}, { id = "f" })
-  repeats "f"
+  t:equal({ is_repeat(t, "f"), is_repeat(t, "f") }, { false, true })
   sign_in(t, "d", "new")
   t:event("user:old", "account.deleted", {})
   local state = t:state("device:d")
-  t:equal({ state.user, state.authenticated, state.parted }, { "new", true })
-  t:equal(t:event("device:d", "app.foregrounded", {}, { id = "f" }).duplicate, false)
-  repeats "f"
+  t:equal({ state.user, state.authenticated }, { "new", true })
+  t:equal({ is_repeat(t, "f"), is_repeat(t, "f") }, { false, true })
+end)
+
+test "a link that its deleted user never answered lets no other answer erase anything" (function(t)
+  on_device(t, "d", { user = "new", unheard = 1 })
+  t:event("user:42", "account.deleted", {})
+  t:equal(is_repeat(t, "f"), false)
+  sign_in(t, "d", "third")
+  t:equal(is_repeat(t, "f"), true)
 end)
 
 test "the end of an account leaves the attribution of somebody else" (function(t)
@@ -153,7 +157,7 @@ test "a device of an earlier version, which its user's state lists, is erased to
 end)
 
 test "a client can't link or erase in the place of the rules" (function(t)
-  for _, type in ipairs { "linked", "heard", "attributed", "owner_deleted", "device_left" } do
+  for _, type in ipairs { "linked", "heard", "attributed", "owner_deleted", "device_left", "left" } do
     t:fails(function() t:event("user:1", plugin.name .. "." .. type, {}) end, "only rules make events")
   end
 end)
