@@ -421,6 +421,7 @@ static void read_forget(lua_State *L, bool *all, bool *past) {
     bool *option = strcmp(name, "all") == 0 ? all : strcmp(name, "past") == 0 ? past : NULL;
     if (!option || !lua_isboolean(L, -1)) rb_raise(L, RB_KIND_VALUE, FORGETS ", and no other option");
     *option = lua_toboolean(L, -1);
+    if (option == past && !*past) rb_raise(L, RB_KIND_VALUE, "forget { past = false } would erase the plugin's state: don't call it then");
     lua_pop(L, 1);
   }
   if (*all && *past) rb_raise(L, RB_KIND_VALUE, FORGETS ", not both");

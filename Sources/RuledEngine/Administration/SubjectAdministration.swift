@@ -186,6 +186,7 @@ package final class SubjectAdministration {
       }
     }
     try items.places.copy(of: subject, now: context.clock.now.microseconds, into: kept)
+    try copySteps(of: record, into: kept)
     let effects = try batches.readAll(.effect, of: name)
     let parked = try batches.readAll(.parked, of: name)
     var others = try memory.all(of: subject, record)
@@ -203,6 +204,20 @@ package final class SubjectAdministration {
     batches.current.changes.append(outcome, of: name, id: .empty, type: ByteView(KeptEvent.type)) { _ in }
     journal(kept, of: name, outcome)
     withExtendedLifetime((key, value)) {}
+  }
+
+  /// Adds what leads the states back to earlier versions: a world may begin before the rules that made them.
+  private func copySteps(of record: SubjectRecordView, into kept: WriteSet) throws(RequestError) {
+    var plugins: [[UInt8]] = []
+    record.forEachPlugin { plugin, state in if state.version > 1 { plugins.append(Array(plugin)) } }
+    for plugin in plugins {
+      let (key, value) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: 4096))
+      StoreKey.daemon(Array(StoreKey.stepsName.utf8) + plugin, into: key)
+      defer { withExtendedLifetime((key, value)) {} }
+      do throws(StoreError) {
+        if try context.store.get(key.bytes, into: value) { kept.put(key.bytes, value.bytes) }
+      } catch { throw error.requestError }
+    }
   }
 
   /// Tells the journal, which erases the subject's entries, what is kept: a replay begins with that.

@@ -204,6 +204,7 @@ extension Evaluator {
       case .timer(_, let plugin, let name): items.timers.give(value, name, of: plugin, subject: subject)
       case .membership(_, let plugin, let name): topics.append((Array(plugin), Array(name)))
       case .board: terms = Board.Terms(value) ?? terms
+      case .daemon: context.steps.add(value)
       case .place(_, let plugin, let board, _):
         if let place = Place(value) { items.places.give(place, on: board, of: plugin, terms, subject) }
       default:

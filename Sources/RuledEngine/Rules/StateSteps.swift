@@ -56,9 +56,17 @@ package final class StateSteps: Sendable {
   package func load(from store: any StateStore) throws(StoreError) {
     let prefix = StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }
     try store.scan(prefix: prefix) { _, value in
-      let json = try? JSONValue(parsing: value, maximumDepth: RevisionDocument.depth)
-      if let steps = json.flatMap(Steps.init) { known.withLock { $0[steps.source.name] = steps } }
+      add(value)
       return true
+    }
+  }
+
+  /// Adds a plugin's steps as a store keeps them, unless those of a higher version are known.
+  func add(_ value: ByteView) {
+    let json = try? JSONValue(parsing: value, maximumDepth: RevisionDocument.depth)
+    guard let steps = json.flatMap(Steps.init) else { return }
+    known.withLock { known in
+      if known[steps.source.name].map({ $0.version <= steps.version }) ?? true { known[steps.source.name] = steps }
     }
   }
 
