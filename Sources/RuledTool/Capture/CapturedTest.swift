@@ -211,11 +211,12 @@ enum LuaText {
     return literal + "\""
   }
 
-  private static func name(_ name: String) -> String {
-    let isWord =
-      !name.isEmpty && !words.contains(name) && !(name.utf8.first.map { (0x30...0x39).contains($0) } ?? true)
-      && name.utf8.allSatisfy { $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) }
-    return isWord ? name : "[\(string(name))]"
+  private static func name(_ name: String) -> String { isName(name) ? name : "[\(string(name))]" }
+
+  /// Whether a text may stand after a dot.
+  static func isName(_ text: String) -> Bool {
+    !words.contains(text) && !(text.utf8.first.map { (0x30...0x39).contains($0) } ?? true)
+      && text.utf8.allSatisfy { $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) }
   }
 
   private static func list(_ parts: [String]) -> String { parts.joined(separator: ", ") }

@@ -8,6 +8,8 @@ struct Finding: Equatable {
     /// The bytes of the file that are replaced.
     let range: Range<Int>
     let text: String
+    /// Whether a name comes in the place of another.
+    var isName = false
   }
 
   /// The kinds of findings, for tools that sort them.
@@ -66,6 +68,6 @@ extension Finding.Fix {
   /// The known name for a name that differs from it by one letter; nil for any other.
   init?(_ range: Range<Int>, from name: String, to near: String?) {
     guard let near, isOneEdit(name, near) else { return nil }
-    self.init(range: range, text: near)
+    self.init(range: range, text: near, isName: true)
   }
 }

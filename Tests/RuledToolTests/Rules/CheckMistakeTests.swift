@@ -1,4 +1,5 @@
 import RuledTool
+import TestSupport
 import Testing
 
 /// Mistakes that `rulectl check` finds by what plugins describe, declare and call, beyond names that do not exist.
@@ -101,6 +102,50 @@ import Testing
     ])
     let run = Run(words: ["check", folder.path, "--fix"])
     #expect(run.output == "1 plugin, 1 rule, no findings, 4 mended\n", "\(run.output)")
+  }
+
+  @Test func `nothing is mended that would be no Lua, and the finding stays`() {
+    let text = """
+      plugin { name = 'p', settings = { ["app-url"] = "x" } }
+      event "p.went" { n = "integer", ["sku-no"] = "string" }
+      state { version = 1, ["capped-visit"] = "integer?", ["end"] = "integer?", ["2nd_visit"] = "integer?", ["inner?"] = { ["for"] = "integer?" } }
+      rule "r" { on = "p.went", run = function(event, state)
+        state.capped_visit = 1
+        state.edn = 2
+        state.nd_visit = 3
+        log.info(settings.app_url)
+        log.info(event.data.sku_no)
+        state.inner = { fro = 1 }
+      end }
+
+      """
+    let folder = RulesFolderOnDisk(["p/plugin.lua": text])
+    let run = Run(words: ["check", folder.path, "--fix"])
+    #expect(run.exit == .no)
+    for message in [
+      "5: the plugin's state declares no member 'capped_visit'; did you mean 'capped-visit'?", "6: the plugin's state",
+      "7: the plugin's state", "8: plugin 'p' has no setting 'app_url'",
+      "9: the data of 'p.went' has no member 'sku_no'",
+      "10: the plugin's state declares no member 'fro'",
+    ] { #expect(run.output.contains("p/plugin.lua:\(message)"), "\(run.output)") }
+    #expect(!run.output.contains("mended"), "\(run.output)")
+    #expect(TemporaryFolder.read("\(folder.path)/p/plugin.lua") == text)
+    folder.write("p/plugin.lua", text.replacing("state.nd_visit =", with: "state[\"nd_visit\"] ="))
+    #expect(Run(words: ["check", folder.path, "--fix"]).output.contains("1 mended"))
+    #expect(TemporaryFolder.read("\(folder.path)/p/plugin.lua").contains("state[\"2nd_visit\"] = 3"))
+  }
+
+  @Test func `a file that a fix would break is left alone`() {
+    let text = """
+      plugin { name = 'p' }
+      state { version = 1, ['a"bc'] = "integer?" }
+      rule "r" { on = "x", run = function(event, state) state["abc"] = 1 end }
+
+      """
+    let folder = RulesFolderOnDisk(["p/plugin.lua": text])
+    let run = Run(words: ["check", folder.path, "--fix"])
+    #expect(run.output.contains("declares no member 'abc'") && !run.output.contains("mended"), "\(run.output)")
+    #expect(TemporaryFolder.read("\(folder.path)/p/plugin.lua") == text)
   }
 
   @Test(arguments: [
