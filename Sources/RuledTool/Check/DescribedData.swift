@@ -5,9 +5,9 @@ internal import RuledLua
 struct DescribedData {
   private let declarations: [String: [EventDeclaration]]
 
-  /// The descriptions of plugins that see the events of all sources.
-  init(_ manifests: [PluginManifest]) {
-    let all = manifests.filter(\.sources.isEmpty).flatMap(\.events)
+  /// The descriptions of plugins that see the events of all sources, and of the plugin with that name.
+  init(_ manifests: [PluginManifest], of plugin: String? = nil) {
+    let all = manifests.filter { $0.sources.isEmpty || $0.name == plugin }.flatMap(\.events)
     declarations = Dictionary(grouping: all, by: \.type)
   }
 

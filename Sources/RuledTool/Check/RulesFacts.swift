@@ -38,7 +38,7 @@ struct RulesFacts {
     }
     described = all.flatMap(\.events).map(\.type)
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
-    let data = DescribedData(all)
+    let open = DescribedData(all)
     let names = (plugins + others).map(\.name)
     var testFiles: [String: [(SourceFile, SourceReview?)]] = [:]
     for plugin in plugins + others {
@@ -56,6 +56,7 @@ struct RulesFacts {
       guard let manifest = manifests.first(where: { $0.name == plugin.name }) else { continue }
       checkSettings(manifest, plugin, (files + library).compactMap(\.1))
       if !plugin.tests.isEmpty { checkDecisions(files) }
+      let data = manifest.sources.isEmpty ? open : DescribedData(all, of: manifest.name)
       for (file, review) in files {
         guard let review else { continue }
         findings += data.findings(review.data, file: file.path)

@@ -148,6 +148,38 @@ import Testing
     #expect(TemporaryFolder.read("\(folder.path)/p/plugin.lua") == text)
   }
 
+  @Test func `a plugin with sources has its own events checked, and others are not held to its descriptions`() {
+    let rules = { (sources: String, name: String, end: String) in
+      """
+      plugin { name = '\(name)'\(sources) }
+      rule '\(name)' { on = 'p.went', run = function(event)
+      log.info(event.data.nme)
+      if event.data.n == "1" then return end
+      raise("p.made", { n = 1, nme = "x" })
+      raise("p.made", { n = 1 })
+      raise("p.made", { n = "1", name = "x" })
+      end }
+      \(end)
+      """
+    }
+    let events = """
+      event "p.went" { n = "integer", name = "string" } event "p.made" { n = "integer", name = "string" }
+      rule 'made' { on = 'p.made', run = function() end }
+      """
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": rules(", sources = { 'app/*' }", "p", events), "q/plugin.lua": rules("", "q", ""),
+    ])
+    let run = Run(words: ["check", folder.path])
+    for message in [
+      "3: the data of 'p.went' has no member 'nme'; did you mean 'name'?",
+      "4: data.n is described as integer, and is compared with a string",
+      "5: the data of 'p.made' has no member 'nme'; did you mean 'name'?",
+      "6: the data of 'p.made' needs 'name', which is not given here",
+      "7: the data of 'p.made' has 'n' as integer, and a string is given here",
+    ] { #expect(run.output.contains("p/plugin.lua:\(message)\n"), "\(run.output)") }
+    #expect(!run.output.contains("q/plugin.lua:3") && !run.output.contains("q/plugin.lua:5"), "\(run.output)")
+  }
+
   @Test(arguments: [
     ("when = function(event) local _ = event.data.name == 'a' end", true),
     ("when = function(event) if event.data.name then return end end", true),
