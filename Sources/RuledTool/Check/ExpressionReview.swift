@@ -30,6 +30,7 @@ struct ExpressionReview: FileReview {
       case .whileLoop: review(condition: node.children[0])
       case .repeatLoop: review(condition: node.children[1])
       case .numericFor: review(loop: node)
+      case .genericFor: review(values: node.children[1].children)
       case .index: review(index: node)
       case .table: review(table: node)
       default: break
@@ -74,10 +75,21 @@ struct ExpressionReview: FileReview {
     }
   }
 
-  /// Finds `a == "b" or "c"`, which is always true.
+  /// Finds `in list or {}`, a table in the place of an iterator.
+  private mutating func review(values: [SyntaxNode]) {
+    guard let value = values.first, values.count == 1 else { return }
+    let last = value.kind == .binary && value.text == "or" ? value.children[1] : value
+    guard last.kind == .table else { return }
+    let list = text(value)
+    add(value, .oddExpression, "a table is no iterator; write in ipairs(\(list)), or pairs(…)")
+  }
+
+  /// Finds `a == "b" or "c"`, and the length of a list, which are always true.
   private mutating func review(condition node: SyntaxNode) {
     switch node.kind {
     case .parenthesis: review(condition: node.children[0])
+    case .unary where node.text == "#":
+      add(node, .oddExpression, "a length is always true, also 0; write \(text(node)) > 0")
     case .binary where node.text == "or" && [.string, .number, .true].contains(node.children[1].kind):
       add(node, .oddExpression, "this is always true: 'or \(text(node.children[1]))' compares nothing")
     case .binary where ["and", "or"].contains(node.text):

@@ -166,17 +166,26 @@ struct RulesCheck {
     }
   }
 
-  /// Finds members that are declared as `["name?"] = "type"`, whose names then end in a question mark.
+  /// Finds members that are declared as `["name?"] = "type"`, whose names then end in a question mark, and `["*"]`.
   private mutating func checkNames(of manifest: PluginManifest) {
-    var schemas = manifest.events.map { ($0.data, $0.file, $0.line) }
-    if let state = manifest.state { schemas.append((state.members, state.file, state.line)) }
-    for (schema, file, line) in schemas {
-      for member in schema.members where member.name.hasSuffix("?") {
-        let name = member.name.dropLast()
-        add(
-          file, line, "the name of '\(member.name)' ends in '?'; write \(name) = \"\(member.type.text)?\"",
-          .unknownMember)
+    for event in manifest.events { checkNames(in: .members(event.data), event.file, event.line) }
+    if let state = manifest.state { checkNames(in: .members(state.members), state.file, state.line) }
+    for query in manifest.queries {
+      if let arguments = query.arguments { checkNames(in: .members(arguments), query.file, query.line) }
+    }
+  }
+
+  private mutating func checkNames(in type: DataType, _ file: String, _ line: Int) {
+    if case .array(let element?) = type { checkNames(in: element, file, line) }
+    guard case .members(let schema) = type else { return }
+    for member in schema.members {
+      if member.name == "*" {
+        add(file, line, "'*' is a name here and no pattern; a table with any members is \"object\"", .unknownMember)
+      } else if member.name.hasSuffix("?") {
+        let advice = "write \(member.name.dropLast()) = \"\(member.type.text)?\""
+        add(file, line, "the name of '\(member.name)' ends in '?'; \(advice)", .unknownMember)
       }
+      checkNames(in: member.type, file, line)
     }
   }
 

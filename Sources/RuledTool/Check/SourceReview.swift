@@ -98,8 +98,11 @@ struct SourceReview: FileReview {
     }
     guard let table = object.globalName, !judged.contains(object.range.lowerBound) else { return }
     if table == "settings" { return review(setting: member, key, of: object) }
-    if table == "state" {
-      return add(object, .unknownGlobal, "there is no state here; give the function the parameter 'state'")
+    if ["state", "event"].contains(table) {
+      return add(object, .unknownGlobal, "there is no \(table) here; give the function the parameter '\(table)'")
+    }
+    if ["rule", "query"].contains(table) {
+      return add(object, .unknownMember, "'\(table)' is a function and has no members")
     }
     let isKnown = around.isGlobal(table)
     guard let members = around.members[table] ?? (isKnown ? nil : []), !members.contains(member) else { return }

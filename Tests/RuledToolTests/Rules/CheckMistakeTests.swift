@@ -181,6 +181,50 @@ import Testing
   }
 
   @Test(arguments: [
+    (
+      "local function who()\nreturn event.subject end",
+      "there is no event here; give the function the parameter 'event'"
+    ),
+    ("rule 's' { on = 'x', run = function()\nreturn rule.name end }", "'rule' is a function and has no members"),
+    ("rule 's' { on = 'x', run = function()\nreturn query.name end }", "'query' is a function and has no members"),
+    (
+      "local list = {} rule 's' { on = 'x', run = function()\nif #list then return end end }",
+      "a length is always true, also 0; write #list > 0"
+    ),
+    (
+      "local list rule 's' { on = 'x', run = function()\nfor _, one in list or {} do log.info(one) end end }",
+      "a table is no iterator; write in ipairs(list or {}), or pairs(…)"
+    ),
+  ])
+  func `what fails or is always true at run time is found`(text: String, message: String) {
+    let run = check("rule 'r' { on = 'x', run = function() end } \(text)")
+    #expect(run.output.contains("p/plugin.lua:3: \(message)\n"), "\(run.output)")
+  }
+
+  @Test(arguments: [
+    (
+      "state { version = 1, ['session?'] = { ['over?'] = 'boolean' } }",
+      "'over?' ends in '?'; write over = \"boolean?\""
+    ),
+    ("state { version = 1, ['l?'] = { { ['m?'] = 'integer' } } }", "'m?' ends in '?'; write m = \"integer?\""),
+    ("event 'y' { a = { ['b?'] = 'integer' } }", "'b?' ends in '?'; write b = \"integer?\""),
+    (
+      "query 'q' { args = { ['c?'] = 'integer' }, run = function() return 1 end }",
+      "'c?' ends in '?'; write c = \"integer?\""
+    ),
+    (
+      "state { version = 1, ['*'] = 'number' }",
+      "'*' is a name here and no pattern; a table with any members is \"object\""
+    ),
+  ])
+  func `names of members that are meant as a pattern or as optional are found at every depth`(
+    text: String, message: String
+  ) {
+    let run = check("\(text) rule 'r' { on = 'x', run = function() end }")
+    #expect(run.exit == .no && run.output.contains(message), "\(run.output)")
+  }
+
+  @Test(arguments: [
     ("when = function(event) local _ = event.data.name == 'a' end", true),
     ("when = function(event) if event.data.name then return end end", true),
     ("when = function() local function never() return true end never() end", true),
