@@ -8,6 +8,8 @@ internal import RuledLua
 /// What rules tell cases apart by stays: what stands in them, truth values, numbers of one digit, and times about when the events happened.
 struct Anonymizer {
   private let rules: RuleWords
+  /// The patterns of sources that plugins take.
+  private let sources: [GlobPattern]
   /// The paths that stay: `data.plan`, `state.game.points`, or the name of an attribute.
   private let kept: [[Substring]]
   /// When the events happened, in microseconds.
@@ -30,8 +32,9 @@ struct Anonymizer {
   private static let shortest = 3
 
   /// An anonymizer of a test under these rules, which keeps what is at some paths.
-  init(_ test: CapturedTest, rules: RulesSource, keeping paths: [String] = []) {
-    self.rules = RuleWords(rules)
+  init(_ test: CapturedTest, under catalog: Catalog, keeping paths: [String] = []) {
+    rules = RuleWords(catalog.source)
+    sources = catalog.plugins.flatMap(\.manifest.sources)
     kept = paths.map { $0.split(separator: ".") }.filter { !$0.isEmpty }
     var moments: [Int64] = []
     for step in test.steps { if case .at(let time) = step { moments.append(time.microseconds) } }
@@ -87,13 +90,29 @@ struct Anonymizer {
     var other = event
     if let name = event["subject"]?.stringValue { other["subject"] = .string(subject(name)) }
     if let id = event["id"]?.stringValue { other["id"] = .string(replacement(id, "event-")) }
-    if let source = event["source"]?.stringValue, !rules.strings.contains(source) {
-      other["source"] = .string(replacement(source, "/source-"))
-    }
+    if let text = event["source"]?.stringValue { other["source"] = .string(source(text)) }
     if let trace = event["traceparent"]?.stringValue { other["traceparent"] = .string(self.trace(trace)) }
     other["tracestate"] = nil
     for (name, member) in event where !Self.replacedByName.contains(name) { other[name] = value(member, at: [name]) }
     return other
+  }
+
+  /// Whether a path may be one of what stays.
+  static func canKeep(_ path: String) -> Bool {
+    let parts = path.split(separator: ".")
+    return parts.first.map { ["data", "state"].contains($0) } == true
+      || parts.count == 1 && !replacedByName.contains(path)
+  }
+
+  /// Another source that the same patterns match, with other text for their `*`; the source itself if there is none.
+  private mutating func source(_ text: String) -> String {
+    if let known = replaced[text] { return known }
+    if rules.strings.contains(text) { return text }
+    let name = next("source-"), matched = sources.map { $0.matches(text) }
+    let others = (["/*"] + sources.map(\.text)).map { $0.replacing("*", with: name) }
+    let other = others.first { other in sources.map { $0.matches(other) } == matched }
+    replaced[text] = other ?? text
+    return other ?? text
   }
 
   private static let replacedByName: Set<String> = [

@@ -25,6 +25,9 @@ enum CaptureCommand: Command {
     let subject = arguments.operands[0]
     let kept = arguments.values["keep"] ?? []
     guard kept.isEmpty || arguments.has("anonymize") else { throw UsageError("--keep goes with --anonymize") }
+    if let path = kept.first(where: { !Anonymizer.canKeep($0) }) {
+      throw UsageError("'\(path)' is no path that can stay; one begins with data or state, or is an attribute's name")
+    }
     var capture = Capture(client: try environment.connect())
     var test = try capture.test(of: subject, since: arguments.value("since"))
     var about = ["captured from \(subject), revision \(capture.revision)"]
@@ -35,7 +38,7 @@ enum CaptureCommand: Command {
       test.sendInternally(catalog.internalTypes)
       try test.keepOnlyWhatHolds(under: catalog)
       if arguments.has("anonymize") {
-        var anonymizer = Anonymizer(test, rules: catalog.source, keeping: kept)
+        var anonymizer = Anonymizer(test, under: catalog, keeping: kept)
         test = test.anonymized(by: &anonymizer)
         try test.expectWhatComesOut(under: catalog)
         let digest = Array(test.text(about: []).utf8).withView { hash64($0, seed: 0) }

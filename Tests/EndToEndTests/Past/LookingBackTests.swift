@@ -263,6 +263,37 @@ extension EndToEnd {
       #expect(tool(daemon, "capture", "user:anna", "--keep", "data.points").code == 2)
     }
 
+    @Test func `an anonymized source is one that the plugins' patterns take`() throws {
+      let rules = { (name: String, source: String) in
+        """
+        plugin { name = "\(name)", sources = { "\(source)" } }
+        rule "arrive" { on = "arrived", run = function(_, state) state.n = (state.n or 0) + 1 decide("n", state.n) end }
+
+        """
+      }
+      let daemon = try RuledDaemon(
+        rules: ["a/plugin.lua": rules("a", "sensor/*"), "b/plugin.lua": rules("b", "*/gate/*")])
+      let client = try daemon.client()
+      for source in ["sensor/ida", "ida/gate/9", "elsewhere/ida"] {
+        _ = try client.event("arrived", "car:7", [:], with: ["source": .string(source)])
+      }
+      let captured = Program.run(
+        "\(RuledDaemon.programs)/rulectl", ["--socket", daemon.socket, "capture", "car:7", "--anonymize"])
+      #expect(captured.code == 0 && !captured.output.contains("ida"), "\(captured.output)")
+      for kept in ["sensor/source-1", "source-2/gate/source-2", "\"/source-3\"", "a = { n = 1 }", "b = { n = 1 }"] {
+        #expect(captured.output.contains(kept), "\(kept) in \(captured.output)")
+      }
+      daemon.folder.write("rules/a/tests/a.lua", captured.output)
+      #expect(tool(daemon, "test", daemon.folder("rules")).code == 0)
+      for path in ["source", "event.source", "nonsense.path"] {
+        let refused = tool(daemon, "capture", "car:7", "--anonymize", "--keep", path)
+        #expect(refused.code == 2 && refused.output.contains("is no path that can stay"), "\(path): \(refused.output)")
+      }
+      for path in ["data.plan", "state.a.n", "caller"] {
+        #expect(tool(daemon, "capture", "car:7", "--anonymize", "--keep", path).code == 0)
+      }
+    }
+
     @Test func `an incident of a timer is captured with the timers and once keys of then, and expects effects`() throws
     {
       let rules = """
