@@ -29,7 +29,7 @@ struct TestRun: Sendable {
     let run = { @Sendable (worker: TestWorker) in
       try work.forEach { try worker.run($0) }
       guard worker.coverage != nil else { return }
-      let report = try worker.covered(sources)
+      let report = try worker.covered(sources, withLibrary: selection.contains("lib"))
       coverage.withLock { $0.merge(report) }
     }
     results = try work.results(jobs: options.jobs, name: "test") {

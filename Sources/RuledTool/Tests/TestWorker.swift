@@ -106,16 +106,16 @@ final class TestWorker {
 
   // MARK: Coverage
 
-  /// What ran in the selected files; no test runs after that.
+  /// What ran in the selected files, and in the library's if it is one of them; no test runs after that.
   ///
   /// All VMs are released, as each adds its lines then.
-  func covered(_ sources: [PluginSource]) throws(LoadError) -> CoverageReport {
+  func covered(_ sources: [PluginSource], withLibrary: Bool) throws(LoadError) -> CoverageReport {
     vms.removeAll()
     driver = nil
     guard let coverage, let first = sources.first else { return CoverageReport() }
     let reader = try PluginVM(source: first, worker: lua)
     var report = CoverageReport()
-    for file in (first.library + sources.flatMap(\.modules)).filter(options.tests)
+    for file in ((withLibrary ? first.library : []) + sources.flatMap(\.modules)).filter(options.tests)
     where coverage.parts[file.path] != nil || !file.isShared {
       let ran = Set((coverage.runs[file.path] ?? [:]).keys)
       let parts = coverage.parts[file.path] ?? []
