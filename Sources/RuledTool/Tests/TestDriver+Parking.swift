@@ -20,7 +20,7 @@ extension TestDriver {
 
   private func plugin(of arguments: TestArguments) throws -> String {
     let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
-    guard hasPlugin(name) else { throw TestFailure("there is no plugin '\(name)'") }
+    try requirePlugin(name)
     return name
   }
 }

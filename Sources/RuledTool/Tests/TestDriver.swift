@@ -21,6 +21,8 @@ final class TestDriver: TestHost {
   private(set) var plugin = ""
   /// Whether the test says that it was captured, so that it has to run a rule.
   private(set) var isCaptured = false
+  /// Why the plugin's rules heard nothing of an event, the first of those whose source it does not take.
+  private(set) var unheard: String?
   /// Where the test is now.
   var place: () -> [TestPlace] = { [] }
 
@@ -57,6 +59,7 @@ final class TestDriver: TestHost {
     settings.removeAll()
     failures = TestFailures()
     isCaptured = false
+    unheard = nil
     marks.removeAll()
     events.removeAll()
     subjects.removeAll()
@@ -174,6 +177,7 @@ final class TestDriver: TestHost {
     seen["decisions"] = all
     for name in ["effects", "failures"] { seen[name] = outcome[name] }
     events.append(.object(seen))
+    noteUnheard(type, source: event["source"]?.stringValue ?? "")
     subjects.append(subject)
     if outcome["duplicate"]?.boolValue != true {
       failures.add(outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, at: place)
@@ -187,6 +191,14 @@ final class TestDriver: TestHost {
     outcome["all"] = all
     outcome["decisions"] = all[plugin] ?? .object(JSONObject())
     return .object(outcome)
+  }
+
+  private func noteUnheard(_ type: String, source: String) {
+    guard unheard == nil, let manifest = base.plugins.first(where: { $0.name == plugin })?.manifest,
+      !manifest.accepts(source: source), manifest.rules.contains(where: { $0.on.contains { $0.matches(type) } })
+    else { return }
+    let sources = manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
+    unheard = "no rule of '\(plugin)' heard '\(type)': the plugin takes sources \(sources), not '\(source)'"
   }
 
   /// Sends the events of a file, each at its own time if it has one and the clock is not past it.
@@ -222,7 +234,7 @@ final class TestDriver: TestHost {
   /// Overrides settings of the plugin, or of a named one, until the test ends.
   private func override(_ arguments: TestArguments) throws -> [JSONValue] {
     let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
-    guard hasPlugin(name) else { throw TestFailure("there is no plugin '\(name)'") }
+    try requirePlugin(name)
     let more = try arguments.object(0, "settings") ?? JSONObject()
     var next = settings
     next[name] = settings[name]?.overridden(by: more) ?? more
@@ -231,8 +243,12 @@ final class TestDriver: TestHost {
     return []
   }
 
-  /// Whether the rules have a plugin of that name.
-  func hasPlugin(_ name: String) -> Bool { base.plugins.contains { $0.name == name } }
+  /// Throws where the rules have no plugin of that name.
+  func requirePlugin(_ name: String) throws {
+    let names = base.plugins.map(\.name)
+    guard !names.contains(name) else { return }
+    throw TestFailure("there is no plugin '\(name)'\(NearestName.hint(name, in: names))")
+  }
 
   private func catalog(with settings: [String: JSONObject]) throws(TestFailure) -> Catalog {
     guard !settings.isEmpty else { return base }

@@ -61,10 +61,12 @@ final class TestWorker {
     let started = EngineClock.monotonic
     try driver.begin(test.plugin)
     let result = vm.test(test.index, budget: budget)
+    var failure = self.failure(of: test, result == .failed ? self.failure(of: vm) : nil, driver)
+    if let unheard = driver.unheard { failure?.message += "\n\(unheard)" }
     let microseconds = Int((EngineClock.monotonic - started) / 1000)
     return TestResult(
       plugin: test.plugin, name: test.declaration.name, file: test.declaration.file, line: test.declaration.line,
-      microseconds: microseconds, failure: failure(of: test, result == .failed ? failure(of: vm) : nil, driver),
+      microseconds: microseconds, failure: failure,
       log: driver.takeLog())
   }
 

@@ -116,6 +116,18 @@ import Testing
     #expect(each.output.contains("at p/tests/t.lua:6"), "\(each.output)")
   }
 
+  @Test func `a test that fails says which event the plugin's sources kept from its rules`() {
+    let plugin = Self.plugin.replacing("name = \"p\"", with: "name = \"p\", sources = { \"app/*\" }")
+    let run = { (source: String) in
+      self.run(
+        "test 'a' (function(t) t:equal(t:event('user:1', 'fine', { n = 1 }, { source = '\(source)' }).decisions.n, 2) end)",
+        plugin: plugin)
+    }
+    let message = "no rule of 'p' heard 'fine': the plugin takes sources 'app/*', not 'web'"
+    #expect(run("web").output.contains(message), "\(run("web").output)")
+    #expect(!run("app/1").output.contains("heard"))
+  }
+
   @Test func `log lines of rules stand beside a test that failed, and only there`() {
     let failed = run("test 'a' (function(t) t:event('user:1', 'raise') end)")
     #expect(failed.output.contains("log warn p/raises: about to {\"n\":1}"), "\(failed.output)")
@@ -130,6 +142,9 @@ import Testing
       "t:settings { caps = { daily = 1 } } t:settings { caps = { daily = 0 } }",
       "the setting 'caps.daily' of plugin 'p' must be at least 1, not 0"
     ),
+    ("t:given('user:1', 1, { n = 5 })", "there is no plugin 'n'"),
+    ("t:given('user:1', 1, { pp = { n = 5 } })", "there is no plugin 'pp'; did you mean 'p'?"),
+    ("t:failing('user:1', 'pp')", "there is no plugin 'pp'; did you mean 'p'?"),
     ("t:event('', 'fine')", "event.subject: must not be empty"),
     ("t:event('user:1', 'a\\nb')", "event.type: must not have control characters"),
     ("t:event('user:1', 'fine', nil, { Trace = 'x' })", "event.Trace: "),
