@@ -58,9 +58,16 @@ struct PluginPage {
 
   /// The members and those within them, by their paths.
   private static func rows(_ schema: DataSchema, under path: String) -> [(String, DataSchema.Member)] {
-    schema.members.flatMap { member -> [(String, DataSchema.Member)] in
-      guard case .members(let inner) = member.type else { return [(path + member.name, member)] }
-      return [(path + member.name, member)] + rows(inner, under: "\(path)\(member.name).")
+    schema.members.flatMap { member in
+      [(path + member.name, member)] + rows(within: member.type, under: path + member.name)
+    }
+  }
+
+  private static func rows(within type: DataType, under path: String) -> [(String, DataSchema.Member)] {
+    switch type {
+    case .members(let inner): rows(inner, under: "\(path).")
+    case .array(let element?): rows(within: element, under: "\(path)[]")
+    default: []
     }
   }
 

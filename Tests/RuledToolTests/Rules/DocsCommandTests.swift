@@ -12,7 +12,7 @@ struct DocsCommandTests {
       "rules/shop/plugin.lua",
       """
       plugin { name = "shop", version = "1.0.0", about = "Sells.", sinks = { "mail" }, settings = { word = "a|b", caps = { daily = 3 } } }
-      event("shop.paid", { amount = "integer: in cents", ["buyer?"] = { name = "string" } }, { about = "Money came." })
+      event("shop.paid", { amount = "integer: in cents", ["buyer?"] = { name = "string" }, ["lines?"] = { { sku = "string", cents = "integer: in cents" } } }, { about = "Money came." })
       rule "paid" { on = { "shop.paid", "shop.due" }, run = function(event, state)
         state.sum = (state.sum or 0) + event.data.amount
         decide("sum", state.sum)
@@ -39,7 +39,9 @@ struct DocsCommandTests {
     #expect(run.exit == .done && run.errors.isEmpty)
     for line in [
       "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
-      "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "Its data is checked.", "### `shop.due`",
+      "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "| `lines` | array of object? |  |",
+      "| `lines[].sku` | string |  |", "| `lines[].cents` | integer | in cents |", "Its data is checked.",
+      "### `shop.due`",
       "Takes &lt;b&gt;all&lt;/b&gt; &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
       #"| `mail` | `receipt` | `{"at":"2026-01-05"}` |"#, "### `shop.sum`", "| `unit` | string? |  |",
