@@ -103,6 +103,25 @@ import Testing
     #expect(run(folder).output.contains("--seed "))
   }
 
+  @Test func `a generator that fails is told as such, and values are not shrunk to what it fails on`() {
+    let pick = "function(r) return r:pick {} end"
+    let alone = run(folder("test 'a' (function(t) t:property(5, \(pick), function() end) end)"))
+    #expect(alone.output.contains("the generator fails (run 1 of 5, "), "\(alone.output)")
+    #expect(alone.output.contains("random:pick takes a list that is not empty"))
+    let both = run(
+      folder(
+        """
+        test "a" (function(t)
+          t:property(50, function(r)
+            local n = r:integer(0, 150)
+            if n == 0 then error("no zero") end
+            return n
+          end, function(n) if n > 0 then error("too many") end end)
+        end)
+        """), ["--seed", "1"])
+    #expect(both.output.contains("the property fails for 1 (run 1 of 50"), "\(both.output)")
+  }
+
   @Test func `a property that holds passes, and each run has a fresh store`() {
     let run = run(
       folder(
