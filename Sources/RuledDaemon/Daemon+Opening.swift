@@ -61,8 +61,7 @@ extension Daemon {
 
   /// Follows the log of a cluster until this node owns it; nil after a signal.
   private func follow(
-    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets,
-    _ connections: Int
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets, _ connections: Int
   ) throws(StartError) -> Opened? {
     try? StoreCopy.removeAll(in: store.path)
     let owner = try start.follow(

@@ -70,10 +70,9 @@ package final class JournalEntry: Sendable, Equatable {
   }
 
   package init(
-    sequence: UInt64, at: Timestamp, now: Timestamp, subject: String, version: UInt64, revision: String,
-    origin: Origin, event: [UInt8], plugin: String = "", timer: String = "", decisions: [UInt8] = [],
-    effects: [UInt8] = [], failures: [UInt8] = [], digests: [Digest] = [], consequences: UInt32 = 0,
-    redacted: [String] = []
+    sequence: UInt64, at: Timestamp, now: Timestamp, subject: String, version: UInt64, revision: String, origin: Origin,
+    event: [UInt8], plugin: String = "", timer: String = "", decisions: [UInt8] = [], effects: [UInt8] = [],
+    failures: [UInt8] = [], digests: [Digest] = [], consequences: UInt32 = 0, redacted: [String] = []
   ) {
     self.sequence = sequence
     self.at = at
@@ -96,8 +95,7 @@ package final class JournalEntry: Sendable, Equatable {
   /// A copy with the given values in place of its own.
   package func with(
     sequence: UInt64? = nil, at: Timestamp? = nil, now: Timestamp? = nil, revision: String? = nil,
-    origin: Origin? = nil,
-    event: [UInt8]? = nil, plugin: String? = nil, timer: String? = nil, failures: [UInt8]? = nil,
+    origin: Origin? = nil, event: [UInt8]? = nil, plugin: String? = nil, timer: String? = nil, failures: [UInt8]? = nil,
     redacted: [String]? = nil
   ) -> JournalEntry {
     JournalEntry(

@@ -14,9 +14,7 @@ package struct Played: Sendable {
 
   package typealias RuleCost = EventRecorder.RuleCost
 
-  package init(
-    entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = [], counts: [EventRecorder.Count] = []
-  ) {
+  package init(entry: JournalEntry, isRecorded: Bool, rules: [RuleCost] = [], counts: [EventRecorder.Count] = []) {
     self.entry = entry
     self.isRecorded = isRecorded
     self.rules = rules
@@ -27,9 +25,7 @@ package struct Played: Sendable {
 extension JournalEntry {
   /// What the event came to: `{decisions, effects, failures}`.
   var outcome: JSONObject {
-    [
-      "decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures),
-    ]
+    ["decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures)]
   }
 
   /// The elements of a JSON array, as an array.

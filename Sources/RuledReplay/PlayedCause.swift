@@ -14,9 +14,7 @@ enum PlayedCause {
     switch self {
     case .ownMessage: return made.with(sequence: sequence, origin: .message)
     case .ownTimer(let timer):
-      let (plugin, name) = (
-        String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self)
-      )
+      let (plugin, name) = (String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self))
       return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
     case .recorded(let entry):
       let isNamed = entry.origin == .timer || entry.origin == .retry

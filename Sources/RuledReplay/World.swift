@@ -249,8 +249,7 @@ package final class World {
       try diverge(Array(result.subject.utf8))
     }
     if batch.publishes { try publish(isRecorded: isAsRecorded) }
-    played.append(
-      Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
+    played.append(Played(entry: result, isRecorded: entry != nil, rules: recorder.costs, counts: recorder.counts))
   }
 
   /// Lets plugins run again that this world has suspended or put off: this happens only where the record has it.

@@ -56,9 +56,7 @@ package protocol StateStore: AnyObject, Sendable {
   var problem: StoreError? { get }
 
   /// Calls `body` with a cursor over a snapshot of the keys below `upper`; it does not see later commits.
-  func withCursor(
-    below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
-  ) throws(StoreError)
+  func withCursor(below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void) throws(StoreError)
 
   /// Writes a consistent copy of the store, which can be opened as a store, to the new folder `path`.
   ///
@@ -100,8 +98,7 @@ extension StateStore {
   /// All pairs are from one snapshot. The bytes are valid only during the call of `body`. Damaged keys end the scan with an error, unless
   /// `skipping` is given, which is called with them.
   func scan(
-    from lower: ByteView, to upper: ByteView?,
-    skipping: ((UnreadableKeys) -> Void)? = nil,
+    from lower: ByteView, to upper: ByteView?, skipping: ((UnreadableKeys) -> Void)? = nil,
     _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     try withCursor(below: upper) { (cursor) throws(StoreError) in
@@ -127,8 +124,7 @@ extension StateStore {
 
   /// Calls `body` with each key that begins with `prefix`, in ascending byte order, until it returns false.
   package func scan(
-    prefix: [UInt8], skipping: ((UnreadableKeys) -> Void)? = nil,
-    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
+    prefix: [UInt8], skipping: ((UnreadableKeys) -> Void)? = nil, _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
     try scan(from: prefix, to: StoreKey.upperBound(prefix), skipping: skipping, body)
   }

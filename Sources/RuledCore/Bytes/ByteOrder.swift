@@ -18,9 +18,7 @@ public enum ByteOrder {
   }
 
   /// How many bytes both begin with, `most` at most.
-  @inlinable public static func commonPrefix(
-    of left: ByteView, _ right: ByteView, most: Int = .max
-  ) -> Int {
+  @inlinable public static func commonPrefix(of left: ByteView, _ right: ByteView, most: Int = .max) -> Int {
     let limit = min(most, left.count, right.count)
     var length = 0
     while length + 8 <= limit {
@@ -34,9 +32,7 @@ public enum ByteOrder {
   }
 
   /// How many bytes both end with, `most` at most.
-  @inlinable public static func commonSuffix(
-    of left: ByteView, _ right: ByteView, most: Int = .max
-  ) -> Int {
+  @inlinable public static func commonSuffix(of left: ByteView, _ right: ByteView, most: Int = .max) -> Int {
     let limit = min(most, left.count, right.count)
     var length = 0
     while length + 8 <= limit {

@@ -33,9 +33,7 @@ public struct EightBytes {
   /// Whether all bytes of `text` pass a test, which exists in two forms: for eight bytes, and for one where `text` has fewer than eight.
   @inlinable
   @inline(__always)
-  public static func all(
-    _ text: ByteView, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool
-  ) -> Bool {
+  public static func all(_ text: ByteView, where eight: (EightBytes) -> Bool, and one: (UInt8) -> Bool) -> Bool {
     let count = text.count
     guard count >= 8 else {
       var index = 0

@@ -67,7 +67,6 @@ package struct RequestError: Error, Sendable, Equatable {
   /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
   package static func invalidParams(path: String, _ detail: String) -> RequestError {
     RequestError(
-      .invalidParams, "\(path): \(detail)",
-      details: [Detail("path", .string(path)), Detail("detail", .string(detail))])
+      .invalidParams, "\(path): \(detail)", details: [Detail("path", .string(path)), Detail("detail", .string(detail))])
   }
 }

@@ -65,8 +65,7 @@ package final class StateTrial {
 
   private func test(_ name: ByteView, _ state: PluginState, of subject: ByteView) {
     guard let plugin = plugins.catalog.plugins.first(where: { ByteOrder.equal($0.nameBytes, name) }) else { return }
-    let index =
-      results.firstIndex { $0.plugin == plugin.name && $0.from == state.version } ?? results.endIndex
+    let index = results.firstIndex { $0.plugin == plugin.name && $0.from == state.version } ?? results.endIndex
     if index == results.endIndex { results.append(Result(plugin: plugin.name, from: state.version)) }
     do throws(Failure) {
       _ = try migration.migrate(state, of: plugin, subject: subject, now: context.clock.now.microseconds)

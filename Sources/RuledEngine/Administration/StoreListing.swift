@@ -36,8 +36,7 @@ package enum StoreListing {
   }
 
   private static func isFound(
-    _ context: EngineContext, _ subject: ByteView, _ record: ByteView,
-    at key: ByteView
+    _ context: EngineContext, _ subject: ByteView, _ record: ByteView, at key: ByteView
   ) -> Bool {
     do throws(StoreError) { if try SubjectRecordView(record).hasPlugins { return true } } catch {
       context.noteDamage(key, of: Array(subject), error, malformed: true)
@@ -133,8 +132,7 @@ package enum StoreListing {
 
   /// Calls `body` with each stored message: its subject, its number, and the plugin that sent it, empty for messages of older versions.
   package static func forEachMessage(
-    _ context: EngineContext,
-    _ body: (_ subject: ByteView, _ sequence: UInt64, _ plugin: String) -> Void
+    _ context: EngineContext, _ body: (_ subject: ByteView, _ sequence: UInt64, _ plugin: String) -> Void
   ) throws(StoreError) {
     let document = TapeDocument()
     try context.scan(prefix: StoreKey.prefix(.message), of: .message) { key, value in

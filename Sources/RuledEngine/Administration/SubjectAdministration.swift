@@ -62,8 +62,7 @@ package final class SubjectAdministration {
 
   /// Appends a plugin's state as the rules in force would see it now.
   func show(_ state: PluginState, of plugin: ByteView, _ subject: Subject, to buffer: ByteBuffer) {
-    migration.show(
-      state, of: plugin, subject: subject.name, now: context.clock.now.microseconds, to: buffer)
+    migration.show(state, of: plugin, subject: subject.name, now: context.clock.now.microseconds, to: buffer)
   }
 
   private static func notFound(_ subject: ByteView) -> RequestError {
@@ -89,8 +88,7 @@ package final class SubjectAdministration {
     var json = JSONWriter(states)
     writeStates(record, of: subject, only: nil, to: &json)
     return .object([
-      "subject": .string(String(decoding: name, as: UTF8.self)),
-      "version": .integer(Int64(record?.version ?? 0)),
+      "subject": .string(String(decoding: name, as: UTF8.self)), "version": .integer(Int64(record?.version ?? 0)),
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
       "timers": .array(try batches.readAll(.timer, of: subject.name).map(Self.timer)),
       "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
@@ -144,8 +142,7 @@ package final class SubjectAdministration {
     items.places.remove(boards.map(\.key), of: subject, now: context.clock.now.microseconds)
     subjects.setRecord(ByteView.empty, of: subject)
     subject.lastCommit = batches.current.number
-    let isChange =
-      record != nil || ![timers, effects, parked, events, boards].allSatisfy(\.isEmpty)
+    let isChange = record != nil || ![timers, effects, parked, events, boards].allSatisfy(\.isEmpty)
     if isChange { batches.current.changes.append(forgotten: name) }
     journal(forgetting: name, isSilent: !isChange)
     return .object([

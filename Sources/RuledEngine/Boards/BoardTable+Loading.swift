@@ -29,8 +29,7 @@ extension BoardTable {
     var found: [(plugin: String, name: String, generation: UInt64)] = []
     try store.scan(prefix: StoreKey.prefix(.board)) { key, value in
       if case .board(let plugin, let name)? = try? ParsedKey(key), let terms = Board.Terms(value) {
-        found.append(
-          (String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
+        found.append((String(decoding: plugin, as: UTF8.self), String(decoding: name, as: UTF8.self), terms.generation))
       }
       return true
     }

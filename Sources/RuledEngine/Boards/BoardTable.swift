@@ -66,9 +66,7 @@ package final class BoardTable: Sendable {
   // MARK: Changes
 
   /// Calls `body` under the table's lock; it must not call the table.
-  func withContents<Result, Thrown>(
-    _ body: (inout Contents) throws(Thrown) -> Result
-  ) throws(Thrown) -> Result {
+  func withContents<Result, Thrown>(_ body: (inout Contents) throws(Thrown) -> Result) throws(Thrown) -> Result {
     try contents.withLock { (contents) throws(Thrown) in try body(&contents) }
   }
 

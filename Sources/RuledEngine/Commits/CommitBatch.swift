@@ -99,9 +99,8 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
-      topics: topics.count,
-      delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers, effects: effects.count,
-      parked: parked.count, changes: changes.count)
+      topics: topics.count, delivered: delivered.count, earliestTimer: earliestTimer, waitingTimers: waitingTimers,
+      effects: effects.count, parked: parked.count, changes: changes.count)
   }
 
   /// Removes all that was added since `mark`.

@@ -20,9 +20,7 @@ package final class MessageSenders: Sendable {
   /// How many messages wait, and the plugins that storm, by name.
   package var summary: (waiting: Int, storming: [String]) {
     let all = known.withLock { Array($0.values) }
-    return (
-      all.reduce(0) { $0 + $1.waiting }, all.filter { $0.isStorming && !$0.name.isEmpty }.map(\.name).sorted()
-    )
+    return (all.reduce(0) { $0 + $1.waiting }, all.filter { $0.isStorming && !$0.name.isEmpty }.map(\.name).sorted())
   }
 }
 

@@ -99,8 +99,7 @@ package final class DamageReport: Sendable {
         return state.beyond == 1
       }
       state.entries[thing] = Entry(
-        thing: thing, error: error, first: time, last: time,
-        quietUntil: now + Self.silence.delay(after: 1) * 1_000_000)
+        thing: thing, error: error, first: time, last: time, quietUntil: now + Self.silence.delay(after: 1) * 1_000_000)
       known.store(state.entries.count, ordering: .relaxed)
       return true
     }

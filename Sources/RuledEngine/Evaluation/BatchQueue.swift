@@ -137,9 +137,7 @@ final class BatchQueue {
   }
 
   /// Appends the value that the store holds under a subject's key; false when there is none.
-  func readCommitted(
-    _ key: ByteView, of subject: ByteView, into buffer: ByteBuffer
-  ) throws(RequestError) -> Bool {
+  func readCommitted(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     do throws(StoreError) {
       let isFound = try context.store.get(key, into: buffer)
       context.clearDamage(key)
@@ -193,9 +191,7 @@ final class BatchQueue {
   ///
   /// A value that is `malformed` could be read, but not understood.
   /// - Returns: the answer to a request that needs the value.
-  func unreadable(
-    _ key: ByteView, of subject: ByteView, _ error: StoreError, malformed: Bool = false
-  ) -> RequestError {
+  func unreadable(_ key: ByteView, of subject: ByteView, _ error: StoreError, malformed: Bool = false) -> RequestError {
     context.noteDamage(key, of: Array(subject), error, malformed: malformed)
     return error.requestError(reading: key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .record)
   }

@@ -65,8 +65,7 @@ package final class Evaluator {
     self.memory = memory
     items = SubjectItems(context, batches: batches, plugins: plugins)
     publications = PublicationQueue(context, batches: batches, plugins: plugins, topics: items.topics)
-    parked = ParkedEvents(
-      context, batches: batches, subjects: subjects, plugins: plugins, messages: items.messages)
+    parked = ParkedEvents(context, batches: batches, subjects: subjects, plugins: plugins, messages: items.messages)
     migration = StateMigration(context, plugins: plugins)
     transaction = EventTransaction(
       context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked,
@@ -218,8 +217,7 @@ package final class Evaluator {
   ///
   /// Of other workers' events only the durable ones are counted.
   package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
-    context.counters.select(
-      prefix: prefix, now: context.clock.now.microseconds, with: batches.uncommitted)
+    context.counters.select(prefix: prefix, now: context.clock.now.microseconds, with: batches.uncommitted)
   }
 
   /// How many events of clients repeated one whose outcome was remembered.

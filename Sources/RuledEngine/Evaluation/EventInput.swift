@@ -67,9 +67,8 @@ package struct EventInput {
   var mayPublish = Limits.publicationsPerCascade
 
   package init(
-    type: ByteView, subject: ByteView, source: ByteView,
-    id: ByteView, time: Int64, data: TapeValue?, attributes: TapeValue?,
-    text: ByteView, now: Int64
+    type: ByteView, subject: ByteView, source: ByteView, id: ByteView, time: Int64, data: TapeValue?,
+    attributes: TapeValue?, text: ByteView, now: Int64
   ) {
     self.type = type
     self.subject = subject

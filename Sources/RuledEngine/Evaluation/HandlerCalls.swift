@@ -72,8 +72,7 @@ package final class HandlerCalls {
       return RequestError(.notFound, "there is no query '\(name)'\(reason)\(NearestName.hint(name, in: all))")
     }
     let example = all.first { $0.hasSuffix(".\(name.dropLast())") } ?? "PLUGIN.QUERY"
-    return RequestError(
-      .notFound, "there is no query '\(name.dropLast())'; write plugin and query, as in '\(example)'")
+    return RequestError(.notFound, "there is no query '\(name.dropLast())'; write plugin and query, as in '\(example)'")
   }
 
   // MARK: Handlers

@@ -265,9 +265,7 @@ extension EventInput {
   }
 
   /// Appends an event of another type and data, for the same subject and with the same id, source and time.
-  func write(
-    type: ByteView, data: ByteView, isRaised: Bool = false, redacted: RedactedValues?, to buffer: ByteBuffer
-  ) {
+  func write(type: ByteView, data: ByteView, isRaised: Bool = false, redacted: RedactedValues?, to buffer: ByteBuffer) {
     var json = JSONWriter(buffer)
     json.beginObject()
     writeMembers(type: type, data: data, redacted: redacted, to: &json)
@@ -276,9 +274,7 @@ extension EventInput {
   }
 
   /// Appends the members of such an event, with the values that the journal redacts if its data has some of them.
-  fileprivate func writeMembers(
-    type: ByteView, data: ByteView, redacted: RedactedValues?, to json: inout JSONWriter
-  ) {
+  fileprivate func writeMembers(type: ByteView, data: ByteView, redacted: RedactedValues?, to json: inout JSONWriter) {
     json.member("type", string: type)
     json.member("subject", string: subject)
     json.member("id", string: id)

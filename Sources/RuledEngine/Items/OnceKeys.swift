@@ -12,9 +12,7 @@ final class OnceKeys {
   init(batches: BatchQueue) { self.batches = batches }
 
   /// Whether the plugin has claimed the key for the subject and the claim has not expired.
-  func isClaimed(
-    _ name: ByteView, of plugin: String, subject: Subject, now: Int64
-  ) throws(RequestError) -> Bool {
+  func isClaimed(_ name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
     value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {

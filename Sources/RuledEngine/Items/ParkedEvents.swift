@@ -28,8 +28,7 @@ final class ParkedEvents {
   /// Parks the part of a plugin that failed on an event; `events` writes all events that it has seen.
   func park(_ failure: Failure, on event: EventInput, of subject: Subject, events: (inout JSONWriter) -> Void) {
     batches.current.countParked(of: failure.plugin, 1)
-    write(
-      sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject, events: events)
+    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject, events: events)
   }
 
   /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.

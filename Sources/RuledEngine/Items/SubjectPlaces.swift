@@ -87,9 +87,7 @@ final class SubjectPlaces {
   // MARK: Reading
 
   /// The subject's score on a board; nil when it is not on it.
-  func score(
-    on name: ByteView, of plugin: String, subject: Subject, now: Int64
-  ) throws(RequestError) -> Double? {
+  func score(on name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Double? {
     try context.boards.withContents { (contents) throws(RequestError) in
       let board = contents.board(String(decoding: name, as: UTF8.self), of: plugin)
       guard !board.newest.isOver(at: now) else { return nil }
@@ -190,7 +188,6 @@ final class SubjectPlaces {
 
   private func writeKey(of board: Board, _ terms: Board.Terms, _ subject: Subject) {
     key.removeAll()
-    StoreKey.place(
-      subject.name, plugin: board.plugin, board: board.name, generation: terms.generation, into: key)
+    StoreKey.place(subject.name, plugin: board.plugin, board: board.name, generation: terms.generation, into: key)
   }
 }

@@ -64,8 +64,7 @@ final class TimerTable {
   func set(
     _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, schedule: ByteView,
     of plugin: Catalog.Plugin, rule: Int, _ event: EventInput, subject: Subject, _ allowance: Allowance,
-    _ bounds: Bounds,
-    redacted: RedactedValues?
+    _ bounds: Bounds, redacted: RedactedValues?
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
@@ -267,9 +266,7 @@ final class TimerTable {
   }
 
   /// Reads a stored timer into `value`, its key into `key`; false when there is none.
-  private func read(
-    _ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject
-  ) throws(RequestError) -> Bool {
+  private func read(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
     value.removeAll()
     return try batches.read(key.bytes, of: subject, into: value)

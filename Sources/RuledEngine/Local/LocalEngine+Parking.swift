@@ -8,8 +8,7 @@ extension LocalEngine {
 
   /// Has a plugin fail on the next event of a subject without being run, as if its time had run out.
   package func fail(_ plugin: String, onNextEventOf subject: String) {
-    failing[Array(subject.utf8), default: []].append(
-      Failure(plugin: plugin, kind: .time, message: Self.wantedFailure))
+    failing[Array(subject.utf8), default: []].append(Failure(plugin: plugin, kind: .time, message: Self.wantedFailure))
   }
 
   /// Calls `body`, which evaluates an event of the subject, and imposes the failures on it that were asked for.

@@ -17,8 +17,7 @@ extension LocalEngine {
     let reply = ByteBuffer(capacity: 512)
     let bytes = ByteBuffer(capacity: 64)
     if let subject { bytes.append(contentsOf: subject) }
-    try evaluator.handlers.query(
-      name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
+    try evaluator.handlers.query(name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
     withExtendedLifetime(document) {}
     withExtendedLifetime(bytes) {}
     return (try? JSONValue(parsing: reply.bytes)) ?? .null

@@ -40,9 +40,7 @@ extension Evaluator {
   /// Evaluates a recorded event as of its `now`, without what the store holds of it: its timer or message stays as it is.
   ///
   /// - Returns: the outcome as the protocol's `event` answers.
-  package func replay(
-    _ entry: JournalEntry, _ replaying: Replaying = .asRecorded
-  ) throws(RequestError) -> ByteBuffer {
+  package func replay(_ entry: JournalEntry, _ replaying: Replaying = .asRecorded) throws(RequestError) -> ByteBuffer {
     let document = TapeDocument()
     let text = ByteBuffer(capacity: entry.event.count)
     entry.event.withView { text.append($0) }
@@ -97,9 +95,7 @@ extension Evaluator {
   /// The parts of a subject that are parked for a plugin and whose first event has the id of `event`, the first parked first.
   ///
   /// If one of them has that very event, it alone: sources may use the same ids.
-  package func parkedParts(
-    of subject: [UInt8], plugin: String, event: [UInt8]
-  ) throws(RequestError) -> [ParkedKey] {
+  package func parkedParts(of subject: [UInt8], plugin: String, event: [UInt8]) throws(RequestError) -> [ParkedKey] {
     guard let event = event.withView({ try? JSONValue(parsing: $0) }) else { return [] }
     return try parked.parts(of: try subjects.load(subject), plugin: plugin, event: event)
   }

@@ -63,8 +63,7 @@ struct GivenSubject: Sendable {
         Timer(
           plugin: try Self.text(timer, "plugin", place), name: try Self.text(timer, "name", place), due: due,
           type: try Self.text(timer, "type", place), data: timer["data"] ?? [:], every: timer["every"],
-          id: timer["id"]?.stringValue,
-          source: timer["source"]?.stringValue))
+          id: timer["id"]?.stringValue, source: timer["source"]?.stringValue))
     }
     for (index, key) in try Self.list("once", items) {
       let place = "once[\(index)]"

@@ -71,9 +71,7 @@ package final class Catalog: Sendable {
   /// `revision` as bytes, which never change.
   let revisionText: ByteBuffer
 
-  init(
-    plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: [String: Configuration.Plugin]
-  ) {
+  init(plugins: [Plugin], source: RulesSource, loadedAt: Timestamp, configuration: [String: Configuration.Plugin]) {
     self.plugins = plugins
     self.source = source
     self.loadedAt = loadedAt
@@ -129,8 +127,7 @@ package final class Catalog: Sendable {
     var data: JSONObject = [
       "revision": .string(revision), "source": .string(source.revision),
       "plugins": .array(plugins.map { .string($0.name) }),
-      "settings": .object(
-        JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
+      "settings": .object(JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
     ]
     data["rollout"] = rollout
     return .object(["type": .string("ruled.rules"), "data": .object(data)])

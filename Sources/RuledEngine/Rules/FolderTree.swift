@@ -73,8 +73,7 @@ struct FolderTree {
       guard names.count < limit else { return nil }
       let type = Int32(entry.pointee.d_type)
       names.append(
-        Name(
-          text: name, mayLead: type == Int32(DT_DIR) || type == Int32(DT_LNK) || type == Int32(DT_UNKNOWN)))
+        Name(text: name, mayLead: type == Int32(DT_DIR) || type == Int32(DT_LNK) || type == Int32(DT_UNKNOWN)))
     }
     return names
   }

@@ -51,8 +51,7 @@ package final class RevisionArchive: Sendable {
 
     /// The revision of a catalog, outside of the archive.
     package init(_ catalog: Catalog, from origin: Origin) {
-      let entry = Entry(
-        revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin, changed: [], number: 0)
+      let entry = Entry(revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin, changed: [], number: 0)
       self.init(entry: entry, rules: catalog.source, configuration: catalog.configuration)
     }
   }

@@ -78,9 +78,7 @@ package enum RulesFolder {
         tests: files.filter { $0.name != "plugin.lua" })
     }
 
-    private mutating func plugin(
-      _ name: String, _ folder: FolderTree.Folder
-    ) throws(EndOfReading) -> PluginSource? {
+    private mutating func plugin(_ name: String, _ folder: FolderTree.Folder) throws(EndOfReading) -> PluginSource? {
       let before = errors.count
       var tests: FolderTree.Folder?
       let files = try files(of: folder, name, tests: &tests)

@@ -97,8 +97,7 @@ struct ForgottenSubjects: Sendable, Equatable {
     guard size >= 16, reader.word() == Self.magic, let sum = reader.word(),
       sum == hash64(buffer.bytes.extracting(16...), seed: Self.magic)
     else {
-      throw StoreError(
-        .corrupt, "\(path) is damaged: it is not known which subjects are to be erased from the journal")
+      throw StoreError(.corrupt, "\(path) is damaged: it is not known which subjects are to be erased from the journal")
     }
     while let high = reader.word(), let low = reader.word(), let filter = reader.word(), let bound = reader.word() {
       bounds[Key(high: high, low: low, filter: filter)] = bound

@@ -106,10 +106,8 @@ struct EntryView {
     return JournalEntry(
       sequence: sequence, at: Timestamp(microseconds: at), now: Timestamp(microseconds: now), subject: string(subject),
       version: version, revision: string(revision), origin: isKept ? .kept : origin, event: wholeEvent,
-      plugin: string(plugin),
-      timer: string(timer), decisions: Array(parts.decisions), effects: Array(parts.effects),
-      failures: Array(parts.failures),
-      digests: digests, consequences: consequences,
+      plugin: string(plugin), timer: string(timer), decisions: Array(parts.decisions), effects: Array(parts.effects),
+      failures: Array(parts.failures), digests: digests, consequences: consequences,
       redacted: redacted.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
   }
 

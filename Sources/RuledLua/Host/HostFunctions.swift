@@ -301,8 +301,7 @@ extension SourceFile {
       let start = text.prefix(error.offset).lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
       let column = 1 + String(decoding: text[start..<min(error.offset, text.count)], as: UTF8.self).count
       let why = error.reason == .syntax ? "" : ": \(error.message)"
-      return LoadError(
-        file: path, line: line(at: error.offset), "is not JSON from column \(column) on\(why)")
+      return LoadError(file: path, line: line(at: error.offset), "is not JSON from column \(column) on\(why)")
     }
   }
 

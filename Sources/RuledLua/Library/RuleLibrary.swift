@@ -3,8 +3,7 @@
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
-  package static let functions: [LibraryFunction] =
-    answers + events + topics + memory + boards + time + values + texts
+  package static let functions: [LibraryFunction] = answers + events + topics + memory + boards + time + values + texts
 
   /// Members of the tables that are no functions, by their name with the table: type and what they are.
   package static let constants: [(name: String, type: String, about: String)] = [

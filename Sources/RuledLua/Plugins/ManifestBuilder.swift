@@ -208,9 +208,8 @@ struct ManifestBuilder {
       SettingDeclaration(
         keys: keys, type: type, isOptional: isOptional, least: try number(object, "min", of: what),
         greatest: try number(object, "max", of: what), choices: try choices(object["one_of"], of: what), order: order,
-        names: try names(object["names"], of: keys, what),
-        about: try text(object, "about", of: what) ?? "", check: object["check"] == nil ? nil : index, file: file,
-        line: line))
+        names: try names(object["names"], of: keys, what), about: try text(object, "about", of: what) ?? "",
+        check: object["check"] == nil ? nil : index, file: file, line: line))
   }
 
   private func number(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Double? {
@@ -258,9 +257,7 @@ struct ManifestBuilder {
   }
 
   /// Takes `sink "name" (function)` or `sink "name" {…}`, which may have no function.
-  mutating func sink(
-    _ name: String, _ json: JSONValue, hasHandler: Bool, file: String, line: Int
-  ) throws(Refusal) {
+  mutating func sink(_ name: String, _ json: JSONValue, hasHandler: Bool, file: String, line: Int) throws(Refusal) {
     let what = "sink '\(name)'"
     guard let object = json.objectValue else { throw Refusal("\(what) takes a function or a table of named values") }
     try check(object.names, known: Self.sinkKeys, of: what)
@@ -281,9 +278,7 @@ struct ManifestBuilder {
     guard !name.isEmpty else { throw Refusal("the name of a \(what) is empty") }
   }
 
-  private func check(
-    _ names: [String], known: [String], of what: String, called: String = "key"
-  ) throws(Refusal) {
+  private func check(_ names: [String], known: [String], of what: String, called: String = "key") throws(Refusal) {
     for name in names where !known.contains(name) {
       let all = "it knows \(known.joined(separator: ", "))"
       let message = "\(what) has no \(called) '\(name)'" + NearestName.hint(name, in: known, otherwise: all)

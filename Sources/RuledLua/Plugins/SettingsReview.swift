@@ -43,8 +43,7 @@ struct SettingsReview {
       for case .value(let place, let value) in found(of: declaration) {
         guard let reason = check(index, value, settings) else { continue }
         let isTable = value.arrayValue != nil || value.objectValue != nil
-        note(
-          SettingMismatch(place, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
+        note(SettingMismatch(place, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
       }
     }
   }

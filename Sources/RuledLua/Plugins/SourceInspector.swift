@@ -96,15 +96,9 @@ package final class SourceInspector {
   /// The globals of rules that a misspelled name may mean.
   package static let globals = [
     "array", "assert", "base64", "board", "bucket", "calendar", "coroutine", "count", "counters", "data", "decide",
-    "emit",
-    "error", "event",
-    "forget", "geo",
-    "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next", "now", "once", "pairs", "pcall", "peek",
-    "pick",
-    "plugin", "publish", "query",
-    "raise",
-    "rawequal", "rawget", "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "setting",
-    "settings", "sink",
+    "emit", "error", "event", "forget", "geo", "hash", "hex", "ip", "ipairs", "json", "log", "math", "migrate", "next",
+    "now", "once", "pairs", "pcall", "peek", "pick", "plugin", "publish", "query", "raise", "rawequal", "rawget",
+    "rawlen", "rawset", "require", "rule", "select", "semver", "send", "setmetatable", "setting", "settings", "sink",
     "state", "string", "table", "test", "text", "timer", "tonumber", "topic", "tostring", "type", "url", "utf8", "uuid",
     "web", "xpcall",
   ]

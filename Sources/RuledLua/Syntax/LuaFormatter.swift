@@ -74,8 +74,7 @@ package struct LuaFormatter {
       let token = try lexer.next()
       let gap = readComments(in: end..<token.range.lowerBound)
       if token.kind == .end { return }
-      items.append(
-        Item(range: token.range, token: token, linesBefore: gap.lines, spacesBefore: gap.spaces))
+      items.append(Item(range: token.range, token: token, linesBefore: gap.lines, spacesBefore: gap.spaces))
       end = token.range.upperBound
     }
   }

@@ -2,8 +2,7 @@
 struct LuaLexer {
   private static let keywords: Set<String> = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil",
-    "not",
-    "or", "repeat", "return", "then", "true", "until", "while",
+    "not", "or", "repeat", "return", "then", "true", "until", "while",
   ]
   private static let pairs = ["<<", ">>", "//", "==", "~=", "<=", ">=", "::", ".."].map {
     ($0.utf8.first, $0.utf8.last)

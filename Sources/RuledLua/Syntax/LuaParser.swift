@@ -106,9 +106,7 @@ struct LuaParser {
   }
 
   /// Reads what is one level deeper.
-  mutating func nested<Result>(
-    _ body: (inout LuaParser) throws(SyntaxError) -> Result
-  ) throws(SyntaxError) -> Result {
+  mutating func nested<Result>(_ body: (inout LuaParser) throws(SyntaxError) -> Result) throws(SyntaxError) -> Result {
     openLevels += 1
     defer { openLevels -= 1 }
     try checkLevels(openLevels)

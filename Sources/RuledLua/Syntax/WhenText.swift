@@ -128,8 +128,7 @@ struct WhenText: Sendable {
 
   private mutating func mark(_ node: SyntaxNode, of condition: Int, isResult: Bool) {
     parts.append(
-      Part(
-        range: node.range, line: node.line, condition: condition, isResult: isResult, isConstant: node.isConstant))
+      Part(range: node.range, line: node.line, condition: condition, isResult: isResult, isConstant: node.isConstant))
   }
 }
 

@@ -73,8 +73,7 @@ extension PluginVM {
       recorded.append((part, Self.value(value, isString: isString)))
     }
     guard let result else { return nil }
-    let condition =
-      result.isConstant ? recorded.last { !$0.part.isResult }?.part.condition : result.condition
+    let condition = result.isConstant ? recorded.last { !$0.part.isResult }?.part.condition : result.condition
     var values: [(text: String, value: JSONValue)] = []
     var known: Set<String> = []
     for (part, value) in recorded.reversed() where part.condition == condition && !part.isResult {

@@ -64,8 +64,7 @@ public struct Operations: RandomAccessCollection {
     case RB_OP_FORGET: return .forget(all: operation.flags & UInt8(RB_OP_ALL) != 0)
     case RB_OP_FORGET_PAST: return .forgetPast
     case RB_OP_LOG:
-      return .log(
-        level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
+      return .log(level: Int(operation.integer), message: a, fields: slice(operation.b, operation.b_length))
     case RB_OP_ONCE: return .once(key: a, lifetime: operation.flags & 1 != 0 ? operation.number : nil)
     case RB_OP_PLACE: return .place(board: a, placing(operation), options: options(operation))
     case RB_OP_PART:

@@ -39,8 +39,7 @@ extension DataSchema {
     to parts: inout [rb_fit_part], _ names: inout [Range<Int>], _ text: ByteBuffer, named name: String, isOptional: Bool
   ) {
     text.appendName(name, to: &names)
-    parts.append(
-      rb_fit_part(name: rb_slice(), type: RB_FIT_MEMBERS, optional: isOptional, parts: Int32(members.count)))
+    parts.append(rb_fit_part(name: rb_slice(), type: RB_FIT_MEMBERS, optional: isOptional, parts: Int32(members.count)))
     for member in members {
       member.type.appendFit(to: &parts, &names, text, named: member.name, isOptional: member.isOptional)
     }
@@ -56,8 +55,7 @@ extension DataType {
     }
     text.appendName(name, to: &names)
     let isOfElements = if case .array(.some) = self { true } else { false }
-    parts.append(
-      rb_fit_part(name: rb_slice(), type: fitType, optional: isOptional, parts: isOfElements ? 1 : 0))
+    parts.append(rb_fit_part(name: rb_slice(), type: fitType, optional: isOptional, parts: isOfElements ? 1 : 0))
     if case .array(let element?) = self {
       element.appendFit(to: &parts, &names, text, named: "", isOptional: false)
     }

@@ -249,9 +249,7 @@ extension PluginVM {
   }
 
   /// Begins an event that another plugin raised within the same transaction; a new budget starts.
-  package func beginRaised(
-    type: ByteView, data: TapeValue, budget: Budget, depth: Int, chain: ByteView
-  ) -> CallResult {
+  package func beginRaised(type: ByteView, data: TapeValue, budget: Budget, depth: Int, chain: ByteView) -> CallResult {
     var native = budget.native
     return result(
       rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, &native, Int32(depth), rb_slice(chain)))

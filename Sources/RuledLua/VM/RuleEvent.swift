@@ -26,9 +26,8 @@ package struct RuleEvent {
   ///   - depth: how many raises deep it is.
   ///   - chain: the types that led to it, its own last.
   package init(
-    id: ByteView, source: ByteView, type: ByteView,
-    subject: ByteView, origin: ByteView = ByteView("client"), sender: ByteView = .empty, time: Int64, now: Int64,
-    earliestTimer: Int64? = nil, data: TapeValue?,
+    id: ByteView, source: ByteView, type: ByteView, subject: ByteView, origin: ByteView = ByteView("client"),
+    sender: ByteView = .empty, time: Int64, now: Int64, earliestTimer: Int64? = nil, data: TapeValue?,
     attributes: TapeValue?, seed: UInt64, state: ByteView?, isExplained: Bool, depth: Int, chain: ByteView
   ) {
     native = rb_event()

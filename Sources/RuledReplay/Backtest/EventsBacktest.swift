@@ -22,16 +22,14 @@ package struct EventsBacktest {
   /// - Returns: what was found, of the events that were given.
   /// - Throws: what `events` throws, or when a store can't be written or rules don't load.
   package func play(
-    _ rules: @escaping Replay.Rules, threads: Int,
-    _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+    _ rules: @escaping Replay.Rules, threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
   ) throws -> JournalBacktest.Found {
     if threads > 1, let found = try attempt(rules, threads, events) { return found }
     return try attempt(rules, 1, events) ?? JournalBacktest.Found(comparison: Comparison(), isWhole: false)
   }
 
   private func attempt(
-    _ rules: @escaping Replay.Rules, _ threads: Int,
-    _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+    _ rules: @escaping Replay.Rules, _ threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
   ) throws -> JournalBacktest.Found? {
     let stores = try TemporaryStores(of: nil, in: temporary)
     defer { withExtendedLifetime(stores) {} }

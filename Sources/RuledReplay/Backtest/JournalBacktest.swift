@@ -170,8 +170,7 @@ package final class JournalBacktest {
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func playInOrder(
     _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(),
-    shouldContinue: (_ played: Int) -> Bool,
-    before: (JournalEntry, Sides) throws(RequestError) -> Void
+    shouldContinue: (_ played: Int) -> Bool, before: (JournalEntry, Sides) throws(RequestError) -> Void
   ) throws(RequestError) {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
       let sides = try setup.sides(LuaWorker())

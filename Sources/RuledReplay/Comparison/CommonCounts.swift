@@ -35,9 +35,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   /// Counts a thing, `times` times; `note` is kept if it is new.
   ///
   /// `position` says where in the whole of what is counted it came, so that counts of its parts can be merged.
-  mutating func add(
-    _ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note
-  ) {
+  mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note) {
     if let index = entries.index(forKey: thing) {
       entries.values[index].count += times
       return

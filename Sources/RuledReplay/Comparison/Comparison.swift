@@ -114,14 +114,11 @@ package final class Comparison {
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
       outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
-      effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json,
-      failures: failures.json,
+      effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json, failures: failures.json,
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
-      otherStates: stateDifferences.all,
-      boards: boards.json,
-      changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents },
-      details: decisions.details)
+      otherStates: stateDifferences.all, boards: boards.json,
+      changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents }, details: decisions.details)
   }
 }

@@ -27,8 +27,7 @@ final class DecisionReader {
       while let key = keys.next() {
         var decision = Decision(
           name: DecisionName(plugin: name, key: ExactName(text: String(decoding: key.name, as: UTF8.self))),
-          value: Array(key.text),
-          numbers: [])
+          value: Array(key.text), numbers: [])
         collectNumbers(of: key.value, at: "", depth: 0, into: &decision.numbers)
         found.append(decision)
       }

@@ -40,8 +40,7 @@ package final class ShadowWorld {
   ) throws(RequestError) {
     self.share = share
     self.mostSkipped = mostSkipped
-    world = try World(
-      rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
+    world = try World(rules: rules, lua: lua, base: base, configuration: configuration, recorded: RecordedHistory())
   }
 
   /// Plays entries of the journal; `upcoming` are the known entries that follow them.

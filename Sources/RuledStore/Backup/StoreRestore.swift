@@ -23,9 +23,7 @@ package struct StoreRestore {
   /// Copies a backup, opens it, reads every entry, and lets `finish` change it; `backup` is the backup's folder, or a folder of backups for the latest one.
   ///
   /// When it fails, the folder is left as it was. As root, it gives the files to the owner of the folder.
-  package func run(
-    from backup: String, finish: (RocksStore) throws(StoreError) -> Void
-  ) throws(StoreError) -> Report {
+  package func run(from backup: String, finish: (RocksStore) throws(StoreError) -> Void) throws(StoreError) -> Report {
     let source = try BackupFolder.find(backup)
     let files = try check(source)
     let isNew = access(path, F_OK) != 0

@@ -14,8 +14,7 @@ package enum ParsedKey {
   case once(subject: ByteView, plugin: ByteView, key: ByteView)
   case timer(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A timer by when it is due, in microseconds since 1970.
-  case timerIndex(
-    due: Int64, subject: ByteView, plugin: ByteView, name: ByteView)
+  case timerIndex(due: Int64, subject: ByteView, plugin: ByteView, name: ByteView)
   /// A message that waits for its subject.
   case message(subject: ByteView, sequence: UInt64)
   /// An effect that has not been delivered.
@@ -106,8 +105,7 @@ package enum ParsedKey {
   }
 
   private static func ofSubject(
-    _ kind: StoreKey.Kind, _ subject: ByteView, _ remaining: inout ByteView,
-    of key: ByteView
+    _ kind: StoreKey.Kind, _ subject: ByteView, _ remaining: inout ByteView, of key: ByteView
   ) throws(StoreError) -> ParsedKey {
     switch kind {
     case .record:
@@ -138,26 +136,20 @@ package enum ParsedKey {
     }
   }
 
-  private static func identity(
-    _ remaining: inout ByteView, of key: ByteView
-  ) throws(StoreError) -> EventIdentity {
+  private static func identity(_ remaining: inout ByteView, of key: ByteView) throws(StoreError) -> EventIdentity {
     if remaining.first == 1 { return .digest(remaining.extracting(1...)) }
     let source = try part(&remaining, of: key)
     return .plain(source: source, id: remaining)
   }
 
-  private static func part(
-    _ remaining: inout ByteView, of key: ByteView
-  ) throws(StoreError) -> ByteView {
+  private static func part(_ remaining: inout ByteView, of key: ByteView) throws(StoreError) -> ByteView {
     guard let end = remaining.firstIndex(of: 0) else { throw malformed(key) }
     let part = remaining.extracting(..<end)
     remaining = remaining.extracting((end + 1)...)
     return part
   }
 
-  private static func number(
-    _ remaining: ByteView, of key: ByteView
-  ) throws(StoreError) -> UInt64 {
+  private static func number(_ remaining: ByteView, of key: ByteView) throws(StoreError) -> UInt64 {
     guard remaining.count == 8 else { throw malformed(key) }
     return UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self))
   }

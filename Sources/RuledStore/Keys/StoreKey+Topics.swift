@@ -17,9 +17,7 @@ extension StoreKey {
   }
 
   /// The key of how many members one worker has brought a topic.
-  package static func memberCount(
-    plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer
-  ) {
+  package static func memberCount(plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer) {
     memberCounts(plugin: plugin, name: name, into: buffer)
     buffer.append(bigEndian: worker)
   }

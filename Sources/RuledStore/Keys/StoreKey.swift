@@ -137,9 +137,7 @@ package enum StoreKey {
   }
 
   /// The key of what a plugin did once for a subject.
-  package static func once(
-    _ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer
-  ) {
+  package static func once(_ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer) {
     ofPlugin(.once, subject, plugin, key, into: buffer)
   }
 
@@ -252,9 +250,7 @@ package enum StoreKey {
   }
 
   /// Appends three parts with a zero byte between them.
-  static func parts(
-    _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
-  ) {
+  static func parts(_ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer) {
     subject.appendPart(to: buffer)
     buffer.append(0)
     plugin.appendPart(to: buffer)
@@ -263,9 +259,7 @@ package enum StoreKey {
   }
 
   /// Appends a kind, a subject and a number.
-  static func numbered(
-    _ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer
-  ) {
+  static func numbered(_ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer) {
     subjectPrefix(kind, subject, into: buffer)
     buffer.append(bigEndian: sequence)
   }

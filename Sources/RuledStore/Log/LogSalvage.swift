@@ -180,9 +180,7 @@ package struct LogSalvage {
     return segment.isEmpty ? nil : segment
   }
 
-  private mutating func forEachCommit(
-    in bytes: ByteView, of file: LogFile, _ body: (ByteView) -> Void
-  ) {
+  private mutating func forEachCommit(in bytes: ByteView, of file: LogFile, _ body: (ByteView) -> Void) {
     var offset = LogFrame.fileHeader
     while let frame = LogFrame.search(bytes, from: offset, number: file.number) {
       if frame.offset > offset {

@@ -2,9 +2,7 @@
 enum RadixSort {
   /// Sorts `elements` by what `number` gives for each, of which the lowest `bytes` bytes count; equal ones keep their order.
   @inline(__always)
-  static func sort<Element: BitwiseCopyable>(
-    _ elements: inout [Element], bytes: Int, by number: (Element) -> UInt64
-  ) {
+  static func sort<Element: BitwiseCopyable>(_ elements: inout [Element], bytes: Int, by number: (Element) -> UInt64) {
     guard elements.count > 1 else { return }
     var varying: UInt64 = 0
     let sample = number(elements[0])

@@ -8,9 +8,7 @@ enum SegmentWrite {
   }
 
   /// The key of the write at `offset`, and the value that it puts there; nil when it removes the key.
-  static func entry(
-    at offset: Int, in base: UnsafeRawPointer
-  ) -> (key: ByteView, value: ByteView?) {
+  static func entry(at offset: Int, in base: UnsafeRawPointer) -> (key: ByteView, value: ByteView?) {
     var offset = offset
     switch WriteRecords.record(in: base, at: &offset) {
     case .put(let key, let value): return (key, value)

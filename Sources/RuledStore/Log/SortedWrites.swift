@@ -35,9 +35,7 @@ enum SortedWrites {
   private static let ahead = 16
 
   @inline(__always)
-  private static func forEachKey(
-    at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (ByteView, UInt32) -> Void
-  ) {
+  private static func forEachKey(at offsets: [UInt32], in base: UnsafeRawPointer, _ body: (ByteView, UInt32) -> Void) {
     for (index, offset) in offsets.enumerated() {
       if index + ahead < offsets.count { cl_prefetch(base + Int(offsets[index + ahead])) }
       body(SegmentWrite.key(at: Int(offset), in: base), offset)

@@ -27,10 +27,7 @@ package struct RememberedOutcome {
   package let digest: UInt64?
 
   /// An outcome of these parts.
-  package init(
-    version: UInt64, revision: ByteView, decisions: ByteView,
-    effects: ByteView, failures: ByteView
-  ) {
+  package init(version: UInt64, revision: ByteView, decisions: ByteView, effects: ByteView, failures: ByteView) {
     self.version = version
     self.revision = revision
     id = ByteView.empty

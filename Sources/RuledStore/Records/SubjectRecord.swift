@@ -37,9 +37,7 @@ package enum SubjectRecord {
   }
 
   /// Appends one plugin's state, JSON text of a version from 1 on, behind the header and the plugins before it.
-  package static func writePlugin(
-    _ name: some KeyPart, state: ByteView, version: Int = 1, into buffer: ByteBuffer
-  ) {
+  package static func writePlugin(_ name: some KeyPart, state: ByteView, version: Int = 1, into buffer: ByteBuffer) {
     buffer.append(varint: UInt64(name.partCount))
     name.appendPart(to: buffer)
     if version == 1 {

@@ -62,9 +62,7 @@ package struct SubjectRecordView {
   }
 
   /// The plugin at the reader's offset; nil at the end, and no error since `init` has checked all of them.
-  private static func plugin(
-    _ reader: inout ByteReader
-  ) -> (name: ByteView, state: PluginState)? {
+  private static func plugin(_ reader: inout ByteReader) -> (name: ByteView, state: PluginState)? {
     guard !reader.isAtEnd, let name = try? reader.string("a plugin's name"),
       let state = try? PluginState(try reader.string("a plugin's state"))
     else { return nil }

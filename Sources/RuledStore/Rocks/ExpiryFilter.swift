@@ -42,7 +42,6 @@ private func dropExpired(
 ) -> UInt8 {
   guard let state else { return 0 }
   let filter = Unmanaged<ExpiryFilter>.fromOpaque(state).takeUnretainedValue()
-  let drops = filter.drops(
-    ByteView(start: key, count: keyLength), ByteView(start: value, count: valueLength))
+  let drops = filter.drops(ByteView(start: key, count: keyLength), ByteView(start: value, count: valueLength))
   return drops ? 1 : 0
 }

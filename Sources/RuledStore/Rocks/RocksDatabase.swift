@@ -74,8 +74,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
     let writing = rocksdb_writeoptions_create()
     defer { rocksdb_writeoptions_destroy(writing) }
     try StoreError.check("the store at \(path) can't be written") {
-      rocksdb_put(
-        handle, writing, Self.characters(key), key.count, Self.characters(value), value.count, $0)
+      rocksdb_put(handle, writing, Self.characters(key), key.count, Self.characters(value), value.count, $0)
     }
     try flush()
   }
@@ -170,8 +169,7 @@ extension StoreError {
 
   /// Calls `body` with a pointer for RocksDB's error text, and throws the error that it leaves there.
   static func check<Result>(
-    _ message: @autoclosure () -> String,
-    _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    _ message: @autoclosure () -> String, _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) throws(StoreError) -> Result {
     var text: UnsafeMutablePointer<CChar>?
     let result = body(&text)

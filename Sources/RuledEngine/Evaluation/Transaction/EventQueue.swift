@@ -45,10 +45,7 @@ final class EventQueue {
   }
 
   /// Adds an event that a plugin raised; `chain` are the types that led to it.
-  func append(
-    raised type: ByteView, data: ByteView, chain: ByteView, depth: Int,
-    by plugin: Int, rule: Int
-  ) {
+  func append(raised type: ByteView, data: ByteView, chain: ByteView, depth: Int, by plugin: Int, rule: Int) {
     let start = bytes.count
     bytes.append(chain)
     bytes.append(" > " as StaticString)

@@ -98,8 +98,7 @@ package final class EventRecorder {
       if run.began, let vm = run.plugin.vm {
         for cost in vm.costs {
           costs.append(
-            RuleCost(
-              plugin: plugin.name, rule: plugin.manifest.rules[cost.rule].name, instructions: cost.instructions))
+            RuleCost(plugin: plugin.name, rule: plugin.manifest.rules[cost.rule].name, instructions: cost.instructions))
         }
       } else if let rule = run.failure?.rule {
         costs.append(RuleCost(plugin: plugin.name, rule: rule, instructions: nil))

@@ -19,8 +19,7 @@ extension EventTransaction {
     recorder?.beginCommit()
     do throws(RequestError) {
       if event.origin == .client {
-        try memory.remember(
-          outcome, of: event, identity: identity, subject: subject, record: record, history: &history)
+        try memory.remember(outcome, of: event, identity: identity, subject: subject, record: record, history: &history)
       } else {
         memory.readHistory(of: record, into: &history)
       }
@@ -115,8 +114,7 @@ extension EventTransaction {
     }
     let parts = sends + timers
     guard parts > 0 else { return .none }
-    return Allowance(
-      messages: (event.maySend - sends) / parts, publications: (event.mayPublish - publications) / parts)
+    return Allowance(messages: (event.maySend - sends) / parts, publications: (event.mayPublish - publications) / parts)
   }
 
   // MARK: Record

@@ -72,8 +72,7 @@ final class EventTransaction {
 
   init(
     _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory,
-    items: SubjectItems, parked: ParkedEvents, migration: StateMigration
+    memory: OutcomeMemory, items: SubjectItems, parked: ParkedEvents, migration: StateMigration
   ) {
     self.context = context
     self.plugins = plugins
@@ -318,9 +317,8 @@ final class EventTransaction {
       origin: isSent ? event.originText : ByteView("raise"), sender: isSent ? event.sender : .empty, time: event.time,
       now: event.now, earliestTimer: earliestTimer(of: plugin),
       data: isSent ? event.data : try? raisedData.parse(copyOf: queue.data(of: queued)),
-      attributes: isSent ? event.attributes : nil,
-      seed: hash64(event.id, seed: hash64(event.subject, seed: 0)), state: state,
-      isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
+      attributes: isSent ? event.attributes : nil, seed: hash64(event.id, seed: hash64(event.subject, seed: 0)),
+      state: state, isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
   }
 
   /// The time before which no timer is due that a plugin sets for the event, in microseconds; nil for any.

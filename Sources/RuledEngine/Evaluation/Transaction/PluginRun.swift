@@ -85,8 +85,7 @@ final class PluginRun {
       guard entry.manifest.accepts(source: source) else {
         if transaction.event.isExplained {
           let sources = entry.manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
-          transaction.trace.skip(
-            rules[...], of: entry, reason: "the plugin takes sources \(sources), not '\(source)'")
+          transaction.trace.skip(rules[...], of: entry, reason: "the plugin takes sources \(sources), not '\(source)'")
         }
         return
       }
@@ -293,8 +292,7 @@ final class PluginRun {
     guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
       type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.entry),
-      depth: queued.depth,
-      chain: transaction.queue.chain(of: queued))
+      depth: queued.depth, chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, vm, in: transaction)
     vm.endRaised()
@@ -311,8 +309,7 @@ final class PluginRun {
     guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
     for (index, rule) in rules.enumerated() {
       do throws(Failure) { try runRules([rule], vm, in: transaction) } catch {
-        transaction.trace.skip(
-          rules[(index + 1)...], of: plugin.entry, reason: "a rule of the plugin failed before it")
+        transaction.trace.skip(rules[(index + 1)...], of: plugin.entry, reason: "a rule of the plugin failed before it")
         throw error
       }
     }
@@ -323,8 +320,7 @@ final class PluginRun {
     let entry = plugin.entry
     for rule in rules {
       let before = vm.operations.count
-      let result =
-        transaction.event.isExplained ? transaction.trace.run(rule, of: entry, on: vm) : vm.run(rule: rule)
+      let result = transaction.event.isExplained ? transaction.trace.run(rule, of: entry, on: vm) : vm.run(rule: rule)
       guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
       guard result == .done else { continue }
       try runRaised(from: before, vm, in: transaction)

@@ -68,8 +68,7 @@ final class TraceWriter {
   /// Writes an entry for a state that was brought to the version that its plugin declares; it names no rule.
   func note(_ state: PluginState, migratedTo migrated: ByteView, of plugin: Catalog.Plugin) {
     let version = plugin.stateVersion
-    var json = beginEntry(
-      plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
+    var json = beginEntry(plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
     json.member("migration")
     json.beginObject()
     json.member("from", Int64(state.version))
@@ -187,9 +186,7 @@ final class TraceWriter {
   }
 
   /// Writes which parts of the state a rule read, and the values that they had before it.
-  private func writeReads(
-    of rule: Int, in operations: Slice<Operations>, state: JSONValue, to json: inout JSONWriter
-  ) {
+  private func writeReads(of rule: Int, in operations: Slice<Operations>, state: JSONValue, to json: inout JSONWriter) {
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.base.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
       return String(decoding: path, as: UTF8.self)
@@ -255,8 +252,7 @@ final class TraceWriter {
       case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(Self.text(subject))")
       case .setTimer(let name, let type, _, let due, let schedule):
         let repeats = schedule.isEmpty ? "" : ", and then each time of \(Self.text(schedule))"
-        others[1].items.append(
-          "\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)\(repeats)")
+        others[1].items.append("\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)\(repeats)")
       case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
       case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
       case .once(let key, _): others[3].items.append(Self.text(key))
