@@ -206,7 +206,6 @@ package final class BoardTable: Sendable {
       let writes = WriteSet(capacity: 64 << 10)
       let key = ByteBuffer(capacity: 320)
       places.next = places.places.forEachSubject(from: places.next, most: most) { subject in
-        key.removeAll()
         StoreKey.place(
           subject, plugin: places.board.plugin, board: places.board.name, generation: places.generation, into: key)
         writes.delete(key.bytes)
@@ -228,7 +227,6 @@ package final class BoardTable: Sendable {
     let writes = WriteSet(capacity: 512)
     for board in contents.boards.values.flatMap(\.values) where board.pending == 0 {
       writes.removeAll()
-      key.removeAll()
       StoreKey.board(board.name, of: board.plugin, into: key)
       if !board.places.isEmpty, board.durable.isOver(at: now) {
         var terms = Board.Terms(generation: board.durable.generation)

@@ -17,7 +17,6 @@ extension CommitBatch {
       case .leave(let member): member.withView { writes.delete($0) }
       case .publish(let publication):
         let number = context.nextSequence()
-        key.removeAll()
         StoreKey.publication(number, into: key)
         publication.text.withView { writes.put(key.bytes, $0) }
         numbered.append((number, publication.cascade))

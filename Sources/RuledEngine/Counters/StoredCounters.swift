@@ -100,7 +100,6 @@ package struct StoredCounters {
       batch.removedCounters.append(counter)
       writeKey(counter)
       batch.writes.delete(key.bytes)
-      key.removeAll()
       StoreKey.counterOwner(counter.name, labels: counter.labels, into: key)
       batch.writes.delete(key.bytes)
     }
@@ -109,7 +108,6 @@ package struct StoredCounters {
   }
 
   private func writeKey(_ counter: CounterKey) {
-    key.removeAll()
     StoreKey.counter(counter.name, labels: counter.labels, into: key)
   }
 

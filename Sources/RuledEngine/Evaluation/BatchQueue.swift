@@ -92,12 +92,13 @@ final class BatchQueue {
 
   // MARK: Reading
 
-  /// Appends the value of a subject's key; false when there is none.
+  /// Reads the value of a subject's key into a buffer; false when there is none.
   func read(_ key: ByteView, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     switch lookup(key, of: subject) {
     case .absent: return try readCommitted(key, of: subject.name, into: buffer)
     case .deleted: return false
     case .value(let bytes):
+      buffer.removeAll()
       buffer.append(bytes)
       return true
     }
@@ -118,7 +119,7 @@ final class BatchQueue {
     return .absent
   }
 
-  /// Appends the value of a key that nobody but this worker writes; false when there is none.
+  /// Reads the value of a key that nobody but this worker writes; false when there is none.
   func readOwn(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
     var next: CommitBatch? = current
     var remaining = inFlight.count
@@ -127,6 +128,7 @@ final class BatchQueue {
       case .absent: break
       case .deleted: return false
       case .value(let bytes):
+        buffer.removeAll()
         buffer.append(bytes)
         return true
       }
@@ -136,8 +138,9 @@ final class BatchQueue {
     return try readCommitted(key, of: subject, into: buffer)
   }
 
-  /// Appends the value that the store holds under a subject's key; false when there is none.
+  /// Reads the value that the store holds under a subject's key; false when there is none.
   func readCommitted(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
+    buffer.removeAll()
     do throws(StoreError) {
       let isFound = try context.store.get(key, into: buffer)
       context.clearDamage(key)

@@ -52,7 +52,6 @@ final class OutcomeMemory {
     let now = context.clock.steady
     guard let record, let seconds = try expiry(of: identity, now: now, subject, record) else { return nil }
     _ = writeOutcomeKey(of: event, expiring: seconds)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value), !StoredExpiry.isOver(value.bytes, before: now) else {
       return nil
     }
@@ -72,9 +71,7 @@ final class OutcomeMemory {
       return seconds
     }
     guard Int64(record.until.single) * 1_000_000 > now else { return nil }
-    key.removeAll()
     StoreKey.outcomeIndex(subject.name, hash: identity, into: key)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {
       return nil
     }
@@ -87,9 +84,7 @@ final class OutcomeMemory {
   ) throws(RequestError) -> RecentEvents? {
     guard Int64(record.until.earlier) * 1_000_000 > now else { return nil }
     if let known = subject.earlier { return EarlierEvents.read(known.bytes) }
-    key.removeAll()
     StoreKey.earlierEvents(subject.name, into: key)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return nil }
     subjects.setEarlier(value.bytes, of: subject)
     return EarlierEvents.read(value.bytes)
@@ -152,7 +147,6 @@ final class OutcomeMemory {
     for event in moved { history.until.earlier = max(history.until.earlier, UInt64(event.seconds)) }
     value.removeAll()
     EarlierEvents.write(moved, expiring: history.until.earlier, into: value)
-    key.removeAll()
     StoreKey.earlierEvents(subject.name, into: key)
     batches.current.writes.put(key.bytes, value.bytes)
     subjects.setEarlier(value.bytes, of: subject)
@@ -160,7 +154,6 @@ final class OutcomeMemory {
 
   private func writeIndex(of event: RecentEvent, _ subject: Subject, _ until: inout RememberedUntil) {
     until.single = max(until.single, UInt64(event.seconds))
-    key.removeAll()
     StoreKey.outcomeIndex(subject.name, hash: event.hash, into: key)
     value.removeAll()
     value.append(bigEndian: UInt64(event.seconds) * 1_000_000)
@@ -171,7 +164,6 @@ final class OutcomeMemory {
   ///
   /// - Returns: whether the key holds the event's id. A long id is replaced with a digest.
   private func writeOutcomeKey(of event: EventInput, expiring seconds: UInt32) -> Bool {
-    key.removeAll()
     guard event.source.count + event.id.count > StoreKey.longestPlainIdentity else {
       StoreKey.outcome(expiring: seconds, event.subject, source: event.source, id: event.id, into: key)
       return true

@@ -64,7 +64,6 @@ extension Evaluator {
   func keepTallies() {
     guard let rollout, let (live, candidate) = rolloutTallies, !batches.current.writes.isEmpty else { return }
     let (key, value) = (rollout.key, rollout.value)
-    key.removeAll()
     value.removeAll()
     RolloutKey.counts(of: rollout.worker, into: key)
     for count in [live.events, live.failures, candidate.events, candidate.failures] {

@@ -26,7 +26,6 @@ package final class RolloutTally {
     guard let earlier, seen.count < Self.mostSubjects else { return }
     let hash = hash64(subject.name, seed: 0)
     guard !earlier.contains(hash), seen.insert(hash).inserted else { return }
-    key.removeAll()
     RolloutKey.subject(hash, into: key)
     writes.put(key.bytes, ByteView.empty)
   }

@@ -8,6 +8,6 @@ extension EffectKey {
     self.init(subject: Array(subject), sequence: sequence)
   }
 
-  /// Appends the key of the store.
+  /// Writes the key of the store.
   package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }

@@ -32,7 +32,6 @@ final class EffectWriter {
     }
     guard context.keepsEffects, !effect.sink.elementsEqual("client".utf8) else { return }
     let stored = EffectKey(subject: Array(subject.name), sequence: context.nextSequence())
-    key.removeAll()
     stored.write(to: key)
     value.removeAll()
     var json = JSONWriter(value)
@@ -47,9 +46,7 @@ final class EffectWriter {
 
   /// Replaces the text of an effect that has not been delivered; false when the effect is gone.
   func replace(_ effect: EffectKey, of subject: Subject, with text: [UInt8]) throws(RequestError) -> Bool {
-    key.removeAll()
     effect.write(to: key)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
     text.withView { batches.current.writes.put(key.bytes, $0) }
     subject.lastCommit = batches.current.number
@@ -58,9 +55,7 @@ final class EffectWriter {
 
   /// Removes an effect that has not been delivered; false when it is gone.
   func remove(_ effect: EffectKey, of subject: Subject) throws(RequestError) -> Bool {
-    key.removeAll()
     effect.write(to: key)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number

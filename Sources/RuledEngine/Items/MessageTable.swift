@@ -93,7 +93,6 @@ final class MessageTable {
   /// Adds a message to the batch.
   func send(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) {
     let sequence = context.nextSequence()
-    key.removeAll()
     StoreKey.message(target, sequence: sequence, into: key)
     value.removeAll()
     var json = JSONWriter(value)
@@ -178,7 +177,6 @@ final class MessageTable {
     _ event: EventInput, data: ByteView, parked: JSONValue, of plugin: WorkerPlugin, to subject: Subject,
     sequence: UInt64
   ) {
-    key.removeAll()
     StoreKey.message(subject.name, sequence: sequence, into: key)
     value.removeAll()
     var json = JSONWriter(value)
@@ -214,9 +212,7 @@ final class MessageTable {
   ///
   /// - Returns: what the store held under its key.
   func take(_ message: CommitBatch.Message, of subject: Subject) throws(RequestError) -> Stored {
-    key.removeAll()
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
     let root = try? document.parse(copyOf: value.bytes)
     let publication = root.flatMap { TopicTable.Publication($0) }

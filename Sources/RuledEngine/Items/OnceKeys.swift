@@ -14,7 +14,6 @@ final class OnceKeys {
   /// Whether the plugin has claimed the key for the subject and the claim has not expired.
   func isClaimed(_ name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {
       return false
     }
@@ -37,7 +36,6 @@ final class OnceKeys {
   /// Whether an effect of that id is recorded.
   func isRecorded(effect id: ByteView, of plugin: String, subject: Subject) throws(RequestError) -> Bool {
     writeKey(effect: id, of: plugin, subject)
-    value.removeAll()
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
@@ -54,7 +52,6 @@ final class OnceKeys {
   }
 
   private func writeKey(_ name: some KeyPart, of plugin: String, _ subject: Subject) {
-    key.removeAll()
     StoreKey.once(subject.name, plugin: plugin, key: name, into: key)
   }
 

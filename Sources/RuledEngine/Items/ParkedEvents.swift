@@ -105,7 +105,6 @@ final class ParkedEvents {
   }
 
   private func writeKey(_ sequence: UInt64, of subject: Subject) {
-    key.removeAll()
     StoreKey.parked(subject.name, sequence: sequence, into: key)
   }
 
@@ -167,7 +166,6 @@ final class ParkedEvents {
   func drop(_ parked: ParkedKey) throws(RequestError) -> Bool {
     let subject = try subjects.load(parked.subject)
     writeKey(parked.sequence, of: subject)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
     let plugin = TapeDocument().plugin(of: value.bytes) ?? ""
     if plugin.isEmpty, context.damagedMessages.load(ordering: .relaxed) > 0 {
@@ -203,7 +201,6 @@ final class ParkedEvents {
     _ parked: ParkedKey, of subject: Subject
   ) throws(RequestError) -> (json: JSONValue, events: [JSONValue], plugin: String)? {
     writeKey(parked.sequence, of: subject)
-    value.removeAll()
     guard try batches.read(key.bytes, of: subject, into: value) else { return nil }
     guard let json = try? JSONValue(parsing: value.bytes), let events = json["events"]?.arrayValue,
       let plugin = json["plugin"]?.stringValue

@@ -73,7 +73,6 @@ final class SubjectPlaces {
   /// Adds the change to the batch, and the board's own key if it has to say something new.
   private func note(_ terms: Board.Terms, of board: Board, write: Int?) {
     if !terms.isStored(as: board.durable) || !board.newest.isStored(as: board.durable) {
-      boardKey.removeAll()
       value.removeAll()
       StoreKey.board(board.name, of: board.plugin, into: boardKey)
       terms.write(to: value)
@@ -108,7 +107,6 @@ final class SubjectPlaces {
     if contents.holdsPlaces, !contents.mayHide(key.bytes) {
       return terms.generation == board.durable.generation ? board.places[subject.name]?.score : nil
     }
-    value.removeAll()
     return try batches.readCommitted(key.bytes, of: subject.name, into: value) ? Place(value.bytes)?.score : nil
   }
 
@@ -135,7 +133,6 @@ final class SubjectPlaces {
           guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return }
           let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
           guard generation == board.newest.generation, !board.newest.isOver(at: now) else { return }
-          boardKey.removeAll()
           value.removeAll()
           StoreKey.board(board.name, of: board.plugin, into: boardKey)
           board.newest.write(to: value)
@@ -187,7 +184,6 @@ final class SubjectPlaces {
   }
 
   private func writeKey(of board: Board, _ terms: Board.Terms, _ subject: Subject) {
-    key.removeAll()
     StoreKey.place(subject.name, plugin: board.plugin, board: board.name, generation: terms.generation, into: key)
   }
 }

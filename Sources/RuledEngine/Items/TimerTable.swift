@@ -268,7 +268,6 @@ final class TimerTable {
   /// Reads a stored timer into `value`, its key into `key`; false when there is none.
   private func read(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
-    value.removeAll()
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
@@ -277,12 +276,10 @@ final class TimerTable {
   }
 
   private func writeKey(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {
-    key.removeAll()
     StoreKey.timer(subject.name, plugin: plugin, name: name, into: key)
   }
 
   private func writeIndexKey(_ due: Int64, _ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) {
-    key.removeAll()
     StoreKey.timerIndex(due: due, subject.name, plugin: plugin, name: name, into: key)
   }
 }

@@ -59,9 +59,7 @@ final class SubjectCache {
     }
     misses += 1
     let subject = Subject(name: name, hash: hash)
-    key.removeAll()
     StoreKey.record(name, into: key)
-    value.removeAll()
     if try batches.readCommitted(key.bytes, of: name, into: value) { subject.setRecord(value.bytes) }
     // Evict before the insertion: the caller is about to change the subject.
     evict()

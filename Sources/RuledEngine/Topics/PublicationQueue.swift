@@ -203,7 +203,6 @@ package final class PublicationQueue {
   }
 
   private func write(_ kind: StoreKey.Kind, _ number: UInt64) {
-    key.removeAll()
     if kind == .publication {
       StoreKey.publication(number, into: key)
     } else {
@@ -257,7 +256,6 @@ package final class PublicationQueue {
     for entry in found {
       var entry = entry
       write(.publicationCursor, entry.number)
-      value.removeAll()
       if try batches.readCommitted(key.bytes, of: ByteView.empty, into: value) { entry.cursor = Array(value.bytes) }
       entries.append(entry)
     }
@@ -283,7 +281,6 @@ package final class PublicationQueue {
   ) throws(RequestError) -> (count: Int, isWhole: Bool) {
     let entry = entries[index]
     write(.publication, entry.number)
-    stored.removeAll()
     guard try batches.readCommitted(key.bytes, of: ByteView.empty, into: stored) else { return (0, true) }
     let message = stored.bytes.rawMember("message")
     let delivery = Delivery(cascade: context.publications.cascade(of: entry.number), sender: sender(of: entry))
@@ -378,7 +375,6 @@ package final class PublicationQueue {
   /// Adds a message, whose text `write` appends, to the batch.
   private func send(to subject: [UInt8], _ delivery: Delivery, _ write: (ByteBuffer) -> Void) {
     let sequence = context.nextSequence()
-    key.removeAll()
     StoreKey.message(subject, sequence: sequence, into: key)
     value.removeAll()
     write(value)

@@ -41,7 +41,6 @@ final class TopicTable {
   /// Whether the subject is a member.
   func isMember(_ subject: Subject, of name: some KeyPart, of plugin: some KeyPart) throws(RequestError) -> Bool {
     writeKey(name, plugin, subject)
-    value.removeAll()
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
@@ -107,15 +106,12 @@ final class TopicTable {
   private func ownCount(
     _ name: some KeyPart, _ plugin: some KeyPart, _ subject: Subject
   ) throws(RequestError) -> Int64 {
-    key.removeAll()
-    value.removeAll()
     StoreKey.memberCount(plugin: plugin, name: name, worker: batches.worker, into: key)
     guard try batches.readOwn(key.bytes, of: subject.name, into: value) else { return 0 }
     return Self.readNumber(value.bytes) ?? 0
   }
 
   private func write(_ count: Int64, _ name: some KeyPart, _ plugin: some KeyPart) {
-    key.removeAll()
     value.removeAll()
     StoreKey.memberCount(plugin: plugin, name: name, worker: batches.worker, into: key)
     guard count != 0 else { return batches.current.writes.delete(key.bytes) }
@@ -141,7 +137,6 @@ final class TopicTable {
     for batch in batches.uncommitted {
       for case .leave(let left) in batch.topics where left == member { return false }
     }
-    value.removeAll()
     let isMember = try member.withView { (key: ByteView) throws(RequestError) in
       try batches.readCommitted(key, of: subject, into: value)
     }
@@ -153,7 +148,6 @@ final class TopicTable {
   }
 
   private func writeKey(_ name: some KeyPart, _ plugin: some KeyPart, _ subject: Subject) {
-    key.removeAll()
     StoreKey.membership(subject.name, plugin: plugin, name: name, into: key)
   }
 }

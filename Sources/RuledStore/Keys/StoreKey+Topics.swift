@@ -29,13 +29,13 @@ extension StoreKey {
 
   /// The key of a publication under way, or of a message behind one; they are in order of their numbers.
   package static func publication(_ number: UInt64, into buffer: ByteBuffer) {
-    buffer.append(Kind.publication.rawValue)
+    begin(.publication, in: buffer)
     buffer.append(bigEndian: number)
   }
 
   /// The key of how far a publication has come.
   package static func publicationCursor(_ number: UInt64, into buffer: ByteBuffer) {
-    buffer.append(Kind.publicationCursor.rawValue)
+    begin(.publicationCursor, in: buffer)
     buffer.append(bigEndian: number)
   }
 }

@@ -29,7 +29,7 @@ package import RuledCore
 /// | `B` plugin `0` board | a board that has options |
 /// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
 ///
-/// Each function appends one key to the buffer; `ParsedKey` gives the parts back.
+/// Each function replaces what the buffer has by one key; `ParsedKey` gives the parts back.
 package enum StoreKey {
   /// The first byte of a key.
   package enum Kind: UInt8, Sendable, CaseIterable {
@@ -112,7 +112,7 @@ package enum StoreKey {
 
   /// What the keys of those of a subject's outcomes begin with that expire in that second.
   package static func outcomePrefix(expiring seconds: UInt32, _ subject: some KeyPart, into buffer: ByteBuffer) {
-    buffer.append(Kind.outcome.rawValue)
+    begin(.outcome, in: buffer)
     buffer.append(bigEndian: seconds)
     subject.appendPart(to: buffer)
     buffer.append(0)
@@ -121,7 +121,7 @@ package enum StoreKey {
   /// The key below which all outcomes are that expired in a second before `cutoff`, in microseconds since 1970.
   static func outcomes(expiringAt cutoff: Int64) -> [UInt8] {
     bytes { buffer in
-      buffer.append(Kind.outcome.rawValue)
+      begin(.outcome, in: buffer)
       buffer.append(bigEndian: UInt32(clamping: cutoff / 1_000_000))
     }
   }
@@ -158,7 +158,7 @@ package enum StoreKey {
 
   /// What the index keys of timers due at that time begin with: earlier ones are below it.
   package static func timerIndex(due: Int64, into buffer: ByteBuffer) {
-    buffer.append(Kind.timerIndex.rawValue)
+    begin(.timerIndex, in: buffer)
     buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
   }
 
@@ -179,7 +179,7 @@ package enum StoreKey {
 
   /// The key of a counter; `labels` is a text that is the same for the same labels.
   package static func counter(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
-    buffer.append(Kind.counter.rawValue)
+    begin(.counter, in: buffer)
     name.appendPart(to: buffer)
     buffer.append(0)
     labels.appendPart(to: buffer)
@@ -196,7 +196,7 @@ package enum StoreKey {
 
   /// The key of a board.
   package static func board(_ board: some KeyPart, of plugin: some KeyPart, into buffer: ByteBuffer) {
-    buffer.append(Kind.board.rawValue)
+    begin(.board, in: buffer)
     plugin.appendPart(to: buffer)
     buffer.append(0)
     board.appendPart(to: buffer)
@@ -204,7 +204,7 @@ package enum StoreKey {
 
   /// The key of something of the daemon's own.
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
-    buffer.append(Kind.daemon.rawValue)
+    begin(.daemon, in: buffer)
     name.appendPart(to: buffer)
   }
 
@@ -219,6 +219,7 @@ package enum StoreKey {
 
   /// The key of the plugin that a counter belongs to.
   package static func counterOwner(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
+    buffer.removeAll()
     counterOwners.appendPart(to: buffer)
     name.appendPart(to: buffer)
     buffer.append(0)
@@ -227,7 +228,7 @@ package enum StoreKey {
 
   /// What all keys of that kind and subject begin with; for kinds whose keys begin with a subject.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
-    buffer.append(kind.rawValue)
+    begin(kind, in: buffer)
     subject.appendPart(to: buffer)
     buffer.append(0)
   }
@@ -241,11 +242,18 @@ package enum StoreKey {
     buffer.append(0)
   }
 
-  /// Appends a kind and the three parts that follow it.
+  /// Empties a buffer for a key of that kind.
+  @inline(__always)
+  static func begin(_ kind: Kind, in buffer: ByteBuffer) {
+    buffer.removeAll()
+    buffer.append(kind.rawValue)
+  }
+
+  /// Writes a kind and the three parts that follow it.
   static func ofPlugin(
     _ kind: Kind, _ subject: some KeyPart, _ plugin: some KeyPart, _ name: some KeyPart, into buffer: ByteBuffer
   ) {
-    buffer.append(kind.rawValue)
+    begin(kind, in: buffer)
     parts(subject, plugin, name, into: buffer)
   }
 
@@ -258,7 +266,7 @@ package enum StoreKey {
     name.appendPart(to: buffer)
   }
 
-  /// Appends a kind, a subject and a number.
+  /// Writes a kind, a subject and a number.
   static func numbered(_ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer) {
     subjectPrefix(kind, subject, into: buffer)
     buffer.append(bigEndian: sequence)
@@ -278,20 +286,7 @@ extension StoreKey {
     return nil
   }
 
-  /// Appends the least key above all that begin with `prefix`, which may be in `buffer` itself.
-  ///
-  /// `prefix` is what the functions of `StoreKey` write, so its first byte is below 255.
-  static func upperBound(_ prefix: ByteView, into buffer: ByteBuffer) {
-    guard let last = prefix.lastIndex(where: { $0 < 255 }) else {
-      preconditionFailure("a prefix of a key begins with the letter of its kind")
-    }
-    let final = prefix[last] + 1
-    let shared = Array(prefix[..<last])
-    shared.appendPart(to: buffer)
-    buffer.append(final)
-  }
-
-  /// The key that `write` appends to a buffer, as an array, where speed does not matter.
+  /// The key that `write` writes into a buffer, as an array, where speed does not matter.
   package static func bytes(_ write: (ByteBuffer) -> Void) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 64)
     write(buffer)

@@ -140,7 +140,6 @@ extension EventTransaction {
     }
     subjects.setRecord(nextRecord.bytes, of: subject)
     subject.lastCommit = batches.current.number
-    key.removeAll()
     StoreKey.record(subject.name, into: key)
     batches.current.writes.put(key.bytes, nextRecord.bytes)
   }
