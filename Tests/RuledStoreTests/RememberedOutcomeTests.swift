@@ -51,7 +51,7 @@ struct RememberedOutcomeTests {
   @Test func `a value of an older build has no digest, and the journal never has it`() throws {
     let whole = value([[1, 2], [3], [], [4, 5, 6]], version: 300, id: [9])
     #expect(try Array(whole.dropLast(8)).withView { try RememberedOutcome($0).digest } == nil)
-    let results = try whole.withView { Array(try RememberedOutcome.Beginning($0).results) }
+    let results = try whole.withView { Array(try RememberedOutcome($0).results) }
     #expect(results == [1, 3, 0, 3, 4, 5, 6])
   }
 }

@@ -38,7 +38,7 @@ struct CommitReader {
       view.revision = reader.string() ?? EntryView.none
       return view
     case .client:
-      guard let outcome = try? RememberedOutcome.Beginning(writes.outcome) else { return nil }
+      guard let outcome = try? RememberedOutcome(writes.outcome) else { return nil }
       view.version = outcome.version
       view.revision = outcome.revision
       view.results = outcome.results

@@ -23,6 +23,8 @@ package struct RememberedOutcome {
   package let effects: ByteView
   /// The failures, likewise.
   package let failures: ByteView
+  /// Decisions, effects and failures as they were stored, each with its length before it; empty when they were not.
+  package let results: ByteView
   /// The digest of the event's type and data as it was stored; nil when it was not.
   package let digest: UInt64?
 
@@ -34,52 +36,25 @@ package struct RememberedOutcome {
     self.decisions = decisions
     self.effects = effects
     self.failures = failures
+    results = ByteView.empty
     digest = nil
-  }
-
-  /// What a stored value begins with, and `results`: decisions, effects and failures, each with its length before it.
-  package struct Beginning {
-    /// The subject's version after the event.
-    package let version: UInt64
-    /// The revision of the rules that decided, without quotes.
-    package let revision: ByteView
-    /// The event's id as it was stored, empty when its key has it.
-    package let id: ByteView
-    /// Decisions, effects and failures, as they are stored.
-    package let results: ByteView
-    fileprivate let decisions: ByteView
-    fileprivate let effects: ByteView
-    fileprivate let failures: ByteView
-    fileprivate let digest: UInt64?
-
-    /// Takes the beginning of a stored value apart; throws `corrupt` when it ends there.
-    package init(_ value: ByteView) throws(StoreError) {
-      var reader = ByteReader(value)
-      _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
-      version = try reader.varint("an outcome's version")
-      revision = try reader.string("an outcome's revision")
-      id = try reader.string("an outcome's id")
-      let start = reader.offset
-      decisions = try reader.string("an outcome's decisions")
-      effects = try reader.string("an outcome's effects")
-      failures = try reader.string("an outcome's failures")
-      results = value.extracting(start..<reader.offset)
-      let hasDigest = reader.offset < value.count
-      let stored = hasDigest ? try reader.take(8, "an outcome's digest") : ByteView.empty
-      digest = hasDigest ? UInt64(bigEndian: stored.load(at: 0, as: UInt64.self)) : nil
-    }
   }
 
   /// Takes a stored value apart; throws `corrupt` when it is not a whole one.
   package init(_ value: ByteView) throws(StoreError) {
-    let beginning = try Beginning(value)
-    version = beginning.version
-    revision = beginning.revision
-    id = beginning.id
-    decisions = beginning.decisions
-    effects = beginning.effects
-    failures = beginning.failures
-    digest = beginning.digest
+    var reader = ByteReader(value)
+    _ = try reader.take(StoredExpiry.byteCount, "an outcome's expiry")
+    version = try reader.varint("an outcome's version")
+    revision = try reader.string("an outcome's revision")
+    id = try reader.string("an outcome's id")
+    let start = reader.offset
+    decisions = try reader.string("an outcome's decisions")
+    effects = try reader.string("an outcome's effects")
+    failures = try reader.string("an outcome's failures")
+    results = value.extracting(start..<reader.offset)
+    let hasDigest = reader.offset < value.count
+    let stored = hasDigest ? try reader.take(8, "an outcome's digest") : ByteView.empty
+    digest = hasDigest ? UInt64(bigEndian: stored.load(at: 0, as: UInt64.self)) : nil
   }
 
   /// Appends the value, which expires at `expiry` in microseconds since 1970.
