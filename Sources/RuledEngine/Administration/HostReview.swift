@@ -1,6 +1,7 @@
 import Glibc
 package import RuledCore
 package import RuledLua
+import RuledStore
 
 /// Finds what keeps a daemon with a configuration from starting on this host, or from delivering effects: files, folders and accounts.
 ///
@@ -90,7 +91,7 @@ package struct HostReview {
 
   /// The file of a sink, which is made where it does not exist yet.
   private mutating func reviewLines(_ path: String, _ key: [String]) {
-    guard let mode = Self.mode(path) else { return reviewFolder(Self.parent(path), key, of: path) }
+    guard let mode = Self.mode(path) else { return reviewFolder(Folder.parent(of: path), key, of: path) }
     guard mode & S_IFMT != S_IFDIR else { return add(key, "\(path) is a folder; name a file") }
     if access(path, R_OK | W_OK) != 0 { add(key, "\(path) can't be written: \(Self.reason)") }
   }
@@ -101,7 +102,7 @@ package struct HostReview {
     if let mode = Self.mode(path), mode & S_IFMT != S_IFSOCK {
       return add(["socket"], "\(path) is \(RegularFile.name(of: mode)) and no socket; name another path")
     }
-    reviewMadeFolder(Self.parent(path), ["socket"], of: path)
+    reviewMadeFolder(Folder.parent(of: path), ["socket"], of: path)
   }
 
   /// The folder of the store.
@@ -115,9 +116,9 @@ package struct HostReview {
   /// A folder that the start makes with its parents: the first one that exists must take new files.
   private mutating func reviewMadeFolder(_ folder: String, _ key: [String], of path: String) {
     var folder = folder
-    while Self.mode(folder) == nil, folder != Self.parent(folder) {
+    while Self.mode(folder) == nil, folder != Folder.parent(of: folder) {
       if Self.isMadeBySystemd(folder) { return }
-      folder = Self.parent(folder)
+      folder = Folder.parent(of: folder)
     }
     reviewFolder(folder, key, of: path)
   }
@@ -138,17 +139,12 @@ package struct HostReview {
 
   /// Whether a folder is one that systemd makes for the service before its start.
   private static func isMadeBySystemd(_ folder: String) -> Bool {
-    ["/run", "/var/lib", "/var/log"].contains(parent(folder))
+    ["/run", "/var/lib", "/var/log"].contains(Folder.parent(of: folder))
   }
 
   private static func mode(_ path: String) -> UInt32? {
     var status = stat()
     return stat(path, &status) == 0 ? status.st_mode : nil
-  }
-
-  private static func parent(_ path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   private static var reason: String { String(cString: strerror(errno)) }

@@ -33,12 +33,7 @@ struct RevisionFile {
     buffer.append(contentsOf: digest)
     buffer.append(UInt8(ascii: "\n"))
     defer { withExtendedLifetime(buffer) {} }
-    let file = try files.open(path + ".new", .create)
-    try file.write(buffer.bytes, at: 0)
-    try file.sync()
-    try files.rename(path + ".new", to: path)
-    guard let slash = path.lastIndex(of: "/") else { return }
-    try files.syncFolder(String(path[..<slash]))
+    try files.replace(path, with: buffer.bytes)
   }
 
   /// The description, which is the first line.
@@ -46,8 +41,11 @@ struct RevisionFile {
     let file = try files.open(path, .read)
     let size = try file.size()
     var length = min(size, 4096)
+    let buffer = ByteBuffer(capacity: length)
     while true {
-      let bytes = try read(file, length)
+      buffer.removeAll()
+      try file.read(length, at: 0, into: buffer)
+      let bytes = Array(buffer.bytes)
       if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) { return try entry(bytes[..<end]) }
       guard length < size else { throw Self.damaged(path, "it has no first line") }
       length = min(size, length * 4)
@@ -59,8 +57,7 @@ struct RevisionFile {
     guard files.exists(path) else {
       throw StoreError(.corrupt, "the archived revision \(path) is missing; load the same rules again")
     }
-    let file = try files.open(path, .read)
-    let bytes = try read(file, try file.size())
+    let bytes = try files.contents(of: path)
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     guard lines.count == 4, lines[3].isEmpty else { throw Self.damaged(path, "it does not have three lines") }
     let signed = bytes[..<lines[2].startIndex]
@@ -79,16 +76,6 @@ struct RevisionFile {
     }
     guard path.hasSuffix("/\(entry.revision)") else { throw Self.damaged(path, "it is that of another revision") }
     return entry
-  }
-
-  private func read(_ file: any StoreFile, _ count: Int) throws(StoreError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var problem: StoreError?
-    bytes.withUnsafeMutableBytes { room in
-      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
-    }
-    if let problem { throw problem }
-    return bytes
   }
 
   private static func json(_ line: ArraySlice<UInt8>) -> JSONValue? {

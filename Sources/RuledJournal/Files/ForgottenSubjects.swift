@@ -115,11 +115,6 @@ struct ForgottenSubjects: Sendable, Equatable {
     all.append(bigEndian: hash64(body.bytes, seed: Self.magic))
     all.append(body)
     defer { withExtendedLifetime((body, all)) {} }
-    let path = "\(folder)/\(Self.name)"
-    let file = try files.open(path + ".new", .create)
-    try file.write(all.bytes, at: 0)
-    try file.sync()
-    try files.rename(path + ".new", to: path)
-    try files.syncFolder(folder)
+    try files.replace("\(folder)/\(Self.name)", with: all.bytes)
   }
 }

@@ -21,7 +21,7 @@ enum BackupFiles {
   }
 
   private static func list(_ folder: String, prefix: String, into entries: inout [Entry]) throws(StoreError) {
-    for name in try Folder.names(folder) where name != "." && name != ".." {
+    for name in try Folder.names(folder) {
       let path = "\(folder)/\(name)"
       let status = try status(of: path)
       switch status.st_mode & S_IFMT {
@@ -101,7 +101,7 @@ enum BackupFiles {
     guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFDIR else {
       throw StoreError.system("\(path) can't be removed", errno)
     }
-    for name in try Folder.names(path) where name != "." && name != ".." { try remove("\(path)/\(name)") }
+    for name in try Folder.names(path) { try remove("\(path)/\(name)") }
     guard rmdir(path) == 0 else { throw StoreError.system("the folder \(path) can't be removed", errno) }
   }
 }

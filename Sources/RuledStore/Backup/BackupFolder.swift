@@ -84,12 +84,7 @@ package final class BackupFolder {
   private func writeList(of files: [BackupFiles.Entry], to new: String) throws(StoreError) {
     let text = BackupList(files: files.map { ($0.name, $0.bytes) }).text
     let file = try SystemFiles().open("\(new)/\(Self.list)", .create)
-    let bytes = Array(text.utf8)
-    var problem: StoreError?
-    bytes.withView { bytes in
-      do throws(StoreError) { try file.write(bytes, at: 0) } catch { problem = error }
-    }
-    if let problem { throw problem }
+    try text.withView { (text) throws(StoreError) in try file.write(text, at: 0) }
     try file.sync()
   }
 

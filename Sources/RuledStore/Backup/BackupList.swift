@@ -14,14 +14,7 @@ struct BackupList {
   /// The list of the backup in `folder`.
   init(of folder: String) throws(StoreError) {
     let path = "\(folder)/\(BackupFolder.list)"
-    let file = try SystemFiles().open(path, .read)
-    var bytes = [UInt8](repeating: 0, count: try file.size())
-    var problem: StoreError?
-    bytes.withUnsafeMutableBytes { room in
-      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
-    }
-    if let problem { throw problem }
-    let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    let lines = String(decoding: try SystemFiles().contents(of: path), as: UTF8.self).split(separator: "\n")
     guard lines.first == Self.title[...] else {
       throw StoreError(.refused, "\(path) is not a list that this version of ruled writes; use another backup")
     }

@@ -34,7 +34,7 @@ package struct StoreCheckpoints {
   private func link(_ name: String, into path: String) throws(StoreError) {
     guard access("\(folder)/\(name)", F_OK) == 0 else { return }
     try Folder.create("\(path)/\(name)")
-    for file in try Folder.names("\(folder)/\(name)") where file != "." && file != ".." && !file.hasSuffix(".new") {
+    for file in try Folder.names("\(folder)/\(name)") where !file.hasSuffix(".new") {
       let source = "\(folder)/\(name)/\(file)"
       if BackupFiles.link(source, to: "\(path)/\(name)/\(file)") || access(source, F_OK) != 0 { continue }
       try BackupFiles.copy(source, to: "\(path)/\(name)/\(file)")

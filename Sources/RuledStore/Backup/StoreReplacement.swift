@@ -50,7 +50,7 @@ package struct StoreReplacement {
       try rename(complete, to: alone, in: path)
     }
     guard access("\(path)/\(alone)", F_OK) == 0 else { return }
-    for name in try Folder.names("\(path)/\(alone)") where name != "." && name != ".." {
+    for name in try Folder.names("\(path)/\(alone)") {
       guard Glibc.rename("\(path)/\(alone)/\(name)", "\(path)/\(name)") == 0 else {
         throw StoreError.system("the file \(path)/\(alone)/\(name) can't be renamed", errno)
       }

@@ -28,8 +28,7 @@ package struct StoreRestore {
     let files = try check(source)
     let isNew = access(path, F_OK) != 0
     try Folder.create(path)
-    let found = try Folder.names(path).filter { $0 != "." && $0 != ".." }
-    guard found.isEmpty else {
+    guard try Folder.names(path).isEmpty else {
       throw StoreError(
         .refused,
         "\(path) is not empty: stop the daemon and move what is there out of the way, for example to \(path).old")
@@ -42,9 +41,7 @@ package struct StoreRestore {
       }
       return report
     } catch {
-      for name in (try? Folder.names(path)) ?? [] where name != "." && name != ".." {
-        try? BackupFiles.remove("\(path)/\(name)")
-      }
+      for name in (try? Folder.names(path)) ?? [] { try? BackupFiles.remove("\(path)/\(name)") }
       if isNew { rmdir(path) }
       throw error
     }

@@ -1,4 +1,5 @@
 import Glibc
+package import RuledCore
 
 /// All calls on files that the store makes: to the operating system, or in tests to a simulated disk.
 ///
@@ -23,6 +24,27 @@ package protocol FileSystem: Sendable {
 
   /// Makes the names in a folder durable.
   func syncFolder(_ path: String) throws(StoreError)
+}
+
+extension FileSystem {
+  /// All bytes of a file.
+  package func contents(of path: String) throws(StoreError) -> [UInt8] {
+    let file = try open(path, .read)
+    let buffer = ByteBuffer()
+    try file.read(try file.size(), at: 0, into: buffer)
+    return Array(buffer.bytes)
+  }
+
+  /// Gives the file `path` these contents durably; after a crash it has them or its earlier ones.
+  package func replace(_ path: String, with bytes: ByteView) throws(StoreError) {
+    // a crash within a rename may have left both names to one file
+    if exists(path + ".new") { try remove(path + ".new") }
+    let file = try open(path + ".new", .create)
+    try file.write(bytes, at: 0)
+    try file.sync()
+    try rename(path + ".new", to: path)
+    try syncFolder(Folder.parent(of: path))
+  }
 }
 
 /// What a file is opened for.

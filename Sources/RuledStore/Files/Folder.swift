@@ -16,12 +16,13 @@ package enum Folder {
     throw StoreError.system("the folder \(path) can't be made", reason)
   }
 
-  private static func parent(of path: String) -> String {
+  /// The folder that `path` lies in.
+  package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The names in the folder `path`, in no order.
+  /// The names in the folder `path`, in no order, without `.` and `..`.
   package static func names(_ path: String) throws(StoreError) -> [String] {
     guard let folder = opendir(path) else { throw StoreError.system("the folder \(path) can't be read", errno) }
     defer { closedir(folder) }
@@ -30,7 +31,7 @@ package enum Folder {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      names.append(name)
+      if name != ".", name != ".." { names.append(name) }
     }
     return names
   }
@@ -41,7 +42,7 @@ package enum Folder {
   static func diskBytes(_ path: String, without other: String = "") -> Int {
     guard let names = try? names(path) else { return 0 }
     var bytes = 0
-    for name in names where name != "." && name != ".." && name != other {
+    for name in names where name != other {
       var status = stat()
       guard lstat("\(path)/\(name)", &status) == 0 else { continue }
       bytes += Int(status.st_blocks) * 512

@@ -28,7 +28,7 @@ package enum FolderOwner {
 
   /// Follows no link, and leaves a file that has a second name elsewhere as it is: it may be none of the store's.
   private static func give(all folder: String, to owner: stat) throws(StoreError) {
-    for name in try Folder.names(folder) where name != "." && name != ".." {
+    for name in try Folder.names(folder) {
       let path = "\(folder)/\(name)"
       let status = try BackupFiles.status(of: path)
       let isFolder = status.st_mode & S_IFMT == S_IFDIR

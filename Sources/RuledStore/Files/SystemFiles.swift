@@ -32,9 +32,7 @@ package struct SystemFiles: FileSystem {
 
   package func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  package func names(in folder: String) throws(StoreError) -> [String] {
-    try Folder.names(folder).filter { $0 != "." && $0 != ".." }
-  }
+  package func names(in folder: String) throws(StoreError) -> [String] { try Folder.names(folder) }
 
   package func createFolder(_ path: String) throws(StoreError) { try Folder.create(path) }
 

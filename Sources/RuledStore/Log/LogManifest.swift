@@ -47,37 +47,25 @@ final class LogManifest: Sendable {
 
   /// Writes a manifest into a store's folder, in place of the one there.
   static func write(_ contents: Contents, to folder: String, _ files: any FileSystem) throws(StoreError) {
-    let path = "\(folder)/\(name)"
     let buffer = ByteBuffer(capacity: bytes)
     for word in [magic, contents.flushed, contents.last, contents.next] { append(word, to: buffer) }
     append(hash64(buffer.bytes, seed: magic), to: buffer)
     defer { withExtendedLifetime(buffer) {} }
-    // a crash within a rename may have left both names to one file
-    if files.exists(path + ".new") { try files.remove(path + ".new") }
-    let file = try files.open(path + ".new", .create)
-    try file.write(buffer.bytes, at: 0)
-    try file.sync()
-    try files.rename(path + ".new", to: path)
-    try files.syncFolder(folder)
+    try files.replace("\(folder)/\(name)", with: buffer.bytes)
   }
 
   /// Reads the manifest in a store's folder; nil when there is none.
   static func read(_ files: any FileSystem, folder: String) throws(StoreError) -> Contents? {
     let path = "\(folder)/\(name)"
     guard files.exists(path) else { return nil }
-    let file = try files.open(path, .read)
-    var words = [UInt64](repeating: 0, count: bytes / 8)
-    guard try file.size() == bytes else { throw damaged(path) }
-    var problem: StoreError?
-    words.withUnsafeMutableBytes { room in
-      do throws(StoreError) { try file.read(into: room, at: 0) } catch { problem = error }
+    let contents = try files.contents(of: path)
+    guard contents.count == bytes else { throw damaged(path) }
+    return try contents.withView { (contents) throws(StoreError) in
+      func word(_ index: Int) -> UInt64 { UInt64(littleEndian: contents.load(at: 8 * index, as: UInt64.self)) }
+      let sum = hash64(contents.extracting(..<(bytes - 8)), seed: magic)
+      guard word(0) == magic, word(4) == sum else { throw damaged(path) }
+      return Contents(flushed: word(1), last: word(2), next: word(3))
     }
-    if let problem { throw problem }
-    let sum = words.withUnsafeBytes { hash64(ByteView($0).extracting(..<(bytes - 8)), seed: magic) }
-    guard UInt64(littleEndian: words[0]) == magic, UInt64(littleEndian: words[4]) == sum else { throw damaged(path) }
-    return Contents(
-      flushed: UInt64(littleEndian: words[1]), last: UInt64(littleEndian: words[2]),
-      next: UInt64(littleEndian: words[3]))
   }
 
   private static func append(_ word: UInt64, to buffer: ByteBuffer) {

@@ -23,16 +23,14 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
   init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
     if let recycled {
       try files.rename(recycled, to: path)
-      try files.syncFolder(SegmentFile.folder(of: path))
+      try files.syncFolder(Folder.parent(of: path))
       file = try files.open(path, .update)
       return
     }
     file = try files.open(path, .create)
     if !file.reserve(length) { try file.resize(to: length) }
-    try files.syncFolder(SegmentFile.folder(of: path))
+    try files.syncFolder(Folder.parent(of: path))
   }
-
-  private static func folder(of path: String) -> String { path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "." }
 
   var path: String { file.path }
 
