@@ -284,7 +284,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     block.removeAll()
     let reason = ByteBuffer(capacity: 128)
     reason.append(contentsOf: gap.reason)
-    var header = BlockHeader(.gap, first: gap.first, last: gap.last, earliest: .max, latest: .min)
+    var header = BlockHeader(kind: .gap, first: gap.first, last: gap.last, earliest: .max, latest: .min)
     header.contentBytes = reason.count
     header.write(filter: [], contents: reason.bytes, into: block)
     withExtendedLifetime(reason) {}

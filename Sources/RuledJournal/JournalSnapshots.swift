@@ -37,10 +37,4 @@ package struct JournalSnapshot: Sendable, Equatable {
   package var at: Timestamp
   /// Its folder, a store that `RocksStore` opens; open a copy of it (`StoreCopy`), since opening a store changes it.
   package var path: String
-
-  init(sequence: UInt64, at: Timestamp, path: String) {
-    self.sequence = sequence
-    self.at = at
-    self.path = path
-  }
 }

@@ -120,7 +120,7 @@ extension EntryView {
   /// A copy without the subject's name.
   fileprivate var withoutSubject: EntryView {
     var copy = self
-    copy.subject = Self.none
+    copy.subject = .empty
     return copy
   }
 }

@@ -19,7 +19,7 @@ enum EarlierFiles {
 
   private static func block(_ entries: ArraySlice<JournalEntry>, into all: ByteBuffer) {
     let plain = ByteBuffer()
-    var header = BlockHeader(.wholeEntries, first: 0, last: 0, earliest: .max, latest: .min)
+    var header = BlockHeader(kind: .wholeEntries, first: 0, last: 0, earliest: .max, latest: .min)
     var hashes = DistinctHashes()
     var at: Int64 = 0
     for entry in entries {

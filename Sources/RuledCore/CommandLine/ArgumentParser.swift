@@ -20,7 +20,7 @@ package struct ArgumentParser {
   package static func parse(
     _ words: ArraySlice<String>, options: [OptionSpec], takesOperands: Bool = true
   ) throws(UsageError) -> Arguments {
-    var parser = ArgumentParser(options, takesOperands: takesOperands, stopsAtOperand: false, words)
+    var parser = ArgumentParser(options: options, takesOperands: takesOperands, stopsAtOperand: false, words: words)
     try parser.run()
     return parser.arguments
   }
@@ -31,16 +31,9 @@ package struct ArgumentParser {
   package static func parseLeading(
     _ words: ArraySlice<String>, options: [OptionSpec]
   ) throws(UsageError) -> (arguments: Arguments, remaining: ArraySlice<String>) {
-    var parser = ArgumentParser(options, takesOperands: true, stopsAtOperand: true, words)
+    var parser = ArgumentParser(options: options, takesOperands: true, stopsAtOperand: true, words: words)
     try parser.run()
     return (parser.arguments, parser.words)
-  }
-
-  private init(_ options: [OptionSpec], takesOperands: Bool, stopsAtOperand: Bool, _ words: ArraySlice<String>) {
-    self.options = options
-    self.takesOperands = takesOperands
-    self.stopsAtOperand = stopsAtOperand
-    self.words = words
   }
 
   private mutating func run() throws(UsageError) {

@@ -5,12 +5,6 @@ package struct ConfigurationError: Sendable, Equatable, CustomStringConvertible 
   /// What is wrong and what was expected, without the path.
   var message: String
 
-  /// An error at a path.
-  init(path: [String], _ message: String) {
-    self.path = path
-    self.message = message
-  }
-
   /// The path and the message.
   package var description: String { path.isEmpty ? message : "\(path.joined(separator: ".")): \(message)" }
 }

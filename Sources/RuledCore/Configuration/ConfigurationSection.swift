@@ -19,7 +19,9 @@ final class ConfigurationSection {
   var names: [String] { members.names }
 
   /// Notes an error at a path below this table.
-  func note(_ key: [String], _ message: String) { errors.append(ConfigurationError(path: path + key, message)) }
+  func note(_ key: [String], _ message: String) {
+    errors.append(ConfigurationError(path: path + key, message: message))
+  }
 
   /// The value of a key as `convert` makes it, or nil when it is absent, or not as expected, which is noted.
   func read<Value>(_ key: String, expected: String, _ convert: (JSONValue) -> Value?) -> Value? {

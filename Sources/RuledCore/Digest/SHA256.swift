@@ -5,7 +5,7 @@ package struct SHA256: Sendable {
   /// A finished digest of 32 bytes.
   package struct Digest: Sendable, Hashable {
     /// Its bytes from the first on, eight in a word with the first of them highest.
-    let words: SIMD4<UInt64>
+    package let words: SIMD4<UInt64>
 
     package var bytes: [UInt8] { (0..<32).map { byte($0) } }
 

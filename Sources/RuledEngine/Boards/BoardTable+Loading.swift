@@ -73,6 +73,6 @@ extension BoardTable.Contents {
     if let known { return discarded[known].places.append(subject, place) }
     var places = RankedPlaces()
     places.append(subject, place)
-    discarded.append(BoardTable.Discarded(board, generation, places))
+    discarded.append(BoardTable.Discarded(board: board, generation: generation, places: places))
   }
 }

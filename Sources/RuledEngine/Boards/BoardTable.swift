@@ -36,7 +36,7 @@ package final class BoardTable: Sendable {
     /// Takes the places of a board off, whose keys are then to be deleted.
     mutating func discardPlaces(of board: Board) {
       guard !board.places.isEmpty else { return }
-      discarded.append(Discarded(board, board.durable.generation, board.places))
+      discarded.append(Discarded(board: board, generation: board.durable.generation, places: board.places))
       board.places = RankedPlaces()
     }
   }
@@ -48,20 +48,12 @@ package final class BoardTable: Sendable {
     var places: RankedPlaces
     /// The id from which on keys are still in the store.
     var next = 0
-
-    init(_ board: Board, _ generation: UInt64, _ places: RankedPlaces) {
-      self.board = board
-      self.generation = generation
-      self.places = places
-    }
   }
 
   let contents = Mutex(Contents())
   /// The last number that a place got.
   let lastNumber = Atomic<UInt64>(0)
   private let sawEnd = Atomic<Bool>(false)
-
-  init() {}
 
   // MARK: Changes
 

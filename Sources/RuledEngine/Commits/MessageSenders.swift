@@ -5,8 +5,6 @@ import Synchronization
 package final class MessageSenders: Sendable {
   private let known = Mutex<[String: MessageSender]>([:])
 
-  init() {}
-
   /// The counts of the plugin of that name.
   package subscript(name: String) -> MessageSender {
     known.withLock { known in

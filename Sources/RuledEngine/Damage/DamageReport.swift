@@ -64,8 +64,6 @@ package final class DamageReport: Sendable {
   /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
-  init() {}
-
   /// Whether there are no entries.
   package var isEmpty: Bool { known.load(ordering: .relaxed) == 0 }
 

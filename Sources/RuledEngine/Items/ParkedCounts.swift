@@ -4,8 +4,6 @@ import Synchronization
 package final class ParkedCounts: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 
-  init() {}
-
   /// The plugins that have parked events; the name is empty for damaged messages.
   package var all: [String: Int] { counts.withLock { counts in counts.filter { $0.value > 0 } } }
 

@@ -25,8 +25,6 @@ package final class TimerLoops: Sendable {
 
   private let rules = Mutex<[Rule: Loops]>([:])
 
-  init() {}
-
   /// Notes that a loop's next timer is due at `due`, in microseconds; true if the rule had no loop before.
   func note(_ plugin: String, rule: String, subject: ByteView, due: Int64, step: Int64) -> Bool {
     rules.withLock { rules in

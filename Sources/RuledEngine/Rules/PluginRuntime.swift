@@ -28,9 +28,6 @@ package final class PluginRuntime: Sendable {
   /// The precision of `durations`.
   package static let precision = 2
 
-  /// A plugin that has not run yet.
-  init() {}
-
   /// How many events it saw.
   package var runs: Int { runCount.load(ordering: .relaxed) }
   /// How many events it failed on.

@@ -42,18 +42,6 @@ package final class RevisionArchive: Sendable {
     package let rules: RulesSource
     /// What was configured for plugins.
     package let configuration: [String: Configuration.Plugin]
-
-    init(entry: Entry, rules: RulesSource, configuration: [String: Configuration.Plugin]) {
-      self.entry = entry
-      self.rules = rules
-      self.configuration = configuration
-    }
-
-    /// The revision of a catalog, outside of the archive.
-    package init(_ catalog: Catalog, from origin: Origin) {
-      let entry = Entry(revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin, changed: [], number: 0)
-      self.init(entry: entry, rules: catalog.source, configuration: catalog.configuration)
-    }
   }
 
   /// The name of its folder in the store's.
@@ -231,5 +219,14 @@ package final class RevisionArchive: Sendable {
     _ plugins: [PluginSource], _ configuration: [String: Configuration.Plugin]
   ) -> [PluginSource] {
     plugins.filter { configuration[$0.name]?.isEnabled != false }
+  }
+}
+
+extension RevisionArchive.Revision {
+  /// The revision of a catalog, outside of the archive.
+  package init(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
+    self.init(
+      entry: .init(revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin, changed: [], number: 0),
+      rules: catalog.source, configuration: catalog.configuration)
   }
 }

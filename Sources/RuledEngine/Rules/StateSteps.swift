@@ -28,8 +28,6 @@ package final class StateSteps: Sendable {
 
   private let known = Mutex<[String: Steps]>([:])
 
-  init() {}
-
   /// The steps of a plugin's highest version.
   subscript(plugin: String) -> Steps? { known.withLock { $0[plugin] } }
 

@@ -14,8 +14,6 @@ package final class Publications: Sendable {
   /// Whether any subject is among the publishers.
   private let hasPublishers = Atomic<Bool>(false)
 
-  init() {}
-
   /// The number of the last one that an earlier process left in the store; set before anything is evaluated.
   let lastBefore = Atomic<UInt64>(0)
 

@@ -11,11 +11,6 @@ package struct TopicListing {
   /// How many publications are under way to the members.
   private var publications = 0
 
-  private init(id: [UInt8], publications: Int) {
-    self.id = id
-    self.publications = publications
-  }
-
   /// `plugin/name`.
   var name: String { String(decoding: id.map { $0 == 0 ? UInt8(ascii: "/") : $0 }, as: UTF8.self) }
 

@@ -16,7 +16,7 @@ final class BlockBuilder {
   private var hashes = DistinctHashes()
   /// About how many bytes the entries have before anything is left out.
   private var entryBytes = 0
-  private var header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
+  private var header = BlockHeader(kind: .entries, first: 0, last: 0, earliest: .max, latest: .min)
 
   init(level: Int32) { compressor = Compressor(level: level) }
 
@@ -61,6 +61,6 @@ final class BlockBuilder {
     codec = EntryCodec()
     hashes.removeAll()
     entryBytes = 0
-    header = BlockHeader(.entries, first: 0, last: 0, earliest: .max, latest: .min)
+    header = BlockHeader(kind: .entries, first: 0, last: 0, earliest: .max, latest: .min)
   }
 }

@@ -43,14 +43,6 @@ struct BlockHeader: Equatable {
   /// The size of the block in bytes.
   var total: Int { Self.byteCount + filterBytes + contentBytes }
 
-  init(_ kind: Kind, first: UInt64, last: UInt64, earliest: Int64, latest: Int64) {
-    self.kind = kind
-    self.first = first
-    self.last = last
-    self.earliest = earliest
-    self.latest = latest
-  }
-
   func write(filter: [UInt8], contents: ByteView, into buffer: ByteBuffer) {
     let start = buffer.count
     buffer.append(bigEndian: UInt64(0))
@@ -63,7 +55,9 @@ struct BlockHeader: Equatable {
     buffer.append(contents)
     buffer.overwrite(at: start, bigEndian: Self.checksum(buffer.bytes.extracting(start...)))
   }
+}
 
+extension BlockHeader {
   /// The header at the start of `bytes`; nil if there is none.
   init?(_ bytes: ByteView) {
     guard bytes.count >= Self.byteCount else { return nil }

@@ -125,7 +125,7 @@ struct EntryCodec {
     view.revision = revision.bytes
     guard let results = results.read(&reader), let digests = digests.read(&reader) else { return nil }
     var parts = BlockReader(results)
-    view.results = parts.strings(3) ?? EntryView.none
+    view.results = parts.strings(3) ?? .empty
     view.plugins = parts.string()
     view.states = .digests(digests)
     return Self.readTail(&reader, flags, of: &view) ? view : nil
@@ -161,7 +161,7 @@ struct EntryCodec {
     else {
       return nil
     }
-    var view = EntryView(origin, flags, at: at, now: now, text: EntryView.none)
+    var view = EntryView(origin, flags, at: at, now: now, text: .empty)
     view.sequence = sequence
     view.version = version
     view.consequences = consequences

@@ -1,28 +1,23 @@
-/// What is known of a file without reading its blocks.
+/// What is known of a file without reading its blocks; of a new one, that it covers nothing yet.
 struct FileSummary: Equatable {
   let path: String
   /// The first sequence that it covers.
-  var first: UInt64
+  var first: UInt64 = 0
   /// The last sequence that it covers.
-  var last: UInt64
+  var last: UInt64 = 0
   /// The earliest time of an entry, in microseconds.
-  var earliest: Int64
+  var earliest = Int64.max
   /// The latest time of an entry, in microseconds.
-  var latest: Int64
+  var latest = Int64.min
   /// How many entries it has.
-  var entries: Int
+  var entries = 0
   /// How many bytes its whole blocks and its index have.
-  var bytes: Int
+  var bytes = 0
   /// Whether nothing is added to it any more.
-  var isComplete: Bool
+  var isComplete = false
+}
 
-  /// A file that covers nothing yet.
-  init(path: String) {
-    self.path = path
-    (first, last, earliest, latest, entries, bytes) = (0, 0, .max, .min, 0, 0)
-    isComplete = false
-  }
-
+extension FileSummary {
   /// A file that was opened.
   init(_ file: JournalFile) {
     self.init(path: file.path)

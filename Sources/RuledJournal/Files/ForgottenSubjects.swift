@@ -12,21 +12,6 @@ struct ForgottenSubjects: Sendable, Equatable {
     let low: UInt64
     /// The subject's hash in filters.
     let filter: UInt64
-
-    init(high: UInt64, low: UInt64, filter: UInt64) {
-      self.high = high
-      self.low = low
-      self.filter = filter
-    }
-
-    /// The digest of a name.
-    init(_ subject: ByteView) {
-      let digest = SHA256.hash(subject).bytes
-      func word(_ start: Int) -> UInt64 { digest[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) } }
-      high = word(0)
-      low = word(8)
-      filter = SubjectFilter.hash(subject)
-    }
   }
 
   /// The last hidden sequence of each subject.
@@ -116,5 +101,13 @@ struct ForgottenSubjects: Sendable, Equatable {
     all.append(body)
     defer { withExtendedLifetime((body, all)) {} }
     try files.replace("\(folder)/\(Self.name)", with: all.bytes)
+  }
+}
+
+extension ForgottenSubjects.Key {
+  /// The digest of a name.
+  init(_ subject: ByteView) {
+    let words = SHA256.hash(subject).words
+    self.init(high: words[0], low: words[1], filter: SubjectFilter.hash(subject))
   }
 }

@@ -68,7 +68,7 @@ final class JournalFileWriter {
   /// Ends the file with its index, durably.
   func finish(covering summary: FileSummary) throws(StoreError) {
     let header = BlockHeader(
-      .index, first: summary.first, last: summary.last, earliest: summary.earliest, latest: summary.latest)
+      kind: .index, first: summary.first, last: summary.last, earliest: summary.earliest, latest: summary.latest)
     let block = ByteBuffer(capacity: index.count + 128)
     header.write(filter: [], contents: index.bytes, into: block)
     block.append(bigEndian: UInt64(end))

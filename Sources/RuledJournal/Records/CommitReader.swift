@@ -31,11 +31,11 @@ struct CommitReader {
     switch record.origin {
     case .forget:
       view.subject = writes.text
-      view.text = EntryView.none
+      view.text = .empty
       return view
     case .rules:
       var reader = BlockReader(record.rest)
-      view.revision = reader.string() ?? EntryView.none
+      view.revision = reader.string() ?? .empty
       return view
     case .client:
       guard let outcome = try? RememberedOutcome(writes.outcome) else { return nil }
@@ -51,10 +51,10 @@ struct CommitReader {
     case .message, .timer, .retry, .kept:
       var reader = BlockReader(record.rest)
       view.version = reader.varint() ?? 0
-      view.revision = reader.string() ?? EntryView.none
-      view.results = reader.strings(3) ?? EntryView.none
-      view.plugin = reader.string() ?? EntryView.none
-      view.timer = reader.string() ?? EntryView.none
+      view.revision = reader.string() ?? .empty
+      view.results = reader.strings(3) ?? .empty
+      view.plugin = reader.string() ?? .empty
+      view.timer = reader.string() ?? .empty
       view.plugins = reader.string()
     }
     guard let subject = ParsedKey.subject(ofRecord: writes.recordKey) else { return nil }

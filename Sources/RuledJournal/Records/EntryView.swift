@@ -5,7 +5,7 @@ import RuledStore
 struct EntryView {
   typealias Bytes = ByteView
 
-  var sequence: UInt64
+  var sequence: UInt64 = 0
   var origin: JournalEntry.Origin
   /// Which parts it has.
   var flags: JournalRecord.Flags
@@ -13,35 +13,33 @@ struct EntryView {
   var at: Int64
   /// `now()`, in microseconds.
   var now: Int64
-  var version: UInt64
-  var subject: Bytes
+  var version: UInt64 = 0
+  var subject = Bytes.empty
   /// The event's text as it was sent or stored.
   var text: Bytes
   /// The event's id, if the text lacks it.
-  var id: Bytes
-  var revision: Bytes
+  var id = Bytes.empty
+  var revision = Bytes.empty
   /// Decisions, effects and failures, each with its length as varint before it, as in the log; empty if there are none.
-  var results: Bytes
+  var results = Bytes.empty
   /// The plugins that took part and did not fail, each in quotes, with commas between; nil if an earlier build wrote the entry.
   var plugins: Bytes?
   /// The plugin of a timer or a retry.
-  var plugin: Bytes
+  var plugin = Bytes.empty
   /// The name of a timer.
-  var timer: Bytes
+  var timer = Bytes.empty
   /// The digest of the event's consequences.
-  var consequences: UInt32
+  var consequences: UInt32 = 0
   /// The plugins' states after the event.
-  var states: States
+  var states = States.digests(.empty)
   /// The redacted paths, separated by zero bytes.
-  var redacted: Bytes
+  var redacted = Bytes.empty
 
   enum States {
     case record(Bytes)
     /// For each plugin its name, with its length as varint before it, and the digest of its state, as in a block.
     case digests(Bytes)
   }
-
-  static var none: Bytes { Bytes(start: nil, count: 0) }
 
   /// An entry of a record without further parts.
   init(_ record: JournalRecord, text: Bytes) {
@@ -51,30 +49,19 @@ struct EntryView {
 
   /// An entry without further parts.
   init(_ origin: JournalEntry.Origin, _ flags: JournalRecord.Flags, at: Int64, now: Int64, text: Bytes) {
-    sequence = 0
     self.origin = origin
     self.flags = flags
     self.at = at
     self.now = now
-    version = 0
-    subject = Self.none
     self.text = text
-    id = Self.none
-    revision = Self.none
-    results = Self.none
-    plugin = Self.none
-    timer = Self.none
-    consequences = 0
-    states = .digests(Self.none)
-    redacted = Self.none
   }
 
   /// The parts of `results`: the decisions as the members of an object, effects and failures as the elements of arrays.
   var parts: (decisions: Bytes, effects: Bytes, failures: Bytes) {
     var reader = BlockReader(results)
-    let decisions = reader.string() ?? Self.none
-    let effects = reader.string() ?? Self.none
-    return (decisions, effects, reader.string() ?? Self.none)
+    let decisions = reader.string() ?? .empty
+    let effects = reader.string() ?? .empty
+    return (decisions, effects, reader.string() ?? .empty)
   }
 
   /// Appends each plugin's name and digest of its state.

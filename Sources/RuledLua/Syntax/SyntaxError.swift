@@ -4,14 +4,7 @@ package struct SyntaxError: Error, Sendable, Equatable {
   package let line: Int
   package let message: String
   /// Whether the only fault so far is too deep nesting, which Lua itself does not refuse.
-  let isTooDeep: Bool
+  var isTooDeep = false
   /// How Lua writes what was meant, where another language writes it so; nil where that is not known.
-  let hint: String?
-
-  init(line: Int, message: String, isTooDeep: Bool = false, hint: String? = nil) {
-    self.line = line
-    self.message = message
-    self.isTooDeep = isTooDeep
-    self.hint = hint
-  }
+  var hint: String?
 }

@@ -18,8 +18,6 @@ struct SubjectLanes: Sendable {
   /// About how many entries each lane has.
   private(set) var weights = Array(repeating: 0, count: count)
 
-  init() {}
-
   func lane(of subject: String) -> Int {
     if isWhole { return 0 }
     let hash = subject.nameHash

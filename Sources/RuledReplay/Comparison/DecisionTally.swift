@@ -71,8 +71,6 @@ package struct DecisionTally {
   private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
   private let reader = DecisionReader()
 
-  init() {}
-
   /// Adds the decisions of one event on both sides, each the members of an object of plugins; nil where the event did not happen.
   ///
   /// `event` names the event's subject and id, if its decisions changed; `sequence` is that of the entry with which it happened.

@@ -43,12 +43,6 @@ package final class EventRecorder {
     package let rule: String
     /// How many of Lua's instructions it took; nil where they were not counted.
     package let instructions: Int?
-
-    init(plugin: String, rule: String, instructions: Int?) {
-      self.plugin = plugin
-      self.rule = rule
-      self.instructions = instructions
-    }
   }
 
   /// A recorder of nothing yet.
