@@ -9,7 +9,7 @@ import Testing
 
   @Test func `A failure is written with all its members`() throws {
     let buffer = ByteBuffer()
-    failure.write(to: buffer)
+    failure.json.write(to: buffer)
     #expect(
       buffer.text
         == #"{"plugin":"greeter","rule":"greet","kind":"instructions","message":"stopped \"here\"","file":"greeter/plugin.lua","line":7}"#

@@ -220,6 +220,12 @@ extension ByteBuffer {
     append(nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10)
   }
 
+  /// Appends a byte as two hexadecimal digits, in lower case.
+  package func append(hex byte: UInt8) {
+    append(hexDigit: byte >> 4)
+    append(hexDigit: byte & 15)
+  }
+
   // MARK: JSON's scalars
 
   /// Appends `text` as a JSON string with its quotes, escaping what RFC 8259 section 7 requires.
@@ -297,8 +303,7 @@ extension ByteBuffer {
     case 0x0D: append(UInt8(ascii: "r"))
     default:
       append("u00" as StaticString)
-      append(hexDigit: byte >> 4)
-      append(hexDigit: byte & 15)
+      append(hex: byte)
     }
   }
 }

@@ -18,10 +18,7 @@ package struct SHA256: Sendable {
 
     /// Appends the digest in lower-case hexadecimal digits, two for each of the first `count` bytes.
     func write(hexTo buffer: ByteBuffer, count: Int = 32) {
-      for position in 0..<count {
-        buffer.append(hexDigit: byte(position) >> 4)
-        buffer.append(hexDigit: byte(position) & 15)
-      }
+      for position in 0..<count { buffer.append(hex: byte(position)) }
     }
 
     private func byte(_ position: Int) -> UInt8 {

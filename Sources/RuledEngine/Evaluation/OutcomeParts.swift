@@ -20,7 +20,7 @@ final class OutcomeParts {
   /// Adds why a plugin failed.
   func add(_ failure: Failure) {
     if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
-    failure.write(to: failures)
+    failure.json.write(to: failures)
   }
 
   /// Adds the decisions of a plugin.

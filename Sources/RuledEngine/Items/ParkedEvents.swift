@@ -67,10 +67,7 @@ final class ParkedEvents {
     } more: { json in
       json.member("damaged")
       json.string(plain: { buffer in
-        for byte in bytes {
-          buffer.append(hexDigit: byte >> 4)
-          buffer.append(hexDigit: byte & 15)
-        }
+        for byte in bytes { buffer.append(hex: byte) }
       })
     }
     context.damagedMessages.wrappingAdd(1, ordering: .relaxed)
@@ -93,7 +90,7 @@ final class ParkedEvents {
     events(&json)
     json.endArray()
     json.member("failure")
-    json.raw(failure.write(to:))
+    json.value(failure.json)
     json.member("at", Timestamp(microseconds: event.now))
     json.member("tries", tries)
     json.member("hops", event.hops)

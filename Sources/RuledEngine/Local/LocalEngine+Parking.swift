@@ -30,11 +30,8 @@ extension LocalEngine {
     for entry in parked {
       guard let key = entry["id"]?.stringValue.flatMap({ ParkedKey(text: $0) }) else { continue }
       if case .failed(let failure)? = try evaluator.retry(key) {
-        let text = ByteBuffer(capacity: 256)
-        failure.write(to: text)
         let type = entry["events"]?.arrayValue?.first?["type"]?.stringValue ?? ""
-        failures.append(
-          ConsequentFailure(failure: (try? JSONValue(parsing: text.bytes)) ?? .null, type: type, subject: subject))
+        failures.append(ConsequentFailure(failure: failure.json, type: type, subject: subject))
       }
       _ = takeRecorded()
       try runUntilIdle()

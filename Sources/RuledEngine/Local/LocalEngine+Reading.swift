@@ -25,10 +25,7 @@ extension LocalEngine {
 
   /// A plugin's state for a subject; nil when it has none.
   package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
-    let bytes = ByteBuffer(capacity: 64)
-    bytes.append(contentsOf: subject)
-    let found = try evaluator.subjects.load(bytes.bytes)
-    withExtendedLifetime(bytes) {}
+    let found = try evaluator.subjects.load(Array(subject.utf8))
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
     let text = ByteBuffer(capacity: 256)
     plugin.withView { evaluator.administration.show(state, of: $0, found, to: text) }
@@ -37,10 +34,7 @@ extension LocalEngine {
 
   /// How many events were committed for a subject.
   package func version(of subject: String) throws(RequestError) -> UInt64 {
-    let bytes = ByteBuffer(capacity: 64)
-    bytes.append(contentsOf: subject)
-    let found = try evaluator.subjects.load(bytes.bytes)
-    withExtendedLifetime(bytes) {}
+    let found = try evaluator.subjects.load(Array(subject.utf8))
     return try evaluator.subjects.record(of: found)?.version ?? 0
   }
 

@@ -143,20 +143,14 @@ extension Evaluator {
 
   /// The version and the states of a subject as they are now, as JSON: `{subject, version, plugins}`.
   package func state(of subject: String) throws(RequestError) -> JSONValue {
-    let name = ByteBuffer(capacity: subject.utf8.count)
-    name.append(contentsOf: subject)
     let reply = ByteBuffer(capacity: 1024)
-    try administration.state(name.bytes, plugin: nil, into: reply)
-    withExtendedLifetime(name) {}
+    try subject.withView { (name) throws(RequestError) in try administration.state(name, plugin: nil, into: reply) }
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
   /// All that is stored of a subject now, as the method `export` shows it.
   package func export(of subject: String) throws(RequestError) -> JSONValue {
-    let name = ByteBuffer(capacity: subject.utf8.count)
-    name.append(contentsOf: subject)
-    defer { withExtendedLifetime(name) {} }
-    return try administration.export(name.bytes)
+    try subject.withView { (name) throws(RequestError) in try administration.export(name) }
   }
 
   /// Gives a subject a version and the plugins' states in the place of its own, and timers, `once` keys and topics; it remembers no events then.
@@ -213,9 +207,6 @@ extension Evaluator {
   }
 
   package func forget(_ subject: String) throws(RequestError) {
-    let name = ByteBuffer(capacity: subject.utf8.count)
-    name.append(contentsOf: subject)
-    _ = try administration.forget(name.bytes)
-    withExtendedLifetime(name) {}
+    _ = try subject.withView { (name) throws(RequestError) in try administration.forget(name) }
   }
 }

@@ -82,10 +82,7 @@ package struct RulesSource: Sendable {
 
   private static func hex(_ bytes: [UInt8]) -> String {
     let buffer = ByteBuffer(capacity: 2 * bytes.count)
-    for byte in bytes {
-      buffer.append(hexDigit: byte >> 4)
-      buffer.append(hexDigit: byte & 15)
-    }
+    for byte in bytes { buffer.append(hex: byte) }
     return buffer.text
   }
 
