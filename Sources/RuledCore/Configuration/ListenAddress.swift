@@ -11,8 +11,7 @@ package struct ListenAddress: Sendable, Equatable {
   package init?(_ text: String) {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
     let digits = text[text.utf8.index(after: colon)...]
-    guard digits.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }), let port = UInt16(digits)
-    else { return nil }
+    guard digits.utf8.allSatisfy(\.isDigit), let port = UInt16(digits) else { return nil }
     self.port = port
     switch text[..<colon] {
     case "[::1]": host = "::1"

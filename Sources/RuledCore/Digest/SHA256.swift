@@ -12,13 +12,8 @@ package struct SHA256: Sendable {
     /// The digest in 64 lower-case hexadecimal digits.
     package var hex: String {
       let buffer = ByteBuffer(capacity: 64)
-      write(hexTo: buffer)
+      for position in 0..<32 { buffer.append(hex: byte(position)) }
       return buffer.text
-    }
-
-    /// Appends the digest in lower-case hexadecimal digits, two for each of the first `count` bytes.
-    func write(hexTo buffer: ByteBuffer, count: Int = 32) {
-      for position in 0..<count { buffer.append(hex: byte(position)) }
     }
 
     private func byte(_ position: Int) -> UInt8 {

@@ -126,11 +126,6 @@ extension URLText {
   }
 }
 
-extension UInt8 {
-  fileprivate var isLetter: Bool { (self | 0x20) >= UInt8(ascii: "a") && (self | 0x20) <= UInt8(ascii: "z") }
-  fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
-}
-
 /// Why a text is no URL, in a few words for the author of a rule.
 package struct URLTextError: Error, Sendable, Equatable {
   package var message: String

@@ -36,7 +36,7 @@ package enum DurationText {
   }
 
   private static func isNumber(_ digits: Substring.UTF8View) -> Bool {
-    !digits.isEmpty && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    !digits.isEmpty && digits.allSatisfy(\.isDigit)
   }
 
   private static func unit(_ letter: UInt8) -> Int64? {

@@ -114,13 +114,13 @@ extension PosixTimeZone {
         while let byte = next, byte != UInt8(ascii: ">") { position += 1 }
         return skip(">")
       }
-      while let byte = next, (byte | 0x20) >= UInt8(ascii: "a"), (byte | 0x20) <= UInt8(ascii: "z") { position += 1 }
+      while let byte = next, byte.isLetter { position += 1 }
       return position - start >= 3
     }
 
     mutating func number(_ range: ClosedRange<Int>) -> Int? {
       var value: Int?
-      while let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9"), (value ?? 0) < 1_000 {
+      while let byte = next, byte.isDigit, (value ?? 0) < 1_000 {
         value = (value ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
         position += 1
       }

@@ -50,14 +50,7 @@ package final class ZoneDatabase {  // confined: each worker has its own
     guard let first = name.utf8.first, first >= UInt8(ascii: "A"), first <= UInt8(ascii: "Z"), name.utf8.count <= 64
     else { return false }
     return name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { part in
-      !part.isEmpty
-        && part.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-          case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "-"): true
-          default: false
-          }
-        }
+      !part.isEmpty && part.allSatisfy { $0.isLetter || $0.isDigit || "_+-".utf8.contains($0) }
     }
   }
 }
@@ -234,7 +227,7 @@ extension ZoneDatabase {
         continue
       }
       let field = fields[index]
-      guard field.count == 2, field.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
+      guard field.count == 2, field.allSatisfy(\.isDigit),
         let value = Int(String(Substring(field))), value < limit
       else { return nil }
       second = second * 60 + value

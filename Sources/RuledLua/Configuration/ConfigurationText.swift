@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The text of a configuration file, to find the lines of keys in it.
 struct ConfigurationText {
   private let lines: [[UInt8]]
@@ -59,8 +61,5 @@ struct ConfigurationText {
     return nil
   }
 
-  private static func isWord(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || (byte | 0x20) >= UInt8(ascii: "a") && (byte | 0x20) <= UInt8(ascii: "z")
-      || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-  }
+  private static func isWord(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "_") || byte.isLetter || byte.isDigit }
 }

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// Cuts a text into words as the lexer of Lua 5.4 does (llex.c).
 struct LuaLexer {
   private static let keywords: Set<String> = [
@@ -19,11 +21,11 @@ struct LuaLexer {
     let start = position
     guard let byte = peek() else { return token(.end, "<eof>", from: start) }
     if Self.isLetter(byte) {
-      while let next = peek(), Self.isLetter(next) || Self.isDigit(next) { position += 1 }
+      while let next = peek(), Self.isLetter(next) || next.isDigit { position += 1 }
       let word = String(decoding: text[start..<position], as: UTF8.self)
       return token(Self.keywords.contains(word) ? .keyword : .name, word, from: start)
     }
-    if Self.isDigit(byte) || byte == UInt8(ascii: ".") && peek(1).map(Self.isDigit) == true {
+    if byte.isDigit || byte == UInt8(ascii: ".") && peek(1)?.isDigit == true {
       return try number(from: start)
     }
     switch byte {
@@ -174,10 +176,10 @@ struct LuaLexer {
       }
     case UInt8(ascii: "u"): try codePoint(into: &value)
     default:
-      guard Self.isDigit(byte) else { throw error("invalid escape sequence") }
+      guard byte.isDigit else { throw error("invalid escape sequence") }
       var number = 0
       var digits = 0
-      while digits < 3, let next = peek(), Self.isDigit(next) {
+      while digits < 3, let next = peek(), next.isDigit {
         number = number * 10 + Int(next) - 48
         digits += 1
         position += 1
@@ -245,27 +247,19 @@ struct LuaLexer {
     let mantissa = word[..<mark]
     let digits = mantissa.filter { $0 != UInt8(ascii: ".") }
     guard mantissa.count - digits.count <= 1, !digits.isEmpty,
-      digits.allSatisfy({ isHex ? hexDigit($0) != nil : isDigit($0) })
+      digits.allSatisfy({ isHex ? hexDigit($0) != nil : $0.isDigit })
     else { return false }
     guard mark < word.endIndex else { return true }
     var tail = word[(mark + 1)...]
     if tail.first == UInt8(ascii: "-") || tail.first == UInt8(ascii: "+") { tail = tail.dropFirst() }
-    return !tail.isEmpty && tail.allSatisfy(isDigit)
+    return !tail.isEmpty && tail.allSatisfy(\.isDigit)
   }
 
   // MARK: Bytes
 
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte < 0x80
-  }
+  private static func isLetter(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "_") || byte.isLetter }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-  private static func hexDigit(_ byte: UInt8) -> Int? {
-    if isDigit(byte) { return Int(byte) - 48 }
-    let letter = byte | 0x20
-    return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? Int(letter) - 87 : nil
-  }
+  private static func hexDigit(_ byte: UInt8) -> Int? { HexDigit.value(byte).map { Int($0) } }
 }
 
 /// A word of a Lua text.

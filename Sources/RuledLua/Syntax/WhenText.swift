@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The text of a rule's `when`, rewritten so that it records the values of its parts, with the same meaning and on the same lines.
 ///
 /// Each operand of an `and` that is returned is such a part, and so are the values in it and in the conditions of `if`.
@@ -50,10 +52,7 @@ struct WhenText: Sendable {
   /// A name that is neither in a text nor one of some names, so that nothing there can call what has this name, or take its place.
   private static func unusedName(in text: ArraySlice<UInt8>, _ names: [String]) -> String {
     let stem = "__part"
-    let words = text.split { byte in
-      !(byte == UInt8(ascii: "_") || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
-        || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")))
-    }
+    let words = text.split { !($0 == UInt8(ascii: "_") || $0.isLetter || $0.isDigit) }
     let used = Set(words.filter { $0.starts(with: stem.utf8) }.map { String(decoding: $0, as: UTF8.self) } + names)
     var number = 0
     while used.contains("\(stem)\(number)") { number += 1 }

@@ -98,17 +98,8 @@ package struct ComparisonResult {
 extension String {
   /// The text as one word of a shell's command line.
   var quotedForShell: String {
-    let isPlain =
-      !isEmpty
-      && utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: "-_./:@%+=,".utf8.contains(byte)
-        }
-      }
-    if isPlain { return self }
+    let isPlain = utf8.allSatisfy { $0.isLetter || $0.isDigit || "-_./:@%+=,".utf8.contains($0) }
+    if isPlain, !isEmpty { return self }
     return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 }

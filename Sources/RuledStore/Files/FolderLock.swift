@@ -1,4 +1,5 @@
 import Glibc
+import RuledCore
 
 /// Keeps a second store out of a folder, with a message that names the process that has it open.
 ///
@@ -40,7 +41,7 @@ final class FolderLock: Sendable {
   private static func holder(_ descriptor: Int32) -> String {
     withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { room in
       let length = pread(descriptor, room.baseAddress, room.count, 0)
-      let digits = room.prefix(max(length, 0)).prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      let digits = room.prefix(max(length, 0)).prefix(while: \.isDigit)
       return digits.isEmpty ? "unknown" : String(decoding: digits, as: UTF8.self)
     }
   }
