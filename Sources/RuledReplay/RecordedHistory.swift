@@ -63,22 +63,14 @@ package struct RecordedHistory: Sendable {
   }
 
   /// The history of entries, in which a subject has none from before its last erasure.
-  package init(_ entries: some Sequence<JournalEntry>) {
-    hasErased = false
-    let reader = EntryReader()
-    var senders: Set<UInt64> = []
-    for entry in entries { _ = add(entry, reader, &senders) }
-    keys.sort()
-  }
-
-  /// The history of entries that follow `earlier` ones, as they were before subjects were erased.
   ///
-  /// The world has played the earlier ones, whose events may have sent some of the messages, and others before them.
-  init(_ entries: some Sequence<JournalEntry>, after earlier: some Sequence<JournalEntry>) {
-    hasErased = true
+  /// With `earlier` ones, it is that of entries that follow these, as they were before subjects were erased: the world has played the earlier ones, whose
+  /// events may have sent some of the messages, and others before them.
+  package init(_ entries: some Sequence<JournalEntry>, after earlier: [JournalEntry]? = nil) {
+    hasErased = earlier != nil
     let reader = EntryReader()
     var senders: Set<UInt64> = []
-    for entry in earlier { _ = add(entry, reader, &senders) }
+    for entry in earlier ?? [] { _ = add(entry, reader, &senders) }
     keys.removeAll()
     for entry in entries { _ = add(entry, reader, &senders) }
     keys.sort()

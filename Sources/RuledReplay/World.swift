@@ -126,17 +126,12 @@ package final class World {
     context.clock.set(entry.now)
     switch entry.origin {
     case .rules: return played
-    case .forget:
-      try evaluator.forget(entry.subject)
+    case .forget, .kept:
+      let isKept = entry.origin == .kept
+      if isKept { try evaluator.give(kept: entry) } else { try evaluator.forget(entry.subject) }
       waiting.erase(entry.subject)
       diverged.remove(entry.subject.nameHash)
-      keptSince[entry.subject.nameHash] = nil
-      return played
-    case .kept:
-      try evaluator.give(kept: entry)
-      waiting.erase(entry.subject)
-      diverged.remove(entry.subject.nameHash)
-      keptSince[entry.subject.nameHash] = entry.at.microseconds
+      keptSince[entry.subject.nameHash] = isKept ? entry.at.microseconds : nil
       return played
     case .client, .message, .timer, .retry: break
     }

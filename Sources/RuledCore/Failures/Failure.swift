@@ -1,5 +1,5 @@
 /// Why a plugin failed on an event, a query or a request: a member of `failures`, and the data of `rule_failed`.
-package struct Failure: Error, Sendable, Equatable {
+package struct Failure: Error, Sendable, Hashable {
   /// What went wrong, as clients switch on it.
   package enum Kind: String, Sendable, CaseIterable {
     /// Lua raised an error.

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledJSON
 package import RuledStore
 import Synchronization
 
@@ -68,28 +67,8 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   /// Adds that a subject was erased.
   package func append(forgotten name: ByteView) {
-    let start = bytes.count
-    bytes.append(name)
-    let subject = start..<bytes.count
-    var json = JSONWriter(bytes)
-    json.member("subject", string: name)
-    json.member("version", 0)
-    json.member("event")
-    json.beginObject()
-    json.member("id", plain: "")
-    json.member("type", plain: "ruled.forgotten")
-    json.endObject()
-    json.member("plugins")
-    json.beginArray()
-    let plugins = bytes.count..<bytes.count
-    json.endArray()
-    json.member("decisions")
-    json.beginObject()
-    json.endObject()
-    json.member("effects")
-    json.beginArray()
-    json.endArray()
-    append(subject: subject, version: 0, plugins: plugins)
+    let nothing = RememberedOutcome(version: 0, revision: .empty, decisions: .empty, effects: .empty, failures: .empty)
+    append(nothing, of: name, id: .empty, type: ByteView("ruled.forgotten")) { _ in }
   }
 
   /// Adds a sequence without a change: watchers get nothing of it.

@@ -10,12 +10,11 @@ extension PluginVM {
     guard let host else { throw HostRefusal("not offered here") }
     let board = try arguments.bytes(0, "the board")
     switch call {
-    case RB_CALL_BOARD_TOP:
-      let selection = BoardSelection.top(try arguments.integer(1), from: try arguments.integer(2))
-      host.write(selection, ofBoard: board, of: self, into: answers.buffer) { rb_vm_expired(handle) }
-      answers.addBuffer(RB_JSON)
-    case RB_CALL_BOARD_AROUND:
-      let selection = BoardSelection.around(try arguments.bytes(1, "the subject"), try arguments.integer(2))
+    case RB_CALL_BOARD_TOP, RB_CALL_BOARD_AROUND:
+      let selection: BoardSelection =
+        call == RB_CALL_BOARD_TOP
+        ? .top(try arguments.integer(1), from: try arguments.integer(2))
+        : .around(try arguments.bytes(1, "the subject"), try arguments.integer(2))
       host.write(selection, ofBoard: board, of: self, into: answers.buffer) { rb_vm_expired(handle) }
       answers.addBuffer(RB_JSON)
     case RB_CALL_BOARD_RANK:

@@ -313,18 +313,16 @@ struct ManifestBuilder {
     guard let object = value.objectValue else { throw Refusal("plugin.budget must be a table of named values") }
     try check(object.names, known: Self.budgetKeys, of: "plugin.budget")
     var budget = Budget()
-    if let instructions = object["instructions"] {
-      guard let number = instructions.intValue, (1...1_000_000_000).contains(number) else {
-        throw Refusal("plugin.budget.instructions must be a whole number from 1 to 1000000000")
-      }
-      budget.instructions = Int(number)
-    }
-    if let memory = object["memory_mib"] {
-      guard let number = memory.intValue, (1...64).contains(number) else {
-        throw Refusal("plugin.budget.memory_mib must be a whole number from 1 to 64")
-      }
-      budget.memoryBytes = Int(number) << 20
-    }
+    if let number = try whole(object, "instructions", upTo: 1_000_000_000) { budget.instructions = number }
+    if let number = try whole(object, "memory_mib", upTo: 64) { budget.memoryBytes = number << 20 }
     return budget
+  }
+
+  private func whole(_ object: JSONObject, _ key: String, upTo most: Int64) throws(Refusal) -> Int? {
+    guard let value = object[key] else { return nil }
+    guard let number = value.intValue, (1...most).contains(number) else {
+      throw Refusal("plugin.budget.\(key) must be a whole number from 1 to \(most)")
+    }
+    return Int(number)
   }
 }

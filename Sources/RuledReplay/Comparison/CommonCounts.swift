@@ -11,18 +11,10 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     package var count: Int
     /// What was noted when it came first.
     var note: Note
-    /// When it came first: of things that are equally common the earlier ones go first.
-    fileprivate var arrival: Arrival
-  }
-
-  /// When a thing came first: the position that was given, and among things with the same one the order in which they came.
-  fileprivate struct Arrival: Comparable {
-    var position: UInt64
-    var order: Int
-
-    static func < (left: Arrival, right: Arrival) -> Bool {
-      (left.position, left.order) < (right.position, right.order)
-    }
+    /// The position that was given when it came first: of things that are equally common the earlier ones go first.
+    fileprivate var position: UInt64
+    /// The order in which things with the same position came.
+    fileprivate let order: Int
   }
 
   private let capacity: Int
@@ -41,24 +33,24 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
       return
     }
     next += 1
-    entries[thing] = Entry(thing: thing, count: times, note: note(), arrival: Arrival(position: position, order: next))
+    entries[thing] = Entry(thing: thing, count: times, note: note(), position: position, order: next)
     if entries.count >= 2 * capacity { dropRarest() }
   }
 
   mutating func merge(_ other: CommonCounts) {
     for entry in other.top(.max) {
-      if let index = entries.index(forKey: entry.thing), entry.arrival.position < entries.values[index].arrival.position
-      {
-        entries.values[index].arrival.position = entry.arrival.position
+      if let index = entries.index(forKey: entry.thing), entry.position < entries.values[index].position {
+        entries.values[index].position = entry.position
         entries.values[index].note = entry.note
       }
-      add(entry.thing, times: entry.count, at: entry.arrival.position, note: entry.note)
+      add(entry.thing, times: entry.count, at: entry.position, note: entry.note)
     }
   }
 
   /// The commonest, in descending order of their counts.
   package func top(_ limit: Int) -> [Entry] {
-    Array(entries.values.sorted { ($1.count, $0.arrival) < ($0.count, $1.arrival) }.prefix(limit))
+    let sorted = entries.values.sorted { ($1.count, $0.position, $0.order) < ($0.count, $1.position, $1.order) }
+    return Array(sorted.prefix(limit))
   }
 
   private mutating func dropRarest() {

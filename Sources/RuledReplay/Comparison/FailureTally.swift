@@ -5,24 +5,8 @@ import RuledJournal
 struct FailureTally: Sendable {
   private(set) var before = 0
   private(set) var after = 0
-  private var kinds = CommonCounts<Kind, Void>(capacity: 256)
-
-  /// A failure of the candidate's, with its location.
-  private struct Kind: Hashable, Sendable {
-    var plugin: String
-    var kind: String
-    var message: String
-    var file: String?
-    var line: Int?
-
-    init(_ failure: Failure) {
-      plugin = failure.plugin
-      kind = failure.kind.rawValue
-      message = failure.message
-      file = failure.file
-      line = failure.line
-    }
-  }
+  /// The candidate's failures, without their rules.
+  private var kinds = CommonCounts<Failure, Void>(capacity: 256)
 
   /// Counts the failures of an event, each side's the elements of an array; nil where the event did not happen.
   ///
@@ -32,7 +16,10 @@ struct FailureTally: Sendable {
     let (left, right) = (Self.read(before), Self.read(after))
     self.before += left.count
     self.after += right.count
-    for failure in right { kinds.add(Kind(failure), at: position) }
+    for var failure in right {
+      failure.rule = nil
+      kinds.add(failure, at: position)
+    }
     return Self.withoutLocations(left) == Self.withoutLocations(right)
   }
 
@@ -46,7 +33,7 @@ struct FailureTally: Sendable {
   var json: JSONValue {
     let listed = kinds.top(20).map { entry -> JSONValue in
       [
-        "plugin": .string(entry.thing.plugin), "kind": .string(entry.thing.kind),
+        "plugin": .string(entry.thing.plugin), "kind": .string(entry.thing.kind.rawValue),
         "message": .string(entry.thing.message), "file": entry.thing.file.map(JSONValue.string) ?? .null,
         "line": entry.thing.line.map { .integer(Int64($0)) } ?? .null, "count": .integer(Int64(entry.count)),
       ]

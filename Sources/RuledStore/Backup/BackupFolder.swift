@@ -49,17 +49,16 @@ package final class BackupFolder {
     let previous = try Self.backups(in: path).last.map { "\(path)/\($0)" }
     let files = try BackupFiles.list(checkpoint)
     let all = files.reduce(0) { $0 + $1.bytes }
-    let folders = BackupFiles.folders(of: files.map(\.name))
-    for folder in folders { try Folder.create("\(new)/\(folder)") }
-    var done = 0
-    var shared = 0
-    for file in files {
-      if try put(file, from: checkpoint, previous, in: new) { shared += file.bytes }
-      done += file.bytes
-      progress(done, all)
+    let shared = try BackupFiles.writeFiles(files.map(\.name), to: new) { () throws(StoreError) in
+      var (done, shared) = (0, 0)
+      for file in files {
+        if try put(file, from: checkpoint, previous, in: new) { shared += file.bytes }
+        done += file.bytes
+        progress(done, all)
+      }
+      try writeList(of: files, to: new)
+      return shared
     }
-    try writeList(of: files, to: new)
-    for folder in folders.map({ "\(new)/\($0)" }) + [new] { try Folder.sync(folder) }
     guard rename(new, target) == 0 else { throw StoreError.system("the backup \(new) can't be named \(name)", errno) }
     try Folder.sync(path)
     try pointLatest(to: name)

@@ -60,17 +60,13 @@ package final class StoreCopy: Sendable {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }
     let found = WriteSet(capacity: 4096)
-    for kind in [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership] {
-      let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
+    let kinds = [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership]
+    let prefixes = kinds.map { kind in StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) } }
+    for prefix in prefixes + [StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }] {
       try store.scan(prefix: prefix) { key, value in
         found.put(key, value)
         return true
       }
-    }
-    let steps = StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }
-    try store.scan(prefix: steps) { key, value in
-      found.put(key, value)
-      return true
     }
     // Topics know their members by keys of their own.
     let value = ByteBuffer(capacity: 8)

@@ -69,14 +69,11 @@ package struct StoreRestore {
 
   private func verify(_ report: inout Report, _ finish: (RocksStore) throws(StoreError) -> Void) throws(StoreError) {
     let store = try RocksStore(path: path)
-    var (entries, subjects) = (0, 0)
     try store.scan(from: [], to: nil) { key, _ in
-      entries += 1
-      if key.first == StoreKey.Kind.record.rawValue { subjects += 1 }
+      report.entries += 1
+      if key.first == StoreKey.Kind.record.rawValue { report.subjects += 1 }
       return true
     }
-    report.entries = entries
-    report.subjects = subjects
     try finish(store)
     try store.close()
   }
