@@ -9,7 +9,7 @@ package struct UUIDText: Sendable, Hashable {
   package static func random() -> UUIDText { random(.random(in: 0 ... .max), .random(in: 0 ... .max)) }
 
   /// A UUID of version 4, made of random bits that the caller draws.
-  package static func random(_ high: UInt64, _ low: UInt64) -> UUIDText {
+  static func random(_ high: UInt64, _ low: UInt64) -> UUIDText {
     UUIDText(high: high, low: low).marked(version: 4)
   }
 

@@ -104,24 +104,22 @@ public enum Operation {
     init(_ kind: rb_op_kind) { rawValue = 1 << kind.rawValue }
 
     @inlinable package static var decide: Self { Self(RB_OP_DECIDE) }
-    @inlinable package static var shadowed: Self { Self(RB_OP_SHADOWED) }
     @inlinable package static var emit: Self { Self(RB_OP_EMIT) }
     @inlinable package static var raise: Self { Self(RB_OP_RAISE) }
-    @inlinable package static var send: Self { Self(RB_OP_SEND) }
+    @inlinable static var send: Self { Self(RB_OP_SEND) }
     @inlinable package static var count: Self { Self(RB_OP_COUNT) }
-    @inlinable package static var once: Self { Self(RB_OP_ONCE) }
+    @inlinable static var once: Self { Self(RB_OP_ONCE) }
     @inlinable package static var forget: Self { Self(RB_OP_FORGET) }
     @inlinable package static var forgetPast: Self { Self(RB_OP_FORGET_PAST) }
     @inlinable package static var log: Self { Self(RB_OP_LOG) }
-    @inlinable package static var read: Self { Self(RB_OP_READ) }
-    @inlinable package static var place: Self { Self(RB_OP_PLACE) }
+    @inlinable static var place: Self { Self(RB_OP_PLACE) }
     @inlinable package static var setTimer: Self { Self(RB_OP_TIMER_SET) }
-    @inlinable package static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
-    @inlinable package static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
-    @inlinable package static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
-    @inlinable package static var publish: Self { Self(RB_OP_PUBLISH) }
+    @inlinable static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
+    @inlinable static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
+    @inlinable static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
+    @inlinable static var publish: Self { Self(RB_OP_PUBLISH) }
     /// Those about the members of topics.
-    @inlinable package static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
+    @inlinable static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
     /// Those of which a later one may undo an earlier one.
     @inlinable package static var collapsing: Self {
       Self(
