@@ -217,7 +217,7 @@ package final class SubjectAdministration {
     }
   }
 
-  /// Tells the journal, which erases the subject's entries, what is kept: a replay begins with that.
+  /// Adds the kept records to the journal, behind the erasure: a replay of the subject begins with them.
   private func journal(_ kept: WriteSet, of name: ByteView, _ outcome: RememberedOutcome) {
     guard context.journals.load(ordering: .relaxed) else { return }
     let (head, text) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: kept.byteCount * 4 / 3 + 512))

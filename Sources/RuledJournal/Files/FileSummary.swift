@@ -1,4 +1,4 @@
-/// What is known of a file without reading its blocks; of a new one, that it covers nothing yet.
+/// The facts of a file that need no reading of its blocks; a new file covers nothing yet.
 struct FileSummary: Equatable {
   let path: String
   /// The first sequence that it covers.

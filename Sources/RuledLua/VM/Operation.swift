@@ -72,7 +72,7 @@ public enum Operation {
   case cancelTimer(name: Bytes)
   /// Erases the plugin's state, timers, `once` keys, memberships and places for the subject; with `all` the subject, after the event.
   case forget(all: Bool)
-  /// Erases what is held of the subject beside what plugins keep of it now, after the event.
+  /// Erases the subject's past after the event: all but the plugins' present states and items.
   case forgetPast
   /// A line of the log; `level` is 0 (debug) to 3 (error), `fields` a JSON object or empty.
   case log(level: Int, message: Bytes, fields: Bytes)

@@ -37,7 +37,8 @@ extension PluginVM {
       review = own.review(settings)
       guard review.overrides != settings else { throw error }
     }
-    // Each round drops a setting or sorts a list, so there is a last one. What is unknown beside defaults may be known beside what was dropped.
+    // Each round drops a setting or sorts a list, so there is a last one. Only the first one tells unknown names:
+    // the later ones judge them beside defaults.
     let (vm, more) = try load(source, review.overrides, worker, notes)
     let others = more.filter { problem in
       problem.isBadSetting && !review.problems.contains { $0.path == problem.path }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is called often during a long copy, or a check of one, with the number of bytes since the last call; it may throw to stop.
+/// Called often during a long copy, or a check of one, with the number of bytes since the last call; it may throw to stop.
 package typealias CopyProgress = (Int) throws(StoreError) -> Void
 
 /// Copies of a store's files with their checksums.

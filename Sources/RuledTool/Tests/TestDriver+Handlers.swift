@@ -9,7 +9,7 @@ extension TestDriver {
       throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
     }
     let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
-    // What was captured may have states of plugins that are away.
+    // A captured test may have states of plugins that are away.
     for name in states.names where !isCaptured { try requirePlugin(name) }
     let items = try arguments.object(3, "timers, once keys and topics, as export shows them") ?? JSONObject()
     try engine.give(subject, version: UInt64(version), states: states, items: items)
