@@ -35,8 +35,8 @@ function profile.deleted(event, state)
   forget { all = true }
 end
 
---- On a device: it is erased if it still belongs to the deleted user, who sent the message; if somebody else has signed
---- in since, what is the deleted user's, and its past. If a link may be under way, it is taken back behind it.
+--- On a device: it is erased if it still belongs to the deleted user, who sent the message. If somebody else has signed
+--- in since, it loses its past and the deleted user's attribution. A link that may be under way is taken back.
 function profile.owner_deleted(event, state)
   local owner = event.sender
   local user = subjects.id("user:", owner)

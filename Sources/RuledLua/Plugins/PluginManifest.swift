@@ -84,4 +84,9 @@ package struct PluginManifest: Sendable {
 
   /// Whether the plugin sees events of that source.
   package func accepts(source: String) -> Bool { sources.isEmpty || sources.contains { $0.matches(source) } }
+
+  /// Why the plugin does not see an event of a source that it does not accept.
+  package func refusal(ofSource source: String) -> String {
+    "the plugin takes sources \(sources.map { "'\($0.text)'" }.joined(separator: ", ")), not '\(source)'"
+  }
 }

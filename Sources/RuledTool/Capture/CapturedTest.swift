@@ -215,8 +215,8 @@ enum LuaText {
 
   /// Whether a text may stand after a dot.
   static func isName(_ text: String) -> Bool {
-    !words.contains(text) && !(text.utf8.first.map { (0x30...0x39).contains($0) } ?? true)
-      && text.utf8.allSatisfy { $0 == 0x5F || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) }
+    !words.contains(text) && text.utf8.first.map { !$0.isDigit } == true
+      && text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || $0.isDigit || $0.isLetter }
   }
 
   private static func list(_ parts: [String]) -> String { parts.joined(separator: ", ") }

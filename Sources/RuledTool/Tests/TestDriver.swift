@@ -197,8 +197,7 @@ final class TestDriver: TestHost {
     guard unheard == nil, let manifest = base.plugins.first(where: { $0.name == plugin })?.manifest,
       !manifest.accepts(source: source), manifest.rules.contains(where: { $0.on.contains { $0.matches(type) } })
     else { return }
-    let sources = manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
-    unheard = "no rule of '\(plugin)' heard '\(type)': the plugin takes sources \(sources), not '\(source)'"
+    unheard = "no rule of '\(plugin)' heard '\(type)': \(manifest.refusal(ofSource: source))"
   }
 
   /// Sends the events of a file, each at its own time if it has one and the clock is not past it.

@@ -1,3 +1,5 @@
+import RuledCore
+
 /// The request line and the fields of a request, added line by line and checked to the letter of RFC 9112.
 ///
 /// A request that a proxy and a server could read differently is refused and never repaired: a proxy in front must not see another request
@@ -127,8 +129,6 @@ package struct HTTPRequestHead: Sendable {
 extension UInt8 {
   /// Whether it is a space or a tab.
   var isBlank: Bool { self == 0x20 || self == 0x09 }
-  var isDigit: Bool { (0x30...0x39).contains(self) }
-  var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
   var isHexDigit: Bool { isDigit || (0x41...0x46).contains(self) || (0x61...0x66).contains(self) }
 }
 

@@ -57,11 +57,16 @@ extension EndToEnd {
       for subject: JSONValue in ["user:42", "device:d"] {
         #expect(try client.reply("export", ["subject": subject])["error"]?["data"]?["code"] == "not_found")
       }
+      try expectNoFile(of: daemon, holds: [address, hash])
+    }
+
+    /// Ends a daemon, cleans its files as it does twice a day, and expects that none has one of the texts.
+    private func expectNoFile(of daemon: RuledDaemon, holds texts: [String]) throws {
       #expect(daemon.end(SIGTERM) == 0)
       let journal = Journal(of: daemon.store, settings: Configuration.Journal())
       let store = try RocksStore(path: daemon.store, journal: journal)
       try journal.erase(from: store) { true }
-      for text in [address, hash] { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
+      for text in texts { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
       try store.close()
     }
 
@@ -100,12 +105,7 @@ extension EndToEnd {
       _ = try client.event("account.deleted", "user:bob", [:], with: whole)
       _ = try client.call("forget", ["subject": "device:other"])
       #expect(try client.reply("export", ["subject": "device:d"])["error"]?["data"]?["code"] == "not_found")
-      #expect(daemon.end(SIGTERM) == 0)
-      let journal = Journal(of: daemon.store, settings: Configuration.Journal())
-      let store = try RocksStore(path: daemon.store, journal: journal)
-      try journal.erase(from: store) { true }
-      for text in [address, hash] { #expect(TemporaryFolder.files(below: daemon.store, holding: text) == []) }
-      try store.close()
+      try expectNoFile(of: daemon, holds: [address, hash])
     }
 
     @Test func `what tells others of a deleted account is itself erased when all have heard`() throws {

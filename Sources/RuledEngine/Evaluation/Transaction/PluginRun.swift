@@ -84,8 +84,7 @@ final class PluginRun {
       let source = String(decoding: transaction.event.source, as: UTF8.self)
       guard entry.manifest.accepts(source: source) else {
         if transaction.event.isExplained {
-          let sources = entry.manifest.sources.map { "'\($0.text)'" }.joined(separator: ", ")
-          transaction.trace.skip(rules[...], of: entry, reason: "the plugin takes sources \(sources), not '\(source)'")
+          transaction.trace.skip(rules[...], of: entry, reason: entry.manifest.refusal(ofSource: source))
         }
         return
       }
