@@ -3,7 +3,7 @@ import Synchronization
 
 /// A store that lasts as long as the process: for tests, backtests and trying things out.
 ///
-/// Making one costs next to nothing. No commit fails; a sync has nothing to do, as what is appended is committed at once.
+/// Making one costs next to nothing. No commit fails. A sync has nothing to do, as each append commits at once.
 package final class MemoryStore: StateStore {
   private struct Contents: ~Copyable {
     var map = SortedMap()
@@ -140,7 +140,7 @@ private final class MemoryCursor: StoreCursor {
   }
 }
 
-/// Bytes under bytes, in the order of their keys; a copy shares what neither writes afterwards.
+/// Byte strings by key, in key order; copies share the chunks that neither has changed.
 private struct SortedMap: Sendable {
   /// A key with its value.
   struct Entry: Sendable {

@@ -14,7 +14,7 @@ struct SortedChunks<Element> {
   private var chunks: [[Element]] = []
   private let longestChunk: Int
 
-  /// No elements; a chunk that gets longer than that is split.
+  /// Empty; splits each chunk that gets longer than `longestChunk`.
   init(longestChunk: Int) { self.longestChunk = longestChunk }
 
   /// Elements in the order of their keys.
@@ -74,7 +74,7 @@ struct SortedChunks<Element> {
     chunks.insert(half, at: position.chunk + 1)
   }
 
-  /// Where the key is or belongs: behind the last element of a chunk rather than before the first of the next one.
+  /// The key's position, or the place to insert it: behind the last element of a chunk rather than before the first of the next one.
   @inline(__always)
   private func locate(_ compare: (Element) -> Int) -> (position: Position, isFound: Bool) {
     guard !chunks.isEmpty else { return (Position(), false) }

@@ -11,13 +11,13 @@ package protocol StateStore: AnyObject, Sendable {
   /// The approximate size of the contents in bytes.
   var approximateBytes: Int { get }
 
-  /// What the store takes on the disk; nil for a store in memory.
+  /// The store's use of the disk; nil for a store in memory.
   var disk: StoreDisk? { get }
 
   /// Appends the value under `key` to `buffer`; returns false if there is none.
   func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool
 
-  /// What the store does with commits now.
+  /// Whether the store takes commits, and if not, why.
   var state: StoreState { get }
 
   /// Commits `set` atomically, after all appends before it.
@@ -29,7 +29,7 @@ package protocol StateStore: AnyObject, Sendable {
   /// Appends `set` atomically; returns its number, which is higher than those before.
   ///
   /// Readers see it once it is committed: with `isCommitted` at once, otherwise after `sync()` has made it durable. If that fails, nothing
-  /// of it is committed. An error is like that of `commit`, and does not affect earlier appends.
+  /// of it is committed. Errors are those of `commit`; they don't affect earlier appends.
   ///
   /// Returns nil, without appending, if it would have to wait for the disk: call `makeRoom`, without a lock that others need, and try
   /// again.
@@ -40,14 +40,14 @@ package protocol StateStore: AnyObject, Sendable {
 
   /// Makes all appends durable and commits them; returns the number of the last committed append.
   ///
-  /// An error is like that of `commit`, for all appends that were not committed before. Others may append meanwhile.
+  /// Errors are those of `commit`, and concern all uncommitted appends. Other threads may append meanwhile.
   @discardableResult
   func sync() throws(StoreError) -> UInt64
 
-  /// The number of the last append that is committed.
+  /// The number of the last committed append.
   var committedSequence: UInt64 { get }
 
-  /// Accepts commits again after a failure; appends that were not committed are lost.
+  /// Accepts commits again after a failure; uncommitted appends are lost.
   ///
   /// Must not be called from within `withCursor` or `scan`. If it fails, commits still fail, and it may be called again.
   func reopen() throws(StoreError)
@@ -60,7 +60,7 @@ package protocol StateStore: AnyObject, Sendable {
 
   /// Writes a consistent copy of the store, which can be opened as a store, to the new folder `path`.
   ///
-  /// The copy has whole commits only, and all that were committed before the call. The parent folder must exist.
+  /// The copy has whole commits only, among them all from before the call. The parent folder must exist.
   func checkpoint(to path: String) throws(StoreError)
 
   /// Lets the store drop remembered outcomes that expire before `cutoff`, in microseconds since 1970.
@@ -72,7 +72,7 @@ package protocol StateStore: AnyObject, Sendable {
   func close() throws(StoreError)
 }
 
-/// What a store takes on the disk.
+/// A store's use of the disk.
 package struct StoreDisk: Sendable {
   /// The bytes that its files take.
   package let bytes: Int
@@ -134,7 +134,7 @@ extension StateStore {
 ///
 /// It belongs to the thread and to the call of `withCursor` that gave it.
 package protocol StoreCursor: AnyObject {
-  /// Moves to the first key that is not below `key`; false when there is none.
+  /// Moves to the first key at or above `key`; false when there is none.
   func seek(to key: ByteView) throws(StoreError) -> Bool
 
   /// Moves to the next key; false when there is none. Only after a move that found one.

@@ -20,7 +20,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let inputOutput = Code(rawValue: "io")
     /// Somebody else has removed a file of the store while it was open.
     static let removed = Code(rawValue: "removed")
-    /// Stored bytes are not what was written.
+    /// Stored bytes differ from the written ones.
     package static let corrupt = Code(rawValue: "corrupt")
     /// An earlier commit failed, and the store has not been reopened since.
     package static let poisoned = Code(rawValue: "poisoned")
@@ -32,16 +32,15 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let refused = Code(rawValue: "refused")
   }
 
-  /// What kind of failure it is.
   package var code: Code
   /// What happened and what to do about it, for the operator.
   package var message: String
   /// The database's or the system's own text, may be empty.
   package var underlying: String
-  /// Whether it is not known if what failed is on the disk: a restart may find it, or not.
+  /// Whether the failed writes may be on the disk: then a restart finds them, or not.
   package var isOutcomeUnknown = false
 
-  /// An error with its code, its sentence and the text of what failed below.
+  /// An error with its code, its message and the text of the underlying error.
   package init(_ code: Code, _ message: String, underlying: String = "") {
     self.code = code
     self.message = message
@@ -63,14 +62,14 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// What commits fail with after one that failed; `message` says until when.
+  /// The error of commits after a failed one; `message` says until when.
   package static func poisoned(by failure: StoreError, _ message: String) -> StoreError {
     var error = StoreError(.poisoned, message, underlying: failure.description)
     error.isOutcomeUnknown = failure.isOutcomeUnknown  // the caller's commit may have failed in another thread's sync
     return error
   }
 
-  /// What every call fails with once the store at `path` is closed.
+  /// The error of every call after the store at `path` was closed.
   static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
 
   /// An error of a system call, by its `errno`.

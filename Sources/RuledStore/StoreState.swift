@@ -1,14 +1,14 @@
-/// What a store does with commits: the one state that the log, its flush thread, the store and the commit pipeline ask.
+/// Whether a store takes commits: the one state for the log, its flush thread, the store and the commit pipeline.
 ///
 /// | state | an append | a sync | is left |
 /// | --- | --- | --- | --- |
-/// | `open` | is written | commits what was appended | for `sealing` when the active segment is full or to be flushed; for `failed` after a failed write or sync |
+/// | `open` | is written | commits all appends | for `sealing` when the active segment is full or to be flushed; for `failed` after a failed write or sync |
 /// | `sealing` | waits | waits | for `open` with the next segment; for `failed` after a failed write or sync; for `suspended` if there can be no next segment |
-/// | `failed` | is refused | commits what was appended before the failed write; is refused if that is nothing | for `suspended` when another file took its place |
-/// | `suspended` | is refused | is refused | for `open` by `reopen()`, once those concerned know what was lost |
+/// | `failed` | is refused | commits the appends before the failed write; is refused if there are none | for `suspended` when another file took its place |
+/// | `suspended` | is refused | is refused | for `open` by `reopen()`, once all committers know which commits were lost |
 /// | `closed` | is refused | is refused | never; each state is left for this one by `close()` |
 ///
-/// A failed sync discards all that it did not commit, and has the file replaced at once. When that fails too, `reopen()` tries it again.
+/// A failed sync discards all uncommitted appends, and replaces the file at once. When that fails too, `reopen()` tries it again.
 package enum StoreState: Sendable {
   /// All is well.
   case open
@@ -21,7 +21,7 @@ package enum StoreState: Sendable {
   /// The store has been closed.
   case closed
 
-  /// Why nothing is appended until `reopen()` has succeeded; nil when that is not so.
+  /// The failure that bars appends until `reopen()` succeeds; nil without one.
   package var failure: StoreError? {
     switch self {
     case .failed(let error), .suspended(let error): error

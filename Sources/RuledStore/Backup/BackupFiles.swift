@@ -7,7 +7,7 @@ enum BackupFiles {
   struct Entry: Equatable {
     /// Its path from the folder on.
     var name: String
-    /// How many bytes it has.
+    /// Its size in bytes.
     var bytes: Int
     /// When it was written, in nanoseconds since 1970.
     var written: Int64
@@ -60,14 +60,14 @@ enum BackupFiles {
       name: name, bytes: Int(status.st_size), written: seconds * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
   }
 
-  /// What lstat(2) says about a path.
+  /// Calls lstat(2).
   static func status(of path: String) throws(StoreError) -> stat {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw StoreError.system("\(path) can't be read", errno) }
     return status
   }
 
-  /// Gives a file a second name; false where that is not possible, as between file systems.
+  /// Makes a hard link; false where there can be none, as between file systems.
   static func link(_ path: String, to target: String) -> Bool { Glibc.link(path, target) == 0 }
 
   /// Copies a file to a new one, durably, with the time at which it was written.
@@ -95,7 +95,7 @@ enum BackupFiles {
     }
   }
 
-  /// Removes a file, or a folder with all that is in it; does not follow links.
+  /// Removes a file, or a folder with its contents; does not follow links.
   static func remove(_ path: String) throws(StoreError) {
     guard unlink(path) != 0, errno != ENOENT else { return }
     guard let status = try? status(of: path), status.st_mode & S_IFMT == S_IFDIR else {

@@ -6,15 +6,15 @@ package import RuledCore
 /// A backup is written beside the others and gets its name when all of it is on the disk, so that a backup with a name is complete. Files that did not change
 /// since the backup before, which RocksDB's never do, are further names of the same file; that is why nothing in a backup may be written to.
 package final class BackupFolder {
-  /// What a backup came to.
+  /// The result of a backup.
   package struct Summary: Sendable {
     /// The folder of the backup.
     package let path: String
-    /// How many files it has.
+    /// The number of its files.
     package let files: Int
-    /// How many bytes they have.
+    /// Their size in bytes.
     package let bytes: Int
-    /// How many of the bytes were there before, in the backup before this one or in the store.
+    /// The bytes shared with the backup before, or with the store.
     package let sharedBytes: Int
   }
 
@@ -97,7 +97,7 @@ package final class BackupFolder {
     try Folder.sync(path)
   }
 
-  /// Removes the earliest backups, so that `count` are left; gives the names of those that were removed.
+  /// Keeps the last `count` backups; returns the names of the removed ones.
   package func keep(_ count: Int) throws(StoreError) -> [String] {
     let old = Array(try Self.backups(in: path).dropLast(count))
     for name in old {

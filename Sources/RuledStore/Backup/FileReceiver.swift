@@ -4,7 +4,7 @@ package import RuledCore
 
 /// Takes the bytes of a file piece by piece: computes its size and its checksum, and writes them durably to a new file, if it has a folder for it.
 package final class FileReceiver {
-  /// How many bytes are read and written at once; the checksum of each such part goes into that of the next, so that it must not change.
+  /// The most bytes of one read or write; the checksum of each part goes into that of the next, so this must not change.
   static let part = 1 << 20
 
   private let name: String
@@ -47,7 +47,7 @@ package final class FileReceiver {
     }
   }
 
-  /// Drops what was received, to begin again.
+  /// Drops the received bytes, to begin again.
   package func restart() throws(StoreError) {
     (pendingBytes, bytes, sum) = (0, 0, 0)
     if let descriptor, ftruncate(descriptor, 0) != 0 {

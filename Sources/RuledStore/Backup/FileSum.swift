@@ -1,11 +1,11 @@
 import Glibc
 package import RuledCore
 
-/// A file below a folder, with its size and its checksum: what a copy of it is checked against.
+/// A file below a folder, with the size and the checksum that a copy must have.
 package struct FileSum: Sendable, Equatable {
   /// Its path from the folder on.
   package let name: String
-  /// How many bytes it has.
+  /// Its size in bytes.
   package let bytes: Int
   /// The checksum of its bytes.
   package let sum: UInt64
@@ -18,7 +18,7 @@ package struct FileSum: Sendable, Equatable {
 
   /// Reads a file, and copies it durably to a new one in the folder `target` if there is one; `body` gets each part, and may throw to end it.
   ///
-  /// With `fromDisk` it asks the system for what the disk has, and not for what was written a moment ago.
+  /// With `fromDisk` it asks the system to read from the disk, not from the page cache.
   package static func read(
     _ name: String, in folder: String, copyTo target: String? = nil, fromDisk: Bool = false,
     body: (ByteView) throws(StoreError) -> Void
@@ -41,7 +41,7 @@ package struct FileSum: Sendable, Equatable {
     return try receiver.finish()
   }
 
-  /// Reads until the room is full or the file ends; gives how many bytes.
+  /// Reads until the room is full or the file ends; returns the number of bytes.
   private static func fill(
     _ room: UnsafeMutableRawBufferPointer, from source: Int32, _ path: String
   ) throws(StoreError) -> Int {

@@ -32,7 +32,7 @@ package enum FileSums {
     }
   }
 
-  /// Copies the files of a list from `folder` into the new folder `target`, durably; throws `corrupt` for one that is not what the list says.
+  /// Copies the files of a list from `folder` into the new folder `target`, durably; throws `corrupt` for a file that differs from the list.
   package static func copy(
     _ files: [FileSum], from folder: String, to target: String, progress: CopyProgress
   ) throws(StoreError) {
@@ -55,7 +55,7 @@ package enum FileSums {
     }
   }
 
-  /// Reads the files of a list in `folder`; throws `corrupt` for one that is not what the list says.
+  /// Reads the files of a list in `folder`; throws `corrupt` for a file that differs from the list.
   package static func check(_ files: [FileSum], in folder: String, progress: CopyProgress) throws(StoreError) {
     for file in files {
       let found = try FileSum.read(file.name, in: folder, fromDisk: true) { (part) throws(StoreError) in

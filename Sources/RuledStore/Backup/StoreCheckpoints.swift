@@ -3,7 +3,7 @@ package import RuledCore
 
 /// The checkpoints of a store in a folder: folders below its own, since only files of the same file system can be linked.
 ///
-/// The copier of a checkpoint takes a `FolderUse` of it and removes it afterwards. One that nobody uses is abandoned.
+/// The copier of a checkpoint takes a `FolderUse` of it and removes it afterwards. A checkpoint without a user is abandoned.
 package struct StoreCheckpoints {
   private let folder: String
   private static let prefix = "checkpoint-"
@@ -41,7 +41,7 @@ package struct StoreCheckpoints {
     }
   }
 
-  /// Removes the checkpoints that nobody uses; false if one is in use.
+  /// Removes abandoned checkpoints; false if one is in use.
   package func removeAbandoned() throws(StoreError) -> Bool {
     for name in try Folder.names(folder) where name.hasPrefix(Self.prefix) {
       let path = "\(folder)/\(name)"

@@ -3,11 +3,10 @@ import RuledCore
 
 /// A copy of a snapshot, to be opened and changed: RocksDB's tables, which never change, are linked, and all else is copied.
 ///
-/// The copy is removed when it is no longer used; `removeAll` removes those that a killed process left.
+/// The copy is removed after use; `removeAll` removes the copies that a killed process left.
 package final class StoreCopy: Sendable {
   package let folder: String
 
-  /// What the names of copies begin with.
   private static let prefix = "replay-"
 
   /// Copies the snapshot at `path` into a new folder in `parent`, which is best on the same file system; an empty folder without one.
@@ -54,8 +53,8 @@ package final class StoreCopy: Sendable {
     for name in try Folder.names(parent) where name.hasPrefix(prefix) { try BackupFiles.remove("\(parent)/\(name)") }
   }
 
-  /// What the copy holds of one subject: its record, `once` keys, timers, messages that wait, parked events and topics; and what leads states back to
-  /// earlier versions.
+  /// The copy's values of one subject: its record, `once` keys, timers, waiting messages, parked events and topics, and the steps that lead states back
+  /// to earlier versions.
   package func content(of subject: String) throws(StoreError) -> MemoryStore {
     let store = try RocksStore(path: folder, blockCacheBytes: 1 << 20)
     defer { try? store.close() }

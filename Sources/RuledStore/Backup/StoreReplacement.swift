@@ -24,15 +24,15 @@ package struct StoreReplacement {
     try Folder.create(folder)
   }
 
-  /// Replaces the store, after removing the folders beside it of these names; all that was written is durable.
+  /// Replaces the store with the new one, which must be durable; first removes the folders of these names beside the store.
   package func commit(removing folders: [String] = []) throws(StoreError) {
     for name in folders { try BackupFiles.remove("\(path)/\(name)") }
-    try BackupFiles.remove("\(folder)/\(FolderLock.name)")  // it is that of the process, not of the store
+    try BackupFiles.remove("\(folder)/\(FolderLock.name)")  // the lock belongs to the process, not to the store
     try Self.rename(Self.unfinished, to: Self.complete, in: path)
     try Self.finish(in: path)
   }
 
-  /// Removes what was written; the store stays as it was.
+  /// Removes the new store; the old one stays.
   package func discard() { try? BackupFiles.remove(folder) }
 
   /// Finishes a replacement that was decided before a crash, and removes one that was not.

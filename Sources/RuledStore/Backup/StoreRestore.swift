@@ -5,9 +5,9 @@ import RuledCore
 package struct StoreRestore {
   package struct Report: Sendable {
     package let backup: String
-    /// How many files it has.
+    /// The number of its files.
     package let files: Int
-    /// How many bytes they have.
+    /// Their size in bytes.
     package let bytes: Int
     /// How many subjects the store has a record of.
     package fileprivate(set) var subjects = 0

@@ -47,7 +47,7 @@ extension FileSystem {
   }
 }
 
-/// What a file is opened for.
+/// How to open a file.
 package enum FileMode: Sendable {
   /// To read a file that exists.
   case read

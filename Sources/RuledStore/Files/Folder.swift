@@ -36,7 +36,7 @@ package enum Folder {
     return names
   }
 
-  /// How many bytes the files in the folder `path` and the folders in it take, but for one of its folders.
+  /// The bytes that the files below the folder `path` take on the disk, except those in its folder `other`.
   ///
   /// A file that can't be read, or is removed meanwhile, counts as nothing.
   static func diskBytes(_ path: String, without other: String = "") -> Int {

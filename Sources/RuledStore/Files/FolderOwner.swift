@@ -1,10 +1,10 @@
 import Glibc
 
-/// Who owns the files of a store.
+/// Keeps a store's files with their owner.
 ///
-/// An administrator opens a store as root while no daemon does, and the daemon must be able to write what that leaves.
+/// An administrator may open a store as root while no daemon does. The daemon must be able to write the files that this leaves.
 package enum FolderOwner {
-  /// Calls `body`, which writes below the folder `path`, and then gives what root has made there to the owner of the folder, also when `body` fails.
+  /// Calls `body`, which writes below the folder `path`, and then gives root's files there to the owner of the folder, also when `body` fails.
   package static func kept<Result>(
     of path: String, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
@@ -18,7 +18,7 @@ package enum FolderOwner {
     return result
   }
 
-  /// Gives all that belongs to root below a folder to the owner of the folder.
+  /// Gives root's files below a folder to the owner of the folder.
   private static func give(_ path: String) throws(StoreError) {
     guard geteuid() == 0 else { return }
     let owner = try BackupFiles.status(of: path)

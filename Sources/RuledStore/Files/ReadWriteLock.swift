@@ -4,7 +4,6 @@ import Glibc
 final class ReadWriteLock: @unchecked Sendable {  // the lock guards itself, and its memory never moves
   private let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
 
-  /// A lock that nobody holds.
   init() {
     let result = pthread_rwlock_init(lock, nil)
     precondition(result == 0, "pthread_rwlock_init: \(result)")
@@ -23,7 +22,7 @@ final class ReadWriteLock: @unchecked Sendable {  // the lock guards itself, and
     return try body()
   }
 
-  /// Runs `body` while nobody else is in.
+  /// Runs `body` while no other thread is in.
   func writing<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let result = pthread_rwlock_wrlock(lock)
     precondition(result == 0, "pthread_rwlock_wrlock: \(result)")

@@ -5,7 +5,7 @@ package import RuledCore
 package protocol StoreFile: AnyObject, Sendable {
   var path: String { get }
 
-  /// How many bytes it has.
+  /// Its size in bytes.
   func size() throws(StoreError) -> Int
 
   /// Fills `buffer` with the bytes from `offset` on; an error when there are fewer.
@@ -14,15 +14,15 @@ package protocol StoreFile: AnyObject, Sendable {
   /// Writes bytes at `offset`; the kernel has them when this returns.
   func write(_ bytes: ByteView, at offset: Int) throws(StoreError)
 
-  /// Returns once all that was written, and the file's size, is on the disk; an error too if somebody has removed the file.
+  /// Makes all writes and the file's size durable; fails too if the file has been removed.
   ///
-  /// After an error the kernel may have dropped any bytes that were not synced before, without an error of a later sync.
+  /// After an error the kernel may have dropped any unsynced bytes; a later sync does not report them.
   func sync() throws(StoreError)
 
   /// Sets the size of the file; new bytes are zeros.
   func resize(to bytes: Int) throws(StoreError)
 
-  /// Reserves so many bytes, which read as zeros; false where the file system can't do that.
+  /// Reserves that many bytes, which read as zeros; false where the file system can't do that.
   func reserve(_ bytes: Int) -> Bool
 
   /// Asks the kernel to begin writing a part to the disk; it promises nothing.

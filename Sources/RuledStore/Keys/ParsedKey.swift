@@ -10,7 +10,7 @@ package enum ParsedKey {
   case earlierEvents(subject: ByteView)
   /// When the outcome of the event with that hash expires.
   case outcomeIndex(subject: ByteView, hash: UInt64)
-  /// What a plugin did once.
+  /// A plugin's `once` key.
   case once(subject: ByteView, plugin: ByteView, key: ByteView)
   case timer(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A timer by when it is due, in microseconds since 1970.
@@ -28,7 +28,7 @@ package enum ParsedKey {
   case membership(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A topic's member.
   case member(plugin: ByteView, name: ByteView, subject: ByteView)
-  /// How many members one worker has brought a topic.
+  /// One worker's change of a topic's member count.
   case memberCount(plugin: ByteView, name: ByteView, worker: UInt64)
   /// A publication under way, or a message behind one.
   case publication(number: UInt64)
@@ -49,7 +49,7 @@ package enum ParsedKey {
     }
   }
 
-  /// The subject of a key that is the record of one; nil for any other key.
+  /// The subject of a record's key; nil for any other key.
   package static func subject(ofRecord key: ByteView) -> ByteView? {
     guard key.count >= 2, key[0] == StoreKey.Kind.record.rawValue, key[key.count - 1] == 0 else { return nil }
     return key.extracting(1..<key.count - 1)

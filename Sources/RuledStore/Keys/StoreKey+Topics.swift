@@ -9,20 +9,20 @@ extension StoreKey {
     ofPlugin(.membership, subject, plugin, name, into: buffer)
   }
 
-  /// The key of a topic's member; without a subject, what the keys of all its members begin with.
+  /// The key of a topic's member; without a subject, the prefix of all its members' keys.
   package static func member(
     plugin: some KeyPart, name: some KeyPart, _ subject: some KeyPart, into buffer: ByteBuffer
   ) {
     ofPlugin(.member, plugin, name, subject, into: buffer)
   }
 
-  /// The key of how many members one worker has brought a topic.
+  /// The key of one worker's change of a topic's member count.
   package static func memberCount(plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer) {
     memberCounts(plugin: plugin, name: name, into: buffer)
     buffer.append(bigEndian: worker)
   }
 
-  /// What the keys begin with of how many members each worker has brought a topic.
+  /// The prefix of the keys of all workers' changes of a topic's member count.
   package static func memberCounts(plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer) {
     ofPlugin(.memberCount, plugin, name, ByteView.empty, into: buffer)
   }

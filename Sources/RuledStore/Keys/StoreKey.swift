@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// The keys under which everything is stored; values that belong together have keys side by side.
+/// The keys of all stored values; values that belong together have keys side by side.
 ///
 /// A key begins with the letter of its kind. `0` is one zero byte, which ends a part; subjects, plugins, sources and ids
 /// have no control characters, so byte order is the order of the parts. Numbers are eight bytes, most significant first;
@@ -12,7 +12,7 @@ package import RuledCore
 /// | `d` expiry subject `0` source `0` id | the remembered outcome of an event; the expiry is four bytes, seconds since 1970 |
 /// | `d` expiry subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
 /// | `h` subject `0` | the subject's earlier events, which its record has no room for |
-/// | `i` subject `0` hash | when the remembered outcome of an event expires that is not among the earlier ones either |
+/// | `i` subject `0` hash | when an outcome expires, for an event that is neither in the record nor among the earlier ones |
 /// | `o` subject `0` plugin `0` key | when the `once` key expires |
 /// | `t` subject `0` plugin `0` name | a timer |
 /// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
@@ -22,12 +22,12 @@ package import RuledCore
 /// | `c` name `0` labels | a counter |
 /// | `j` subject `0` plugin `0` name | nothing: the subject is a member of the topic |
 /// | `J` plugin `0` name `0` subject | the number under which the subject joined the topic |
-/// | `n` plugin `0` name `0` sequence | how many members more one worker has brought the topic |
+/// | `n` plugin `0` name `0` sequence | one worker's change of the topic's member count |
 /// | `w` sequence | a publication under way, or a message behind one |
 /// | `W` sequence | the last subject that the publication has reached |
 /// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
 /// | `B` plugin `0` board | a board that has options |
-/// | `_` name | the daemon's own: format, clock, sequence, revision, whose a counter is |
+/// | `_` name | the daemon's own: format, clock, sequence, revision, owners of counters |
 ///
 /// Each function replaces what the buffer has by one key; `ParsedKey` gives the parts back.
 package enum StoreKey {
@@ -41,7 +41,7 @@ package enum StoreKey {
     case earlierEvents = 0x68
     /// `i`: when a remembered outcome expires.
     case outcomeIndex = 0x69
-    /// `o`: what a plugin did once.
+    /// `o`: a plugin's `once` key.
     case once = 0x6F
     /// `t`: a timer.
     case timer = 0x74
@@ -63,7 +63,7 @@ package enum StoreKey {
     case membership = 0x6A
     /// `J`: a topic's member.
     case member = 0x4A
-    /// `n`: how many members one worker has brought a topic.
+    /// `n`: one worker's change of a topic's member count.
     case memberCount = 0x6E
     /// `w`: a publication under way.
     case publication = 0x77
@@ -76,7 +76,7 @@ package enum StoreKey {
     static let expiring: [Kind] = [.outcome, .earlierEvents, .outcomeIndex]
   }
 
-  /// How many bytes source and id may have together to be part of a key as they are.
+  /// The most bytes that source and id have together when they are in the key themselves; longer ones have a digest there.
   package static let longestPlainIdentity = 64
 
   /// The key of a subject's record.
@@ -84,7 +84,7 @@ package enum StoreKey {
     subjectPrefix(.record, subject, into: buffer)
   }
 
-  /// How many bytes the time has that follows the kind in the key of a remembered outcome.
+  /// The bytes of the expiry in the key of a remembered outcome.
   static let outcomeTimeBytes = 4
 
   /// The key of a remembered outcome whose source and id have at most `longestPlainIdentity` bytes together.
@@ -110,7 +110,7 @@ package enum StoreKey {
     digest.appendPart(to: buffer)
   }
 
-  /// What the keys of those of a subject's outcomes begin with that expire in that second.
+  /// The prefix of the keys of a subject's outcomes that expire in that second.
   package static func outcomePrefix(expiring seconds: UInt32, _ subject: some KeyPart, into buffer: ByteBuffer) {
     begin(.outcome, in: buffer)
     buffer.append(bigEndian: seconds)
@@ -136,7 +136,7 @@ package enum StoreKey {
     numbered(.outcomeIndex, subject, hash, into: buffer)
   }
 
-  /// The key of what a plugin did once for a subject.
+  /// The key of a plugin's `once` key for a subject.
   package static func once(_ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer) {
     ofPlugin(.once, subject, plugin, key, into: buffer)
   }
@@ -156,7 +156,7 @@ package enum StoreKey {
     parts(subject, plugin, name, into: buffer)
   }
 
-  /// What the index keys of timers due at that time begin with: earlier ones are below it.
+  /// The prefix of the index keys of timers due at that time; the keys of earlier ones are below it.
   package static func timerIndex(due: Int64, into buffer: ByteBuffer) {
     begin(.timerIndex, in: buffer)
     buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
@@ -177,7 +177,7 @@ package enum StoreKey {
     numbered(.parked, subject, sequence, into: buffer)
   }
 
-  /// The key of a counter; `labels` is a text that is the same for the same labels.
+  /// The key of a counter; equal labels have the same text `labels`.
   package static func counter(_ name: some KeyPart, labels: some KeyPart, into buffer: ByteBuffer) {
     begin(.counter, in: buffer)
     name.appendPart(to: buffer)
@@ -211,10 +211,10 @@ package enum StoreKey {
   /// The name under which the daemon keeps the sequence of its last change.
   package static let sequenceName = "sequence"
 
-  /// What the names begin with under which the daemon keeps plugins' steps back to earlier versions of their states; the plugin's name follows.
+  /// The prefix of the names of plugins' steps back to earlier versions of their states; the plugin's name follows.
   package static let stepsName = "steps\0"
 
-  /// What the keys of the plugins that counters belong to begin with: a counter belongs to the first plugin that counted it.
+  /// The prefix of the keys of counters' owners: a counter belongs to the first plugin that counted it.
   package static let counterOwners = [Kind.daemon.rawValue] + Array("counter\0".utf8)
 
   /// The key of the plugin that a counter belongs to.
@@ -226,14 +226,14 @@ package enum StoreKey {
     labels.appendPart(to: buffer)
   }
 
-  /// What all keys of that kind and subject begin with; for kinds whose keys begin with a subject.
+  /// The prefix of all keys of that kind and subject, for kinds whose keys begin with a subject.
   package static func subjectPrefix(_ kind: Kind, _ subject: some KeyPart, into buffer: ByteBuffer) {
     begin(kind, in: buffer)
     subject.appendPart(to: buffer)
     buffer.append(0)
   }
 
-  /// What all keys of that kind, subject and plugin begin with; for `once`, `timer`, `place` and `membership`.
+  /// The prefix of all keys of that kind, subject and plugin, for `once`, `timer`, `place` and `membership`.
   package static func pluginPrefix(
     _ kind: Kind, _ subject: some KeyPart, plugin: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -274,7 +274,7 @@ package enum StoreKey {
 }
 
 extension StoreKey {
-  /// The least key above all that begin with `prefix`; nil when there is none, since `prefix` has no byte below 255.
+  /// The least key above all keys with that prefix; nil if the prefix has no byte below 255.
   package static func upperBound(_ prefix: [UInt8]) -> [UInt8]? {
     var bound = prefix
     while let last = bound.popLast() {
@@ -293,13 +293,13 @@ extension StoreKey {
     return Array(buffer.bytes)
   }
 
-  /// What all keys of `kind` begin with.
+  /// The prefix of all keys of `kind`.
   package static func prefix(_ kind: Kind) -> [UInt8] { [kind.rawValue] }
 }
 
 /// A part of a key: text, an array of bytes, or borrowed bytes.
 package protocol KeyPart {
-  /// How many bytes the part has.
+  /// The length of the part in bytes.
   var partCount: Int { get }
 
   /// Appends the bytes of the part.
@@ -307,7 +307,7 @@ package protocol KeyPart {
 }
 
 extension String: KeyPart {
-  /// How many bytes the text has as UTF-8.
+  /// The length of the text in bytes of UTF-8.
   package var partCount: Int { utf8.count }
 
   /// Appends the text as UTF-8.
@@ -315,14 +315,12 @@ extension String: KeyPart {
 }
 
 extension ByteView: KeyPart {
-  /// How many bytes there are.
   package var partCount: Int { count }
 
   package func appendPart(to buffer: ByteBuffer) { buffer.append(self) }
 }
 
 extension [UInt8]: KeyPart {
-  /// How many bytes there are.
   package var partCount: Int { count }
 
   package func appendPart(to buffer: ByteBuffer) { withView { buffer.append($0) } }

@@ -1,7 +1,7 @@
 import Glibc
 import RuledCore
 
-/// What the log's index knows of keys without reading them: their kind and a hash of their subject.
+/// The kind of keys and the hash of their subject: the log's index compares these without reading the keys.
 struct KeyScope {
   /// The first byte of the keys.
   let kind: UInt8
@@ -41,7 +41,7 @@ struct KeyScope {
     kind == self.kind && (subject == 0 || tag == subject)
   }
 
-  /// The subject whose key it is; nil for a key of no subject, and where it is no text.
+  /// The key's subject; nil if it has none, or none that is valid text.
   static func subjectName(of key: ByteView) -> String? {
     subject(of: key).flatMap { String(validating: key[$0], as: UTF8.self) }
   }

@@ -9,13 +9,13 @@ struct LogCopy {
   /// The segments with commits that the database does not have, the earliest first, and where the commits end in each.
   let segments: [(segment: Segment, end: Int)]
 
-  /// The copy of what is committed in `log`, beside a database that has the segments up to `flushed`.
+  /// A copy of the commits in `log`, beside a database that has the segments up to `flushed`.
   init(of log: SegmentList, flushed: UInt64) {
     self.flushed = flushed
     segments = log.committed.filter { $0.segment.number > flushed && $0.end > LogFrame.fileHeader }
   }
 
-  /// How many bytes are written before the kernel is asked to write them to the disk: a burst of them would delay the commits' syncs.
+  /// The bytes written between two requests to the kernel to write them to the disk: a burst would delay the commits' syncs.
   private static let dirtyBytes = 1 << 20
 
   /// Writes the files of the log and its manifest to the store's folder `path`, durably.

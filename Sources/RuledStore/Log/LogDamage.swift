@@ -1,4 +1,4 @@
-/// Damage of the log: bytes or files that were durable and are not what was written.
+/// Damage of the log: durable bytes or files that are missing or changed.
 struct LogDamage {
   let file: String
   let offset: Int

@@ -5,8 +5,8 @@ import RuledCore
 /// The format of a file of the redo log.
 ///
 /// All numbers are little endian. A file begins with a header of 64 bytes, the last eight of which are its checksum. Frames follow without gaps: 24 bytes of
-/// header and the payload. The checksum of a frame covers the rest of it, its offset and the number of its file, so that nothing that an earlier use of the
-/// file left on the disk is taken for a frame.
+/// header and the payload. The checksum of a frame covers the rest of it, its offset and the number of its file, so that no bytes of an earlier use of the
+/// file are taken for a frame.
 ///
 /// | file header | bytes | | frame header | bytes |
 /// | --- | --- | --- | --- | --- |
@@ -17,11 +17,11 @@ import RuledCore
 /// | length that the file was given | 8 | | kind | 4 |
 /// | zeros, checksum | 16 + 8 | | | |
 enum LogFrame {
-  /// How many bytes a file begins with.
+  /// The bytes of a file's header.
   static let fileHeader = 64
-  /// How many bytes a frame has before its payload.
+  /// The bytes of a frame's header.
   static let header = 24
-  /// How many bytes a block of a file has.
+  /// The bytes of a file's block.
   static let block = 1 << 12
 
   private static let magic = UInt64(littleEndian: 0x676F_6C64_656C_7572)
@@ -35,7 +35,7 @@ enum LogFrame {
     case mark = 2
   }
 
-  /// What a file's header says.
+  /// The contents of a file's header.
   struct FileHeader: Equatable {
     /// The number of the file.
     var number: UInt64
@@ -43,7 +43,7 @@ enum LogFrame {
     var predecessor: UInt64
     /// Where the file before it ends; 0 when a seal there says so, or when that is not known yet.
     var predecessorEnd: Int
-    /// How many bytes the file was given when it was made.
+    /// The length that the file was given.
     var length: Int
 
     /// Writes the header to the beginning of a file's bytes.
@@ -102,7 +102,7 @@ enum LogFrame {
     frame.storeBytes(of: checksum(covered, offset: offset, number: number).littleEndian, as: UInt64.self)
   }
 
-  /// How many bytes the payload of the whole frame at `offset` has.
+  /// The length of the payload of the whole frame at `offset`.
   static func payload(at offset: Int, in base: UnsafeRawPointer) -> Int {
     Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
   }
@@ -111,7 +111,7 @@ enum LogFrame {
   struct Frame {
     let kind: Kind
     let offset: Int
-    /// How many bytes its payload has.
+    /// The length of its payload.
     let payload: Int
     /// How far the file was synced when it was written.
     let synced: Int

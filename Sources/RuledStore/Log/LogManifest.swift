@@ -1,7 +1,7 @@
 import RuledCore
 import Synchronization
 
-/// The file that says which files the redo log has: it outlives each of them, so that one that is gone is missed.
+/// The file that says which files the redo log has; it outlives each of them, so that a missing file is noticed.
 ///
 /// Each change writes a new file, which takes the old one's place in one step.
 final class LogManifest: Sendable {

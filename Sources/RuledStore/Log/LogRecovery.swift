@@ -12,7 +12,7 @@ struct LogRecovery {
     /// The number of the last file with commits, or of the last that was flushed.
     var last: UInt64
     var end = 0
-    /// What was left out at the end of the log, for the operator.
+    /// A note for the operator about bytes dropped at the end of the log.
     var note: String?
   }
 
@@ -33,9 +33,9 @@ struct LogRecovery {
     self.memory = memory
   }
 
-  /// Reads the log, and syncs each of its files once, as what is read may be in the page cache only.
+  /// Reads the log, and syncs each of its files once, as the bytes read may be in the page cache only.
   ///
-  /// While more segments are left than are held at a time, `flush` brings the earliest into the database.
+  /// While the log has more segments than may be in memory, `flush` brings the earliest into the database.
   func run(flush: (Segment) throws(StoreError) -> Void) throws(StoreError) -> Result {
     var result = Result(last: manifest.contents.flushed)
     let chain = try chain()
@@ -73,7 +73,7 @@ struct LogRecovery {
     let file: any StoreFile
   }
 
-  /// The files that the manifest names and that were not flushed, the earliest first.
+  /// The unflushed files of the log, the earliest first.
   private func chain() throws(StoreError) -> [Link] {
     let contents = manifest.contents
     try checkAbove(contents.last)
@@ -99,7 +99,7 @@ struct LogRecovery {
 
   /// Refuses files with commits that are later than the last one of the manifest, which then belongs to an older log.
   ///
-  /// A replacement that has not joined the log is not one: the manifest knows its number, and the file before it holds all its commits.
+  /// A replacement that has not joined the log is no such file: the manifest knows its number, and the file before it holds all its commits.
   private func checkAbove(_ last: UInt64) throws(StoreError) {
     for name in try files.names(in: folder) where name.hasSuffix(".log") {
       guard let number = UInt64(name.dropLast(4)), number > last else { continue }
@@ -172,10 +172,10 @@ struct LogRecovery {
     return (false, synced)
   }
 
-  /// How many copies of what was behind the log's end are kept.
+  /// The most copies of torn ends that are kept.
   private static let mostCopies = 4
 
-  /// Keeps a copy of commits that were begun behind the log's end and never synced; a note about them, nil when there are none.
+  /// Keeps a copy of torn and unsynced commits behind the log's end; returns a note about them, nil when there are none.
   ///
   /// A start does not fail when the copy can't be made: the file itself stays until it is flushed.
   private func keepTorn(_ bytes: ByteView, behind segment: Segment, of path: String) -> String? {
@@ -217,7 +217,7 @@ struct LogRecovery {
     ).error
   }
 
-  /// Removes the files in the folder that do not belong to the log: those that were flushed, or made and never begun.
+  /// Removes the files in the folder that do not belong to the log: flushed ones, and ones that were made and never begun.
   func removeLeftovers(keeping numbers: [UInt64]) {
     let kept = Set(numbers.map { RedoLog.path($0, in: folder) })
     for name in (try? files.names(in: folder)) ?? [] {

@@ -1,21 +1,21 @@
 package import RuledCore
 
-/// Saves what is whole of a store whose log is damaged, so that it can be opened again; keeps a copy of the log as it was.
+/// Saves the whole commits of a store with a damaged log, so that it can be opened again; keeps a copy of the damaged log.
 ///
-/// Commits behind damage are applied like those before it: each writes whole values, so a subject that changed again later ends with its last state. What the
-/// damaged bytes held is lost; the report names the subjects that can be read in them.
+/// Commits behind damage are applied like those before it: each writes whole values, so a subject that changed again later ends with its last state. The
+/// contents of damaged bytes are lost; the report names the subjects that can be read in them.
 package struct LogSalvage {
-  /// What was saved and what was lost.
+  /// The saved commits, and the lost ones.
   package struct Report {
     /// The folder of the copy; nil when there was nothing to salvage.
     package fileprivate(set) var copy: String?
-    /// What is damaged, a sentence each, with file and offset.
+    /// The damages, a sentence each, with file and offset.
     package fileprivate(set) var damages: [String] = []
-    /// The subjects whose names can be read in what is lost, in byte order.
+    /// The subjects whose names can be read in lost bytes, in byte order.
     package fileprivate(set) var subjects: [String] = []
-    /// How many batches of commits were saved from the log.
+    /// The number of batches saved from the log.
     package fileprivate(set) var saved = 0
-    /// The sequence that stands for the changes that were lost behind the last one that was saved; nil if none was lost there.
+    /// The sequence that stands for all changes lost behind the last saved one; nil if none was lost there.
     package fileprivate(set) var lost: UInt64?
   }
 
@@ -24,12 +24,12 @@ package struct LogSalvage {
   private let settings: LogSettings
   private var report = Report()
   private var names: Set<String> = []
-  /// Whether something was lost behind the last commit that was saved.
+  /// Whether something was lost behind the last saved commit.
   private var hasLostEnd = false
 
   private var folder: String { path + "/log" }
 
-  /// A salvage of the store in the folder `path`, which nobody may have open.
+  /// A salvage of the store in the folder `path`, which no process may have open.
   package init(path: String) { self.init(path: path, files: SystemFiles(), settings: LogSettings()) }
 
   init(path: String, files: any FileSystem, settings: LogSettings) {
@@ -40,7 +40,7 @@ package struct LogSalvage {
 
   /// Salvages the store, unless it opens as it is; `now` names the copy.
   ///
-  /// `journal` gets what the log holds for it. Throws `corrupt` when the database itself can't be opened; then only a backup helps.
+  /// `journal` gets its records from the log. Throws `corrupt` when the database itself can't be opened; then only a backup helps.
   package mutating func run(now: Timestamp, journal: (any SegmentConsumer)? = nil) throws(StoreError) -> Report {
     do throws(StoreError) {
       try RocksStore(path: path, blockCacheBytes: 1 << 20, files: files, settings: settings, journal: journal).close()
@@ -87,7 +87,7 @@ package struct LogSalvage {
     return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
   }
 
-  /// Takes the next sequence for what was lost, so that no later change has it.
+  /// Takes the next sequence for the lost changes, so that no later change has it.
   private func skipSequence(in database: RocksDatabase) throws(StoreError) -> UInt64 {
     let next = try Self.sequence(in: database) + 1
     let value = ByteBuffer(capacity: 8)
@@ -99,7 +99,6 @@ package struct LogSalvage {
 
   // MARK: The copy
 
-  /// What the name of a copy begins with.
   private static let prefix = "salvaged-"
 
   /// Removes the copies in a store's folder.
@@ -152,7 +151,7 @@ package struct LogSalvage {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// Where a file ends, as the header of the next file says; nil if that one does not say it.
+  /// The end of a file by the header of the next file; nil if that header does not say it.
   private func end(of file: LogFile) throws(StoreError) -> Int? {
     for next in try logFiles() where next.number > file.number {
       let source = try files.open(next.path, .read)

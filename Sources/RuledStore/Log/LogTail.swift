@@ -11,8 +11,8 @@ import RuledThreads
 /// | `CommitPipeline.lock` | the queue of submissions, the shared counters' next values, the workers' results | the write of an append |
 /// | `RocksStore.committing` | that no reopening comes between the append of a durable commit outside the pipeline and its sync | syncs, repairs |
 /// | `RedoLog.syncing` | that one thread at a time syncs, seals or replaces the active segment's file | syncs, new files |
-/// | `LogTail` | the state, the active segment's end, sequences, what there is to flush | the write of an append |
-/// | `SegmentList.index` | the list of segments, and what of each is committed; readers share it | never |
+/// | `LogTail` | the state, the active segment's end, sequences, the work for the flush thread | the write of an append |
+/// | `SegmentList.index` | the list of segments, and the committed end of each; readers share it | never |
 ///
 /// `SegmentMaker` and `LogManifest` have a lock each, held during I/O, which are taken in this order, under `RedoLog.syncing` or under none of these. The
 /// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Appends take `CommitPipeline.lock`
@@ -29,7 +29,7 @@ final class LogTail: @unchecked Sendable {  // `lock` guards `state`
   /// Runs `body` under the lock.
   func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result { try lock.locked(body) }
 
-  /// Runs `body` under the lock and wakes those who wait.
+  /// Runs `body` under the lock and wakes the waiting threads.
   func signal(_ body: () -> Void) { lock.signal(body) }
 
   /// Waits until `body`, which runs under the lock, gives something.

@@ -1,7 +1,7 @@
 internal import CLinux
 package import RuledCore
 
-/// What one batch wrote.
+/// The writes of one batch.
 package struct LoggedCommit {
   let payload: ByteView
 
@@ -56,7 +56,7 @@ package struct LoggedCommit {
   }
 }
 
-/// A record for the journal, and the writes of its event from which the rest of the entry is made; those that are missing are empty.
+/// A record for the journal, and its event's writes, of which the journal makes the rest of the entry; missing ones are empty.
 package struct JournaledWrites {
   /// The head that the journal wrote.
   package fileprivate(set) var head = ByteView.empty

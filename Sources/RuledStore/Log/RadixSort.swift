@@ -1,6 +1,6 @@
 /// Sorts by numbers, byte by byte from the lowest: several times faster than by comparing, when there are many.
 enum RadixSort {
-  /// Sorts `elements` by what `number` gives for each, of which the lowest `bytes` bytes count; equal ones keep their order.
+  /// Sorts `elements` by the lowest `bytes` bytes of their `number`; equal ones keep their order.
   @inline(__always)
   static func sort<Element: BitwiseCopyable>(_ elements: inout [Element], bytes: Int, by number: (Element) -> UInt64) {
     guard elements.count > 1 else { return }

@@ -1,8 +1,8 @@
 import RuledCore
 
-/// What the log does after a failed write or sync: it discards what is not committed, and continues in another file.
+/// Repair after a failed write or sync: the log discards uncommitted frames, and continues in another file.
 extension RedoLog {
-  /// Discards what is not committed, because the kernel may have dropped any of it, and replaces the file.
+  /// Discards uncommitted frames, because the kernel may have dropped any of them, and replaces the file.
   ///
   /// Returns the error to report.
   func failSync(_ error: StoreError) -> StoreError {
@@ -21,11 +21,9 @@ extension RedoLog {
     return error
   }
 
-  /// Accepts commits again after a failure.
+  /// Accepts commits again after a failure; uncommitted ones are lost.
   ///
-  /// Those that were not committed are lost.
-  ///
-  /// Throws why that can't be; it may be tried again.
+  /// After an error it may be called again.
   func reopen() throws(StoreError) {
     try syncing.locked { () throws(StoreError) in
       switch state {
@@ -41,14 +39,14 @@ extension RedoLog {
     }
   }
 
-  /// Continues with another segment after a failure, so that no start finds what failed.
+  /// Continues with another segment after a failure, so that no start finds the failed frames.
   ///
   /// Called under `syncing`; the state goes from `failed` to `suspended`.
   ///
   /// The other segment's header says that the failed one ends where it was durable; commits beyond that begin the other one.
   /// After a failure it is not known whether the next start will find the uncommitted frames.
   private func replaceFile(after reason: StoreError) throws(StoreError) {
-    // A new file beside what else was removed would make no store.
+    // A new file would not bring back the other removed files of the store.
     if reason.code == .removed { throw reason }
     if let full = tail.locked({ segments.fullBacklog }) { throw full }
     tail.locked { segments.discardUncommitted() }

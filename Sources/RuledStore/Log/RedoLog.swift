@@ -12,7 +12,7 @@ import RuledThreads
 ///
 /// `StoreState` has the table of states, and `docs/architecture.md` that of locks.
 final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what changes
-  /// What was dropped at the end of the log when it was opened, for the operator.
+  /// A note for the operator about bytes dropped at the end of the log when it was opened.
   let openingNote: String?
   /// The segments, for readers and the flush thread.
   let segments: SegmentList
@@ -31,9 +31,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Whether something was written after the last sync began; under `tail`.
   private var isUnsynced = false
 
-  /// Opens the log in `folder` of the store at `path`, and recovers what an earlier process left there.
+  /// Opens the log in `folder` of the store at `path`, and recovers the commits of an earlier process.
   ///
-  /// If that is more segments than may be held at a time, `flush` writes the earliest to the database.
+  /// If these are more segments than may be in memory, `flush` writes the earliest to the database.
   init(
     _ files: any FileSystem, path: String, folder: String, manifest: LogManifest, settings: LogSettings = LogSettings(),
     flush: (Segment) throws(StoreError) -> Void
@@ -61,7 +61,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// The state of the log.
   var state: StoreState { tail.locked { tail.state } }
 
-  /// The number of the last commit that is committed.
+  /// The number of the last committed append.
   var committedSequence: UInt64 { tail.locked { lastCommitted } }
 
   // MARK: Appending
@@ -117,9 +117,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   // MARK: Syncing
 
-  /// Makes durable what was appended, and commits it; gives the number of the last commit that is committed.
+  /// Makes all appends durable, and commits them; returns the number of the last committed append.
   ///
-  /// An error applies to all that was not committed: no start will find it, unless the error says that the outcome is unknown.
+  /// An error applies to all uncommitted appends: no start will find them, unless the error says that the outcome is unknown.
   @discardableResult
   func sync() throws(StoreError) -> UInt64 { try syncing.locked { () throws(StoreError) in try syncAppended() } }
 
@@ -157,7 +157,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Seals the active segment, unless it is empty, so that it is flushed.
   func seal() throws(StoreError) { try advance(for: 0) { !segments.active.isEmpty } }
 
-  /// Brings all that the log holds into the database, and goes on in files that are new, not recycled: none has the bytes of commits before.
+  /// Brings the whole log into the database, and continues in new files, not recycled ones: these have no bytes of earlier commits.
   func renewFiles() throws(StoreError) {
     defer { maker.resumeRecycling() }
     let last = try maker.stopRecycling()
@@ -172,7 +172,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
   /// Seals the active segment and begins another one with room for a commit of `payload` bytes, if `isNeeded` says so under `tail`.
   ///
-  /// Appends wait meanwhile. All that was appended before is committed.
+  /// Appends wait meanwhile. All earlier appends are committed.
   private func advance(for payload: Int, _ isNeeded: () -> Bool) throws(StoreError) {
     while try tail.locked({ () throws(StoreError) in
       try tail.check()
@@ -244,7 +244,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     segments.remove(flushed)
   }
 
-  /// Releases memory that is kept for segments to come.
+  /// Releases memory that is kept for later segments.
   func trim() { maker.trim() }
 
   /// Whether it has been closed.
@@ -280,16 +280,16 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
 
 /// The sizes of the redo log.
 struct LogSettings: Sendable {
-  /// How many bytes a segment has room for, unless one commit needs more; whole blocks.
+  /// The bytes that a segment has room for, unless one commit needs more; whole blocks.
   var segmentBytes = 64 << 20
-  /// How many sealed segments may wait to be flushed before commits wait for that, or fail while it fails.
+  /// The most sealed segments that wait to be flushed; beyond that, commits wait for the flush, or fail while it fails.
   var longestBacklog = 3
-  /// How many segments of an earlier process a start has in memory at a time; it flushes the earliest ones beyond that.
+  /// The most segments of an earlier process that a start has in memory; it flushes the earliest ones beyond that.
   var segmentsAtStart = 2
 
   /// A segment of this many bytes makes it worthwhile to write zeros to the next one's file.
   var busyBytes: Int { segmentBytes / 16 }
 
-  /// How many slots the index of a segment has before it grows: a power of two.
+  /// The slots of a segment's index before it grows: a power of two.
   var indexSlots: Int { max(1 << 6, segmentBytes >> 7) }
 }

@@ -3,19 +3,18 @@ import RuledCore
 
 /// One file of the redo log, with all of it in memory and an index of its committed writes.
 ///
-/// Frames are appended behind `end`; a commit adds those before an offset to the index. Nothing that is written moves, so that bytes handed out are valid as
-/// long as the segment. `LogTail` guards `end` and `synced`, `SegmentList.index` what is committed.
+/// Frames are appended behind `end`; a commit adds those before an offset to the index. Written bytes never move, so pointers to them are valid as
+/// long as the segment. `LogTail` guards `end` and `synced`, `SegmentList.index` guards `committed` and the index.
 final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `SegmentList.index`
-  /// The kinds of keys that are scanned in order while the daemon serves: timers by time, what waits in queues, and topics' members.
+  /// The kinds of keys that are scanned in order while the daemon serves: timers by time, queues, and topics' members.
   private static let orderedKinds: [UInt8] = [
     StoreKey.Kind.timerIndex, .message, .effect, .parked, .member, .memberCount, .publication,
   ].map(\.rawValue)
 
-  /// What its file begins with.
   private(set) var header: LogFrame.FileHeader
-  /// Whether all of its file was written to before, so that a sync of what is written over has no metadata to write; guarded by `SegmentMaker`.
+  /// Whether the whole file was written to before: a sync of overwritten bytes has no metadata to write; guarded by `SegmentMaker`.
   var hasZeros = false
-  /// How many bytes its file has: as many as there is room for, unless the file is a copy that a backup made.
+  /// The bytes of its file: the capacity, unless a backup made the file as a copy.
   var fileBytes: Int
   let base: UnsafeMutableRawPointer
   private let memory: SegmentMemory
@@ -57,7 +56,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     pool?.recycle(memory)
   }
 
-  /// How many bytes have room.
+  /// In bytes.
   var capacity: Int { memory.capacity }
 
   /// Counts up: the writes of a later segment come after those of an earlier one.
@@ -97,10 +96,9 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     return ByteView(start: base + end, count: LogFrame.header + length)
   }
 
-  /// Adds the frame that was staged to the others.
+  /// Appends the staged frame.
   func append(_ frame: ByteView) { end += frame.count }
 
-  /// Forgets the frames that are not committed.
   func discardUncommitted() { end = committed }
 
   /// Calls `body` with the payload of each frame before `limit` and the frame's offset until it returns false, in their order.
@@ -129,7 +127,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     synced = committed
   }
 
-  /// Commits the next frame, which has a payload of so many bytes.
+  /// Commits the next frame, whose payload has `payload` bytes.
   ///
   /// Keys and index slots are spread over more memory than the processor's cache holds, so those of `atOnce` writes are prefetched together.
   private func commitNext(payload: Int) {
@@ -187,7 +185,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
   }
 
-  /// What `SegmentIndex.offsets` gives, from the frames: less to read where the segment has few yet.
+  /// The same as `SegmentIndex.offsets`, from the frames: there is less to read while the segment has few.
   private func offsetsOfFrames(in scope: KeyScope?) -> [UInt32] {
     var found: [UInt32] = []
     forEachCommit(from: nil, before: committed) { payload, frame in

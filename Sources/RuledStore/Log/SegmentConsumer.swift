@@ -6,6 +6,6 @@ package protocol SegmentConsumer: AnyObject, Sendable {
   /// that can't be written must not keep the log from being flushed to the database.
   func consume(_ commits: LoggedCommits)
 
-  /// Consumes what was saved of a segment of a damaged log; `last` is the sequence of the last change before it.
+  /// Consumes the saved commits of a damaged log's segment; `last` is the sequence of the last change before it.
   func consume(salvaged commits: LoggedCommits, after last: UInt64)
 }

@@ -11,14 +11,14 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
   /// How far zeros were written, from the second block on.
   private var zeroed = LogFrame.block
 
-  /// How many bytes are written before the kernel is asked to begin writing them to the disk.
+  /// The bytes written between two requests to the kernel to begin writing them to the disk.
   private static let dirtyBytes = 1 << 20
-  /// How many zeros one call writes: the page cache keeps them in one folio, all of which a write to any of it makes dirty.
+  /// The zeros of one write: the page cache keeps them in one folio, and a write to any part makes the whole folio dirty.
   private static let zerosAtOnce = 1 << 16
 
   /// Makes the file `path` of `length` bytes.
   ///
-  /// `recycled` is a file of that length which takes its place: a sync of what is written over has no metadata to write. Its name is durable before anything
+  /// `recycled` is a file of that length to use instead: a sync of overwritten bytes has no metadata to write. The file's new name is durable before anything
   /// else is written to it, so that no name ever holds the header of a later file.
   init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
     if let recycled {
@@ -40,7 +40,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     written = offset + bytes.count
   }
 
-  /// Whether `bytes` may be at `offset` after a write of them failed: the bytes before it can equal the part that was not written.
+  /// Whether the file may hold `bytes` at `offset` after a write of them failed: older bytes there can equal the unwritten part.
   func mayContain(_ bytes: ByteView, at offset: Int) -> Bool {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
     defer { room.deallocate() }
@@ -50,7 +50,7 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
 
   /// Writes zeros to the next part of a file without commits, up to `capacity`; true when that was the last part.
   ///
-  /// The file system marks reserved blocks as unwritten, and each sync of what is written there has these marks to write too: it takes about twice as long.
+  /// The file system marks reserved blocks as unwritten. A sync of writes to them has these marks to write too, and takes about twice as long.
   /// The zeros stay in the page cache, so that a write of a part of a block need not read the rest.
   func writeZeros(to capacity: Int) throws(StoreError) -> Bool {
     let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.zerosAtOnce, alignment: LogFrame.block)
@@ -75,6 +75,6 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     writtenBack = written
   }
 
-  /// Returns once all that was written is on the disk.
+  /// Makes all writes durable.
   func sync() throws(StoreError) { try file.sync() }
 }

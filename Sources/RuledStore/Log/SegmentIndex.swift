@@ -30,7 +30,7 @@ struct SegmentIndex {
     mask = slots.count - 1
   }
 
-  /// Frees the memory that it took beyond what it was given; nothing may be called after it.
+  /// Frees the memory that it allocated itself; this is the last call.
   func deallocate() {
     if isGrown { free(slots.baseAddress) }
   }

@@ -3,7 +3,7 @@ import RuledCore
 /// The segments of the log: the active one and the sealed ones, which wait for the flush thread.
 ///
 /// Readers ask them all, the latest first. `index` guards the list and the committed end of each segment, which only changes while its changer holds
-/// `LogTail` or `RedoLog.syncing` too. The lock on the log's end guards what there is to flush.
+/// `LogTail` or `RedoLog.syncing` too. `LogTail` guards the work for the flush thread.
 final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what changes
   private let tail: LogTail
   private let longestBacklog: Int
@@ -31,7 +31,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
 
   // MARK: Reading
 
-  /// What a log knows about a key.
+  /// The log's answer for a key.
   enum Found {
     /// Nothing: the database knows.
     case absent
@@ -63,7 +63,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { ([active] + sealed.reversed()).map { ($0, $0.writes(in: scope)) } }
   }
 
-  /// The segments, the earliest first, and where the commits end in each.
+  /// The segments, the earliest first, and the end of the commits in each.
   var committed: [(segment: Segment, end: Int)] {
     index.reading { (sealed + [active]).map { ($0, $0.committed) } }
   }
@@ -76,7 +76,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   /// How many sealed segments wait to be flushed.
   var sealedCount: Int { index.reading { sealed.count } }
 
-  /// Whether frames were appended that are not committed; under `tail`.
+  /// Whether there are uncommitted frames; under `tail`.
   var hasUncommitted: Bool { index.reading { active.committed < active.end } }
 
   // MARK: Changing
@@ -84,7 +84,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   /// Commits a segment's frames before `offset`: they are found from now on.
   func commit(_ segment: Segment, to offset: Int) { index.writing { segment.commit(to: offset) } }
 
-  /// Forgets the active segment's frames that are not committed; under `tail`.
+  /// Forgets the active segment's uncommitted frames; under `tail`.
   func discardUncommitted() { index.writing { active.discardUncommitted() } }
 
   /// Makes `next` the active segment, and the one before it a sealed one; under `tail`.
@@ -132,7 +132,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
 
   // MARK: For the flush thread
 
-  /// What there is to do in the background.
+  /// Work for the flush thread.
   enum Work {
     /// A sealed segment is to be brought into the database: the earliest.
     case flush(Segment)
@@ -149,7 +149,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     } ?? nil
   }
 
-  /// Removes a segment that is in the database, durably.
+  /// Removes a segment that is durable in the database.
   func remove(_ flushed: Segment) {
     tail.signal {
       flushError = nil
@@ -160,7 +160,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
   /// Notes why a segment could not be flushed.
   func noteFailedFlush(_ error: StoreError) { tail.signal { flushError = error } }
 
-  /// Why sealed segments are not flushed, if that fails, and how many wait.
+  /// Why the flush fails, and the number of segments that wait for it; nil when it doesn't fail.
   var flushProblem: (error: StoreError, waiting: Int)? { tail.locked { flushError.map { ($0, backlog) } } }
 
   /// Asks the flush thread to write zeros to the next segment's file, unless that was asked before; under `tail`.

@@ -2,7 +2,7 @@ import Glibc
 import RuledCore
 import RuledThreads
 
-/// Makes the log's segments and their files, ahead of time where it can, and of files and memory that are no longer needed where there are any.
+/// Makes the log's segments and their files: ahead of time where it can, and of unused files and memory where there are any.
 ///
 /// A file joins the log when the manifest names it as the last; until then nothing in it is committed.
 final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
@@ -20,13 +20,13 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
   private var current: (number: UInt64, end: Int)
   /// The number of the next file; each is used once.
   private var nextNumber: UInt64
-  /// Files of segments that were flushed, and whether all of each was written to.
+  /// Files of flushed segments, and whether each was written to its end.
   private var unused: [(path: String, hasZeros: Bool)] = []
-  /// Whether files of segments that were flushed are kept.
+  /// Whether files of flushed segments are kept.
   private var recycles = true
   /// A segment made ahead of time.
   private var spare: Made?
-  /// Files that were given up; they are removed once the manifest names a later one.
+  /// Abandoned files; they are removed once the manifest names a later one.
   private var abandoned: [String] = []
 
   private static let mostUnused = 2
@@ -85,7 +85,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Makes a replacement part of the log, once it durably holds all that it has to.
+  /// Makes a replacement part of the log; its commits must be durable.
   func join(_ made: Made) throws(StoreError) {
     try lock.locked { () throws(StoreError) in try manifest.change { $0.last = made.segment.number } }
   }
@@ -97,7 +97,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     try made.file.sync()
   }
 
-  /// Takes back a segment that was handed out and not written to; segment `number` before it is used further or gets a replacement.
+  /// Takes back an unused segment; segment `number` before it is used further or gets a replacement.
   func takeBack(_ made: Made, after number: UInt64) {
     lock.locked {
       if let later = spare { abandoned.append(later.file.path) }
@@ -169,9 +169,9 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     return !spare.segment.hasZeros
   }
 
-  // MARK: What is no longer needed
+  // MARK: Unused files and memory
 
-  /// Releases memory that is kept for segments to come.
+  /// Releases memory that is kept for later segments.
   func trim() {
     memory.removeAll()
     lock.locked { spare?.segment.trim() }
@@ -192,7 +192,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Removes the files that are kept and the torn ends of logs, and keeps no others until `resumeRecycling`; gives the number of the last file that was made.
+  /// Removes the kept files and the torn ends of logs, and keeps no others until `resumeRecycling`; returns the number of the last file made.
   func stopRecycling() throws(StoreError) -> UInt64 {
     try lock.locked { () throws(StoreError) in
       recycles = false
@@ -203,10 +203,10 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Keeps files of segments that are flushed from now on.
+  /// Keeps files of segments flushed from now on.
   func resumeRecycling() { lock.locked { recycles = true } }
 
-  /// Removes the active segment's file, those of segments that were not begun, and those that are kept.
+  /// Removes the active segment's file, the files of segments that were not begun, and the kept files.
   func removeFiles(and active: String) {
     lock.locked {
       let own = [spare?.file.path].compactMap { $0 } + unused.map(\.path) + abandoned

@@ -5,7 +5,7 @@ final class SegmentMemory: Sendable {
   nonisolated(unsafe) let base: UnsafeMutableRawPointer
   /// The slots of the index, free ones when it is new.
   nonisolated(unsafe) let slots: UnsafeMutableBufferPointer<SegmentIndex.Slot>
-  /// How many bytes have room.
+  /// In bytes.
   let capacity: Int
 
   /// Memory for `capacity` bytes, whole pages, and an index of `count` slots; the kernel gives pages of both when they are touched.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Memory of segments that are gone, for those to come: memory that was touched before costs no page faults.
+/// Memory of removed segments, for later ones: memory that was touched before costs no page faults.
 final class SegmentMemoryPool: Sendable {
   private static let mostSpare = 2
 

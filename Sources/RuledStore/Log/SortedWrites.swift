@@ -4,7 +4,7 @@ import RuledCore
 /// Sorts writes by their keys.
 enum SortedWrites {
   private struct Entry {
-    /// The first 16 bytes behind what all keys share, as numbers that order as the bytes do.
+    /// The first 16 bytes behind the prefix of all keys, as numbers of the same order.
     var first: UInt64
     var second: UInt64
     var offset: UInt32

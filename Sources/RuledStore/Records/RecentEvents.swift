@@ -59,14 +59,14 @@ package struct RecentEvent: Sendable, Equatable {
   }
 }
 
-/// Events of a subject that its record has no room for though their outcomes are remembered, as one value.
+/// Remembered events of a subject that its record has no room for, as one value.
 ///
 /// | bytes | what |
 /// | --- | --- |
 /// | 8 | when the last of them expires, in microseconds since 1970 |
 /// | … | the events, as `RecentEvents` reads them |
 package enum EarlierEvents {
-  /// How many there may be; those beyond have a key each.
+  /// The most events here; further ones have a key each.
   package static let most = 128
 
   /// Appends the value that holds `events` and expires at `seconds` since 1970.

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// The outcome of a remembered event: its reply without what the key says and without the text that all replies share.
+/// The outcome of a remembered event: its reply, without the parts in the key and without the text common to all replies.
 ///
 /// | bytes | what |
 /// | --- | --- |
@@ -59,7 +59,7 @@ package struct RememberedOutcome {
 
   /// Appends the value, which expires at `expiry` in microseconds since 1970.
   ///
-  /// `id` is the event's, empty when the key has it, and `digest` that of its type and data.
+  /// `id` is the event's, empty when the key has it; `digest` is of the event's type and data.
   package func write(expiring expiry: Int64, id: ByteView, digest: UInt64, into buffer: ByteBuffer) {
     buffer.append(bigEndian: UInt64(bitPattern: expiry))
     buffer.append(varint: version)

@@ -7,11 +7,11 @@ package import RuledCore
 /// | 1 | layout of the record, 3 |
 /// | varint | version: commits to the subject |
 /// | varint | until when its earlier events are remembered, in seconds since 1970; 0 is never |
-/// | varint | until when events are remembered that have a key each, likewise |
+/// | varint | until when events with a key of their own are remembered, likewise |
 /// | 1 | number of recent events, then for each 8 bytes of hash and 4 of when its outcome expires in seconds since 1970, big-endian, oldest first |
 /// | … | for each plugin its name and its state, both with their length as varint before them |
 ///
-/// A state is JSON. Before that of a version other than 1 are a zero byte and the version as varint.
+/// A state is JSON. A zero byte and the version as varint come before a state of a version other than 1.
 ///
 /// `SubjectRecordView` reads it.
 package enum SubjectRecord {
@@ -21,7 +21,7 @@ package enum SubjectRecord {
   /// How many recent events fit into a record.
   static let mostRecent = 255
 
-  /// Appends all that comes before the plugins; at most `mostRecent` events.
+  /// Appends the part before the plugins, with at most `mostRecent` events.
   package static func writeHeader(
     version: UInt64, until: RememberedUntil, recent: [RecentEvent], into buffer: ByteBuffer
   ) {

@@ -4,7 +4,7 @@ package import RuledCore
 package struct SubjectRecordView {
   /// How many commits the subject has had.
   package let version: UInt64
-  /// Until when events are remembered that are not among the recent ones.
+  /// Until when events beyond the recent ones are remembered.
   package let until: RememberedUntil
   /// The events that the subject has seen lately.
   package let recent: RecentEvents
@@ -21,7 +21,7 @@ package struct SubjectRecordView {
     }
   }
 
-  /// Checks what comes before the plugins; throws `corrupt` when that is not whole.
+  /// Checks the part before the plugins; throws `corrupt` when it is not whole.
   package init(beginningOf bytes: ByteView) throws(StoreError) {
     var reader = ByteReader(bytes)
     let layout = try reader.byte("a subject's layout")

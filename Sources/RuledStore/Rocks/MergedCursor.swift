@@ -24,8 +24,8 @@ final class MergedCursor: StoreCursor {
   /// Only the files can be damaged; keys of such a range in the log are found.
   var skipping: ((UnreadableKeys) -> Void)?
 
-  /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` gives the writes of a scope and what is in the
-  /// files, both of one moment.
+  /// A cursor over the keys below `upper`, whose bytes must stay as long as the cursor; `begin` returns the log's writes of a scope and a cursor over
+  /// the files, both of one moment.
   init(
     below upper: ByteView?,
     _ begin: @escaping (KeyScope?) -> (log: [(segment: Segment, writes: OrderedWrites)], files: RocksCursor)
@@ -66,7 +66,7 @@ final class MergedCursor: StoreCursor {
     return scope.kind == wanted.kind && (scope.subject == 0 || scope.subject == wanted.subject)
   }
 
-  /// Moves all that is at `key` behind it.
+  /// Moves the writes and the files' cursor past `key`.
   private func skip(_ key: ByteView) throws(StoreError) {
     let isInFiles = filesHaveKey && files.map { ByteOrder.equal($0.key, key) } == true
     skipInSources(key)

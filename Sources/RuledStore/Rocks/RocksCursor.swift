@@ -89,7 +89,7 @@ final class RocksCursor: StoreCursor {
     }
   }
 
-  /// Moves to the first key that is not below `key`; false when there is none.
+  /// Moves to the first key at or above `key`; false when there is none.
   ///
   /// Uses another iterator, because one that has met damage may report a key near it as damaged too.
   private func isReadable(from key: [UInt8]) -> Bool {
@@ -146,7 +146,7 @@ final class RocksCursor: StoreCursor {
     return best
   }
 
-  /// The eight bytes at `offset` as a number, those missing as zero.
+  /// The eight bytes at `offset` as a number, missing ones as zero.
   private static func number(_ key: [UInt8], at offset: Int) -> UInt64 {
     (0..<8).reduce(0) { $0 << 8 | UInt64(offset + $1 < key.count ? key[offset + $1] : 0) }
   }

@@ -11,11 +11,11 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   private let options: RocksOptions
   private let path: String
   private let isReadOnly: Bool
-  /// Whether it is not known what the MANIFEST says.
+  /// Whether the contents of the MANIFEST are unknown.
   private let isUncertain = Atomic(false)
-  /// The last ranges of damaged keys that cursors had to find the end of, so that others need not search for it again.
+  /// The last ranges of damaged keys whose ends a cursor has searched for, so that no other cursor searches again.
   let knownDamage = Mutex<[UnreadableKeys]>([])
-  /// How many ranges `knownDamage` has at most.
+  /// The most ranges in `knownDamage`.
   static let mostKnownDamage = 64
 
   /// Opens the database in the folder `path`, with LZ4 where this build of RocksDB has it.
@@ -81,7 +81,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
 
   /// Makes files of sorted keys, none of which overlaps another, part of the database, all together or none; they are moved.
   ///
-  /// When this returns, that is durable. After an error it is not known what RocksDB's MANIFEST says: the database must be opened anew before
+  /// When this returns, that is durable. After an error the contents of RocksDB's MANIFEST are unknown: the database must be opened anew before
   /// it ingests anything else, and keeps the files until then.
   func ingest(_ files: [String]) throws(StoreError) {
     let ingesting = rocksdb_ingestexternalfileoptions_create()

@@ -9,13 +9,12 @@ final class RocksOptions: @unchecked Sendable {  // only read after `init`, but 
   let options = rocksdb_options_create()
   /// A read of one key, its checksums verified.
   ///
-  /// The block is not cached: values that are read often are cached above the store, so caching the block would cost more than it saves.
+  /// The block is not cached: a cache above the store has the values that are read often, so caching the block would cost more than it saves.
   let read = rocksdb_readoptions_create()
-  /// What drops expired outcomes.
   let expiry = ExpiryFilter()
   private let cache: OpaquePointer?
 
-  /// Options with a cache of `blockCacheBytes` for what is read, and an environment of RocksDB other than the usual one if any is given.
+  /// Options with a block cache of `blockCacheBytes`, and with RocksDB's usual environment unless there is another.
   init(blockCacheBytes: Int, environment: RocksEnvironment? = nil) {
     cache = rocksdb_cache_create_lru(blockCacheBytes)
     rocksdb_readoptions_set_verify_checksums(read, 1)

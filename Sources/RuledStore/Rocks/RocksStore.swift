@@ -5,8 +5,8 @@ import Synchronization
 
 /// A store in a folder: a log of commits of our own, and RocksDB for everything that has left the log.
 ///
-/// One process at a time has the folder open. A commit is one write to the log, and a sync makes durable all that came before it; an index in memory finds
-/// what the log holds. The flush thread brings full segments of the log into RocksDB's files. After a failed commit none is accepted until `reopen()`, which
+/// One process at a time has the folder open. A commit is one write to the log, and a sync makes all earlier commits durable; an index in memory finds
+/// the log's values. The flush thread brings full segments of the log into RocksDB's files. After a failed commit none is accepted until `reopen()`, which
 /// begins another file of the log: so no start finds a commit that was reported as failed. Reads continue meanwhile.
 package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
@@ -27,12 +27,12 @@ package final class RocksStore: StateStore {
   private let folderLock: Mutex<FolderLock?>
   private let thread: Mutex<Thread?>
 
-  /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks that have been read.
+  /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks of the files.
   ///
   /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and what to
   /// do, when durable commits are gone.
   ///
-  /// `journal` gets what the log holds for it before the log forgets it.
+  /// `journal` gets its records from the log before the log forgets them.
   package convenience init(
     path: String, blockCacheBytes: Int = 64 << 20, journal: (any SegmentConsumer)? = nil
   ) throws(StoreError) {
@@ -90,7 +90,7 @@ package final class RocksStore: StateStore {
   /// How many bytes the log holds.
   var logBytes: Int { log.segments.byteCount }
 
-  /// What was left out at the end of the log when the store was opened, for the operator; nil when nothing was.
+  /// A note for the operator about bytes dropped at the end of the log when the store was opened; nil when there were none.
   package var openingNote: String? { log.openingNote }
 
   // MARK: Reading
@@ -170,7 +170,7 @@ package final class RocksStore: StateStore {
     StoreKey.bytes { StoreKey.daemon(name, into: $0) }
   }
 
-  /// As `scan`, over everything that was committed: the values that belong to the store itself are left out.
+  /// As `scan`, over all committed values except the store's own.
   package func scanCommitted(_ body: (_ key: ByteView, _ value: ByteView) -> Bool) throws(StoreError) {
     try scan(from: [], to: nil) { key, value in
       Self.ownKeys.contains { key.elementsEqual($0) } || body(key, value)
@@ -215,7 +215,7 @@ package final class RocksStore: StateStore {
 
   package func expire(before cutoff: Int64) { options.expiry.cutoff.store(cutoff, ordering: .relaxed) }
 
-  /// Brings the log into the database and rewrites all files, so that nothing that was removed or has expired before is in a file of the store.
+  /// Brings the log into the database and rewrites all files, so that no file of the store has removed or expired values from before.
   ///
   /// It reads and writes as much as the store has. Reads and commits go on meanwhile, but for the moment in which the database is opened anew: its MANIFEST
   /// has the first and last keys of the files that are gone.
@@ -248,7 +248,7 @@ package final class RocksStore: StateStore {
   /// Releases the files at once, for a store that is removed next: the log's contents are not brought into the database.
   package func abandon() { end() }
 
-  /// Releases the files; the next opening recovers what the log holds.
+  /// Releases the files; the next opening recovers the log.
   private func end() {
     let left = log.close()
     if case .closed = left { return }

@@ -33,7 +33,7 @@ struct SegmentFlusher {
     }
   }
 
-  /// Flushes until the log is closed; retries what fails.
+  /// Flushes until the log is closed; retries after failures.
   private func run() {
     var failures = 0
     while !log.isClosed {

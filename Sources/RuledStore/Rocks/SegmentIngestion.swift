@@ -59,12 +59,12 @@ struct SegmentIngestion {
     try database.ingest(paths)
   }
 
-  /// How many bytes are written before the kernel is asked to write them to the disk: a burst of them would delay the commits' syncs.
+  /// The bytes written between two requests to the kernel to write them to the disk: a burst would delay the commits' syncs.
   private static let dirtyBytes = 1 << 20
 
-  /// How many writes ahead are prefetched; in the order of their keys they are anywhere in the segment.
+  /// The number of writes prefetched ahead: in the order of their keys, they are scattered over the segment.
   private static let ahead = 8
-  /// How many cache lines of each are prefetched, which is about what a record and an outcome take.
+  /// The number of cache lines prefetched of each: about the size of a record and an outcome.
   private static let linesAhead = 6
 
   /// Writes a file of the sorted writes at `offsets`; with `marks` the segment's number is among them.

@@ -23,7 +23,7 @@ struct StoreOpening {
         file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
       ).error
     }
-    try files.syncFolder(path)  // what an earlier process left may be in the page cache only
+    try files.syncFolder(path)  // the names of an earlier process may be in the page cache only
     let database = try RocksDatabase(path: path, options: options)
     let format = try StoreFormat.check(database, path: path)
     if contents == nil { contents = try upgrade(from: format) }

@@ -31,7 +31,7 @@ struct WriteIndex {
 
   /// Removes the writes from `offset` on.
   ///
-  /// - Complexity: O(n) in the writes that are removed.
+  /// - Complexity: O(n) in the removed writes.
   mutating func truncate(to offset: Int) {
     guard end > offset else { return }
     while let last = entries.last, last.offset >= offset {

@@ -19,7 +19,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// How many writes are searched one by one at most.
   private static let few = 32
 
-  /// How many bytes have room.
+  /// In bytes.
   package var capacity: Int { content.capacity }
 
   /// An empty set with room for `capacity` bytes.
