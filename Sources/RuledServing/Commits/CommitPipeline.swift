@@ -5,14 +5,14 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// Makes submissions durable: each is appended to the store at once, and one sync makes durable all that were appended before it.
+/// Makes submissions durable: each is appended to the store at once, and one sync makes all earlier appends durable.
 ///
 /// Each worker gets the results of its submissions in their order. The store's state decides on them (`StoreState`): after a failure it
-/// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all that it submits is refused until it knows of the loss.
+/// takes none until `reopen`. A worker that lost a submission has evaluated on top of it, so that all its submissions are refused until it knows of the loss.
 ///
 /// Two locks, `syncing` before `lock`; `LogTail` has the table of all locks.
 final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
-  /// What the pipeline knows of a worker.
+  /// The pipeline's record of a worker.
   private struct Client {
     let mailbox: Mailbox<WorkerMessage>
     /// Whether it lost a submission and does not know it yet.
@@ -23,7 +23,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   let isDurable: Bool
   private let store: any StateStore
   private let context: EngineContext
-  /// Where the changes of durable submissions are published.
+  /// Publishes the changes of durable submissions.
   let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
   private let syncing = Condition()
@@ -53,7 +53,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   /// Appends a submission and leaves the sync to the committer, after which the worker gets a message; gives an error for the caller to report.
   ///
-  /// `inFlight` is how many requests all workers have in flight.
+  /// `inFlight` is the number of requests in flight at all workers.
   func submit(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
     var isWorthWaking = false
     let error = enqueue(submission, of: worker, isAwaited: false) {
@@ -98,7 +98,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Appends a submission or refuses it, under `lock`, and returns nil; or returns for how many bytes the store must make room before.
+  /// Appends a submission or refuses it, under `lock`, and returns nil; or returns the number of bytes for which the store must make room first.
   ///
   /// These are more than the batch has afterwards: it holds counters' values and the sequence of its last change only while it is appended.
   private func enqueueIfRoom(_ submission: Submission, of worker: Int, isAwaited: Bool) throws(StoreError) -> Int? {
@@ -140,7 +140,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// The error to report; nil when it only says that an earlier one has not been repaired.
   private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
 
-  /// How many submissions wait for the committer.
+  /// The number of submissions that wait for the committer.
   var waiting: Int { lock.locked { queue.waitingSubmissions } }
 
   /// How long syncs took that succeeded, in nanoseconds.
@@ -148,7 +148,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
 
   // MARK: Syncing
 
-  /// Makes durable what was appended and tells the workers the results; gives an error for the caller to report.
+  /// Makes all appends durable and tells the workers the results; returns an error for the caller to report.
   func syncAndSettle() -> StoreError? { syncing.locked { syncLocked() } }
 
   /// Under `syncing`.
@@ -171,7 +171,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Publishes what is durable, and tells the workers: each whose batch it is, and each on whose connections replies wait; under `lock`.
+  /// Publishes durable changes, and tells the workers: each one whose batch is durable, and each one whose connections wait for replies; under `lock`.
   private func settle(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil {
@@ -219,7 +219,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     let isStopping: Bool
   }
 
-  /// Waits for something to do, at most so many milliseconds; then until a sync would make most of what is in flight durable, at most so many microseconds.
+  /// Waits for something to do, at most so many milliseconds; then until a sync would make most requests in flight durable, at most so many microseconds.
   ///
   /// A failed store is something to do if it `reopens`. As long as there were submissions the last time, it gathers first: workers then wake the committer once
   /// for each sync.
@@ -248,7 +248,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     let _: Void? = lock.wait(microseconds: microseconds) { isWorthSyncing(inFlight()) || isStopping ? () : nil }
   }
 
-  /// Whether a sync would make nineteen in twenty of what is in flight durable, so that there is nothing to wait for.
+  /// Whether a sync would make nineteen in twenty of the requests in flight durable, so that there is nothing to wait for.
   private func isWorthSyncing(_ inFlight: Int) -> Bool { queue.waitingReplies * 20 >= inFlight * 19 }
 
   /// Lets the committer end once nothing is left to it.
@@ -258,7 +258,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   func reopen() throws(StoreError) -> Bool {
     try syncing.locked { () throws(StoreError) in
       guard store.state.failure != nil else { return false }
-      _ = syncLocked()  // all that was appended gets its result before numbers count up again
+      _ = syncLocked()  // all appends get their results before numbers count up again
       try store.reopen()
       return true
     }

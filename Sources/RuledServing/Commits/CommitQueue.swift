@@ -2,13 +2,13 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The submissions that were appended to the store, in that order, and are not durable yet; and the values of the daemon's own keys once they are.
+/// The appended submissions that are not durable yet, in their order, and the values of the daemon's own keys once they are.
 struct CommitQueue {
   /// A submission whose result is not known yet.
   struct Entry {
     let submission: Submission
     let worker: Int
-    /// The number that the store gave it; nil when it was refused, and only waits for the results of those before it.
+    /// The number that the store gave it; nil for a refused one, which only waits for the results of earlier ones.
     let number: UInt64?
     /// Whether its worker waits for it, and syncs itself.
     let isAwaited: Bool
@@ -19,7 +19,7 @@ struct CommitQueue {
   private var entries: [Entry] = []
   /// The counters once all entries are durable.
   private var counters: StoredCounters
-  /// How many changes for watchers the entries hold.
+  /// The number of changes for watchers in the entries.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
@@ -27,7 +27,7 @@ struct CommitQueue {
   /// An empty queue, which adds to the counters that the store holds.
   init(counters: StoredCounters = StoredCounters()) { self.counters = counters }
 
-  /// How many submissions no worker waits for.
+  /// The number of submissions that no worker waits for.
   var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
 
   var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }

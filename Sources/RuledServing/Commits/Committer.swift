@@ -4,12 +4,12 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// The committer thread: syncs what workers submitted and left to it, syncs once a second when commits don't wait for that, and opens the store again after a
-/// failure.
+/// The committer thread: makes the submissions durable that workers leave to it, syncs once a second when commits don't wait for syncs, and opens the store
+/// again after a failure.
 final class Committer {
-  /// How many microseconds submissions wait at most until a sync would make most of what is in flight durable.
+  /// The longest wait, in microseconds, until a sync would make most requests in flight durable.
   ///
-  /// A sync costs about the same whatever it makes durable.
+  /// A sync costs about the same for any number of submissions.
   private static let gathering = 2_000
   /// The thread's time slice in microseconds: it runs briefly and often, and all wait for it.
   private static let slice: UInt32 = 100
@@ -101,7 +101,7 @@ final class Committer {
     services.log.write(line)
   }
 
-  /// Stores the time now and then: after a restart of the host the steady time continues from the last one that was stored.
+  /// Stores the time now and then: after a restart of the host the steady time continues from the last stored one.
   private func keepTime() {
     let now = MonotonicClock.milliseconds
     guard services.status.storeIsWell, now >= nextTime || StoredTime.needsSaving(services.context) else { return }

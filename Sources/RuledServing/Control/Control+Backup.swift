@@ -4,7 +4,7 @@ import RuledIO
 import RuledStore
 import RuledThreads
 
-/// Backups, and what a restore holds back.
+/// Backups, and the effects that a restore holds back.
 extension Control {
   /// Makes a checkpoint of the store, from which a client takes a backup, and replies with its folder.
   ///
@@ -32,7 +32,7 @@ extension Control {
     } catch { reply(.failure(RequestError(.unavailable, "\(error)")), to: caller) }
   }
 
-  /// Delivers the effects that were held back; true if they were.
+  /// Ends the hold of effects; true if there was one.
   private func releaseEffects() throws(StoreError) -> Bool {
     guard services.areEffectsHeld else { return false }
     try EffectsHold.release(in: services.context.store)

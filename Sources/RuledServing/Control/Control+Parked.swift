@@ -122,6 +122,6 @@ extension Control {
     turn.leave()
   }
 
-  /// How many parked events are under way at a time.
+  /// The most parked events under way at a time.
   private static let turnSize = 64
 }

@@ -41,7 +41,7 @@ extension Control {
     }
   }
 
-  /// A state with what belongs to the named plugin alone.
+  /// A state with the parts of the named plugin alone.
   private static func only(_ plugin: String?, of state: JSONValue) -> JSONValue {
     guard let plugin, var object = state.objectValue else { return state }
     object["plugins"] = .object(state["plugins"]?[plugin].map { [plugin: $0] } ?? [:])

@@ -6,7 +6,7 @@ import RuledStore
 import RuledWire
 import Synchronization
 
-/// The thread that does what concerns all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
+/// The thread for matters of all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
 final class Control {
   let services: Services
   let loop: EventLoop
@@ -18,7 +18,7 @@ final class Control {
   private var sampling: LoopTimer?
   private let onStop: (StopReason) -> Void
 
-  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop; more than once where several reasons come.
+  /// A control thread on `loop`, which calls `onStop` when the daemon is to stop, once for each reason.
   init(services: Services, loop: EventLoop, onStop: @escaping (StopReason) -> Void) throws(SystemError) {
     self.services = services
     self.loop = loop

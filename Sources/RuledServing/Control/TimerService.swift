@@ -5,14 +5,14 @@ import RuledStore
 
 /// Fires timers when they are due, in their order, up to 256 at a time.
 ///
-/// Pending timers are only in the store. Those of a plugin that is not in force wait: all timers are looked at again when other rules are.
+/// Pending timers are only in the store. Timers of a plugin that is not in force wait; all timers are looked at again when other rules come into force.
 ///
-/// A timer that can't fire because something of it can't be read does not delay the others: it is skipped and tried again, after 1 second at first and
+/// A timer that can't fire because of unreadable data does not delay the others: it is skipped and tried again, after 1 second at first and
 /// 5 minutes at most.
 final class TimerService {
-  /// How many timers fire at a time.
+  /// The most timers that fire at a time.
   private static let turnSize = 256
-  /// How many timers that can't fire are remembered one by one; if there are more, all timers wait.
+  /// The most timers that are remembered one by one because they can't fire; if there are more, all timers wait.
   private static let retryLimit = 10_000
 
   private struct Retry {
@@ -51,14 +51,14 @@ final class TimerService {
 
   func close() { alarm?.close() }
 
-  /// A timer was set that is due at this time, in microseconds.
+  /// Notes that a timer was set, due at this time in microseconds.
   func set(_ due: Int64) {
     floor = min(floor, due)
     services.timers.earliest.min(due, ordering: .relaxed)
     if !isFiring { fireDue() }
   }
 
-  /// Fires the timers that are due, or sets the alarm for the next one.
+  /// Fires due timers, or sets the alarm for the next one.
   func fireDue() {
     guard !services.context.clock.isManual, !isFiring, !isStopped else { return }
     let (now, moment) = (services.context.clock.now.microseconds, loop.now)
@@ -83,7 +83,7 @@ final class TimerService {
     var wait = UInt64(3_600_000)
     if let next = timers.next { wait = min(wait, UInt64(max((next - now + 999) / 1000, 1))) }
     for timer in retries.values { wait = min(wait, max(timer.notBefore, moment + 1) - moment) }
-    if isDamaged { wait = min(wait, backoff.longest) }  // keys that were skipped may be readable by then
+    if isDamaged { wait = min(wait, backoff.longest) }  // skipped keys may be readable by then
     if timers.first != nil || isDamaged { alarm?.start(after: wait) }
   }
 

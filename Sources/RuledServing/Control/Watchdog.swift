@@ -7,7 +7,7 @@ final class Watchdog {
   private let round = Round()
   private var timer: LoopTimer?
 
-  /// How many workers have not answered yet.
+  /// The number of workers without an answer yet.
   private final class Round: Sendable {
     let missing = Atomic<Int>(0)
   }

@@ -7,7 +7,7 @@ import RuledStore
 struct DashboardFiles: Sendable {
   /// The largest file that is served, in bytes.
   private static let maximumBytes = 1 << 20
-  /// Where the package libjs-chart.js puts Chart.js.
+  /// The path of Chart.js in the package libjs-chart.js.
   private static let packagedChart = "/usr/share/javascript/chart.js/chart.min.js"
 
   /// The page's folder; nil if there is none.
@@ -48,7 +48,7 @@ struct DashboardFiles: Sendable {
     }
   }
 
-  /// What keeps a browser from running or loading anything but the page's own files, and others from showing it in a frame.
+  /// Headers that keep a browser from running or loading anything but the page's own files, and other pages from showing it in a frame.
   private static let protection: [(name: String, value: String)] = [
     (
       "content-security-policy",

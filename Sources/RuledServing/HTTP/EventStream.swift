@@ -2,10 +2,10 @@ import RuledCore
 
 /// Server-sent events for one client that watches, on their way to its socket; confined to the server's thread.
 final class EventStream {
-  /// How many bytes wait for the socket at most before the watch waits, too.
+  /// The most unsent bytes; beyond that, the watch waits, too.
   private static let limit = 64 << 10
 
-  /// The events that were not taken yet.
+  /// The events that the connection has not taken yet.
   private var events = ByteBuffer(capacity: 1024)
 
   /// A stream without events.

@@ -6,7 +6,7 @@ import RuledWire
 /// One client that speaks HTTP; confined to the server's thread.
 ///
 /// Requests are answered one after the other: the next one is read once the response to the one before is sent. A malformed request is the
-/// last one, because nobody can tell where the next would begin.
+/// last one, because the beginning of the next one is unknown.
 final class HTTPConnection {
   private enum Phase {
     /// A request is being read, or none has begun.
@@ -46,7 +46,7 @@ final class HTTPConnection {
   private var options = HTTPResponse.Options()
   /// Whether the server counts a request of the connection as active.
   private var hasActiveRequest = false
-  /// How many bytes the server counts for the connection.
+  /// The connection's bytes in the server's count.
   private var usedBytes = 0
   /// When bytes last moved, and when the current request began, in the loop's milliseconds.
   private var lastProgress: UInt64
@@ -166,8 +166,8 @@ final class HTTPConnection {
 
   /// Skips the line with which a proxy begins a connection over the Unix socket, by version 1 of the PROXY protocol.
   ///
-  /// The credentials of the connection are the proxy's from then on, and not those of the client that sends the requests. Returns false while
-  /// the line is incomplete.
+  /// From then on the connection has the proxy's credentials, not those of the client that sends the requests. Returns false while the line is
+  /// incomplete.
   private func skipProxyLine() -> Bool {
     guard awaitsProxyLine, let input else { return true }
     let start = Array("PROXY ".utf8)

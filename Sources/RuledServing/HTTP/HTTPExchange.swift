@@ -11,7 +11,7 @@ final class HTTPExchange: Sendable {
   let peer: HTTPPeer
   /// The request line and the fields.
   let head: HTTPRequestHead
-  /// The body, empty when it was too large; nobody changes it any more.
+  /// The body, empty when it was too large; it does not change any more.
   let body: ByteBuffer
   /// Whether the body was longer than the limit.
   let isTooLarge: Bool
@@ -33,7 +33,7 @@ final class HTTPExchange: Sendable {
 
   func abandon() { abandoned.store(true, ordering: .relaxed) }
 
-  /// Whether the client may call what only administrators may, by its token or by the kernel's credentials of the peer.
+  /// Whether the client may call administrators' methods, by its token or by the kernel's credentials of the peer.
   var isOfAdmin: Bool { administrates.load(ordering: .relaxed) }
 
   /// Notes the role of the client's token; with none the kernel's credentials decide.
@@ -43,7 +43,7 @@ final class HTTPExchange: Sendable {
   var target: HTTPTarget { head.target }
   var headers: HTTPHeaders { head.headers }
 
-  /// Stores the requests of the exchange; returns the indices of those to send first.
+  /// Stores the requests of the exchange; returns the indices of the first ones to send.
   func begin(_ requests: RPCRequests) -> Range<Int> {
     self.requests.withLock { stored in
       var requests = requests
@@ -65,7 +65,7 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  /// Drops the requests; returns how many bytes they and their replies took.
+  /// Drops the requests; returns the bytes that they and their replies took.
   func end() -> Int {
     requests.withLock { requests in
       defer { requests = nil }
@@ -89,7 +89,7 @@ struct RPCRequests: Sendable {
   let isArray: Bool
   /// The member of the result that is the response, a page of HTML; nil for the whole result as JSON.
   let page: String?
-  /// How many bytes the requests and the replies so far take.
+  /// The bytes of the requests and of the replies so far.
   private(set) var usedBytes: Int
   private var replies: [JSONRPCReply?]
   private var next = 0
@@ -150,9 +150,9 @@ struct RPCRequests: Sendable {
 
 /// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
-  /// Whether nobody vouches for the peer, so that a token or a session decides: it came over a TCP listener, or through a proxy.
+  /// Whether the kernel's credentials say nothing about the client, so that a token or a session decides: it came over a TCP listener, or through a proxy.
   let isAnonymous: Bool
-  /// Whether the connection came over the listener for sites, where there is nothing but the plugins' sites.
+  /// Whether the connection came over the listener for sites, which serves the plugins' sites alone.
   let isVisitor: Bool
   /// Whether the kernel's credentials of the peer are an administrator's.
   let isAdmin: Bool
@@ -162,7 +162,7 @@ struct HTTPPeer: Sendable {
   /// Whether it may call `state`; each role that may send events may do so, too.
   var mayReadStates: Bool { isAdmin || isAnonymous }
 
-  /// The peer behind the proxy that this one is, whose credentials are not the peer's.
+  /// The peer behind this proxy; it does not have the proxy's credentials.
   var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
 
   private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String? = nil) {

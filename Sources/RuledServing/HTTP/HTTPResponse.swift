@@ -6,7 +6,7 @@ package import RuledWire
 /// A complete response that a connection has not sent yet.
 package struct HTTPResponse: Sendable {
   var status: Int
-  /// The header fields, without those that a connection adds: date, connection and the framing of the body.
+  /// The header fields but those that the connection adds: date, connection and the framing of the body.
   var headers: [(name: String, value: String)]
   var body: [UInt8]
 
@@ -32,7 +32,7 @@ package struct HTTPResponse: Sendable {
     for field in error.headers { headers.append((field.name, field.value)) }
   }
 
-  /// A response with the result or the error of a JSON-RPC reply, or with the `page` that is a member of the result.
+  /// A response with the result or the error of a JSON-RPC reply, or with the result's member `page`.
   init(_ reply: JSONRPCReply, page: String? = nil) {
     if let page, reply.code == nil,
       let html = reply.body.withView({ try? JSONValue(parsing: $0, maximumDepth: 4 * Limits.jsonDepth) })?[page]
@@ -48,7 +48,7 @@ package struct HTTPResponse: Sendable {
     if reply.code == .overloaded { headers.append(("retry-after", "1")) }
   }
 
-  /// What a request asks of the form of its response.
+  /// The form of a response that a request asks for.
   struct Options {
     /// Whether the body is left out, for `HEAD`.
     var omitsBody = false

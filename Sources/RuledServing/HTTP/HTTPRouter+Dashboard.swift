@@ -11,7 +11,7 @@ extension HTTPRouter {
 
   /// The role of the session that a request's cookie names; nil without one.
   ///
-  /// A request that changes something must come from the page's script: a cookie alone is sent with what other pages on this host send, too.
+  /// A change must come from the page's script: the browser also sends the cookie with requests of other pages on this host.
   func sessionRole(of exchange: HTTPExchange) throws(HTTPError) -> Role? {
     guard let session = Self.session(of: exchange),
       let role = services.sessions.role(of: session, now: EngineClock.monotonic)

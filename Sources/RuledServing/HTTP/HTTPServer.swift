@@ -5,10 +5,10 @@ import RuledThreads
 import RuledWire
 import Synchronization
 
-/// Speaks HTTP on connections that others have accepted, on a thread of its own.
+/// Speaks HTTP on accepted connections, on a thread of its own.
 ///
-/// Requests about subjects become JSON-RPC requests to the workers, so that they mean the same, are executed in the same order and are as
-/// durable as those of other clients.
+/// Requests about subjects become JSON-RPC requests to the workers, so that they have the meaning, the order and the durability of other clients'
+/// requests.
 final class HTTPServer: WebServer {
   private enum Message: Sendable {
     /// Take over a connected socket; without a place it is one beyond the limit.
@@ -17,7 +17,7 @@ final class HTTPServer: WebServer {
     case evict(connection: UInt64)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
-    /// Read what has changed, for the clients that watch.
+    /// Read new changes, for the clients that watch.
     case readChanges
     /// Send a comment to each client that watches, so that both sides notice a broken connection.
     case sendHeartbeats
@@ -133,10 +133,10 @@ final class HTTPServer: WebServer {
   /// Adds to the memory that requests and responses take; a negative number of bytes is released.
   func use(_ bytes: Int) { if bytes != 0 { used.wrappingAdd(bytes, ordering: .relaxed) } }
 
-  /// How many bytes of memory requests and responses take.
+  /// The bytes of memory that requests and responses take.
   var usedBytes: Int { used.load(ordering: .relaxed) }
 
-  /// Whether there is memory left for requests that are not small.
+  /// Whether there is memory left for large requests.
   var hasRoom: Bool { usedBytes <= maximumBytes }
 
   /// The error for a request for which there is no memory.

@@ -21,7 +21,7 @@ extension HTTPServer {
     if !isSent { finish(token, Self.shuttingDown) }
   }
 
-  /// The pairs as an object; the values of a repeated name are joined like those of a header.
+  /// The pairs as an object; the values of a repeated name are joined like a header's.
   private static func object(_ pairs: [(String, String)]) -> JSONObject {
     var object = JSONObject()
     for (name, value) in pairs {

@@ -19,7 +19,7 @@ package final class JournalKeeper: Sendable {
   /// How long the daemon's end waits for the thread's end, in milliseconds.
   private static let longestEnd = 2_000
 
-  /// How often it checks what is to be done, in milliseconds.
+  /// The time between two checks for work, in milliseconds.
   private static let period = 60_000
   /// How often a journal that could not be written is tried again, in milliseconds.
   private static let retrying = 2_000
@@ -46,7 +46,7 @@ package final class JournalKeeper: Sendable {
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
   }
 
-  /// Ends the thread, and waits a while for what it is doing; an unfinished task is done again after the next start.
+  /// Ends the thread, and waits a while for its task; an unfinished task is done again after the next start.
   package func end() {
     condition.signal { isEnding = true }
     let _: Void? = condition.wait(milliseconds: Self.longestEnd) { isRunning ? nil : () }
@@ -84,7 +84,7 @@ package final class JournalKeeper: Sendable {
     }
   }
 
-  /// Takes a snapshot if one is due, and then removes what is not kept any more, also if there is no room for a snapshot.
+  /// Takes a snapshot if one is due, and then removes files beyond the journal's bounds, also if there is no room for a snapshot.
   private func keepInBounds() throws(StoreError) {
     condition.locked { hasNewFile = false }
     let now = now()

@@ -26,7 +26,7 @@ package final class JournalService: Sendable {
     self.store = store
   }
 
-  /// All entries: those in the files, and those that are committed and not in the files yet.
+  /// All entries: the files' entries, and committed ones that are not in the files yet.
   package var source: LiveJournal { LiveJournal(journal, of: store) }
 
   /// The problems for `health`, a sentence each.
@@ -79,7 +79,7 @@ package final class JournalService: Sendable {
     }
   }
 
-  /// What the journal lacks, and what of it can't be replayed.
+  /// The gaps of the journal, and its part that can't be replayed.
   var gaps: [JournalGap] {
     let source = source
     let committed = (try? store.lastSequence()) ?? 0
@@ -99,7 +99,7 @@ package final class JournalService: Sendable {
 
   /// The result of `log`, `{entries, gaps, next, last}`.
   ///
-  /// It has the entries that `params` selects, the oldest first; `last` is the last sequence that was read.
+  /// It has the entries that `params` selects, the oldest first; `last` is the last sequence read.
   func log(_ params: LogParams, now: Timestamp) throws(RequestError) -> [UInt8] {
     let query = LogQuery(params, now: now)
     let text = ByteBuffer(capacity: 64 << 10)
@@ -139,7 +139,7 @@ package final class JournalService: Sendable {
     return Array(text.bytes)
   }
 
-  /// Flushes all commits to the journal's files, and returns what these have.
+  /// Flushes all commits to the journal's files, and returns the files' `summary`.
   func bringUpToDate() throws(RequestError) -> [UInt8] {
     do throws(StoreError) { try store.flushAll() } catch {
       throw RequestError(.unavailable, "the log can't be brought into the journal: \(error)")
@@ -147,7 +147,7 @@ package final class JournalService: Sendable {
     return Array(JSONValue.object(summary).text.utf8)
   }
 
-  /// What the files have: `{folder, first, last, since, until, gaps, snapshots}`.
+  /// The contents of the files: `{folder, first, last, since, until, gaps, snapshots}`.
   private var summary: JSONObject {
     let found = journal.summary
     func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }

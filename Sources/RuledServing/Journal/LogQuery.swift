@@ -9,7 +9,7 @@ struct LogQuery {
   /// The range of the journal to look in.
   let range: JournalRange
 
-  /// What the params ask for, where the time is `now`.
+  /// The query that the params ask for, where the time is `now`.
   init(_ params: LogParams, now: Timestamp) {
     self.params = params
     var range = JournalRange()

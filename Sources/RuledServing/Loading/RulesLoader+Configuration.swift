@@ -28,7 +28,7 @@ extension RulesLoader {
     return nil
   }
 
-  /// Reads the configuration, and compares its settings with what the rules declare that a reload puts in force.
+  /// Reads the configuration, and compares its settings with the declarations of the rules that a reload puts in force.
   private func readSettings() throws(StartError) -> Configuration {
     let next = try readConfiguration()
     guard next.plugins != services.configuration.plugins, folderWaits == nil, let folder = try? RulesFolder.read(path)

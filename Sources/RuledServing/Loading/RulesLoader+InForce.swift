@@ -3,7 +3,7 @@ import RuledEngine
 import RuledLua
 import RuledStore
 
-/// Putting rules in force: those of the folder, or of another node's folder.
+/// Putting rules in force: the folder's, or those of another node's folder.
 extension RulesLoader {
   /// Builds and adopts the rules in the folder; the result is whether anything changed.
   func reload() -> Result<Bool, ReloadError> {
@@ -16,7 +16,7 @@ extension RulesLoader {
     }
   }
 
-  /// Puts the rules in force that are in the folder of another node of the cluster.
+  /// Puts the rules of another node's folder in force.
   func takeFolder(of node: String) throws(RequestError) -> JSONValue {
     guard let agreement = services.agreement else {
       throw RequestError(.notFound, "there is no node \(node): this daemon is not a node of a cluster")
@@ -69,9 +69,9 @@ extension RulesLoader {
     replacing.flatMap { $0.reason == .promoted(folder: folder.revision) ? $0.revision.rules : nil }
   }
 
-  /// Puts other rules in force on all workers, with `adopt` if given, and tries again what is parked for the plugins that changed.
+  /// Puts other rules in force on all workers, with `adopt` if given, and tries again the parked events of the plugins that changed.
   ///
-  /// A store that blocks delays only what comes after: the rules are in force, and the status has them.
+  /// A store that blocks delays only the later steps: the rules are in force, and the status has them.
   func putInForce(_ next: Catalog, as origin: RulesOrigin, _ adopt: (@Sendable (Evaluator) -> Void)? = nil) {
     let previous = catalog
     catalog = next
@@ -115,7 +115,7 @@ extension RulesLoader {
       "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")
   }
 
-  /// Tries each event again, once, that is parked for plugins that have changed.
+  /// Tries each parked event of the changed plugins again, once.
   func retryParked(of plugins: [String]) {
     guard !plugins.isEmpty else { return }
     for worker in services.workers { _ = worker.send(.retryParked(plugins: Set(plugins))) }

@@ -107,7 +107,7 @@ extension RulesLoader {
     do throws(ReloadError) { try Self.agree(on: next, services) } catch { throw error.requestError }
   }
 
-  /// Adds to what is committed that rules are live in the log of a cluster.
+  /// Notes in a commit that these rules are live in the log of a cluster.
   func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) {
     services.agreement?.putLive(revision, into: set)
   }
@@ -145,7 +145,7 @@ extension RulesLoader {
     }
   }
 
-  /// Keeps the steps that lead states back from what these rules store; a failure is logged.
+  /// Keeps the steps back from the states that these rules store; a failure is logged.
   static func keepSteps(of catalog: Catalog, _ services: Services) {
     let context = services.context
     services.reloads.withStore {

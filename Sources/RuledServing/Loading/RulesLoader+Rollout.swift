@@ -39,7 +39,7 @@ extension RulesLoader {
     return try rolloutStatus()
   }
 
-  /// Builds rules that a client has sent, to be tried beside those in force.
+  /// Builds a client's rules, to be tried beside those in force.
   func buildCandidate(of source: RulesSource) throws(RequestError) -> Catalog {
     do throws(ReloadError) {
       return try Self.build(
@@ -70,7 +70,7 @@ extension RulesLoader {
     return try rolloutStatus()
   }
 
-  /// What is known of the rollout that runs, or of the last one.
+  /// The status of the rollout that runs, or of the last one.
   func rolloutStatus() throws(RequestError) -> JSONValue {
     guard let rollout else { throw RequestError(.notFound, "no rollout has been started") }
     return rollout.json(services.rolloutCounts, besides: catalog)
@@ -129,14 +129,14 @@ extension RulesLoader {
     return rollout
   }
 
-  /// Commits durably what `body` adds.
+  /// Commits the writes of `body` durably.
   func commit(_ body: (WriteSet) -> Void) throws(RequestError) {
     let set = WriteSet(capacity: 4096)
     body(set)
     try store { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
   }
 
-  /// Removes what the store has counted of a rollout that has ended; leftovers of a failure go before the next one starts.
+  /// Removes the stored counts of an ended rollout; leftovers of a failure go before the next one starts.
   private func forgetCounts() {
     try? store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
   }

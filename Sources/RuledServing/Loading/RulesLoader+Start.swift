@@ -11,9 +11,9 @@ extension RulesLoader {
     /// The rules in force in place of the folder's.
     var replacing: RulesInPlaceOfFolder?
     var rollout: RolloutState?
-    /// The rules that are tried, while a rollout runs.
+    /// The candidate, while a rollout runs.
     var candidate: Catalog?
-    /// The subjects that were counted of it, by the hash of the name.
+    /// The subjects that earlier processes counted for it, by the hash of the name.
     var earlier: Set<UInt64> = []
   }
 
@@ -50,7 +50,7 @@ extension RulesLoader {
     return Start(catalog: try first(services, lua), rollout: rollout)
   }
 
-  /// Adds what an earlier process counted of a rollout to its state; the result is the subjects that were counted.
+  /// Adds an earlier process's counts of a rollout to its state; the result is the subjects among them.
   ///
   /// Counts that can't be read begin again, which is logged.
   private static func resume(_ rollout: inout RolloutState?, _ services: Services) -> Set<UInt64> {
@@ -70,7 +70,7 @@ extension RulesLoader {
     }
   }
 
-  /// What the store keeps; nil where it can't be read, which is logged.
+  /// A value from the store; nil where it can't be read, which is logged.
   private static func stored<Value>(
     _ name: String, _ services: Services, _ read: () throws(StoreError) -> Value?
   ) -> Value? {
@@ -114,7 +114,7 @@ extension RulesLoader {
     }
   }
 
-  /// What the folder of a node of a cluster holds, if these are not the rules and settings that are in force; nil outside of a cluster.
+  /// The revision of this node's folder if its rules and settings are not the ones in force; nil outside of a cluster.
   static func foreignFolder(beside catalog: Catalog, _ services: Services) -> String? {
     guard services.agreement != nil else { return nil }
     let folder = try? RulesFolder.read(services.configuration.rules).revision
@@ -140,12 +140,12 @@ extension RulesLoader {
     }
   }
 
-  /// Waits until all nodes of a cluster that are alive could load the rules; does nothing outside of a cluster.
+  /// Waits until all live nodes of a cluster could load the rules; does nothing outside of a cluster.
   static func agree(on catalog: Catalog, _ services: Services) throws(ReloadError) {
     try services.agreement?.agree(on: catalog, while: isWaiting(services))
   }
 
-  /// What is called while the loader waits for other nodes, and returns whether it goes on with that.
+  /// A function to call while the loader waits for other nodes; it returns whether to wait on.
   static func isWaiting(_ services: Services) -> () -> Bool {
     let (notifier, reloads) = (services.notifier, services.reloads)
     return {

@@ -17,12 +17,12 @@ final class RulesLoader {
   let readConfiguration: ConfigurationReader
   private var watcher: DirectoryWatcher?
   var catalog: Catalog
-  /// The rules that are in force instead of the folder's, nil while the folder's are.
+  /// The rules in force in place of the folder's, nil while the folder's are.
   var replacing: RulesInPlaceOfFolder?
   var rollout: RolloutState?
-  /// The rules that are tried on some subjects, while a rollout runs.
+  /// The candidate, while a rollout runs.
   var candidate: Catalog?
-  /// What the folder of this node of a cluster had when it took over other rules: as long as it has that, only a request has it loaded.
+  /// The revision of this node's folder when the cluster's rules replaced it: as long as the folder has that, only a request loads it.
   var foreignFolder: String?
   /// Counts the candidate's failures from time to time.
   private(set) var rolloutCheck: LoopTimer?
@@ -140,7 +140,7 @@ final class RulesLoader {
   /// Executes all requests that have gathered, with one load.
   private func receive(_ requests: [Reloads.Request]) {
     var (hasChanged, hasClient, readsConfiguration, isOver) = (false, false, false, false)
-    // As with this node's folder, one load serves all that ask for the folder of another one.
+    // As with this node's folder, one load serves all requests for another node's folder.
     var folders: [String: [ControlCaller]] = [:]
     for request in requests {
       switch request {

@@ -4,7 +4,7 @@ import RuledIO
 import RuledWire
 import Synchronization
 
-/// What the control thread is asked to do.
+/// Requests to the control thread.
 enum ControlMessage: Sendable {
   /// A client calls a method that concerns all workers.
   case task(ControlTask, ControlCaller)
@@ -33,13 +33,13 @@ enum ControlTask: Sendable {
   case clock(ClockParams)
   /// Make a checkpoint of the store for a backup.
   case backup
-  /// Deliver the effects that are held back since a restore.
+  /// Deliver the effects held back since a restore.
   case release
   /// List entries of the journal.
   case log(LogParams)
   /// Show the past of a subject.
   case past(PastParams)
-  /// Bring what is committed into the journal's files.
+  /// Bring all commits into the journal's files.
   case journal
   /// Play the journal with other rules.
   case backtest(BacktestParams)
@@ -52,7 +52,7 @@ enum StopReason {
   case signal
   /// The node of a cluster lost the log of commits, or is to give it up.
   case ownership
-  /// All that was received is answered.
+  /// All received requests are answered.
   case drained
 }
 

@@ -11,27 +11,27 @@ final class Outbox: Sendable {
     case add([EffectKey])
     /// Scan the store for effects that were not added.
     case scanStore
-    /// Use other sinks; secrets are read and files opened again, and effects that were given up are tried again.
+    /// Use other sinks; secrets are read and files opened again, and given-up effects are tried again.
     case reload([String: Configuration.Sink])
-    /// Go on with the delivery of that number: its sink handler has answered; the text is that of the effect.
+    /// Go on with the delivery of that number: its sink handler has answered; the text is the effect's.
     case handlerAnswered(UInt64, HandlerAnswer, text: [UInt8])
     /// The mark of an effect as given up is durable, or has failed.
     case markingEnded(EffectKey, sink: String)
     /// A client calls a method about effects.
     case task(OutboxTask, ControlCaller)
-    /// A change of effects is durable, or is lost: go on with what follows the one of that number.
+    /// A change of effects is durable, or is lost: take the step that follows the change of that number.
     case changeEnded(UInt64, isWhole: Bool)
-    /// Count the effects again, as a subject's were erased.
+    /// Count the effects again, as a subject's effects were erased.
     case recount
     /// Answer the requests for effects of a connection: its client has ended its side.
     case endWaits(connection: UInt64, at: ReplyTarget.Receiver)
-    /// Let nobody wait for effects to lease any longer.
+    /// End all waits for effects to lease.
     case endAllWaits
     /// End once no delivery is under way, or after so many milliseconds.
     case stop(milliseconds: UInt64, then: @Sendable () -> Void)
   }
 
-  /// How many added effects may wait in the mailbox; further ones are found by a scan of the store.
+  /// The most added effects in the mailbox; a scan of the store finds further ones.
   private static let maximumBacklog = 65_536
 
   let mailbox = Mailbox<Message>()
@@ -57,7 +57,7 @@ final class Outbox: Sendable {
   /// Removes effects from the backlog, once the thread has received them.
   func removeFromBacklog(_ count: Int) { backlog.wrappingSubtract(count, ordering: .relaxed) }
 
-  /// Notes that a scan of the store begins: effects that are dropped from now on need another one.
+  /// Notes that a scan of the store begins: effects dropped from now on need another one.
   func beginScan() { hasRequestedScan.store(false, ordering: .relaxed) }
 
   func figures(of sink: String) -> SinkFigures {
@@ -82,6 +82,6 @@ enum OutboxTask: Sendable {
   case resend(EffectSelection)
   case drop(EffectSelection)
   case lease(LeaseParams)
-  /// Take what came of effects that were handed out.
+  /// Take the results of handed-out effects.
   case confirm(ConfirmParams)
 }

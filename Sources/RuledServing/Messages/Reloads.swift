@@ -3,12 +3,12 @@ import RuledEngine
 import RuledIO
 import RuledThreads
 
-/// The other threads' side of the loader: here they ask for rules to be loaded, and here clients wait for that.
+/// The other threads' side of the loader: here they ask for loads of rules, and here clients wait for these.
 ///
-/// A request that comes while rules are being loaded starts one more load afterwards. So a client's load always includes what the client wrote
-/// before it asked.
+/// A request that comes during a load starts one more load afterwards. So a client's load always includes the files that the client wrote before it
+/// asked.
 final class Reloads: Sendable {
-  /// What the loader is asked to do.
+  /// A request to the loader.
   enum Request: Sendable {
     /// Load the rules: the folder has changed.
     case folder
@@ -76,7 +76,7 @@ final class Reloads: Sendable {
 
   /// Accepts no more clients.
   ///
-  /// Returns those that wait.
+  /// Returns the waiting ones.
   func refuse() -> [ControlCaller] {
     advance(to: .refusing)
     return condition.locked {

@@ -47,9 +47,9 @@ struct ReplyBundle: Sendable {
 
 /// Bundles that one worker has received and can send again, so that forwarding allocates no memory.
 final class BundlePool {
-  /// How many bundles of a kind are pooled.
+  /// The most bundles of a kind in the pool.
   static let maximumCount = 8
-  /// The largest bundle in bytes that is pooled.
+  /// The largest bundle in the pool, in bytes.
   static let maximumBytes = 1 << 20
 
   fileprivate var storages: [ReplyBundle.Storage] = []

@@ -1,5 +1,5 @@
 struct ReplyTarget: Sendable {
-  /// What sends a reply to the client.
+  /// The sender of replies to the client.
   enum Receiver: Sendable, Hashable {
     case worker(Int)
     case http
@@ -12,7 +12,7 @@ struct ReplyTarget: Sendable {
   /// Its slot in the request batch.
   let slot: Int
   let receiver: Receiver
-  /// Whether the client may call what only administrators may.
+  /// Whether the client may call administrators' methods.
   let isAdmin: Bool
   /// Whether an explanation may have the values that rules read, as the client may call `state`.
   let mayReadStates: Bool

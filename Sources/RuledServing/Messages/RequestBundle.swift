@@ -33,6 +33,6 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
     entries.removeAll(keepingCapacity: true)
   }
 
-  /// How many bytes of memory the texts have.
+  /// The bytes of memory that the texts have.
   var capacity: Int { bytes.capacity }
 }

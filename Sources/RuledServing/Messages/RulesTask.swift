@@ -9,20 +9,20 @@ enum RulesTask: Sendable {
   case rollback(String?)
   /// Read the folder again.
   case unpin
-  /// Put the rules in force that are in the folder of another node of the cluster.
+  /// Put the rules of another node's folder in force.
   case folder(of: String)
   /// Try rules on a share of the subjects.
   case rolloutStart(RolloutStartParams)
   /// Change the share, in percent.
   case rolloutSet(Double)
   case rolloutStatus
-  /// Put the rules that are tried in force for all.
+  /// Put the candidate in force for all.
   case rolloutPromote
   /// Give all subjects back to the live rules.
   case rolloutAbort
   /// Let rules see live events beside the live rules.
   case shadowStart(ShadowStartParams)
-  /// Show what they made otherwise.
+  /// Show the differences from the live rules' results.
   case shadowStatus
   case shadowStop
 }

@@ -2,17 +2,17 @@ import RuledCore
 import RuledEngine
 import Synchronization
 
-/// What a worker submits to the commit pipeline: a commit batch, and the replies that leave once it is durable.
+/// A worker's work for the commit pipeline: a commit batch, and the replies that leave once it is durable.
 ///
-/// While it collects, its batch is the one that the worker's evaluator fills. Once it is durable it only gets read: each worker that has connections which
-/// wait for some of its replies sends these, and the last one that is done with it recycles it.
+/// While it collects, the worker's evaluator fills its batch. Once durable it is only read: each worker with connections that wait for some of its
+/// replies sends these, and the last one recycles it.
 final class Submission: @unchecked Sendable {  // its worker's until it is submitted, read-only once it is durable
   private(set) var batch: CommitBatch
   let replyBytes = ByteBuffer(capacity: 64 << 10)
   private(set) var replies: [PendingReply] = []
-  /// The workers whose connections wait for a reply, but for those that wait for a cascade too.
+  /// The workers whose connections wait for a reply, but for replies that wait for a cascade too.
   private(set) var recipients = WorkerSet()
-  /// When the clients' events began that it answers.
+  /// When its clients' events began.
   private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
   /// Its result, if its worker waits for one; set by the thread that syncs it, under the pipeline's lock.
@@ -49,7 +49,7 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The id of the request that a reply of this submission answers; empty for a notification.
   func id(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.id) }
 
-  /// Sets how many workers will call `release`.
+  /// Sets the number of workers that will call `release`.
   func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }
 
   /// Ends one worker's use; true for the last, which recycles it.
@@ -78,11 +78,11 @@ struct PendingReply: Sendable {
   let id: Range<Int>
   /// The cascade that it waits for too, and the key under which its worker keeps it meanwhile.
   let cascade: (cascade: Cascade, key: UInt64)?
-  /// Whether it shows what is committed, and writes nothing itself.
+  /// Whether it shows committed values, and writes nothing itself.
   let isRead: Bool
 }
 
-/// How many events of a submission began at one time.
+/// The number of a submission's events that began at one time.
 struct EventStarts: Sendable {
   /// Nanoseconds of the monotonic clock.
   let time: UInt64

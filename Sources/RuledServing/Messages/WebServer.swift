@@ -11,7 +11,7 @@ protocol WebServer: AnyObject, Sendable {
 
   func receive(_ reply: ByteView, for target: ReplyTarget)
 
-  /// Whether somebody still waits for the response to a request.
+  /// Whether a client still waits for the response to a request.
   func isAwaited(_ token: UInt64) -> Bool
 }
 
@@ -31,10 +31,10 @@ package enum HTTPOrigin: Sendable {
     }
   }
 
-  /// Whether the client is an administrator whose place may be one of those that are reserved.
+  /// Whether the client is an administrator, who may take a reserved place.
   var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
 
-  /// Whose connections count together with this one.
+  /// The owner of the connection, whose connections are counted together.
   var owner: ConnectionPlaces.Owner {
     switch self {
     case .client: .network

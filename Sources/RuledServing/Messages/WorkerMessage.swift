@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledIO
 
-/// What another thread asks of a worker.
+/// A request of another thread to a worker.
 enum WorkerMessage: Sendable {
   /// Execute a request about one of your subjects.
   case request(ForwardedRequest)
@@ -24,11 +24,11 @@ enum WorkerMessage: Sendable {
   case evaluate(@Sendable (Evaluator) -> Void)
   /// Fire a timer of one of your subjects; the cascade ends once that is durable.
   case fire(DueTimer, Cascade)
-  /// Apply the messages that an earlier process left in the store: their number by plugin.
+  /// Apply the messages of an earlier process from the store: their number by plugin.
   case resumeMessages([(sender: MessageSender, count: Int)])
-  /// Try each event again, once, that is parked for these plugins, as soon as all of them are stored.
+  /// Try each event parked for these plugins again, once, as soon as all of them are stored.
   case retryParked(plugins: Set<String>)
-  /// Try each event again that was parked for these plugins before that sequence: all of them are stored now.
+  /// Try each event parked for these plugins before that sequence again: all of them are stored now.
   case retryStored(plugins: Set<String>, before: UInt64)
   /// Take over an accepted connection, which has a place; with a client, another node has carried it here.
   case adopt(Int32, at: ConnectionPlace, for: CarriedClient?)
@@ -40,12 +40,12 @@ enum WorkerMessage: Sendable {
   case readChanges
   /// Run a closure, which shows that you are awake.
   case wake(@Sendable () -> Void)
-  /// Answer every line that was received whole, close the connections, and then call a closure.
+  /// Answer all complete lines, close the connections, and then call a closure.
   case drain(then: @Sendable () -> Void)
   case stop
 }
 
-/// A durable submission, which nobody changes any more.
+/// A durable submission, which does not change any more.
 struct DurableSubmission: Sendable {
   let worker: Int
   let submission: Submission

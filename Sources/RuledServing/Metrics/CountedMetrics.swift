@@ -10,7 +10,7 @@ struct CountedMetrics {
 
   init(_ settings: Configuration.Metrics) { self.settings = settings }
 
-  /// Writes one sample for each counter, up to `settings.series`, and how many were left out.
+  /// Writes one sample for each counter, up to `settings.series`, and the number of omitted ones.
   func write(_ context: EngineContext, to text: MetricsWriter) {
     guard !settings.counters.isEmpty else { return }
     var samples: [(labels: MetricsWriter.Labels, value: Double)] = []

@@ -5,7 +5,7 @@ import RuledStore
 
 /// All metrics of the daemon; plugins, rules and sinks are labels, subjects never are.
 ///
-/// All figures here were counted before, so that reading them holds up nobody.
+/// All figures are counted beforehand, so that a read of them holds up no thread.
 struct DaemonMetrics {
   private let services: Services
   private let pipeline: CommitPipeline
@@ -94,7 +94,7 @@ struct DaemonMetrics {
       RequestError.Code.allCases.map { ([("code", $0.rawValue)], Double(errors[$0] ?? 0)) })
   }
 
-  /// What all workers have committed.
+  /// The commits of all workers.
   private var commits: CommitFigures {
     var all = CommitFigures()
     for worker in services.figures { all.add(worker.commits) }
@@ -270,7 +270,7 @@ struct DaemonMetrics {
 }
 
 extension DaemonMetrics {
-  /// How many pairs of plugin and key are shown, those with most differences first.
+  /// The most pairs of plugin and key that are shown; those with most differences come first.
   private static let mostDecisions = 200
 
   private func writeShadow() {
@@ -308,7 +308,7 @@ extension DaemonMetrics {
 }
 
 extension MetricsWriter {
-  /// Writes whether the configuration that was read last was refused.
+  /// Writes whether the last configuration read was refused.
   package func configuration(isRefused: Bool) {
     gauge("ruled_config_refused", "Whether the configuration that was read last was refused.", isRefused ? 1 : 0)
   }

@@ -31,10 +31,10 @@ package final class MetricsWriter {
     family(name, "counter", help, samples)
   }
 
-  /// A family whose one sample says what something is, with the value 1.
+  /// A family with one sample of value 1 whose labels describe something.
   package func info(_ name: String, _ help: String, _ labels: [Labels]) { gauge(name, help, labels.map { ($0, 1) }) }
 
-  /// Distributions of durations that were recorded in nanoseconds, in seconds, by label.
+  /// Distributions of durations, recorded in nanoseconds and written in seconds, by label.
   package func durations(_ name: String, _ help: String, _ samples: [(labels: Labels, value: BucketHistogram)]) {
     histogram(name, help, samples, per: 1e9)
   }
@@ -91,7 +91,7 @@ package final class MetricsWriter {
     return escaped
   }
 
-  /// A number without a fraction where it has none.
+  /// A number, without a fraction if it is whole.
   private static func text(_ value: Double) -> String {
     if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
     return Int64(exactly: value).map { String($0) } ?? String(value)

@@ -32,7 +32,7 @@ final class EffectDelivery {
   private var deliveries: [UInt64: Delivery] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// No deliveries; what fails is tried again as `backoff` says.
+  /// No deliveries; failed ones are tried again as `backoff` says.
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, _ deliverer: Deliverer?,
     _ backoff: Backoff
@@ -147,7 +147,7 @@ final class EffectDelivery {
 
   // MARK: Results
 
-  /// Ends a try with what came of it.
+  /// Ends a try with its result.
   func finish(_ delivery: Delivery, _ result: DeliveryResult) {
     let (sink, queue) = (delivery.sink, delivery.queue)
     switch result {
@@ -184,7 +184,7 @@ final class EffectDelivery {
     delivery.queue.retryFirst(of: delivery.subject, at: loop.now + delay)
   }
 
-  /// Leaves an effect in the store, marked as given up, until somebody asks for another try, or the next start or reload.
+  /// Leaves an effect in the store, marked as given up, until a client asks for another try, or the next start or reload.
   private func giveUp(_ delivery: Delivery, _ failure: DeliveryFailure) {
     let (key, name, mailbox) = (delivery.key, delivery.sink.name, services.outbox.mailbox)
     let text: [UInt8]
@@ -220,10 +220,10 @@ final class EffectDelivery {
 
   // MARK: Files and the log
 
-  /// How many bytes of lines are written and synced together, about.
+  /// The bytes of lines that are written and synced together, about.
   private static let chunkBytes = 1 << 20
 
-  /// Appends the effects that are due to the sink's file; they leave the store once they are synced.
+  /// Appends the due effects to the sink's file; they leave the store once they are synced.
   private func append(_ sink: Sink, to file: SinkFile, now: UInt64) {
     for queue in sink.queues {
       var keys = queue.due(now: now)[...]
@@ -252,7 +252,7 @@ final class EffectDelivery {
     }
   }
 
-  /// Reads the next effects as lines; returns their keys with those that are not in the store any more.
+  /// Reads the next effects as lines; returns their keys, including keys that are no longer in the store.
   private func readChunk(
     _ keys: inout ArraySlice<EffectKey>, _ sink: Sink, _ queue: DeliveryQueue, into lines: ByteBuffer, now: UInt64
   ) -> [(key: EffectKey, isStored: Bool)] {
@@ -280,7 +280,7 @@ final class EffectDelivery {
     return chunk
   }
 
-  /// Writes the effects that are due to the log, without their data.
+  /// Writes the due effects to the log, without their data.
   private func writeToLog(_ sink: Sink, now: UInt64) {
     let isAnonymous = sinks.isAnonymous(sink)
     for queue in sink.queues {

@@ -4,10 +4,10 @@ import RuledEngine
 import RuledIO
 import RuledWire
 
-/// Hands effects out to those who deliver them, and takes what came of it; confined to the outbox's thread.
+/// Hands effects out to clients that deliver them, and takes the results; confined to the outbox's thread.
 ///
-/// A leased effect is under way like one that the outbox delivers itself: nobody else gets it, and the later ones of its subject wait. A lease
-/// that is not confirmed in time ends, and the effect is tried again.
+/// A leased effect is under way like one that the outbox delivers itself: no other client gets it, and the later ones of its subject wait. A
+/// lease without a confirmation in time ends, and the effect is tried again.
 final class EffectLeases {
   private struct Lease {
     let delivery: EffectDelivery.Delivery
@@ -27,7 +27,7 @@ final class EffectLeases {
   private var active: [String: Lease] = [:]
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
-  /// Whether nobody may wait any longer.
+  /// Whether all waits have ended.
   private var hasEndedWaits = false
   private var isTimed = false
 
@@ -127,7 +127,7 @@ final class EffectLeases {
       ]))
   }
 
-  /// Ends leases with what came of their effects, and replies once that is committed.
+  /// Ends leases with the results of their effects, and replies once these are committed.
   func confirm(_ params: ConfirmParams, for caller: ControlCaller) {
     var unknown: [JSONValue] = []
     for result in params.results {
@@ -201,9 +201,9 @@ final class LeaseRequest {
   let caller: ControlCaller
   /// Until when the reply may wait for a first effect, in the loop's milliseconds.
   var waitEnd: UInt64
-  /// What the reply will hold.
+  /// The effects for the reply.
   var granted: [JSONValue] = []
-  /// How many handlers are still to end.
+  /// The number of handlers that have yet to end.
   var pending = 0
   var bytes = 0
 

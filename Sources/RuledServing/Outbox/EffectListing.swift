@@ -9,9 +9,9 @@ import RuledWire
 ///
 /// All of it reads the store a part at a time, between ticks.
 final class EffectListing {
-  /// How many effects are read in a tick.
+  /// The number of effects read in a tick.
   private static let turnCount = 2_000
-  /// How many effects are changed at a time.
+  /// The number of effects changed at a time.
   private static let changeCount = 256
 
   private let services: Services
@@ -19,11 +19,11 @@ final class EffectListing {
   private let sinks: SinkTable
   private let scan: EffectScan
   private let loop: EventLoop
-  /// What follows each change of effects that is under way.
+  /// The next step after each change of effects under way.
   private var ends: [UInt64: (_ isWhole: Bool) -> Void] = [:]
   private var lastChange: UInt64 = 0
 
-  /// A listing of the effects in a store; `scan` takes those that are tried again.
+  /// A listing of the effects in a store; `scan` takes the effects to try again.
   init(_ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ scan: EffectScan, on loop: EventLoop) {
     self.services = services
     self.store = store
@@ -86,7 +86,7 @@ final class EffectListing {
     }
   }
 
-  /// What the protocol shows of an effect, whose stored text is `text`.
+  /// The protocol's form of an effect, whose stored text is `text`.
   private func json(_ key: EffectKey, _ effect: StoredEffect, _ text: ByteView, withData: Bool) -> JSONValue {
     let stored = try? store.document.parse(text)
     let queue = sinks[effect.sink]?.existingQueue(of: effect.plugin)

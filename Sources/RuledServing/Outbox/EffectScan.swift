@@ -37,7 +37,7 @@ final class EffectScan {
   private var isRepeated = false
   /// Subjects of which nothing may be loaded, as an earlier effect can't be read and its sink is not known.
   private var blockedSubjects: Set<[UInt8]> = []
-  /// Whether a scan is scheduled because an effect could not be read, and how many in a row were.
+  /// Whether a scan is scheduled because of an unreadable effect, and the number of such scans in a row.
   private var rescanIsScheduled = false
   private var rescans = 0
   /// Whether a scan is scheduled to count effects.
@@ -48,7 +48,7 @@ final class EffectScan {
   private var queuePages = 0
   private var hasLoadedInTick = false
 
-  /// A scan that has not begun; what can't be read is tried again as `backoff` says.
+  /// A scan that has not begun; failed reads are tried again as `backoff` says.
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, backoff: Backoff,
     recountDelay: UInt64
@@ -76,7 +76,7 @@ final class EffectScan {
     scanStore()
   }
 
-  /// How many effects a page has at most.
+  /// The most effects of a page.
   private static let pageCount = 2_000
 
   private static let firstKey = StoreKey.prefix(.effect)
@@ -199,7 +199,7 @@ final class EffectScan {
     if queue.isComplete { queue.unloadedCount = 0 }
   }
 
-  /// Calls `body` with each effect of a page that waits, until it returns false, and `givenUp` with the sink of each that is given up.
+  /// Calls `body` with each waiting effect of a page, until it returns false, and `givenUp` with the sink of each given-up one.
   ///
   /// Returns where to continue, nil at the end.
   private func readPage(
@@ -252,7 +252,7 @@ final class EffectScan {
 
   // MARK: Single effects
 
-  /// Adds a committed effect to its queue; where loading finds it later, only counts it.
+  /// Adds a committed effect to its queue; only counts it if loading will find it later.
   func add(_ key: EffectKey) {
     let effect: StoredEffect
     switch store.fetch(key) {

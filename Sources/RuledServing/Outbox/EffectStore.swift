@@ -4,9 +4,9 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 
-/// The undelivered effects in the store: reads single ones, and removes those that are delivered; confined to the outbox's thread.
+/// The undelivered effects in the store: reads single ones, and removes delivered ones; confined to the outbox's thread.
 final class EffectStore {
-  /// What the store has under an effect's key.
+  /// The value under an effect's key.
   enum Fetched {
     /// The effect; its text is in `value`.
     case found(StoredEffect)
@@ -17,16 +17,16 @@ final class EffectStore {
 
   private let context: EngineContext
   private let backoff: Backoff
-  /// The key that was read last.
+  /// The last key read.
   let keyBuffer = ByteBuffer(capacity: 320)
-  /// The text of the effect that was read last.
+  /// The text of the last effect read.
   let value = ByteBuffer(capacity: 4096)
   let document = StoredEffect.makeDocument()
-  /// Effects that were given up before this sequence are tried again.
+  /// Effects given up before this sequence are tried again.
   ///
-  /// A sequence and not a time, so that clocks that are set back do no harm.
+  /// A sequence and not a time, so that clocks set back do no harm.
   private var retriesBefore: UInt64
-  /// Effects that are to be removed from the store, and when that is tried next.
+  /// Effects to remove from the store, and when to try next.
   private var removals: [(key: EffectKey, sink: Sink)] = []
   private var nextRemoval: UInt64 = 0
   private let writes = WriteSet(capacity: 4096)
@@ -34,7 +34,7 @@ final class EffectStore {
   /// The key of anonymous ids; empty before its first use.
   private var key: [UInt8] = []
 
-  /// The effects in the store of `context`; what could not be removed is tried again as `backoff` says.
+  /// The effects in the store of `context`; failed removals are tried again as `backoff` says.
   init(_ context: EngineContext, _ backoff: Backoff) {
     self.context = context
     self.backoff = backoff
@@ -66,10 +66,10 @@ final class EffectStore {
       malformed: true)
   }
 
-  /// The text of the effect that was read last, as it was emitted.
+  /// The text of the last effect read, as it was emitted.
   func emitted(_ effect: StoredEffect) -> [UInt8] { effect.emitted(value.bytes, document) }
 
-  /// Id and text with which the effect that was read last leaves; nil while the store can't give the key of anonymous ids.
+  /// Id and text with which the last effect read leaves; nil while the store can't give the key of anonymous ids.
   func leaving(_ effect: StoredEffect, anonymously: Bool) -> (id: String, text: [UInt8])? {
     guard anonymously else { return (effect.id, emitted(effect)) }
     guard let key = anonymousKey() else { return nil }
@@ -102,7 +102,7 @@ final class EffectStore {
   /// Whether an effect is given up, and not to be tried again.
   func isGivenUp(_ effect: StoredEffect) -> Bool { effect.givenUpAfter.map { $0 >= retriesBefore } ?? false }
 
-  /// Lets all effects be tried again that are given up.
+  /// Allows a new try of all given-up effects.
   func retryGivenUp() { retriesBefore = context.nextSequence() }
 
   /// When effects are removed that have to be; nil if none has to.
@@ -115,7 +115,7 @@ final class EffectStore {
     removals.append((key, sink))
   }
 
-  /// Removes the effects from the store that are delivered or expired.
+  /// Removes delivered and expired effects from the store.
   func commitRemovals(now: UInt64) {
     guard !removals.isEmpty, now >= nextRemoval else { return }
     writes.removeAll()

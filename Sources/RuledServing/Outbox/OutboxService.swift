@@ -3,8 +3,8 @@ import RuledDelivery
 import RuledEngine
 import RuledIO
 
-/// Delivers effects on a thread of its own, or hands them out to those who do: each at least once, and those of a subject in their order for
-/// each sink and plugin.
+/// Delivers effects on a thread of its own, or hands them out to clients that do: each at least once, and those of a subject in their order for each sink
+/// and plugin.
 ///
 /// An effect stays in the store until it is delivered, expired or given up; the thread holds a bounded window of them in each queue. Workers
 /// add the effects that they commit. A scan of the store finds all others: at the start, after a backlog and every 10 minutes.

@@ -21,10 +21,10 @@ final class SinkFailures {
     self.sinks = sinks
   }
 
-  /// Whether the store has other sinks than those that fail.
+  /// Whether the failing sinks differ from the stored ones.
   private var haveChanged: Bool { sinks.all.contains { $0.figures.isFailing != stored.contains($0.name) } }
 
-  /// When they are to be stored, in the loop's milliseconds; nil if the store has those that fail.
+  /// When to store the failing sinks, in the loop's milliseconds; nil if the store has them.
   var nextStore: UInt64? { haveChanged ? nextTime : nil }
 
   /// Continues the failures of the configured sinks that the store has.

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledDelivery
 
-/// The sinks by name: those of the configuration, and those that effects name; confined to the outbox's thread.
+/// The sinks by name: configured ones, and those that effects name; confined to the outbox's thread.
 final class SinkTable {
   private var sinks: [String: Sink] = [:]
   private var configured: [String: Configuration.Sink]
@@ -52,7 +52,7 @@ final class SinkTable {
   func reload(_ next: [String: Configuration.Sink]) {
     configured = next
     for (name, sink) in sinks {
-      // A courier's leases outlive a change of what only the courier reads.
+      // A courier's leases outlive a change of settings that only the courier reads.
       let isForCourier = hasCourier && sink.configuration?.url != nil && next[name]?.url != nil
       guard sink.configuration == next[name] || isForCourier else {
         sinks[name] = nil

@@ -3,13 +3,13 @@ import RuledEngine
 import RuledStore
 import Synchronization
 
-/// What one worker has counted of a rollout, for other threads to read.
+/// One worker's counts of a rollout, for other threads to read.
 final class RolloutFigures: Sendable {
   private let current = Mutex(RolloutCounts())
 
   var counts: RolloutCounts { current.withLock { $0 } }
 
-  /// Shows what was counted so far.
+  /// Shows the counts so far.
   func publish(_ live: RolloutTally, _ candidate: RolloutTally) {
     current.withLock {
       $0 = RolloutCounts(
@@ -21,17 +21,17 @@ final class RolloutFigures: Sendable {
   func reset() { current.withLock { $0 = RolloutCounts() } }
 }
 
-/// What both sides of a rollout decided, over all workers.
+/// The decisions of both sides of a rollout, over all workers.
 struct RolloutCounts: Sendable, Equatable {
-  /// How many events the live rules decided.
+  /// The number of events that the live rules decided.
   var liveEvents = 0
-  /// How many of them a plugin failed on.
+  /// The number of them on which a plugin failed.
   var liveFailures = 0
-  /// How many events the candidate decided.
+  /// The number of events that the candidate decided.
   var events = 0
-  /// How many of them a plugin failed on.
+  /// The number of them on which a plugin failed.
   var failures = 0
-  /// How many subjects had events that the candidate decided.
+  /// The number of subjects with events that the candidate decided.
   var subjects = 0
 
   mutating func add(_ other: RolloutCounts) {
@@ -42,7 +42,7 @@ struct RolloutCounts: Sendable, Equatable {
     subjects += other.subjects
   }
 
-  /// Adds what workers of an earlier process counted, which the store has; the result is the subjects that were counted.
+  /// Adds the stored counts of an earlier process's workers; the result is the subjects among them.
   mutating func addStored(in store: any StateStore) throws(StoreError) -> Set<UInt64> {
     var found = RolloutCounts()
     try store.scan(prefix: RolloutKey.allCounts) { _, value in
@@ -62,7 +62,7 @@ struct RolloutCounts: Sendable, Equatable {
     return known
   }
 
-  /// Adds the removal of what workers of an earlier process counted to what is committed; the subjects stay.
+  /// Adds to a commit the removal of an earlier process's counts; the subjects stay.
   static func deleteCounts(in store: any StateStore, from set: WriteSet) throws(StoreError) {
     try store.scan(prefix: RolloutKey.allCounts) { key, _ in
       set.delete(key)
@@ -70,7 +70,7 @@ struct RolloutCounts: Sendable, Equatable {
     }
   }
 
-  /// Removes all that the store has counted, in commits of some thousands.
+  /// Removes all counts and counted subjects from the store, in commits of some thousands.
   static func deleteAll(in store: any StateStore) throws(StoreError) {
     while true {
       let set = WriteSet(capacity: 4096)

@@ -4,7 +4,7 @@ import RuledJSON
 import RuledReplay
 import RuledStore
 
-/// A rollout: which rules are tried on how many subjects, and what became of it; the store keeps it.
+/// A rollout: the rules on trial, their share of the subjects, and the results; the store keeps it.
 struct RolloutState: Sendable {
   /// Whether it runs, and how it ended otherwise.
   enum Stage: String, Sendable {
@@ -14,11 +14,11 @@ struct RolloutState: Sendable {
   /// Both sides' rules, while it runs: the folder may change meanwhile.
   struct Sides: Sendable {
     let live: RevisionArchive.Revision
-    /// The rules that are tried.
+    /// The rules on trial.
     let candidate: RevisionArchive.Revision
   }
 
-  /// The revision of the rules that are tried.
+  /// The revision of the rules on trial.
   let candidate: String
   /// When it was started, by the daemon's clock.
   let since: Timestamp
@@ -29,7 +29,7 @@ struct RolloutState: Sendable {
   var stage = Stage.running
   /// Why it was aborted; nil while it runs and when it was promoted.
   var reason: String?
-  /// What was counted until it ended; while it runs, until this process began.
+  /// The counts until it ended; while it runs, until this process began.
   var counts = RolloutCounts()
   /// Both sides, while it runs.
   var sides: Sides?
@@ -38,12 +38,12 @@ struct RolloutState: Sendable {
 
   var share: SubjectShare { SubjectShare(percent: percent, revision: candidate) }
 
-  /// What `health` says while it runs.
+  /// The sentence of `health` while it runs.
   var notice: String {
     "a rollout of revision \(candidate) to \(JSONValue.shortest(percent).text) % of the subjects runs: changes of the rules folder wait"
   }
 
-  /// What was counted; `new` is what this process counted.
+  /// The counts; `new` are this process's.
   func total(_ new: RolloutCounts) -> RolloutCounts {
     guard stage == .running else { return counts }
     var total = counts
@@ -51,7 +51,7 @@ struct RolloutState: Sendable {
     return total
   }
 
-  /// The result of `rollout_status`; `new` is what this process counted.
+  /// The result of `rollout_status`; `new` are this process's counts.
   ///
   /// The run times are compared with those of the rules `live`, and left out without them.
   func json(_ new: RolloutCounts, besides live: Catalog? = nil) -> JSONValue {
@@ -70,19 +70,19 @@ struct RolloutState: Sendable {
     return .object(members)
   }
 
-  /// What the journal tells of it, beside the rules.
+  /// Its part of the journal's event, beside the rules.
   var journalEvent: JSONValue {
     ["candidate": .string(candidate), "percent": .shortest(percent), "state": .string(stage.rawValue)]
   }
 
-  /// Notes how it ended; `new` is what this process counted.
+  /// Notes how it ended; `new` are this process's counts.
   mutating func end(_ stage: Stage, _ new: RolloutCounts) {
     counts = total(new)
     self.stage = stage
     sides = nil
   }
 
-  /// Why it must be aborted; nil if it need not be; `new` is what this process counted.
+  /// Why it must be aborted; nil if it need not be; `new` are this process's counts.
   func excess(_ new: RolloutCounts) -> String? {
     let counts = total(new)
     guard let abortOn, counts.failures > 0 else { return nil }
@@ -104,7 +104,7 @@ extension JSONValue {
 extension RolloutState {
   private static let value = StoredValue(name: "rollout")
 
-  /// Adds it to what is committed.
+  /// Adds it to a commit.
   func put(into set: WriteSet) {
     var object = json(RolloutCounts()).objectValue ?? JSONObject()
     if let sides {

@@ -3,7 +3,7 @@ import RuledEngine
 import RuledJSON
 import RuledStore
 
-/// Rules that are in force instead of those in the folder, and why; the store keeps them, so that they stay after a restart.
+/// Rules in force in place of the folder's, and why; the store keeps them, so that they stay after a restart.
 struct RulesInPlaceOfFolder: Sendable {
   /// Why the folder's rules are not in force.
   enum Reason: Sendable, Equatable {
@@ -18,7 +18,7 @@ struct RulesInPlaceOfFolder: Sendable {
 
   private static let value = StoredValue(name: "held_rules")
 
-  /// Adds them to what is committed.
+  /// Adds them to a commit.
   func put(into set: WriteSet) {
     var object: JSONObject = ["revision": RevisionDocument.json(revision)]
     if case .promoted(let folder) = reason { object["folder"] = .string(folder) }
@@ -26,7 +26,7 @@ struct RulesInPlaceOfFolder: Sendable {
     Self.value.put(into: set) { json.write(to: $0) }
   }
 
-  /// Those that the store keeps; nil when there are none.
+  /// The stored ones; nil when there are none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
     guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
@@ -36,7 +36,7 @@ struct RulesInPlaceOfFolder: Sendable {
       reason: json["folder"]?.stringValue.map { .promoted(folder: $0) } ?? .pinned, revision: revision)
   }
 
-  /// Adds their removal to what is committed.
+  /// Adds their removal to a commit.
   static func delete(from set: WriteSet) { value.delete(from: set) }
 
   /// Removes them from the store, durably.

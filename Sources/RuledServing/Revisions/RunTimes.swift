@@ -5,7 +5,7 @@ import RuledEngine
 ///
 /// Both sides are measured alike: one run in 16, by the wall clock.
 struct RunTimes: Sendable {
-  /// What a plugin had measured at some time.
+  /// A plugin's measurements at some time.
   private struct Earlier: Sendable {
     var runtime: PluginRuntime
     var durations: LatencyHistogram
@@ -30,7 +30,7 @@ struct RunTimes: Sendable {
 
   /// The times as `[{plugin, live, candidate}]`, each side `{measured, p50_us, p99_us}` or null.
   ///
-  /// Plugins that both sides share are left out: their runs are measured together. So are those that were not measured.
+  /// Plugins common to both sides are left out, as their runs are measured together, and so are plugins without measurements.
   func json(besides live: Catalog?) -> JSONValue {
     let live = live?.plugins ?? []
     let names = Set(live.map(\.name)).union(candidate.map(\.name)).sorted()
@@ -49,7 +49,7 @@ struct RunTimes: Sendable {
     candidate.filter { plugin in live?.plugins.contains { $0.runtime === plugin.runtime } != true }
   }
 
-  /// What a plugin of the live rules has measured since the comparison began, or since it was loaded.
+  /// The durations of a live plugin's runs since the comparison began, or since it was loaded.
   private func durations(of plugin: Catalog.Plugin) -> LatencyHistogram {
     var new = LatencyHistogram(precision: PluginRuntime.precision)
     let before = earlier[plugin.name].flatMap { $0.runtime === plugin.runtime ? $0.durations : nil }

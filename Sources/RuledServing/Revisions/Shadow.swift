@@ -12,10 +12,10 @@ import RuledThreads
 ///
 /// Nothing of that world leaves it. Its memory is bounded: the caches of its store, the comparison's tables, and the entries of one step.
 final class Shadow: Sendable {
-  /// The rules that are tried.
+  /// The rules on trial.
   let rules: RevisionArchive.Revision
   private let context: EngineContext
-  /// The rules that are live at present.
+  /// The live rules at present.
   private let live: @Sendable () -> Catalog?
   private let journal: JournalService
   private let share: SubjectShare
@@ -32,7 +32,7 @@ final class Shadow: Sendable {
     var hasEnded = false
     var found: JSONObject = [:]
     var skipped = 0
-    /// How long ago the event happened that was played last, in microseconds, as of `looked`; nil before the first, and with a manual clock.
+    /// The age of the event played last, in microseconds, as of `looked`; nil before the first, and with a manual clock.
     var behind: Int64?
     /// When the thread looked for entries last, by the monotonic clock in nanoseconds.
     var looked = EngineClock.monotonic
@@ -40,11 +40,11 @@ final class Shadow: Sendable {
     var error: String?
   }
 
-  /// How many entries are read at a time.
+  /// The most entries read at a time.
   private static let mostEntries = 5_000
-  /// How long the thread waits before it looks for further entries, in microseconds; entries wait twice as long for those that follow them.
+  /// The wait before the thread looks for further entries, in microseconds; entries wait twice as long for later ones.
   private static let period: UInt32 = 250_000
-  /// How often it adds up what it found while events keep coming, in nanoseconds.
+  /// The time between two summaries while events keep coming, in nanoseconds.
   private static let reportPeriod: UInt64 = 1_000_000_000
   /// How long the bytes of a forgotten subject may stay in the world's store, in nanoseconds.
   private static let erasingPeriod: UInt64 = 12 * 3_600 * 1_000_000_000
@@ -53,7 +53,7 @@ final class Shadow: Sendable {
 
   /// Begins to follow the journal; `percent` is the share of the subjects, 0 to 100.
   ///
-  /// Every event that is committed afterwards is seen.
+  /// It sees every event that is committed afterwards.
   init(
     _ rules: RevisionArchive.Revision, percent: Double, _ journal: JournalService, _ context: EngineContext,
     besides live: @escaping @Sendable () -> Catalog?
@@ -73,7 +73,7 @@ final class Shadow: Sendable {
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
 
-  /// What the metrics show of it.
+  /// The figures for the metrics.
   var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
     let state = condition.locked { self.state }
     let plugins = state.times.changed(from: live())
@@ -90,7 +90,7 @@ final class Shadow: Sendable {
   /// The share of the subjects, 0 to 100.
   var percent: Double { share.percent }
 
-  /// The revision of the rules that are tried.
+  /// The revision of the rules on trial.
   var revision: String { rules.entry.revision }
 
   /// The result of `shadow_status`.

@@ -3,7 +3,7 @@ import RuledEngine
 import RuledLua
 import RuledWire
 
-/// Rules that a client sent, in the form of `RulesSource.encoded`: checked as those of a folder are.
+/// Rules from a client, in the form of `RulesSource.encoded`: checked like a folder's.
 enum UploadedRules {
   /// The rules in a request's member `rules`, or in the upload that it names.
   static func source(_ rules: RequestRules, _ uploads: Uploads) throws(RequestError) -> RulesSource {

@@ -4,13 +4,13 @@ import RuledJSON
 import RuledWire
 import Synchronization
 
-/// Rules that clients send in parts before the request that names them, since one request may not be as long as they are.
+/// Rules that clients send in parts before the request that names them, since they may be longer than one request.
 ///
-/// All uploads together have no more bytes than a rules folder may take as JSON. One that nobody touches for a while is dropped.
+/// All uploads together have no more bytes than a rules folder may take as JSON. An upload that no request touches for a while is dropped.
 final class Uploads: Sendable {
   /// The most bytes of all uploads: a folder's files as JSON, where a character may take two.
   private static let mostBytes = 2 * Limits.folderBytes
-  /// How long an upload is kept that nobody touches, in nanoseconds.
+  /// How long an untouched upload is kept, in nanoseconds.
   private static let kept: UInt64 = 300_000_000_000
 
   private struct Upload {
@@ -64,7 +64,7 @@ final class Uploads: Sendable {
     }
   }
 
-  /// Drops the uploads that nobody has touched for a while.
+  /// Drops the uploads that no request has touched for a while.
   func removeOld() {
     let now = EngineClock.monotonic
     uploads.withLock { uploads in uploads = uploads.filter { now - $0.value.touched < Self.kept } }

@@ -4,7 +4,7 @@ import RuledIO
 
 /// How the daemon ends, or gives the log of a cluster up: received requests are answered first.
 extension Server {
-  /// Stops accepting, waits until the workers have answered and committed what they received, and then ends the threads.
+  /// Stops accepting, waits until the workers have answered and committed all received requests, and then ends the threads.
   ///
   /// A signal may come while the node gives the log up: then it ends instead of following.
   func stop(_ commits: CommitPipeline, _ control: Control, for reason: StopReason) {
@@ -13,7 +13,7 @@ extension Server {
     if isGivingUp {
       guard !isStopping else { return }
       log.info("giving the log of commits up: received requests are answered first")
-    } else if sockets.close() {  // new clients are refused; those that are served have copies
+    } else if sockets.close() {  // new clients are refused; accepted ones have sockets of their own
       services.notifier.stopping()
       log.info("ending: received requests are answered first")
     }
@@ -34,7 +34,7 @@ extension Server {
     } catch { end(commits, control) }
   }
 
-  /// Lets the workers answer and commit what they received, and then ends the threads.
+  /// Lets the workers answer and commit all received requests, and then ends the threads.
   private func drain(_ control: Control) {
     let isGivingUp = isGivingUp
     let mailbox = services.control
@@ -52,9 +52,9 @@ extension Server {
     drained.leave()
   }
 
-  /// How many milliseconds clients still wait for rules that are being loaded.
+  /// How long clients still wait for a load of rules, in milliseconds.
   private static let loadingTime: UInt64 = 1_000
-  /// How many milliseconds deliveries in flight may take to end.
+  /// How long deliveries in flight may take to end, in milliseconds.
   private static let deliveryTime: UInt64 = 3_000
   /// The same where another node waits for the log: it delivers the unfinished effects again.
   private static let handOverTime: UInt64 = 50

@@ -21,15 +21,15 @@ package final class Server {
   /// The server for HTTP clients, while there is one.
   var web: HTTPServer?
   var isStopping = false
-  /// Whether a signal asked the daemon to end: then a node that is drained does not follow afterwards.
+  /// Whether a signal asked the daemon to end: then a drained node does not follow afterwards.
   var isEnding = false
 
   var log: any EventLog { services.log }
   var member: (any ClusterMember)? { services.membership }
 
-  /// A server that has not started, for an open store with its journal, if it has one, and the node's part in a cluster, if it is a node's.
+  /// A server that has not started, for an open store with its journal, if it has one, and for a node its part in the cluster.
   ///
-  /// `workers` and `connections` are how many there are at most; `readConfiguration` reads the configuration again for a reload.
+  /// `workers` and `connections` are the most there can be; `readConfiguration` reads the configuration again for a reload.
   package init(
     _ store: any StateStore, clock: EngineClock, _ configuration: Configuration, journal: JournalService?,
     member: (any ClusterMember)?, sockets: DaemonSockets, workers count: Int, connections: Int,
@@ -108,7 +108,7 @@ package final class Server {
     return try services.reloads.awaitFirst()
   }
 
-  /// Starts the other threads, with what the store has of earlier processes.
+  /// Starts the other threads, with the stored work of earlier processes.
   private func start(_ catalog: Catalog) throws {
     let context = services.context
     services.effectsAreHeld.store(try EffectsHold.isHeld(in: context.store), ordering: .relaxed)
@@ -131,7 +131,7 @@ package final class Server {
     try startOutbox()
   }
 
-  /// Lets watches go on after what was committed before this start.
+  /// Lets watches go on after the commits before this start.
   private func beginWatching(after last: UInt64, _ journal: JournalService) {
     do throws(StoreError) { try hub.begin(after: last, changesOf: journal.source) } catch {
       log.warn("watches get nothing from before this start, as the journal can't be read: \(error)")

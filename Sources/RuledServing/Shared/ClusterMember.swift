@@ -4,7 +4,7 @@ package import RuledStore
 package import RuledWire
 
 /// A daemon's part in a cluster, as its threads see it: whether this node may answer reads, whether it still owns the log, the clients that
-/// other nodes carry here, and what the node says of itself.
+/// other nodes carry here, and the node's report on itself.
 package protocol ClusterMember: AnyObject, Sendable {
   var name: String { get }
   var rules: any ClusterRules { get }
@@ -12,10 +12,10 @@ package protocol ClusterMember: AnyObject, Sendable {
   /// Throws unless the node has its lease: without it another node may own the log of commits, and a read here may miss some.
   func checkRead() throws(RequestError)
 
-  /// What is wrong with the node's lease; nil if nothing is.
+  /// The problem of the node's lease; nil without one.
   var leaseProblem: String? { get }
 
-  /// What is wrong with the cluster's snapshots; nil if nothing is.
+  /// The problem of the cluster's snapshots; nil without one.
   var snapshotProblem: String? { get }
 
   /// The metrics of the node in Prometheus's text format.
@@ -38,7 +38,7 @@ package protocol ClusterMember: AnyObject, Sendable {
   /// Passes the sockets of other nodes' clients to `receiver` from now on, which returns false if it did not take the socket over.
   func receiveClients(_ receiver: @escaping @Sendable (Int32, NodeClient) -> Bool)
 
-  /// Takes no further clients of other nodes; those that are served stay.
+  /// Takes no further clients of other nodes; served ones stay.
   func refuseClients()
 
   /// Waits until the replies to other nodes' clients have arrived there, at most a second.

@@ -1,7 +1,7 @@
 package import RuledEngine
 package import RuledStore
 
-/// The agreement of a cluster's nodes on rules: all of them can load what comes into force, and the log says what is.
+/// The agreement of a cluster's nodes on rules: all of them can load the rules that come into force, and the log names these.
 package protocol ClusterRules: AnyObject, Sendable {
   /// Waits until all other live nodes have loaded the rules; throws an error that names the node which can't, and why.
   ///

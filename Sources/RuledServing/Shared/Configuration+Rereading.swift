@@ -3,9 +3,9 @@ package import RuledIO
 
 package typealias ConfigurationReader = @Sendable () throws(StartError) -> Configuration
 
-/// What a configuration that is read again changes while the daemon runs.
+/// The changes of a reload to the configuration while the daemon runs.
 extension Configuration {
-  /// Takes what may change at run time from `next`.
+  /// Takes the settings that may change at run time from `next`.
   package mutating func adopt(_ next: Configuration) {
     plugins = next.plugins
     sinks = next.sinks
@@ -36,7 +36,7 @@ extension Configuration {
     return keys
   }
 
-  /// Logs that `next` was read instead of this one, and the keys for which that takes a restart.
+  /// Logs that `next` was read in place of this one, and the keys whose change takes a restart.
   package func logRereading(of next: Configuration, to log: any EventLog) {
     guard next != self else { return }
     let fixed = keysForRestart(besides: next)
@@ -46,7 +46,7 @@ extension Configuration {
     log.info("the configuration was read again")
   }
 
-  /// Logs why a configuration that was read can't be used.
+  /// Logs why a configuration can't be used.
   package static func report(_ error: StartError, to log: any EventLog) {
     for problem in error.description.split(separator: "\n") {
       log.error("the configuration is wrong, the old one stays in force: \(problem)")

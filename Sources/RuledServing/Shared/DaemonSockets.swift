@@ -2,7 +2,7 @@ import Glibc
 package import RuledCore
 package import RuledIO
 
-/// The sockets that new clients connect to: those that systemd has handed over, or new ones.
+/// The sockets that new clients connect to: handed over by systemd, or new ones.
 package final class DaemonSockets {
   /// The Unix sockets: all that systemd has handed over, or the configured one.
   package let lines: [Int32]
@@ -10,13 +10,13 @@ package final class DaemonSockets {
   package let api: Int32?
   /// The one for the plugins' sites.
   package let sites: Int32?
-  /// What clients of `api` send with each request.
+  /// The token that clients of `api` send with each request.
   package let token: BearerToken?
   /// The configured Unix socket, if it was made here.
   private var made: ListeningSocket?
   private var isOpen = true
 
-  /// Opens what the configuration names; a socket that systemd has handed over and nobody would serve is an error.
+  /// Opens the configured sockets; an inherited socket without a use is an error.
   package init(_ configuration: Configuration, inherited: SocketActivation.Sockets) throws(StartError) {
     if let problem = Self.unused(of: inherited, configuration) { throw StartError(problem, isLasting: true) }
     if inherited.unix.isEmpty {
@@ -38,7 +38,7 @@ package final class DaemonSockets {
     sites = try Self.listen(configuration.http.sites, "sites", configuration, &handed)
   }
 
-  /// Why a start refuses what systemd hands over: nobody would serve some of it; nil if all is used.
+  /// Why a start refuses systemd's sockets: some would have no use; nil if all have one.
   package static func unused(of inherited: SocketActivation.Sockets, _ configuration: Configuration) -> String? {
     guard inherited.others.isEmpty else {
       return "systemd hands over \(list(inherited.others)), which is no stream socket that listens, Unix or TCP: "
@@ -63,7 +63,7 @@ package final class DaemonSockets {
 
   deinit { close() }
 
-  /// Closes the sockets, unless that was done before; returns whether it was not.
+  /// Closes the sockets; false if they were closed before.
   @discardableResult
   func close() -> Bool {
     guard isOpen else { return false }
@@ -74,7 +74,7 @@ package final class DaemonSockets {
     return true
   }
 
-  /// What keeps a start under `delivery = "courier"` from serving at the address of a key of `http`, unless systemd hands over a socket at it.
+  /// The error of a start under `delivery = "courier"` that would have to open the address of a key of `http`, as systemd hands over no socket at it.
   package static func needsUnit(_ key: String) -> String {
     let unit = key == "sites" ? "ruled-sites.socket" : "ruled-http.socket"
     return "with delivery = \"courier\" the daemon opens no network socket: enable \(unit), by which systemd opens the "

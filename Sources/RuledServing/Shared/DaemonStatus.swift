@@ -19,7 +19,7 @@ final class DaemonStatus: Sendable {
     var backgroundProblem: String?
     var reloads = ReloadFigures()
 
-    /// What is wrong, the worst of it; nil if nothing is.
+    /// The worst problem; nil if there is none.
     var error: String? {
       if let storeError { return "the store failed: \(storeError)" }
       if let backgroundProblem { return "the store: \(backgroundProblem)" }
@@ -63,9 +63,9 @@ final class DaemonStatus: Sendable {
 
   /// The rules by which subjects are decided.
   struct RulesInForce {
-    /// Those of all subjects; nil before they are loaded.
+    /// The live rules; nil before they are loaded.
     let live: Catalog?
-    /// Those of some, while a rollout tries them.
+    /// The candidate and its subjects, while a rollout runs.
     let candidate: (rules: Catalog, share: SubjectShare)?
 
     /// Whether the plugin that set a timer is among the rules of the timer's subject.
@@ -105,7 +105,7 @@ final class DaemonStatus: Sendable {
     set { values.withLock { $0.configurationError = newValue } }
   }
 
-  /// One line for systemd: the rules, the revision, and what is wrong.
+  /// One line for systemd: the rules, the revision, and the worst problem.
   var line: String {
     let now = values.withLock { $0 }
     let plugins = now.catalog?.plugins ?? []
@@ -142,7 +142,7 @@ final class DaemonStatus: Sendable {
     set { values.withLock { $0.backgroundProblem = newValue } }
   }
 
-  /// For how many seconds the daemon has been running, and the number of errors in the rules in the folder.
+  /// The daemon's uptime in seconds, and the number of errors in the rules in the folder.
   var figures: (uptime: Int, reloadErrors: Int) {
     (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
   }
@@ -189,7 +189,7 @@ final class DaemonStatus: Sendable {
 /// The loads of rules and configuration since the start; the one at the start is the first.
 struct ReloadFigures: Sendable {
   var succeeded = 0
-  /// How many did not, so that what was in force stayed.
+  /// The number of failed ones, which left the rules and settings in force.
   var failed = 0
   /// When the last one loaded; nil before that.
   var lastSuccess: Timestamp?
@@ -198,7 +198,7 @@ struct ReloadFigures: Sendable {
 /// Where the rules in force come from.
 enum RulesOrigin: Sendable {
   case folder
-  /// The last good ones from the store, as those in the folder do not load.
+  /// The last good ones from the store, as the folder's do not load.
   case stored
   /// An earlier revision, which is pinned.
   case pinned
@@ -207,7 +207,7 @@ enum RulesOrigin: Sendable {
   /// The log of a cluster, while the folder of this node has others.
   case log
 
-  /// What `health` says of it; nil for the folder.
+  /// The sentence of `health` about it; nil for the folder.
   func notice(_ revision: String) -> String? {
     switch self {
     case .folder: nil

@@ -9,12 +9,12 @@ final class DashboardSessions: Sendable {
   static let tokenSeconds = 120
   /// How long a session lasts, in seconds.
   static let sessionSeconds = 12 * 3600
-  /// How many tokens may wait for their use; a further one replaces the oldest.
+  /// The most unused tokens; a further one replaces the oldest.
   static let tokenLimit = 16
-  /// How many sessions there may be; a further one ends the oldest.
+  /// The most sessions; a further one ends the oldest.
   static let sessionLimit = 32
 
-  /// What the holder of a secret may do, and until when.
+  /// The role of a secret's holder, and until when.
   private struct Grant {
     let digest: SHA256.Digest
     let role: Role
@@ -37,7 +37,7 @@ final class DashboardSessions: Sendable {
     return token
   }
 
-  /// Turns a token into a session, of which it returns the secret; nil for one that is unknown, used or too old.
+  /// Turns a token into a session and returns its secret; nil for an unknown, used or old token.
   func redeem(_ token: String, now: UInt64) -> String? {
     let digest = SHA256.hash(token)
     return grants.withLock { grants in
@@ -51,13 +51,13 @@ final class DashboardSessions: Sendable {
     }
   }
 
-  /// The role of a session; nil for one that is unknown or over.
+  /// The role of a session; nil for an unknown or ended one.
   func role(of session: String, now: UInt64) -> Role? {
     let digest = SHA256.hash(session)
     return grants.withLock { grants in grants.sessions.first { $0.digest == digest && $0.end > now }?.role }
   }
 
-  /// Ends a session; false for one that is unknown.
+  /// Ends a session; false for an unknown one.
   func end(_ session: String) -> Bool {
     let digest = SHA256.hash(session)
     return grants.withLock { grants in

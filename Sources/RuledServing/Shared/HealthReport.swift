@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledLua
 
-/// What `health` answers: how the daemon is, and what is wrong with it.
+/// The result of `health`: the daemon's condition and its problems.
 struct HealthReport {
   private let services: Services
   private let now: DaemonStatus.Values
@@ -173,7 +173,7 @@ struct HealthReport {
     }
   }
 
-  /// How many subjects that are put off for a plugin `health` lists one by one.
+  /// The most subjects put off for a plugin that `health` lists one by one.
   private static let putOffLimit = 100
 
   /// The member `timers` of `health`.
@@ -190,7 +190,7 @@ struct HealthReport {
     return context.timerLoops.all(now: context.clock.now.microseconds, step: context.timerStep)
   }
 
-  /// How many timers are due and wait for each plugin that is not in force, of the first `mostDueTimers` that are due.
+  /// The number of due timers that wait for each plugin that is not in force, among the first `mostDueTimers` due ones.
   private var awayTimers: [(String, JSONValue)] {
     let (context, rules) = (services.context, services.status.rulesInForce)
     let due = try? StoreListing.timers(context, now: context.clock.now.microseconds, limit: Self.mostDueTimers).due
@@ -201,10 +201,10 @@ struct HealthReport {
     return counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
   }
 
-  /// How many due timers `health` looks at.
+  /// The most due timers that `health` looks at.
   private static let mostDueTimers = 1_000
 
-  /// How many unreadable entries of the store `health` lists one by one.
+  /// The most unreadable entries of the store that `health` lists one by one.
   private static let listedLimit = 20
 
   private static func problem(_ report: DamageReport) -> String? {

@@ -3,7 +3,7 @@ import RuledEngine
 import RuledLua
 import Synchronization
 
-/// The daemon's load over the last hour: what was counted in each second of the last 5 minutes, and in each 10 seconds of the hour.
+/// The daemon's load over the last hour: counts for each second of the last 5 minutes, and for each 10 seconds of the hour.
 ///
 /// The control thread takes a sample each second, off the path of an event. Memory is bounded: two rings of fixed length.
 final class LoadHistory: Sendable {
@@ -23,7 +23,7 @@ final class LoadHistory: Sendable {
   var json: JSONValue { ["series": .array(series.withLock { $0.map(\.json) })] }
 }
 
-/// What the daemon has counted since its start, at one moment.
+/// The daemon's counts since its start, at one moment.
 struct LoadTotals {
   /// The counts of one plugin since its sources changed.
   struct Plugin {
@@ -31,7 +31,7 @@ struct LoadTotals {
     var runs: Int
     /// The events that it has failed on.
     var failures: Int
-    /// How long its runs took, of those that were measured.
+    /// The durations of its measured runs.
     var durations: LatencyHistogram
   }
 
@@ -40,7 +40,7 @@ struct LoadTotals {
   var plugins: [String: Plugin] = [:]
   /// How long clients' events took.
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
-  /// Messages that are committed and not applied.
+  /// Committed messages that are not applied yet.
   var messages = 0
   /// Effects that wait for their delivery.
   var effects = 0
@@ -54,10 +54,10 @@ struct LoadSeries {
     var failures = 0
     var messages = 0
     var effects = 0
-    /// Quantiles of the runs that were measured, in microseconds; nil where none was.
+    /// Quantiles of the measured runs, in microseconds; nil without any.
     var p50: Double?
     var p99: Double?
-    /// Quantiles of the events' latency, in microseconds; nil where no event was answered.
+    /// Quantiles of the events' latency, in microseconds; nil without answered events.
     var eventP50: Double?
     var eventP99: Double?
   }
@@ -134,7 +134,7 @@ struct LoadSeries {
 }
 
 extension BucketHistogram {
-  /// The value that this fraction, 0 to 1, of what was counted since an earlier state does not exceed; nil if nothing was.
+  /// The quantile `fraction`, 0 to 1, of the values counted since an earlier state; nil if there are none.
   ///
   /// Interpolates within the bucket, as Prometheus does; the last bucket counts as its lower bound.
   fileprivate func quantile(_ fraction: Double, since earlier: BucketHistogram) -> Double? {

@@ -1,18 +1,18 @@
 import RuledCore
 
 struct MessageStatus {
-  /// How many messages are committed and not applied.
+  /// The number of committed messages that are not applied yet.
   let waiting: Int
-  /// The plugins that have many messages waiting, or whose cascades came to a limit lately.
+  /// The plugins with many waiting messages, or with cascades that came to a limit lately.
   let storming: [String]
   /// The number of subjects whose messages wait, as one could not be applied.
   let delayedSubjects: Int
   /// Whether the messages in the store can be read.
   let areReadable: Bool
-  /// How many messages were parked since the start because they could not be read.
+  /// The number of unreadable messages parked since the start.
   let damaged: Int
 
-  /// What is wrong, one sentence each.
+  /// The problems, one sentence each.
   var problems: [String] {
     var found = storming.map { "the plugin \($0) storms: its messages cause ever more, or more than can be applied" }
     if delayedSubjects > 0 {

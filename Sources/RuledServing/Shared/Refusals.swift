@@ -2,9 +2,9 @@ package import RuledCore
 import RuledEngine
 import Synchronization
 
-/// What was refused for want of room: counted for the metrics, told in `health` for a minute, and in the log at most once a minute each.
+/// Refusals for want of room: counted for the metrics, told in `health` for a minute, and in the log at most once a minute each.
 package final class Refusals: Sendable {
-  /// What there was no room for.
+  /// The kind of room that is full.
   enum Reason: String, CaseIterable {
     /// A connection, among `limits.connections`.
     case connections

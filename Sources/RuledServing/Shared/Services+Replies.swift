@@ -6,13 +6,13 @@ extension RequestError {
     .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 }
 
-/// Replies of threads that are no workers: they leave through the thread that has the connection.
+/// Replies of threads other than workers: they leave through the thread that has the connection.
 extension Services {
   func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
     reply(to: caller, result) { $0.write(to: $1) }
   }
 
-  /// Replies to a client with a result that is JSON text.
+  /// Replies to a client with JSON text as the result.
   func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller) {
     reply(to: caller, result) { text, buffer in text.withView { buffer.append($0) } }
   }

@@ -4,28 +4,28 @@ import RuledIO
 import RuledStore
 import Synchronization
 
-/// What the threads of a daemon share.
+/// The state that the threads of a daemon share.
 final class Services: Sendable {
   let context: EngineContext
   var log: any EventLog { context.log }
   let workers: [Mailbox<WorkerMessage>]
-  /// Where the control thread gets its messages.
+  /// The control thread's mailbox.
   let control = Mailbox<ControlMessage>()
-  /// Where the loader's thread gets its requests.
+  /// The requests to the loader's thread.
   let reloads = Reloads()
-  /// Where the thread that delivers effects gets its messages.
+  /// The mailbox of the thread that delivers effects.
   let outbox = Outbox()
   let revisions: RevisionArchive
   /// The rules that see live events beside the live rules, nil while there are none.
   let shadow = Mutex<Shadow?>(nil)
   let status = DaemonStatus()
-  /// What the control thread counts for the metrics.
+  /// The control thread's counts for the metrics.
   let timers = TimerFigures()
-  /// What each worker counts for the metrics.
+  /// Each worker's counts for the metrics.
   let figures: [WorkerFigures]
   /// The server for clients that speak HTTP, while there is one.
   let web = Mutex<(any WebServer)?>(nil)
-  /// What clients of the loopback listener send; nil while nobody listens there.
+  /// The token that clients of the loopback listener send; nil without that listener.
   let bearerToken: BearerToken?
   let sessions = DashboardSessions()
   let load = LoadHistory()
@@ -51,12 +51,12 @@ final class Services: Sendable {
   let inFlight = Atomic<Int>(0)
   /// The memory of incomplete long lines of all workers.
   let lineMemory: LineMemory
-  /// How many requests may be in flight that are neither an administrator's nor a probe's.
+  /// The most requests in flight other than an administrator's or a probe's.
   let unreservedInFlight: Int
   /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
   /// may not open as many files.
   let places: ConnectionPlaces
-  /// Those of the visitors of the plugins' sites.
+  /// The places of the connections to the plugins' sites.
   let sitePlaces: ConnectionPlaces
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
@@ -87,18 +87,18 @@ final class Services: Sendable {
     current = Mutex((configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))
   }
 
-  /// The present configuration: that of the start, except for what a reload may change.
+  /// The present configuration: the start's, except for settings that a reload may change.
   var configuration: Configuration { current.withLock { $0.configuration } }
 
   var admins: Administrators { current.withLock { $0.admins } }
 
-  /// Those who may lease effects: the administrators that are always there, and the configured couriers.
+  /// The clients that may lease effects: the built-in administrators, and the configured couriers.
   var couriers: Administrators { current.withLock { $0.couriers } }
 
   /// The number of configurations so far; it changes with each reload.
   var generation: Int { generations.load(ordering: .relaxed) }
 
-  /// Adopts what may change at run time from another configuration.
+  /// Adopts the settings that may change at run time from another configuration.
   func adopt(_ next: Configuration) {
     context.adopt(next)
     membership?.reloadIdentity()
@@ -183,7 +183,7 @@ final class Services: Sendable {
     server.accept(descriptor, from: origin)
   }
 
-  /// What all workers have counted of the last rollout since it or the process began.
+  /// All workers' counts of the last rollout since it or the process began.
   var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) } }
 }
 
@@ -197,7 +197,7 @@ extension Services {
   }
 }
 
-// MARK: What waits in the store
+// MARK: Waiting work in the store
 
 extension Services {
   /// Counts the parked events that an earlier process left in the store.
@@ -251,6 +251,6 @@ extension ConnectionPlaces {
 }
 
 extension LogLine {
-  /// What the log shows of a subject: a hash of its name.
+  /// The log's name for a subject: a hash of its name.
   static func hash(of subject: [UInt8]) -> String { subject.withView { String(SHA256.hash($0).hex.prefix(12)) } }
 }

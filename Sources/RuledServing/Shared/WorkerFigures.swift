@@ -1,16 +1,16 @@
 import RuledCore
 import Synchronization
 
-/// What one worker counts for the metrics.
+/// One worker's counts for the metrics.
 ///
 /// Only that worker writes. It counts in memory of its own, and publishes here once per tick and once per commit, never per event. Counts from
 /// elsewhere are added.
 final class WorkerFigures: Sendable {
   /// The events that clients sent to its subjects, repeats and dry runs included.
   let events = Atomic<Int>(0)
-  /// How many of them repeated an event whose outcome was remembered.
+  /// The number of them that repeated a remembered event.
   let duplicates = Atomic<Int>(0)
-  /// How many of those had another type or other data than the first one.
+  /// The number of those with another type or other data than the first one.
   let differences = Atomic<Int>(0)
   let queries = Atomic<Int>(0)
   /// The number of its subjects in the cache.
@@ -25,15 +25,15 @@ final class WorkerFigures: Sendable {
   let delayedSubjects = Atomic<Int>(0)
   /// Whether messages can't be read from the store for now.
   let failsToRead = Atomic<Bool>(false)
-  /// What both sides of the last rollout decided.
+  /// Both sides' decisions in the last rollout.
   let rollout = RolloutFigures()
   private let results = Mutex(CommitFigures())
   private let refusals = Mutex<[RequestError.Code: Int]>([:])
 
-  /// What it has committed so far.
+  /// Its commits so far.
   var commits: CommitFigures { results.withLock { $0 } }
 
-  /// Counts a commit that is durable, and the events that waited for it.
+  /// Counts a durable commit, and the events that waited for it.
   func noteCommit(of submission: Submission, at now: UInt64) {
     results.withLock { results in
       results.events.record(UInt64(submission.batch.changes.count))
@@ -47,7 +47,7 @@ final class WorkerFigures: Sendable {
 
   func noteLostCommit() { results.withLock { $0.lost += 1 } }
 
-  /// The requests that were answered with an error, by its code.
+  /// The number of error replies by code.
   var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
 
   func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
@@ -55,9 +55,9 @@ final class WorkerFigures: Sendable {
 
 /// The commits of a worker, and how long the events took that they answered.
 struct CommitFigures: Sendable {
-  /// How many changes of subjects each durable commit holds.
+  /// The changes of subjects in each durable commit.
   var events = BucketHistogram(bounds: BucketHistogram.numbers)
-  /// How many bytes each durable commit writes.
+  /// The bytes that each durable commit writes.
   var bytes = BucketHistogram(bounds: BucketHistogram.sizes)
   /// How long clients' events took, from the start of their tick until they could be answered, in nanoseconds.
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
@@ -76,12 +76,12 @@ struct CommitFigures: Sendable {
   }
 }
 
-/// What the timers' service counts for the metrics.
+/// The timer service's counts for the metrics.
 final class TimerFigures: Sendable {
-  /// How many timers were due and given to their workers.
+  /// The number of due timers given to their workers.
   let fired = Atomic<Int>(0)
-  /// How many timers can't fire at present.
+  /// The number of timers that can't fire at present.
   let retried = Atomic<Int>(0)
-  /// When the first timer that is set is due, in microseconds; `.max` when none is.
+  /// When the first timer is due, in microseconds; `.max` when there is none.
   let earliest = Atomic<Int64>(.max)
 }

@@ -1,11 +1,11 @@
 import RuledCore
 package import RuledStore
 
-/// Whether effects are held back: set in the store by a restore with `--hold-effects`, until somebody releases them.
+/// Whether effects are held back: a restore with `--hold-effects` sets this in the store, and a client releases them.
 package enum EffectsHold {
   private static let value = StoredValue(name: "effects_held")
 
-  /// Has the daemon that opens this store next, and those after it, hold effects back.
+  /// Has the next daemon that opens this store, and all later ones, hold effects back.
   package static func hold(in store: any StateStore) throws(StoreError) { try value.write(to: store) { $0.append(1) } }
 
   /// Whether effects are held back.

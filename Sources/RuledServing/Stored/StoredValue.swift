@@ -9,7 +9,7 @@ package struct StoredValue {
 
   package init(name: String) { self.name = name }
 
-  /// Stores what `body` appends.
+  /// Stores the bytes that `body` appends.
   ///
   /// If the store fails, it keeps the value before, and the failure is logged.
   func write(to context: EngineContext, durable: Bool, _ body: (ByteBuffer) -> Void) {
@@ -24,7 +24,7 @@ package struct StoredValue {
     try store.commit(set, durable: durable)
   }
 
-  /// Adds what `body` appends to what is committed.
+  /// Adds the bytes that `body` appends to a commit.
   package func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
     let value = ByteBuffer()
     body(value)
@@ -32,7 +32,7 @@ package struct StoredValue {
     withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
   }
 
-  /// Adds the removal of the value to what is committed.
+  /// Adds the removal of the value to a commit.
   func delete(from set: WriteSet) {
     let key = self.key
     withExtendedLifetime(key) { set.delete(key.bytes) }

@@ -3,10 +3,10 @@ import RuledEngine
 import RuledWire
 
 struct WatchFilter: Sendable {
-  /// What a filter takes beside its texts, and what each plugin takes, in bytes: entries of the index included.
+  /// The bytes of a filter beside its texts, and those of each plugin, entries of the index included.
   private static let overhead = 128
 
-  /// Where the index has a watch: by the subject, or by the beginning of it, and by a plugin if the filter names some.
+  /// A watch's place in the index: by the subject, or by the beginning of it, and by a plugin if the filter names some.
   struct Key: Hashable, Sendable {
     /// Whether the name is all of the subject.
     let isWhole: Bool
@@ -20,10 +20,10 @@ struct WatchFilter: Sendable {
   private let prefix: [UInt8]
   /// The hashes of the plugins' names in quotes, as changes have them.
   private let plugins: Set<UInt64>?
-  /// How much memory it takes.
+  /// The bytes of memory that it takes.
   let bytes: Int
 
-  /// What the params of `watch` ask for.
+  /// The filter that the params of `watch` ask for.
   init(_ params: WatchParams) {
     subject = params.subject.map { Array($0.utf8) }
     prefix = Array(params.prefix.utf8)
@@ -48,7 +48,7 @@ struct WatchFilter: Sendable {
     return change.pluginHashes.contains { plugins.contains($0) }
   }
 
-  /// Whether changes of a subject are wanted, by whatever plugin.
+  /// Whether the watch wants changes of a subject, by any plugin.
   func wants(subject name: ByteView) -> Bool {
     if let subject, !name.elementsEqual(subject) { return false }
     return name.starts(with: prefix)
@@ -62,10 +62,10 @@ extension ChangeLog.View {
   }
 }
 
-/// The watches of a thread by what they want, so that a change finds those that want it without a look at the others.
+/// The watches of a thread by their filters, so that a change finds its watches without a look at the others.
 struct WatchIndex {
   private var watches: [WatchFilter.Key: [Int64: Watch]] = [:]
-  /// How many watches want subjects with a beginning of each length; that of length 0 is any subject's.
+  /// The number of watches on subjects with a beginning of each length; length 0 stands for any subject.
   private var prefixLengths = [Int](repeating: 0, count: Limits.subjectBytes + 1)
 
   mutating func insert(_ watch: Watch) {

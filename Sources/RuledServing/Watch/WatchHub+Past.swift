@@ -5,18 +5,17 @@ import RuledJournal
 import RuledStore
 
 extension WatchHub {
-  /// From how many bytes on a chunk of past changes is complete.
+  /// The bytes from which on a chunk of past changes is complete.
   private static let pastChunkBytes = 64 << 10
 
-  /// Continues after the sequence `last` with the changes up to it that the journal has: those of earlier processes, and those that other nodes
-  /// of a cluster have committed.
+  /// Continues after the sequence `last` with the journal's changes up to it: those of earlier processes, and those of other nodes of a cluster.
   ///
-  /// To be called before anything is published.
+  /// Call it before the first publication.
   func begin(after last: UInt64, changesOf journal: LiveJournal) throws(StoreError) {
     var next = try journal.firstChange(through: last, count: Limits.watchHistory, byteCount: Limits.watchHistoryBytes)
     var chunks = [Chunk(first: next, log: ChangeLog())]
     let document = TapeDocument()
-    /// Gives the chunk for the change `sequence`, after those before it that are missing: they are of subjects that were forgotten.
+    /// Returns the chunk for the change `sequence`, after adding the missing ones before it, whose subjects were forgotten.
     func log(for sequence: UInt64) -> ChangeLog {
       if chunks[chunks.count - 1].log.bytes.count >= Self.pastChunkBytes {
         chunks.append(Chunk(first: next, log: ChangeLog()))
@@ -39,7 +38,7 @@ extension WatchHub {
 }
 
 extension ChangeLog {
-  /// Adds a change that the journal has, whose event `document` parses; false if that lacks what watchers get.
+  /// Adds a change of the journal, whose event `document` parses; false if the journal lacks some of it.
   fileprivate func append(_ change: JournaledChange, _ document: TapeDocument) -> Bool {
     switch change.origin {
     case .forget: append(forgotten: change.subject)

@@ -21,7 +21,7 @@ final class WatchHub: Sendable {
   private struct State {
     var last: UInt64 = 0
     var chunks: [Chunk] = []
-    /// The index of the oldest chunk; those before it are evicted.
+    /// The index of the oldest chunk; the earlier ones are evicted.
     var head = 0
     var bytes = 0
     var waiting: [UInt64: @Sendable () -> Void] = [:]
@@ -29,7 +29,7 @@ final class WatchHub: Sendable {
     var filterBytes = 0
   }
 
-  /// How many chunks `read` returns at most.
+  /// The most chunks that `read` returns.
   private static let pageChunks = 64
 
   private let spare: ChangeLogPool
@@ -159,7 +159,7 @@ enum WatchSequence {
     writes.put(key.bytes, value.bytes)
   }
 
-  /// The sequence that was committed last, 0 in a fresh store.
+  /// The last committed sequence, 0 in a fresh store.
   ///
   /// If it can't be read, the sequence continues from the time in microseconds. There can't have been that many changes, so no sequence means two.
   static func read(from context: EngineContext) throws(StoreError) -> UInt64 {

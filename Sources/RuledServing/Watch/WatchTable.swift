@@ -4,7 +4,7 @@ import RuledIO
 import RuledJSON
 import RuledWire
 
-/// What a watch gets next.
+/// The next piece of news for a watch.
 enum WatchNews {
   /// That many changes were evicted before they could be read.
   case lagged(missed: UInt64)
@@ -29,7 +29,7 @@ enum WatchNews {
 protocol WatchReceiver: AnyObject {
   /// Whether it takes another piece of news now.
   var hasRoom: Bool { get }
-  /// Whether its socket takes what there is to send, so that there is room soon.
+  /// Whether its socket takes bytes, so that there is room soon.
   var isTaking: Bool { get }
   func send(_ news: WatchNews, of watch: Int64)
   /// Follows the last `send` of a round.
@@ -44,7 +44,7 @@ final class Watch {
   fileprivate let client: WatchTable.Client
   /// The sequence of the last change that it got, or had no use for.
   fileprivate var after: UInt64
-  /// Whether it reads by itself until it is where its table is.
+  /// Whether it reads by itself until it has caught up with its table.
   fileprivate var isBehind = false
 
   fileprivate init(_ number: Int64, _ filter: WatchFilter, of client: WatchTable.Client, after: UInt64) {
@@ -66,9 +66,9 @@ final class WatchTable {
     var filterBytes = 0
     /// The watches that read by themselves.
     var behind: [Watch] = []
-    /// Whether the client is among those that catch up.
+    /// Whether the client is in `catchingUp`.
     var isCatchingUp = false
-    /// Whether it was sent something in this round.
+    /// Whether it got news in this round.
     var isTouched = false
 
     init(_ receiver: any WatchReceiver) { self.receiver = receiver }
@@ -76,12 +76,12 @@ final class WatchTable {
 
   /// How long a round may take before others have their turn, in nanoseconds.
   private static let roundTime: UInt64 = 2_000_000
-  /// After how many milliseconds connections are tried again whose sockets take nothing.
+  /// The time until the next try of connections whose sockets are full, in milliseconds.
   private static let retryDelay: UInt64 = 5
 
   private let loop: EventLoop
   private let hub: WatchHub
-  /// The name of the thread among those that wait at the hub.
+  /// The thread's name at the hub.
   private let key: UInt64
   /// Has the thread call `read`; called on any thread.
   private let wake: @Sendable () -> Void
@@ -91,7 +91,7 @@ final class WatchTable {
   private var index = WatchIndex()
   /// The watches whose numbers are in a reply that has yet to be sent, by the name of the reply.
   private var pending: [UInt64: [Watch]] = [:]
-  /// The sequence of the last change that was read.
+  /// The sequence of the last change read.
   private var after: UInt64 = 0
   private var catchingUp: [Client] = []
   private var touched: [Client] = []
@@ -286,7 +286,7 @@ final class WatchTable {
     catchingUp.append(client)
   }
 
-  /// Gives the watches that read by themselves what their connections take; those that had no turn come first the next time.
+  /// Brings the watches that read by themselves as much news as their connections take; those without a turn come first the next time.
   private func catchUp(until end: UInt64) {
     guard !catchingUp.isEmpty else { return }
     let waiting = catchingUp
@@ -307,7 +307,7 @@ final class WatchTable {
     catchingUp += served
   }
 
-  /// Gives a watch what it lacks; false if its connection has no room, or the time is over.
+  /// Brings a watch the news that it lacks; false if its connection has no room, or the time is over.
   private func read(_ watch: Watch, until end: UInt64) -> Bool {
     let receiver = watch.client.receiver
     while watch.after < after {

@@ -11,7 +11,7 @@ struct AwaitedReplies {
     init(_ target: ReplyTarget) { (receiver, connection) = (target.receiver, target.connection) }
   }
 
-  /// How many times the bytes of one connection all may have.
+  /// The bytes of all connections together, as a multiple of one connection's.
   private static let connections = 64
 
   private var replies: [UInt64: Reply] = [:]
@@ -20,7 +20,7 @@ struct AwaitedReplies {
 
   var isEmpty: Bool { replies.isEmpty }
 
-  /// The keys of the cascades that are waited for.
+  /// The keys of the awaited cascades.
   var keys: [UInt64] { Array(replies.keys) }
 
   /// Adds the reply that waits for the cascade with that key; false if it must not wait, because its connection, or all together, have too much.

@@ -3,7 +3,7 @@ import RuledIO
 
 /// A worker that sleeps and whose part another worker's thread takes for a moment: waking a thread takes longer than most requests.
 ///
-/// It exists only while `BorrowableWorker.borrow` runs, and gives nothing but what is safe without the worker's own event loop.
+/// It exists only while `BorrowableWorker.borrow` runs, and gives access only to parts that are safe without the worker's own event loop.
 struct BorrowedWorker: ~Copyable {
   private let worker: Worker
 

@@ -8,7 +8,7 @@ struct DelayedSubjects {
   private struct Delay {
     /// How often its first message was tried.
     var tries: Int
-    /// When it is tried again; nil once that is due.
+    /// When it is tried again; nil once this is due.
     var until: UInt64?
   }
 
@@ -16,23 +16,23 @@ struct DelayedSubjects {
 
   var isEmpty: Bool { delays.isEmpty }
 
-  /// How many there are, those that are due included.
+  /// The number of subjects, due ones included.
   var count: Int { delays.count }
 
-  /// When the next one is due; nil if there is none but those that are due already.
+  /// When the next subject is due; nil if none is delayed, or all are due already.
   var nextTry: UInt64? { delays.values.compactMap(\.until).min() }
 
   /// Whether a subject's messages wait; false once it is due.
   func contains(_ subject: [UInt8]) -> Bool { !delays.isEmpty && delays[subject]?.until != nil }
 
-  /// Delays a subject after a failure, for longer the more of its tries have failed; returns how many these are.
+  /// Delays a subject after a failure, for longer after each failed try; returns the number of tries.
   mutating func delay(_ subject: [UInt8], from now: UInt64, _ backoff: Backoff) -> Int {
     let tries = (delays[subject]?.tries ?? 0) + 1
     delays[subject] = Delay(tries: tries, until: now + backoff.delay(after: tries) * 1_000_000)
     return tries
   }
 
-  /// Lets those be tried again that are due at `time`; returns whether there are any.
+  /// Ends the delays of the subjects that are due at `time`; returns whether there are any.
   mutating func makeDue(at time: UInt64) -> Bool {
     var isAnyDue = false
     for (subject, delay) in delays {

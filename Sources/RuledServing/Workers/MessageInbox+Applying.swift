@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Applying messages: some in each tick, and those of a subject later whose first one can't be applied for now.
+/// Applying messages: some in each tick, and later those of a subject whose first message can't be applied for now.
 extension MessageInbox {
   /// When `applySome` is to be called again.
   enum Next {
@@ -43,13 +43,13 @@ extension MessageInbox {
     .wait((max(end, start) - start) / 1_000_000 + 1)
   }
 
-  /// Whether messages that are applied and not yet durable leave room for more.
+  /// Whether applied messages that are not durable yet leave room for more.
   private var mayApply: Bool {
     uncommitted.count < settings.capacity && evaluator.inFlightCount < Self.batchLimit
       && evaluator.batch.writes.byteCount < Self.batchBytes
   }
 
-  /// How many commit batches may be in flight while messages join another.
+  /// The most commit batches in flight while messages join another one.
   private static let batchLimit = 16
   /// A commit batch of this many bytes takes no more messages.
   private static let batchBytes = 4 << 20

@@ -2,7 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledStore
 
-/// Reading from the store: messages that are not in the window, and parked events that are to be tried again.
+/// Reading from the store: messages outside the window, and parked events to try again.
 extension MessageInbox {
   /// Reads pages of the messages that the window does not hold: one, and more until the time `end` while these hold none.
   func readPages(until end: UInt64) {
@@ -37,7 +37,7 @@ extension MessageInbox {
     services.figures[worker].failsToRead.store(gapTries > 0, ordering: .relaxed)
   }
 
-  /// Reads a page of messages from `position` on, and skips what can't be read.
+  /// Reads a page of messages from `position` on, and skips unreadable ones.
   ///
   /// Returns the position of the next page, nil at the end.
   private func readPage(from position: [UInt8], isExpress: Bool) -> [UInt8]? {
@@ -88,7 +88,7 @@ extension MessageInbox {
     } catch { return false }
   }
 
-  /// How many bytes of a key the bisection compares.
+  /// The number of bytes of a key that the bisection compares.
   private static let comparedBytes = 64
 
   private static func padded(_ key: [UInt8]) -> [UInt8] {
@@ -109,7 +109,7 @@ extension MessageInbox {
     }
   }
 
-  /// Whether a message is one of those that a walk had to skip.
+  /// Whether a walk had to skip a message.
   func isInGap(_ entry: Entry) -> Bool {
     let key = Key(bytes: StoreKey.bytes { StoreKey.message(entry.subject, sequence: entry.sequence, into: $0) })
     return gaps.contains { $0.contains(key) }
@@ -117,8 +117,8 @@ extension MessageInbox {
 
   /// Adds messages from `position` on to the window while it has room, up to the next of `marks`.
   ///
-  /// Returns the position of the next page, nil at the end; `last` gets the last key that was read.
-  /// With `isExpress`, a message of a plugin that has many waiting is skipped, and all later messages to its subject.
+  /// Returns the position of the next page, nil at the end; `last` gets the last key read.
+  /// With `isExpress`, it skips messages of plugins that have many waiting, and all later messages to the same subjects.
   private func load(from position: [UInt8], isExpress: Bool, last: inout [UInt8]?) throws(StoreError) -> [UInt8]? {
     let mark = marks.first(after: position)
     var next: [UInt8]?
@@ -148,11 +148,11 @@ extension MessageInbox {
       return true
     }
     guard next == nil, let mark else { return next }
-    // Of a subject that is skipped the later messages are skipped too.
+    // The later messages of a skipped subject are skipped too.
     return max(Key(bytes: mark), Key(bytes: Self.keyAfterMessages(to: skipped) ?? mark)).bytes
   }
 
-  /// The least key above those of a subject's messages.
+  /// The least key above a subject's messages.
   private static func keyAfterMessages(to subject: [UInt8]) -> [UInt8]? {
     StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) })
   }
@@ -171,18 +171,18 @@ extension MessageInbox {
     if isReached { for entry in found { express.append(entry) } }
   }
 
-  /// How many messages to one subject may go ahead of a backlog together.
+  /// The most messages to one subject that go ahead of a backlog together.
   private static let expeditedLimit = 64
 
-  /// A walk through the events that are parked for some plugins.
+  /// A walk through the parked events of some plugins.
   struct ParkedWalk {
     var plugins: Set<String>
     var position = StoreKey.prefix(.parked)
-    /// Events that were parked with this sequence or a later one are not tried.
+    /// Events parked with this sequence or a later one are not tried.
     let before: UInt64
   }
 
-  /// Tries each event again, once, that is stored and was parked for these plugins before a sequence: some in each tick, as messages are applied.
+  /// Tries the stored events parked for these plugins before a sequence again, once: some in each tick, as messages are applied.
   func retryParked(of plugins: Set<String>, before: UInt64) {
     retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before)
   }
@@ -218,7 +218,7 @@ extension MessageInbox {
     if let next { retries?.position = next } else { retries = nil }
   }
 
-  /// How many parked events are read at a time.
+  /// The number of parked events read at a time.
   private static let retryLimit = 64
 }
 
@@ -250,13 +250,13 @@ struct MessageQueue {
 
 /// Keys of some messages, at which pages end.
 ///
-/// A read also passes what the store has not dropped yet of messages that were applied: without marks, a million of them stop the worker for a second.
+/// A read also passes applied messages that the store has not dropped yet: without marks, a million of them stop the worker for a second.
 struct MessageMarks {
   private var keys: [[UInt8]] = []
   private var unmarked = 0
   private let distance: Int
 
-  /// How many marks there are at most; a random one gives way to the next.
+  /// The most marks; a random one gives way to the next.
   private static let most = 2_048
 
   /// Marks at one in so many messages.

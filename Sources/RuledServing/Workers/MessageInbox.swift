@@ -11,11 +11,11 @@ import RuledStore
 /// many waiting, together with the earlier messages to the same subject. A message that is found twice is applied once: its key is gone by then.
 final class MessageInbox {
   struct Settings: Sendable {
-    /// How many messages the window holds, and how many may be applied and not yet durable.
+    /// The most messages in the window, and the most that are applied and not yet durable.
     var capacity = 4_096
-    /// Up to how many waiting messages a plugin's next one goes ahead of a backlog.
+    /// The most waiting messages of a plugin whose next one goes ahead of a backlog.
     var expressLimit = 1_000
-    /// How many keys of the store are read in a tick.
+    /// The number of the store's keys read in a tick.
     var pageKeys = 2_000
     /// One in so many messages sets a mark, at which a page ends.
     var markDistance = 1_000
@@ -23,13 +23,13 @@ final class MessageInbox {
     var busyTime: UInt64 = 1_000_000
     /// How long messages are applied in a tick while no client waits, in nanoseconds.
     var idleTime: UInt64 = 4_000_000
-    /// The waits in milliseconds between attempts at what can't be read or committed.
+    /// The waits in milliseconds between attempts at failed reads and commits.
     var backoff = Backoff(first: 200, longest: 60_000)
-    /// Above how many delayed subjects everything waits, as the store itself is at fault then.
+    /// The most delayed subjects; beyond that everything waits, as the store itself is at fault then.
     var delayedLimit = 1_024
-    /// How many messages are remembered as awaited by a client.
+    /// The most messages that are remembered as awaited by a client.
     var awaitedLimit = 65_536
-    /// How long, when the daemon ends, messages are applied that clients wait for, in nanoseconds.
+    /// How long messages that clients wait for are applied when the daemon ends, in nanoseconds.
     var drainTime: UInt64 = 1_000_000_000
   }
 
@@ -65,23 +65,23 @@ final class MessageInbox {
   /// Messages that go ahead of the window.
   var express = MessageQueue()
   var walk = Walk.notNeeded
-  /// Where the pages of a walk end.
+  /// The ends of a walk's pages.
   var marks: MessageMarks
-  /// Ranges of keys that a walk skipped, as the store can't read them, until they are tried again.
+  /// Unreadable ranges of keys that a walk skipped, until they are tried again.
   var gaps: [Range<Key>] = []
   var gapsUntil: UInt64?
-  /// How many tries to read the gaps have failed in a row.
+  /// The number of failed tries in a row to read the gaps.
   var gapTries = 0
-  /// How many commits have failed in a row.
+  /// The number of failed commits in a row.
   private var failures = 0
   /// When messages are read and applied again.
   var pausedUntil: UInt64 = 0
   var delayed = DelayedSubjects()
-  /// The sequences of the messages that are applied and not yet durable.
+  /// The sequences of applied messages that are not durable yet.
   var uncommitted: Set<UInt64> = []
   /// The cascades that wait for messages, by sequence.
   var awaited: [UInt64: Cascade] = [:]
-  /// How many messages of each plugin wait here.
+  /// The number of waiting messages of each plugin.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
   var endsAt: UInt64?
@@ -185,7 +185,7 @@ final class MessageInbox {
     pauseAfterFailure()
   }
 
-  /// Corrects the counts when no message is left: those that are still counted were erased together with their subject.
+  /// Corrects the counts when no message is left: messages that are still counted were erased together with their subject.
   func resetCountsIfEmpty() {
     guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty else { return }
     if !delayed.isEmpty {

@@ -2,7 +2,7 @@ import RuledCore
 import RuledIO
 import RuledWire
 
-/// Sends replies of one worker to where their requests came from: a connection of this worker, another worker's, a request batch, or HTTP.
+/// Sends replies of one worker to the sources of their requests: a connection of this worker, another worker's, a request batch, or HTTP.
 final class ReplySender {
   private let worker: Int
   private let services: Services
@@ -11,7 +11,7 @@ final class ReplySender {
   private let pool: BundlePool
   /// The replies of this tick for other workers' connections, by worker.
   private var bundles: [ReplyBundle]
-  /// Room for a reply that is written here.
+  /// Room for a reply.
   let buffer = ByteBuffer(capacity: 4096)
 
   /// A sender for the worker that has `table` and `batches`.
@@ -41,7 +41,7 @@ final class ReplySender {
     connection.endRequest()
   }
 
-  /// Sends an error as the reply to the request with the id `id`, which is nil where it could not be read.
+  /// Sends an error as the reply to the request with the id `id`, which is nil if it could not be read.
   func sendError(_ error: RequestError, id: ByteView?, to target: ReplyTarget) {
     services.figures[worker].noteRefusal(error.code)
     ReplyWriter.error(error, id: id, isAlone: target.batch == 0, replacing: buffer)
@@ -54,13 +54,13 @@ final class ReplySender {
     sendError(error, id: request.id, to: target)
   }
 
-  /// Ends a request that is not answered: a notification.
+  /// Ends a request without a reply: a notification.
   func sendNothing(to target: ReplyTarget) {
     buffer.removeAll()
     dispatch(buffer.bytes, to: target)
   }
 
-  /// Sends an error about a line that is no request, and so is not counted as one in flight.
+  /// Sends an error about a line that is no request, and so does not count as one in flight.
   func sendError(_ error: RequestError, id: ByteView? = nil, on connection: Connection) {
     services.figures[worker].noteRefusal(error.code)
     ReplyWriter.error(error, id: id, isAlone: true, replacing: buffer)

@@ -4,7 +4,7 @@ import RuledIO
 import RuledJSON
 import RuledWire
 
-/// A client's request batch that is being executed; its replies leave together, as one array.
+/// A client's request batch under way; its replies leave together, as one array.
 final class PendingRequestBatch {
   private enum Element {
     /// A request as text of its own, and the worker that owns its subject.
@@ -13,14 +13,14 @@ final class PendingRequestBatch {
     case done
   }
 
-  /// Where the whole reply goes.
+  /// The receiver of the whole reply.
   let target: ReplyTarget
   private var elements: [Element] = []
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []
   fileprivate private(set) var replyBytes = 0
   private var next = 0
-  /// How many forwarded requests have no reply yet; all of them are for `owner`.
+  /// The number of forwarded requests without a reply; all of them are for `owner`.
   private var pending = 0
   private var owner = 0
   /// Whether it is in the queue of `RequestBatches`, or its requests are being executed right now.
@@ -67,7 +67,7 @@ final class PendingRequestBatch {
     return Array(buffer.bytes)
   }
 
-  /// What follows a turn of the batch.
+  /// The next step after a turn of the batch.
   fileprivate enum Next {
     /// Another turn in a later tick.
     case turn
@@ -123,10 +123,10 @@ final class PendingRequestBatch {
   }
 }
 
-/// The request batches of one worker's connections that are being executed, one turn of one batch a tick.
+/// The request batches under way of one worker's connections, one turn of one batch a tick.
 ///
-/// The worker takes no further line from a connection until the last request of its batch is executed or forwarded, so that requests keep the order
-/// in which they were sent.
+/// The worker takes no further line from a connection until the last request of its batch is executed or forwarded, so that requests keep their
+/// order.
 final class RequestBatches {
   /// How long a turn of a batch may take in nanoseconds.
   fileprivate static let turnTime: UInt64 = 2_000_000

@@ -83,7 +83,7 @@ final class Router: ConnectionHandler {
     services.inFlight.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Where the replies to a connection go.
+  /// The target of a connection's replies.
   ///
   /// The connection's tag caches whether its client is an administrator, until the configuration changes.
   private func target(_ connection: Connection) -> ReplyTarget {
@@ -94,9 +94,9 @@ final class Router: ConnectionHandler {
     return ReplyTarget(.worker(index), connection: connection.token.raw, isAdmin: connection.tag & 1 == 1)
   }
 
-  /// The hash of the subject that the line's one event is about, or nil where only parsing can tell.
+  /// The hash of the subject of the line's one event, or nil if only parsing can tell.
   ///
-  /// While the daemon is overloaded every line is parsed, as it takes a request's id to refuse it.
+  /// While the daemon is overloaded every line is parsed, as a refusal needs the request's id.
   private func subjectBeforeParsing(_ line: ByteView) -> UInt64? {
     guard !isOverloaded(adding: 1), let subject = line.eventSubject else { return nil }
     return hash64(subject)
@@ -152,7 +152,7 @@ final class Router: ConnectionHandler {
     return services.isCourier(connection)
   }
 
-  /// Whether `count` more requests exceed what everybody may have in flight.
+  /// Whether `count` more requests exceed the number that everybody may have in flight.
   private func isOverloaded(adding count: Int) -> Bool {
     services.inFlight.load(ordering: .relaxed) + count > services.unreservedInFlight
   }
@@ -184,7 +184,7 @@ final class Router: ConnectionHandler {
 }
 
 extension LineFramer.SkipReason {
-  /// What the client of a skipped line is told, where requests have `requestBytes` at most.
+  /// The error for the client of a skipped line, where requests have `requestBytes` at most.
   package func error(requestBytes: Int) -> RequestError {
     switch self {
     case .tooLong:

@@ -3,7 +3,7 @@ import RuledEngine
 import RuledJSON
 import RuledWire
 
-/// Committing, and sending all that waits for a durable commit.
+/// Committing, and sending the replies, messages and effects that wait for a durable commit.
 extension Worker {
   /// Commits the tick's batch and sends the bundles for other workers.
   func flush() {
@@ -63,7 +63,7 @@ extension Worker {
     !commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
-  /// Completes a submission of this worker: sends all that waited for it, or refuses it with all later ones, which build on it.
+  /// Completes a submission of this worker: sends the waiting replies, messages and effects, or refuses it with all later ones, which build on it.
   func complete(_ done: Submission, _ result: CommitResult) {
     guard submitted.contains(where: { $0 === done }) else { return }  // it was refused together with an earlier one
     switch result {
@@ -106,7 +106,7 @@ extension Worker {
     }
   }
 
-  /// Sends the replies of this worker's submission, but for those that other workers send to their connections themselves.
+  /// Sends the replies of this worker's submission, except those that other workers send to their connections themselves.
   private func sendReplies(of durable: Submission) {
     for reply in durable.replies {
       if let cascade = reply.cascade {
@@ -145,7 +145,7 @@ extension Worker {
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }
 
-  /// How many submissions are kept for reuse.
+  /// The most submissions kept for reuse.
   private static let spareLimit = 8
 
   /// Replies that nothing was applied, or that it is not known whether it was.

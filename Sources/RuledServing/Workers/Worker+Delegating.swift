@@ -4,7 +4,7 @@ import RuledWire
 
 /// The methods that other threads execute: control, loader and outbox.
 extension Worker {
-  /// Leaves a request to the thread that executes its method, which replies to the target; false if that is no other.
+  /// Leaves a request to the thread that executes its method, which replies to the target; false if this worker executes it.
   func delegate(_ request: RequestView, to target: ReplyTarget) -> Bool {
     func caller() -> ControlCaller { ControlCaller(id: request.id.map { Array($0) }, target: target) }
     func control(_ task: ControlTask) { _ = services.control.send(.task(task, caller())) }

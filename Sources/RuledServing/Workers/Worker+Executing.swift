@@ -18,7 +18,7 @@ extension Worker {
     pool.recycle(bundle)
   }
 
-  /// Notes the time at which the next requests begin: once for all that are executed together.
+  /// Notes the time at which the next requests begin: once for all requests executed together.
   func noteStart() { begun = EngineClock.monotonic }
 
   /// Parses a request, of which `readable` bytes may be read, and calls its method.
@@ -38,7 +38,7 @@ extension Worker {
     }
   }
 
-  /// Calls a request's method and replies: with the next commit, or at once where nothing is to be committed.
+  /// Calls a request's method and replies: with the next commit, or at once if there is nothing to commit.
   func call(_ request: RequestView, _ target: ReplyTarget) {
     if delegate(request, to: target) { return }
     if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
@@ -77,10 +77,10 @@ extension Worker {
     bytes.truncate(to: idStart)
   }
 
-  /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows nothing of what they write.
+  /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows none of their writes.
   private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
 
-  /// Whether a method shows what was committed, and commits nothing, which would fail once another node owns the log.
+  /// Whether a method shows committed values, and commits nothing, which would fail once another node owns the log.
   private static func showsState(_ method: Method) -> Bool {
     switch method {
     case .query, .state, .export, .subjects, .parked, .counters, .topics: true
@@ -113,7 +113,7 @@ extension Worker {
     input.isDryRun = view.isDryRun
     input.isExplained = view.isExplained
     input.isInternal = view.isInternal
-    // The values are those that `state` gives.
+    // `state` gives the same values.
     input.explainsValues = view.explainsValues && target.mayReadStates
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
@@ -152,7 +152,7 @@ extension Worker {
   }
 }
 
-/// What other threads have a worker do for its subjects.
+/// Work for a worker's subjects that other threads ask for.
 extension Worker {
   /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
@@ -162,7 +162,7 @@ extension Worker {
     evaluator.batch.awaited.append(cascade)
   }
 
-  /// Tries each event again, once, that is parked for these plugins, as soon as all of them are stored: events under way have to be durable.
+  /// Tries each event parked for these plugins again, once, as soon as all of them are stored: events under way have to be durable.
   func retryParked(of plugins: Set<String>) {
     let (services, index, before) = (services, index, services.context.nextSequence())
     evaluator.batch.awaited.append(

@@ -21,7 +21,7 @@ final class Worker {
   let batches: RequestBatches
   let inbox: MessageInbox
   let pool = BundlePool()
-  /// Parses the requests that were forwarded to it.
+  /// Parses forwarded requests.
   let parser = RequestParser()
   /// Takes the lines of its connections.
   private(set) lazy var router = Router(self, pool: pool)
@@ -31,7 +31,7 @@ final class Worker {
 
   /// The evaluator's batch that collects, and the replies that wait for it.
   var submission: Submission
-  /// What was submitted and is not complete, the earliest first.
+  /// The submissions that are not complete, the earliest first.
   var submitted: [Submission] = []
   var spareSubmissions: [Submission] = []
 
@@ -43,9 +43,9 @@ final class Worker {
   var leasers: Set<UInt64> = []
   /// The key of the last cascade that a reply waits for.
   var lastCascade: UInt64 = 0
-  /// When the requests began that are executed now, in nanoseconds of the monotonic clock.
+  /// When the requests under way began, in nanoseconds of the monotonic clock.
   var begun: UInt64 = 0
-  /// How many events and queries of clients it has executed.
+  /// The number of clients' events and queries that it has executed.
   var executed: (events: Int, queries: Int) = (0, 0)
   /// The messages of this tick for other workers' subjects, by worker.
   var outgoing: [[CommitBatch.Message]]
@@ -108,7 +108,7 @@ final class Worker {
 
   // MARK: Ticks
 
-  /// Executes the requests that came in this tick, commits what they wrote, and applies messages.
+  /// Executes this tick's requests, commits their writes, and applies messages.
   private func tick() {
     batches.executeNextTurn(on: self)
     router.forwardBundles()
@@ -121,9 +121,9 @@ final class Worker {
   /// The worker that brings publications to the members of their topics.
   static let publisher = 0
 
-  /// Brings publications to some members, behind what the tick has committed, for as long as messages are applied in a tick.
+  /// Brings publications to some members, behind the tick's commit, for as long as messages are applied in a tick.
   ///
-  /// When the daemon ends, only publications go on that clients wait for, while messages do.
+  /// When the daemon ends, only publications that clients wait for go on, for as long as messages do.
   private func bringPublications() {
     guard evaluator.publications.hasWork else { return }
     let isEnding = inbox.endsAt != nil
@@ -143,7 +143,7 @@ final class Worker {
     }
   }
 
-  /// Applies some messages; what they write is committed in the next tick.
+  /// Applies some messages; their writes are committed in the next tick.
   private func applyMessages() {
     switch inbox.applySome() {
     case .sleep: break
@@ -190,7 +190,7 @@ final class Worker {
   /// Whether nothing is under way.
   var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
 
-  /// Publishes for the metrics what it has counted.
+  /// Publishes its counts for the metrics.
   func updateFigures() {
     let figures = services.figures[index]
     let cache = evaluator.cache
@@ -221,9 +221,9 @@ final class Worker {
     }
   }
 
-  /// Answers every line that was received whole, closes the connections, and calls `done` once all of it is committed and sent.
+  /// Answers all complete lines, closes the connections, and calls `done` once all of it is committed and sent.
   ///
-  /// Messages remain in the store for the next start, except for those that a client waits for: these are applied for a while.
+  /// Messages remain in the store for the next start, except messages that a client waits for: these are applied for a while.
   private func drain(then done: @escaping () -> Void) {
     table.drain()
     inbox.end()

@@ -66,7 +66,7 @@ final class WorkerWatches {
 }
 
 extension Connection: WatchReceiver {
-  /// Above how many unsent bytes its watches wait.
+  /// The most unsent bytes; beyond that, its watches wait.
   private static let newsLimit = 256 << 10
 
   var hasRoom: Bool { unsent < Self.newsLimit }
