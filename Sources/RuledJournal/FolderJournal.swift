@@ -7,7 +7,7 @@ package struct FolderJournal: JournalSource {
   private let folder: String
   private let files: any FileSystem
 
-  /// What is in the folder now; throws when it can't be read.
+  /// The journal as the folder has it now; throws when it can't be read.
   package init(folder: String, files: any FileSystem = SystemFiles()) throws(StoreError) {
     guard files.exists(folder) else {
       throw StoreError(.refused, "there is no journal in \(folder): set 'journal' in the configuration of the daemon")

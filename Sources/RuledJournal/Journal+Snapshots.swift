@@ -8,7 +8,7 @@ extension Journal {
   /// Whether a snapshot is due: there is none, the last one is old, entries after it are missing or will soon be removed, or the clock was set to
   /// before it.
   ///
-  /// So a file that is removed since all take too much room leaves others without a snapshot only while less than a quarter of the room is new.
+  /// So when a file is removed for want of room, later entries lack a snapshot only while they take less than a quarter of the room.
   package func needsSnapshot(now: Timestamp) -> Bool {
     guard let last = snapshots.last else { return true }
     let age = now.microseconds - last.at.microseconds
@@ -46,7 +46,7 @@ extension Journal {
     }
   }
 
-  /// Erases subjects from a snapshot, so that no file of it has anything of what they were before.
+  /// Erases subjects from a snapshot, so that its files have nothing of their past.
   func erase(_ forgotten: ForgottenSubjects, from snapshot: JournalSnapshot) throws(StoreError) {
     let store = try RocksStore(path: snapshot.path, blockCacheBytes: 1 << 20)
     let deletes = WriteSet()

@@ -22,25 +22,25 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   private var reader = CommitReader()
   private var writer: JournalFileWriter?
   private(set) var redaction: Redaction?
-  /// The last sequence that was consumed, whether its entry is kept or not.
+  /// The last consumed sequence, whether its entry is kept or not.
   private var last: UInt64 = 0
-  /// Whether it is to have all that comes after `last`, so that missing entries are a gap; an empty journal is not, as it may have been off before.
+  /// Whether it has to have all entries after `last`, so that missing ones are a gap; an empty journal has not, as it may have been off before.
   private var isWhole = false
   /// Why entries are being lost; nil if they are not.
   private var writeError: StoreError?
   let published = Mutex(State())
 
-  /// What readers see, all of which is durable.
+  /// The durable contents that readers see.
   struct State: Sendable {
     var contents = JournalFiles()
     var forgotten = ForgottenSubjects()
     /// Why entries are being lost, and which; nil if they are not.
     var failure: (error: StoreError, gap: JournalGap)?
-    /// What was consumed since the start.
+    /// The counts since the start.
     var figures = Figures()
   }
 
-  /// What a journal has consumed since the start.
+  /// The counts of a journal since the start.
   package struct Figures: Sendable {
     package var entries = 0
     /// Bytes of entries before they were compressed.
@@ -54,7 +54,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   /// From now on `body` is called whenever a file is complete, so that the journal is kept within its room.
   package func notify(_ body: @escaping @Sendable () -> Void) { completed.withLock { $0 = body } }
 
-  /// The size in bytes from which on a file is complete: files are removed whole, so each is a small part of what may be kept.
+  /// The size in bytes from which on a file is complete: files are removed whole, so each is a small part of the journal's room.
   func fileBytes(_ settings: Configuration.Journal) -> Int { min(64 << 20, max(settings.maxBytes / 8, 256 << 10)) }
 
   /// The journal in `folder`; its files are opened at the first use.
@@ -92,13 +92,13 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     state.failure.map { JournalFailure(reason: $0.error.description, gap: $0.gap) }
   }
 
-  /// What was consumed since the start, the number of files, and their size in bytes.
+  /// The counts since the start, the number of files, and their size in bytes.
   package var figures: (taken: Figures, files: Int, bytes: Int) {
     let state = state
     return (state.figures, state.contents.summaries.count, state.contents.bytes)
   }
 
-  /// What readers see.
+  /// The contents for readers.
   var state: State { published.withLock { $0 } }
 
   package func adopt(_ settings: Configuration.Journal) {
@@ -180,7 +180,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Syncs what an earlier process wrote: it may be in the page cache only, and is not consumed from the log again.
+  /// Syncs the file of an earlier process: its bytes may be in the page cache only, and are not consumed from the log again.
   private func sync(_ path: String) throws(StoreError) {
     try files.open(path, .update).sync()
     try files.syncFolder(folder)
@@ -259,7 +259,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if builder.isFull { writeBlock() }
   }
 
-  /// Writes the entries that were collected.
+  /// Writes the collected entries.
   private func writeBlock() {
     guard !builder.isEmpty else { return }
     guard writeError == nil else { return builder.removeAll() }
@@ -292,7 +292,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     pendingGaps.append(gap)
   }
 
-  /// The file that is being written, with all that was written to it.
+  /// The summary of the file in progress, with all written blocks.
   private var current: FileSummary?
   /// The gaps in that file that are not published.
   private var pendingGaps: [JournalGap] = []
@@ -314,7 +314,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if writer.end >= fileBytes(settings) || current.map(isOld) ?? false { try complete(writer) }
   }
 
-  /// Removes the oldest files if all would take too much room with the block that is added to the current one.
+  /// Removes the oldest files if all would take too much room with the next block of the current one.
   private func makeRoom(for writer: JournalFileWriter, adding header: BlockHeader) throws(StoreError) {
     let room = settings.maxBytes - writer.bytes(adding: header)
     while let oldest = state.contents.summaries.first, oldest.path != writer.path,
@@ -387,7 +387,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Shows readers what is durable now.
+  /// Shows readers the durable contents.
   private func publish(_ forgotten: ForgottenSubjects) {
     if writeError == nil, let current { publish(current) }
     published.withLock { state in
@@ -403,6 +403,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 package struct JournalFailure: Sendable, Equatable {
   /// Why the journal can't be written.
   package let reason: String
-  /// The entries that were lost so far.
+  /// The entries lost so far.
   package let gap: JournalGap
 }

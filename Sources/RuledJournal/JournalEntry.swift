@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// An event that took effect, as the journal keeps it: what happened, when, and its outcome under the rules of that time.
+/// An event that took effect: the journal has the event, its time, and its outcome under the rules of that time.
 ///
 /// A class, because a replay passes entries on many times: a struct would retain and release each of its parts every time.
 package final class JournalEntry: Sendable, Equatable {
@@ -18,7 +18,7 @@ package final class JournalEntry: Sendable, Equatable {
     case forget
     /// Other rules or settings came into force; it has no subject.
     case rules
-    /// What the subject kept when its past was erased: it follows that `forget`, and is no event.
+    /// The data that a subject kept when its past was erased: it follows that `forget`, and is no event.
     case kept
   }
 
@@ -26,7 +26,7 @@ package final class JournalEntry: Sendable, Equatable {
   package let sequence: UInt64
   /// When it was evaluated, by the daemon's clock.
   package let at: Timestamp
-  /// What `now()` was for its rules: the due time for a timer that fired in time, `at` for all others.
+  /// The value of `now()` for its rules: the due time for a timer that fired in time, `at` for all others.
   package let now: Timestamp
   /// The subject; empty for `rules`.
   package let subject: String
@@ -37,8 +37,8 @@ package final class JournalEntry: Sendable, Equatable {
   package let origin: Origin
   /// The event as JSON.
   ///
-  /// A client's event is as it was sent, with the id that the daemon gave it if it had none; that of a message or a timer is as it was
-  /// stored; of a parked part it is the first event.
+  /// A client's event is as it was sent, with the id that the daemon gave it if it had none; a message's or a timer's event is as it was
+  /// stored; a parked part's is the first event.
   package let event: [UInt8]
   /// The plugin whose timer fired, or whose parked part was retried; empty for all others.
   package let plugin: String

@@ -2,9 +2,9 @@ package import RuledCore
 
 /// A part of the history that the journal does not have.
 package struct JournalGap: Sendable, Equatable {
-  /// The first sequence that is missing.
+  /// The first missing sequence.
   package var first: UInt64
-  /// The last sequence that is missing.
+  /// The last missing sequence.
   package var last: UInt64
   package var reason: String
   /// Whether the entries are there, and only a snapshot is missing to replay them from.

@@ -2,15 +2,15 @@ package import RuledCore
 
 /// Which entries of a journal are wanted.
 package struct JournalRange: Sendable {
-  /// The first sequence that is wanted.
+  /// The first sequence in the range.
   package var first: UInt64 = 0
-  /// The last sequence that is wanted.
+  /// The last sequence in the range.
   package var last: UInt64 = .max
-  /// The earliest `at` that is wanted.
+  /// The earliest `at` in the range.
   package var since: Timestamp?
-  /// The latest `at` that is wanted.
+  /// The latest `at` in the range.
   package var until: Timestamp?
-  /// The subject that is wanted, nil for all.
+  /// The subject of the entries, nil for all.
   package var subject: String?
 
   /// All entries.

@@ -1,6 +1,6 @@
 package import RuledStore
 
-/// A journal that can be read: that of a running daemon, or that in the folder of a store.
+/// A readable journal: a running daemon's, or the one in a store's folder.
 package protocol JournalSource: Sendable {
   /// Calls `body` with each entry in the range, in ascending order of sequence, until it returns false.
   func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError)
@@ -8,7 +8,7 @@ package protocol JournalSource: Sendable {
   /// The first sequence that it covers, 0 if it is empty.
   var first: UInt64 { get }
 
-  /// What is missing between the first and the last entry.
+  /// The sequences that are missing between the first and the last entry.
   var gaps: [JournalGap] { get }
 
   /// The snapshots, the oldest first.

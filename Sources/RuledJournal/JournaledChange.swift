@@ -15,7 +15,7 @@ package struct JournaledChange {
   package let id: ByteView?
   /// The plugins that took part and did not fail, each in quotes, with commas between; nil if an earlier build wrote the entry.
   package let plugins: ByteView?
-  /// What came of the event.
+  /// The event's outcome.
   package let outcome: RememberedOutcome
 
   fileprivate init(_ view: EntryView) {
@@ -33,7 +33,7 @@ package struct JournaledChange {
 }
 
 extension LiveJournal {
-  /// The first sequence from which on nothing is missing up to `last` but changes of subjects that were forgotten; `last + 1` if there is none.
+  /// The first sequence from which on only changes of forgotten subjects are missing up to `last`; `last + 1` if there is none.
   ///
   /// At most so many changes follow, and from the files at most about so many bytes of entries.
   package func firstChange(through last: UInt64, count: Int, byteCount: Int) throws(StoreError) -> UInt64 {
@@ -52,7 +52,7 @@ extension LiveJournal {
     return wanted
   }
 
-  /// Calls `body` with each change from `first` to `last`, but for those of subjects that were forgotten.
+  /// Calls `body` with each change from `first` to `last`, except those of forgotten subjects.
   package func forEachChange(from first: UInt64, through last: UInt64, _ body: (JournaledChange) -> Void)
     throws(StoreError)
   {

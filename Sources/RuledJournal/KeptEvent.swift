@@ -1,10 +1,10 @@
 package import RuledCore
 import RuledJSON
 
-/// The event of an entry that says what a subject kept when its past was erased.
+/// The event of an entry with the data that a subject kept when its past was erased.
 ///
 /// In `data_base64` are the bytes of writes: the subject's record without events, its `once` keys, timers and memberships as they are stored, and
-/// its places, each behind its board. No message that is stored begins with that member.
+/// its places, each behind its board. No stored message begins with that member.
 package enum KeptEvent {
   package static let type: StaticString = "ruled.kept"
   private static let opening: StaticString = #"{"data_base64":""#
@@ -17,7 +17,7 @@ package enum KeptEvent {
     writeMembers(of: subject, into: text)
   }
 
-  /// Appends the event as it is shown, without what it holds.
+  /// Appends the event as it is shown, without these bytes.
   package static func writeShown(of subject: ByteView, into text: ByteBuffer) {
     text.append("{" as StaticString)
     writeMembers(of: subject, into: text)

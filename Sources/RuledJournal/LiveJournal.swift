@@ -17,7 +17,7 @@ package struct LiveJournal: JournalSource {
 
   /// As `forEach`, with views that are valid during the call of `body`.
   func forEachView(in range: JournalRange, _ body: (EntryView) -> Bool) throws(StoreError) {
-    // The log first: segments that are removed from it meanwhile are in the files.
+    // The log first: segments that leave it meanwhile are in the files.
     let logged = store.loggedCommits
     let state = journal.state
     var forgotten = state.forgotten
@@ -40,7 +40,7 @@ package struct LiveJournal: JournalSource {
     }
   }
 
-  /// Calls `body` with each entry in the log until it returns false; it may leave out those before the sequence `first`.
+  /// Calls `body` with each entry in the log until it returns false; may leave out entries before the sequence `first`.
   private func forEach(in logged: [LoggedCommits], from first: UInt64, _ body: (EntryView) -> Bool) {
     var reader = CommitReader()
     let mark = journal.marks.last(before: first, in: logged)

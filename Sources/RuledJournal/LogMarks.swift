@@ -33,7 +33,7 @@ final class LogMarks: Sendable {
     }
   }
 
-  /// The last mark before the sequence `first` in the segments `logged`; removes the marks of segments that are gone.
+  /// The last mark before the sequence `first` in the segments `logged`; removes the marks of other segments.
   func last(before first: UInt64, in logged: [LoggedCommits]) -> Mark? {
     guard let earliest = logged.first?.number else { return nil }
     return marks.withLock { marks in

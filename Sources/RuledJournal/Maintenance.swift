@@ -1,13 +1,13 @@
 package import RuledCore
 package import RuledStore
 
-/// Maintenance of complete files, by one thread at a time: the oldest are removed, and forgotten subjects are erased.
+/// Maintenance of complete files, by one thread at a time: it removes the oldest, and erases forgotten subjects.
 ///
-/// The thread that writes files removes the oldest too, if there is no room for what it writes.
+/// The thread that writes files removes the oldest too, if there is no room for the next block.
 extension Journal {
   // MARK: Retention
 
-  /// Removes files, the oldest first, that are older than `keep`, or until the rest and the file that comes next are smaller than `max_gib`.
+  /// Removes files, the oldest first, that are older than `keep`, or until the rest and the next file are smaller than `max_gib`.
   package func retain(now: Timestamp) throws(StoreError) {
     let settings = writing.locked { self.settings }
     let room = settings.maxBytes - min(settings.maxBytes / 8, fileBytes(settings))
@@ -42,9 +42,9 @@ extension Journal {
 
   // MARK: Forgetting
 
-  /// Erases forgotten subjects from all files of the journal, its store and its snapshots; copies of a log that was salvaged are removed.
+  /// Erases forgotten subjects from all files of the journal, its store and its snapshots; removes copies of salvaged logs.
   ///
-  /// It stops once `shouldContinue` returns false, and starts over at the next call. A snapshot shares files with the store, so one that is taken after a
+  /// It stops once `shouldContinue` returns false, and starts over at the next call. A snapshot shares files with the store, so one taken after a
   /// `forget` has the subject's bytes as long as the store's files do.
   package func erase(from store: RocksStore, while shouldContinue: () -> Bool) throws(StoreError) {
     start()

@@ -1,13 +1,13 @@
 package import RuledCore
 package import RuledJSON
 
-/// The values that are redacted in one event, to be replaced in what rules made of them.
+/// The redacted values of one event, which are replaced in the rules' results too.
 ///
-/// A text is replaced wherever it occurs in a string, whatever the case of its letters, if it is long; a shorter one where it stands as a word.
-/// A number is replaced where it stands as a number, and its digits as a text. What is shorter still occurs by chance.
+/// A long text is replaced anywhere in a string, whatever the case of its letters; a shorter one where it stands as a word. A number is
+/// replaced where it stands as a number, and its digits as a text. Still shorter values occur by chance, and stay.
 package struct RedactedValues {
   private struct Text {
-    /// What it is within quotes, in lower case.
+    /// The text as it is within quotes, in lower case.
     let bytes: [UInt8]
     let digest: [UInt8]
     /// Whether it is replaced only where it stands as a word.
@@ -21,21 +21,21 @@ package struct RedactedValues {
 
   /// A text of this many bytes is replaced within others too.
   private static let long = 6
-  /// The shortest text that is replaced at all, in bytes, and the shortest number, in digits.
+  /// The shortest text to replace, in bytes, and the shortest number, in digits.
   private static let shortest = (text: 3, number: 4)
 
-  /// The member of a stored message or timer with the values that are redacted in the event that sent it.
+  /// The member of a stored message or timer with the redacted values of the event that sent it.
   static let member = "redact"
 
   /// Whether there are none.
   var isEmpty: Bool { all.isEmpty }
 
-  /// What takes the place of a value.
+  /// The replacement of a value.
   static func digest(of value: JSONValue) -> String {
     "sha256:" + String(SHA256.hash(value.text).hex.prefix(32))
   }
 
-  /// Adds a value and all that it contains.
+  /// Adds a value and all values within it.
   mutating func add(_ value: JSONValue) {
     all.append(value)
     addTexts(of: value)
@@ -64,12 +64,12 @@ package struct RedactedValues {
 
   private static func quoted(_ value: JSONValue) -> [UInt8] { Array(JSONValue.string(digest(of: value)).text.utf8) }
 
-  /// Puts longer texts before those that they contain; to be called after the last `add`.
+  /// Puts longer texts before texts within them; call it after the last `add`.
   mutating func sort() { texts.sort { $0.bytes.count > $1.bytes.count } }
 
-  // MARK: What rules made of them
+  // MARK: The rules' results
 
-  /// Adds the values to a message or timer that is being written, if its data has some of them.
+  /// Adds the values to a new message or timer, if its data has some of them.
   package func note(with data: ByteView, to json: inout JSONWriter) {
     let replaced = replaced(in: data, from: 1)
     defer { withExtendedLifetime(replaced) {} }
@@ -78,7 +78,7 @@ package struct RedactedValues {
     json.raw(JSONValue.array(all).write(to:))
   }
 
-  /// Adds the values that a stored timer has to the one that is set after it.
+  /// Adds the values of a stored timer to the next one of its schedule.
   package static func copy(of stored: ByteView, to json: inout JSONWriter) {
     let values = stored.rawMember("redact")
     guard !values.isEmpty else { return }
@@ -102,8 +102,8 @@ package struct RedactedValues {
 
   /// JSON with the values replaced: the members of an object or the elements of an array.
   ///
-  /// The names and texts that give it its form stay: those of the outermost members, and the members of these that `fixed` names. With a
-  /// `depth` of 1 it is within something else, and all names are replaced too.
+  /// Names and texts that give it its form stay: the names of the outermost members, and their members that `fixed` lists. With a `depth` of 1
+  /// it is a part of other JSON, and all names are replaced too.
   func replaced(in json: ByteView, except fixed: Set<String> = [], from depth: Int = 0) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: json.count + 64)
     var depth = depth

@@ -2,13 +2,13 @@ import CLinux
 package import RuledCore
 import RuledJSON
 
-/// Replaces values in the data of events with digests, also where they occur in outcomes, and in what rules made of them later.
+/// Replaces values in the data of events with digests, also in outcomes, and later in the rules' messages and timers.
 ///
-/// A message or a timer whose data has values that are redacted in the event that sent it says so in its member `redact`, an array of these
-/// values. So they are redacted in its entry too, whatever the members of its data are called.
+/// A message or a timer whose data has redacted values of the event that sent it lists them in its member `redact`. So they are redacted in its
+/// entry too, whatever the members of its data are called.
 package struct Redaction: Sendable {
   private let paths: [[String]]
-  /// What an outcome contains if it has one of the paths.
+  /// The names of which an outcome contains one if it has one of the paths.
   private let names: [[UInt8]]
 
   /// Redacts the values at these paths in `data`, names separated by dots; nil if there are none.
@@ -24,15 +24,15 @@ package struct Redaction: Sendable {
   private static let fixed: Set<String> = ["id", "plugin", "sink", "type", "rule", "kind", "file", "line"]
   private static let none: Set<String> = []
 
-  /// What is redacted in one event or entry.
+  /// The redacted values of one event or entry, and their paths.
   private struct Found {
     var secrets = RedactedValues()
     var paths: [String] = []
   }
 
-  /// The values that are redacted in an event; nil if there are none.
+  /// The redacted values of an event; nil if there are none.
   ///
-  /// Those of the event that led to it are among them, unless it is from a client.
+  /// Unless the event is a client's, they include those of the event that led to it.
   package func values(in event: ByteView, isFromClient: Bool) -> RedactedValues? {
     guard let event = (try? JSONValue(parsing: event))?.objectValue else { return nil }
     var found = Found()
@@ -132,7 +132,7 @@ package struct Redaction: Sendable {
     try? JSONValue(parsing: opening + String(decoding: part, as: UTF8.self) + closing)
   }
 
-  /// What stands between the brackets of an object or an array.
+  /// The text between the brackets of an object or an array.
   private static func contents(of value: JSONValue) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: 256)
     buffer.append(contentsOf: String(value.text.dropFirst().dropLast()))
@@ -141,7 +141,7 @@ package struct Redaction: Sendable {
 
   // MARK: Paths
 
-  /// A value with those at the paths in it replaced; nil if there are none.
+  /// A copy of a value with the values at the paths replaced; nil if there are none.
   private func replaced(in value: JSONValue, _ found: inout Found) -> JSONValue? {
     var replaced: JSONValue?
     for path in paths {
@@ -153,7 +153,7 @@ package struct Redaction: Sendable {
     return replaced
   }
 
-  /// The value with those at `path` replaced; nil if there is none.
+  /// A copy of a value with the values at `path` replaced; nil if there are none.
   private static func replace(
     _ value: JSONValue, _ path: ArraySlice<String>, _ secrets: inout RedactedValues
   ) -> JSONValue? {

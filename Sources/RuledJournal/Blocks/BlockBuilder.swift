@@ -6,7 +6,7 @@ final class BlockBuilder {
   /// The size of a full block's entries in bytes, before anything is left out: larger blocks compress better, smaller ones are read faster.
   static let fullBytes = 512 << 10
 
-  /// About how many bytes an entry has besides its event and its results.
+  /// The bytes of an entry besides its event and its results, about.
   private static let headBytes = 64
 
   private let plain = ByteBuffer(capacity: 256 << 10)
@@ -14,7 +14,7 @@ final class BlockBuilder {
   private let compressor: Compressor
   private var codec = EntryCodec()
   private var hashes = DistinctHashes()
-  /// About how many bytes the entries have before anything is left out.
+  /// The bytes of the entries before anything is left out, about.
   private var entryBytes = 0
   private var header = BlockHeader(kind: .entries, first: 0, last: 0, earliest: .max, latest: .min)
 
@@ -24,7 +24,7 @@ final class BlockBuilder {
   /// Whether it holds as much as a block should.
   var isFull: Bool { entryBytes >= Self.fullBytes }
 
-  /// Adds an entry, whose sequence is higher than those before.
+  /// Adds an entry, whose sequence is higher than all before.
   func add(_ view: EntryView) {
     cover(view.sequence)
     codec.write(view, into: plain)

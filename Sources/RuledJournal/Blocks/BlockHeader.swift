@@ -7,7 +7,7 @@ import RuledStore
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 8 | checksum of all that follows, contents included |
+/// | 8 | checksum of the rest, contents included |
 /// | 4 + 4 | `RJB1`, kind |
 /// | 4 + 4 + 4 + 4 | bytes of the filter, of the contents, of the contents when decompressed; number of entries |
 /// | 8 + 8 | first and last sequence that it covers |

@@ -2,7 +2,6 @@
 struct DistinctHashes {
   /// The hashes, and `free` between them.
   private(set) var slots: [UInt64]
-  /// How many hashes there are.
   private(set) var count = 0
 
   /// A slot without a hash.

@@ -1,20 +1,20 @@
 import CLinux
 import RuledCore
 
-/// The layout of entries within a block: each is written as its difference from the one before, which most resemble.
+/// The layout of entries within a block: each is written as its difference from the one before, as most resemble it.
 ///
 /// That leaves less for the compression to do.
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; bit 6: the revision is that of the entry before; bit 7: there are redacted paths |
+/// | 1 | origin and flags, as in `JournalRecord`; bit 6: the revision is the same as in the entry before; bit 7: there are redacted paths |
 /// | varint | the sequence, as the difference from the entry before |
 /// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
 /// | varint | the subject's version |
 /// | 4 | the digest of the consequences, if the flag says that there are any |
 /// | repeated part | the event |
 /// | varint | the offset of the subject in the event, plus 1, and its length; 0 if the event lacks it, and the subject as string |
-/// | strings | the id, if the event lacks it; the revision, unless it is that of the entry before |
+/// | strings | the id, if the event lacks it; the revision, unless it is the same as in the entry before |
 /// | repeated parts | decisions, effects, failures and, unless an earlier build wrote it, plugins, each a string; digests |
 /// | strings | for a timer or retry plugin and name; redacted paths |
 ///
@@ -30,7 +30,7 @@ struct EntryCodec {
   private let revision = ByteBuffer(capacity: 32)
   /// The offset of the subject in the last event that had it.
   private var subjectOffset = 0
-  /// A part of the entry that is being written.
+  /// A part of the entry in progress.
   private let room = ByteBuffer(capacity: 128)
 
   private static let hasSameRevision: UInt8 = 1 << 6
@@ -141,7 +141,7 @@ struct EntryCodec {
     return text.extracting(Int(offset)..<Int(offset + count))
   }
 
-  /// Reads what comes before the event in all layouts; returns it with the flags.
+  /// Reads the part before the event in all layouts; returns it with the flags.
   static func readHead(
     _ reader: inout BlockReader, _ sequence: inout UInt64, _ at: inout Int64
   ) -> (EntryView, flags: UInt8)? {
@@ -168,7 +168,7 @@ struct EntryCodec {
     return (view, first)
   }
 
-  /// Reads what follows the digests in all layouts; returns false if the bytes are no such parts.
+  /// Reads the parts after the digests in all layouts; returns false if the bytes are no such parts.
   static func readTail(_ reader: inout BlockReader, _ flags: UInt8, of view: inout EntryView) -> Bool {
     if view.origin == .retry || view.origin == .timer {
       guard let plugin = reader.string(), let timer = reader.string() else { return false }

@@ -9,16 +9,16 @@ struct FileSummary: Equatable {
   var earliest = Int64.max
   /// The latest time of an entry, in microseconds.
   var latest = Int64.min
-  /// How many entries it has.
+  /// The number of its entries.
   var entries = 0
-  /// How many bytes its whole blocks and its index have.
+  /// The bytes of its whole blocks and its index.
   var bytes = 0
-  /// Whether nothing is added to it any more.
+  /// Whether it is complete and does not grow any more.
   var isComplete = false
 }
 
 extension FileSummary {
-  /// A file that was opened.
+  /// The summary of an open file.
   init(_ file: JournalFile) {
     self.init(path: file.path)
     for block in file.blocks { add(block.header) }

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// The subjects that were forgotten and whose entries have not been erased from the files yet; readers skip these entries.
+/// Forgotten subjects whose entries have not been erased from the files yet; readers skip these entries.
 ///
 /// For each subject, the file `forgotten` has a digest of the name in place of the name, its hash in filters, and the sequence up to which
 /// entries are hidden.
@@ -31,7 +31,7 @@ struct ForgottenSubjects: Sendable, Equatable {
     return true
   }
 
-  /// Hides what `other` hides, too.
+  /// Hides the entries that `other` hides, too.
   mutating func formUnion(_ other: ForgottenSubjects) { bounds.merge(other.bounds) { max($0, $1) } }
 
   /// Removes the subjects that `other` has, unless more of their entries are hidden by now.
@@ -50,7 +50,7 @@ struct ForgottenSubjects: Sendable, Equatable {
   /// The first sequence of a `forget`; the greatest number if there is none.
   var first: UInt64 { bounds.values.min() ?? .max }
 
-  /// The last sequence that is hidden; 0 when there is none.
+  /// The last hidden sequence; 0 when there is none.
   var last: UInt64 { bounds.values.max() ?? 0 }
 
   /// Whether an entry is hidden.

@@ -25,7 +25,7 @@ struct JournalFile {
   let blocks: [Block]
   /// The offset at which they end.
   let end: Int
-  /// How many bytes its blocks and its index have.
+  /// The bytes of its blocks and its index.
   let bytes: Int
   /// Whether it has its index.
   let isComplete: Bool
@@ -35,7 +35,7 @@ struct JournalFile {
   let isEarlier: Bool
   private let file: any StoreFile
 
-  /// Opens a file; only its first `limit` bytes are read, all if that is nil.
+  /// Opens a file; reads only its first `limit` bytes, or all if that is nil.
   init(_ path: String, _ files: any FileSystem, limit: Int? = nil) throws(StoreError) {
     self.path = path
     file = try files.open(path, .read)
@@ -64,7 +64,7 @@ struct JournalFile {
     return buffer
   }
 
-  /// The blocks that the index at the end of a file lists, and where they end; nil without an index.
+  /// The blocks in the index at the end of a file, and the end of the last one; nil without an index.
   private static func index(of file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int)? {
     guard size >= headerBytes + BlockHeader.byteCount + trailerBytes else { return nil }
     let trailer = try bytes(of: file, at: size - trailerBytes, count: trailerBytes)
@@ -93,7 +93,7 @@ struct JournalFile {
     return (blocks, offset)
   }
 
-  /// The whole blocks of a file without an index, and where they end.
+  /// The whole blocks of a file without an index, and the end of the last one.
   private static func scan(_ file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int) {
     var blocks: [Block] = []
     var offset = headerBytes

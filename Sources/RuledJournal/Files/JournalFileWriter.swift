@@ -6,7 +6,7 @@ final class JournalFileWriter {
   let path: String
   /// The offset at which the durable blocks end.
   private(set) var durableEnd: Int
-  /// How many bytes have been written.
+  /// The bytes written so far.
   private(set) var end: Int
   private let file: any StoreFile
   /// For each block its offset, header and filter.
@@ -52,13 +52,13 @@ final class JournalFileWriter {
     end += block.count
   }
 
-  /// How many bytes the file has once a block was added to it and it has its index.
+  /// The bytes of the file with one more block and its index.
   func bytes(adding header: BlockHeader) -> Int {
     let inIndex = 8 + BlockHeader.byteCount + header.filterBytes
     return end + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
   }
 
-  /// Makes durable what was written.
+  /// Makes all writes durable.
   func sync() throws(StoreError) {
     guard durableEnd < end else { return }
     try file.sync()
@@ -79,7 +79,7 @@ final class JournalFileWriter {
     try sync()
   }
 
-  /// Removes what is not durable, if possible.
+  /// Removes the bytes that are not durable, if possible.
   func discard(in files: any FileSystem) {
     if durableEnd == 0 { try? files.remove(path) } else { try? file.resize(to: durableEnd) }
   }

@@ -4,9 +4,9 @@ import RuledStore
 /// The files in a journal's folder, the earliest first, and the gaps between them.
 struct JournalFiles: Sendable {
   var summaries: [FileSummary] = []
-  /// What is missing between the first and the last entry.
+  /// The missing sequences between the first and the last entry.
   var gaps: [JournalGap] = []
-  /// Files that can't be read, and why.
+  /// The unreadable files, and why.
   var problems: [String] = []
   /// The last sequence that they cover; 0 for none.
   var last: UInt64 { summaries.last?.last ?? 0 }
@@ -61,7 +61,7 @@ struct JournalFiles: Sendable {
 
   /// Calls `body` with each entry in the range until it returns false; returns whether it never did.
   ///
-  /// `hides` says which entries belong to a subject that was forgotten later. Files that were removed meanwhile are skipped.
+  /// `hides` says which entries belong to a subject that was forgotten later. Files removed meanwhile are skipped.
   func forEach(
     in range: JournalRange, _ files: any FileSystem, hides: (EntryView) -> Bool, _ body: (EntryView) -> Bool
   ) throws(StoreError) -> Bool {

@@ -3,7 +3,7 @@ package import RuledStore
 
 /// The head of a record for the journal in the log.
 ///
-/// It has what is not in the event, nor in the outcome and the subject's record that the same commit writes.
+/// It has the parts that are neither in the event nor in the outcome and the subject's record, which the same commit writes.
 ///
 /// | bytes | what |
 /// | --- | --- |
@@ -25,7 +25,7 @@ package struct JournalRecord {
     static let lacksID = Flags(rawValue: 1 << 3)
     /// Messages or timers follow from the event.
     static let hasConsequences = Flags(rawValue: 1 << 4)
-    /// `now()` is another time than that of the evaluation.
+    /// `now()` differs from the time of the evaluation.
     static let hasNow = Flags(rawValue: 1 << 5)
     /// It has no sequence of its own: the event changed nothing that watchers see.
     static let isSilent = Flags(rawValue: 1 << 6)
@@ -98,7 +98,7 @@ extension JournalEntry.Origin {
   var number: UInt8 {
     switch self {
     case .client: 0
-    case .message, .kept: 1  // builds before it take it for a message that nobody sent
+    case .message, .kept: 1  // earlier builds take it for a message without a sender
     case .timer: 2
     case .retry: 3
     case .forget: 4
