@@ -6,15 +6,15 @@ import RuledLua
 import RuledNodes
 import RuledServing
 
-/// Finds what a start could not do with the network: addresses that it could not listen on, sockets of systemd that it would not use, certificates
+/// Finds problems of a start with the network: addresses where it could not listen, sockets of systemd that it would not use, certificates
 /// that a node could not show, a database that it could not speak to.
 struct AddressReview {
-  /// What was found, in the order of the configuration's keys.
+  /// The problems, in the order of the configuration's keys.
   private(set) var problems: [ConfigurationProblem] = []
 
-  /// Tries to listen at each address and lets it go again; `inherited` are the sockets that systemd has handed over.
+  /// Tries to listen at each address and closes it again; `inherited` are the sockets from systemd.
   ///
-  /// The running daemon may hold an address. Under `delivery = "courier"` somebody has to: the daemon takes it over from systemd.
+  /// The running daemon may hold an address. Under `delivery = "courier"` a process must hold it: the daemon takes the socket over from systemd.
   init(_ configuration: Configuration, inherited: SocketActivation.Sockets) {
     if let problem = DaemonSockets.unused(of: inherited, configuration) {
       problems.append(ConfigurationProblem(path: ["http"], message: problem))
@@ -57,7 +57,7 @@ struct AddressReview {
 
   // MARK: Who holds an address
 
-  /// Whether a daemon serves the configured Unix socket, and its user, or the one who handed that socket over, holds the port.
+  /// Whether a daemon serves the configured Unix socket, and its user, or the user that handed that socket over, holds the port.
   private static func isDaemons(port: UInt16, socket: String) -> Bool {
     var status = stat()
     guard stat(socket, &status) == 0, isServed(socket) else { return false }

@@ -8,7 +8,7 @@ import RuledStore
 
 /// Opening the store: a node of a cluster follows the log, and serves clients as a follower, until it owns it.
 extension Daemon {
-  /// A store that is open, with what belongs to it.
+  /// An open store, with its journal and the node's part in a cluster.
   struct Opened {
     let store: any StateStore
     /// The store's journal; nil if it has none.
@@ -46,7 +46,7 @@ extension Daemon {
       kept?.takeTail(of: path)
       let store = try RocksStore(path: path, journal: kept)
       if kept == nil, SystemFiles().exists("\(path)/\(Journal.folderName)") {
-        // What the log holds for the journal goes too: a later journal does not begin with it.
+        // The journal's records in the log go too: a later journal does not begin with them.
         try store.flushAll()
         try Journal.remove(of: path)
       }

@@ -9,7 +9,7 @@ import RuledStore
 
 /// The daemon: opens the store and serves it until a signal ends it; a node of a cluster follows the log before, and after it gave it up.
 package final class Daemon {
-  /// The configuration: that of the start, except for what was read again before the node's last change of roles.
+  /// The configuration: the start's, except for settings that were read again before the node's last change of roles.
   private(set) var configuration: Configuration
   let log: any EventLog
   let isManual: Bool

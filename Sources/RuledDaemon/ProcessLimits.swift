@@ -13,7 +13,7 @@ import RuledThreads
 enum ProcessLimits {
   /// The size in bytes of the store's largest files: RocksDB's files are about as large as a segment of the redo log.
   private static let fileBytes = 128 << 20
-  /// How many bytes of stack the deepest rules and parsers take on the thread that loads them.
+  /// The bytes of stack that the deepest rules and parsers take on the thread that loads them.
   private static let stackBytes = 1 << 20
   private static let usualStackBytes = 8 << 20
   /// The number of threads beside the workers: commits, flushes, effects, HTTP, loading, RocksDB's own, name look-ups.
@@ -21,9 +21,9 @@ enum ProcessLimits {
   /// With room for fewer connections the daemon does not start.
   private static let fewestConnections = 16
 
-  /// Raises the limits that may be raised and checks all of them; `warn` gets what holds the daemon back and does not keep it from serving.
+  /// Raises the limits that may be raised and checks all of them; `warn` gets limits that hold the daemon back and still let it serve.
   ///
-  /// Returns how many connections there is room for, at most the configured number.
+  /// Returns the number of connections that there is room for, at most the configured number.
   static func check(_ configuration: Configuration, warn: (String) -> Void) throws(StartError) -> Int {
     let workers = workers(configuration)
     try checkStack()

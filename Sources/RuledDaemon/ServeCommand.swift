@@ -37,7 +37,7 @@ package enum ServeCommand {
 
   /// Runs the daemon, and ends the process.
   ///
-  /// A thread may still load a plugin, or wait for the database of a cluster. It must not meet what the libraries' destructors leave, so they
+  /// A thread may still load a plugin, or wait for the database of a cluster. The libraries' destructors would take objects away from it, so they
   /// don't run.
   private static func serve(_ configuration: Configuration, _ options: ServeOptions) -> Never {
     let isService = SystemdNotifier.isService
@@ -55,7 +55,7 @@ package enum ServeCommand {
     _exit(code)
   }
 
-  /// Saves what can be read of a damaged store, and prints what is lost.
+  /// Saves the readable part of a damaged store, and prints the losses.
   private static func salvage(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration = try options.configuration()
     guard case .rocksdb(let path) = configuration.store else {
@@ -88,7 +88,7 @@ package enum ServeCommand {
     return 0
   }
 
-  /// Makes a store of a backup, and prints what it has.
+  /// Makes a store of a backup, and prints its size.
   private static func restore(_ backup: String, _ options: ServeOptions) throws(StartError) -> Int32 {
     guard case .rocksdb(let path) = try options.configuration().store else {
       throw StartError("--restore is for a store on disk; name it with --store rocksdb:PATH or --config FILE")
@@ -105,7 +105,7 @@ package enum ServeCommand {
     return 0
   }
 
-  /// Copies the store of a single daemon into the empty log of a cluster, and prints what it has.
+  /// Copies the store of a single daemon into the empty log of a cluster, and prints its size.
   private static func importStore(_ path: String, _ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration = try options.configuration()
     guard case .postgresql(let url) = configuration.store else {
@@ -143,7 +143,7 @@ package enum ServeCommand {
     _ = write(2, text, text.count)
   }
 
-  /// Reports what is wrong in the configuration, in the order of the lines.
+  /// Reports the problems of the configuration, in the order of the lines.
   private static func report(_ problems: [ConfigurationProblem], _ options: ServeOptions, areNotes: Bool = false) {
     let located = problems.map { problem in
       let line = options.config.map { ConfigurationFile.line(of: problem.path, in: $0) } ?? 0
@@ -152,8 +152,8 @@ package enum ServeCommand {
     for error in located.sorted(by: { $0.line < $1.line }) { report(error.description) }
   }
 
-  /// Loads the configuration and the rules as a start does, reviews the host, the database and what this process may have, and prints what is
-  /// wrong.
+  /// Loads the configuration and the rules as a start does, reviews the host, the database and the process's limits, and prints the
+  /// problems.
   private static func check(_ options: ServeOptions) throws(StartError) -> Int32 {
     let configuration: Configuration
     do throws(StartError) { configuration = try options.configuration() } catch {
@@ -165,7 +165,7 @@ package enum ServeCommand {
     do throws(StartError) {
       _ = try ProcessLimits.check(configuration) { notes.append(ConfigurationProblem(path: ["limits"], message: $0)) }
     } catch {
-      // The rest of the check would not have what it needs either.
+      // The rest of the check would lack the same resources.
       report([ConfigurationProblem(path: ["limits"], message: error.description)], options)
       return 1
     }
@@ -200,7 +200,7 @@ package enum ServeCommand {
 }
 
 struct ServeOptions {
-  /// What `ruled` takes and says of itself.
+  /// The options and the help of `ruled`.
   ///
   /// An option with a value may be given again; the last value counts.
   static let spec = CommandSpec(

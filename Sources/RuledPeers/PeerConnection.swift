@@ -16,7 +16,7 @@ protocol ConnectionOwner: AnyObject {
 final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
   private enum Phase { case connecting, shaking, greeting, ready, closed }
 
-  /// How many bytes one write encrypts at most.
+  /// The most bytes that one write encrypts.
   private static let writeBytes = 256 << 10
   private static let recordBytes = 16 << 10
 
@@ -31,7 +31,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
 
   private var input = ByteBuffer()
   private var output = ByteBuffer()
-  /// How many bytes of the output are encrypted already.
+  /// The bytes of the output that are encrypted already.
   private var encrypted = 0
   /// The ciphertext that the stream is writing.
   private var outgoing = ByteBuffer()
@@ -46,7 +46,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
   private var lastWritten: UInt64
   private var unwritten = 0
 
-  /// A connection over a stream: to the node `expected`, or if that is nil, from a node that has not sent its name yet.
+  /// A connection over a stream: to the node `expected`, or if it is nil, from a node that has not sent its name yet.
   init(
     on loop: LoopState, _ stream: StreamSocket, _ settings: PeerSettings, to expected: String?,
     owner: any ConnectionOwner
@@ -198,7 +198,7 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     owner?.ready(self, peer: name)
   }
 
-  /// How many bytes of the output are not encrypted yet.
+  /// The bytes of the output that are not encrypted yet.
   private var unsent: Int { output.count - encrypted }
 
   /// Lets `body` append frames, which are sent at the end of the tick; does nothing after the end.

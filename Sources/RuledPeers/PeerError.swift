@@ -8,7 +8,7 @@ package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   case system(SystemError)
   case stopped
 
-  /// What is wrong, and what to do if that is known.
+  /// The problem, and its remedy if there is a known one.
   package var description: String {
     switch self {
     case .identity(let why): "\(why); cluster.certificate, key and authority name PEM files that belong together"

@@ -23,7 +23,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   private var isConnecting = false
   private var failures = 0
   private var due: UInt64 = 0
-  /// The address of the last attempt, and that of the last one that succeeded.
+  /// The address of the last attempt, and the address of the last successful one.
   private var attempted: NumericAddress?
   private var reached: NumericAddress?
   private var tunnels: [ObjectIdentifier: Tunnel] = [:]

@@ -34,7 +34,7 @@ package final class PeerLoop: Sendable {
     thread.join()
   }
 
-  /// Runs `body` on the loop's thread, after what was posted before; returns false, without running it, once the loop has stopped.
+  /// Runs `body` on the loop's thread, after earlier posts; returns false, without running it, once the loop has stopped.
   @discardableResult
   func post(_ body: @escaping @Sendable (LoopState) -> Void) -> Bool { inbox.send(body) }
 
@@ -78,7 +78,7 @@ final class LoopState {
   private var unflushed: [PeerConnection] = []
   private var isStopping = false
 
-  /// A state on a loop of the calling thread, which executes what is sent to `inbox`.
+  /// A state on a loop of the calling thread, which executes the closures sent to `inbox`.
   init(_ inbox: Inbox) throws(SystemError) {
     self.inbox = inbox
     events = try EventLoop()

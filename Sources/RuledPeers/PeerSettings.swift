@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What a node's listener and its link have in common.
+/// The common settings of a node's listener and its link.
 package struct PeerSettings: Sendable {
   /// The node's name, which is one of the alternative names in its certificate.
   var name: String
@@ -38,15 +38,15 @@ package struct PeerLimits: Sendable {
   var backoff = Backoff(first: 100, longest: 2_000)
 }
 
-/// A client whose connection is carried to another node, as the node where it connected describes it.
+/// A client with a connection that is carried to another node, as described by the node where it connected.
 package struct PeerClient: Sendable, Equatable {
-  /// Where a client connected.
+  /// The listener where a client connected.
   package enum Listener: UInt8, Sendable {
     /// The Unix socket, speaking JSON-RPC lines.
     case lines
     /// The Unix socket, speaking HTTP.
     case web
-    /// The loopback listener for HTTP, where a token decides what it may do.
+    /// The loopback listener for HTTP, where a token decides on the client's rights.
     case api
     /// The loopback listener for the plugins' sites.
     case sites

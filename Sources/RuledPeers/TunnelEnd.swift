@@ -6,7 +6,7 @@ internal import RuledIO
 /// Each direction has at most `PeerFrame.window` bytes in flight, buffers at both ends included. So if one side does not read, the other
 /// waits, while the connection still carries the other direction, `ping` and `pong`.
 final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined to the loop's thread
-  /// What is at the other end of the socket.
+  /// The other end of the socket.
   enum Local {
     /// A client: everything for it is written before its socket is closed.
     case client
@@ -21,17 +21,17 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
   private var connection: PeerConnection?
   private let ended: () -> Void
 
-  /// How many bytes of data the peer accepts now.
+  /// The bytes of data that the peer accepts now.
   private var room = PeerFrame.window
   private var isReading = false
   /// Whether the socket has no more to read.
   private var inputEnded = false
 
-  /// Data that has not been written to the socket, besides what is being written.
+  /// Data for the socket behind `writing`.
   private var waiting = ByteBuffer()
   private var writing = ByteBuffer()
   private var isWriting = false
-  /// How many bytes were written to the socket and not granted to the peer again.
+  /// The bytes written to the socket for which the peer has not got new room yet.
   private var ungranted = 0
   /// Whether the peer sends no more data.
   private var outputEnded = false
@@ -169,7 +169,7 @@ final class TunnelEnd: StreamOwner, Watched, @unchecked Sendable {  // confined 
 
   // MARK: The end
 
-  /// Notes that the connection has ended: writes what arrived, and then closes the socket.
+  /// Notes that the connection has ended: writes the data that has arrived, and then closes the socket.
   func connectionEnded() {
     guard connection != nil else { return }
     connection = nil

@@ -1,11 +1,10 @@
 import Glibc
 
-/// A lock with a condition variable: its holder can wait for what another thread changes under the lock.
+/// A lock with a condition variable: its holder can wait for another thread's changes under the lock.
 package final class Condition: @unchecked Sendable {  // the lock guards itself, and its memory never moves
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  /// A lock that nobody holds.
   package init() {
     pthread_mutex_init(mutex, nil)
     var attributes = pthread_condattr_t()

@@ -10,10 +10,10 @@ package final class Thread: Sendable {
   /// Starts a thread.
   ///
   /// - Parameters:
-  ///   - name: What `top -H` and a debugger show; the kernel stores 15 bytes of it.
-  ///   - stackBytes: The size of the stack, of which only the pages that are touched take memory. 16 MiB leave room for deep rules and parsers.
+  ///   - name: The name in `top -H` and in a debugger; the kernel stores 15 bytes of it.
+  ///   - stackBytes: The size of the stack, of which only touched pages take memory. 16 MiB leave room for deep rules and parsers.
   ///   - priority: Which threads go first.
-  ///   - body: What the thread runs.
+  ///   - body: The closure that the thread runs.
   /// - Throws: When the system lets the process start no further thread.
   package init(
     name: String, stackBytes: Int = 16 << 20, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
@@ -45,7 +45,7 @@ package final class Thread: Sendable {
   package enum Priority: Sendable {
     /// As the process: the threads that clients wait for.
     case normal
-    /// After those, but it keeps up with them: what their work leaves behind.
+    /// After these, but it keeps up with them: work that they leave behind.
     case background
     /// After all others, of the disk too: work that may take its time.
     case lowest
@@ -54,7 +54,7 @@ package final class Thread: Sendable {
     /// A thread that wakes with another priority takes the processor from it at once.
     case idle
 
-    /// Gives the calling thread, and those that it starts, this priority.
+    /// Gives the calling thread, and threads that it starts, this priority.
     package func apply() {
       switch self {
       case .normal: break
@@ -67,7 +67,7 @@ package final class Thread: Sendable {
     }
   }
 
-  /// What a new thread begins with.
+  /// The arguments of a new thread.
   fileprivate final class Start: Sendable {
     let name: String
     let priority: Priority

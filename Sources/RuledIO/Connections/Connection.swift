@@ -23,11 +23,11 @@ package final class Connection {
   package private(set) var carried: CarriedClient?
   /// The number of requests whose replies are still to come.
   private(set) var requestsInFlight = 0
-  /// How many bytes of replies wait for others of their request batches; the connection is read from as if they were unsent.
+  /// The bytes of replies that wait for the rest of their request batches; for reading they count as unsent.
   private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
-  /// Its place among all connections; nil if nobody counts them.
+  /// Its place among all connections; nil if these are not counted.
   package let place: ConnectionPlace?
 
   package let table: ConnectionTable
@@ -47,7 +47,7 @@ package final class Connection {
   var inputEnded = false
   /// Whether a last line without a newline is delivered.
   var deliversLastLine = true
-  /// How many bytes may still be read during the daemon's shutdown; nil before.
+  /// The bytes that may still be read during the daemon's shutdown; nil before.
   var drainAllowance: Int?
   /// Whether the handler wants no further line for now.
   private(set) var isPausedByHandler = false
@@ -59,7 +59,7 @@ package final class Connection {
 
   // Output.
   var output: ByteBuffer?
-  /// How many bytes of the output are sent already.
+  /// The bytes of the output that are sent already.
   var sent = 0
   /// Whether the client can no longer be written to.
   var outputBroken = false
@@ -91,7 +91,7 @@ package final class Connection {
 
   package var isOpen: Bool { phase != .closed }
 
-  /// Whether nobody can read replies any more, as the client has closed its socket, and not only its own side of it.
+  /// Whether no replies can be read any more, as the client has closed its socket, and not only its own side of it.
   package var isAbandoned: Bool { !isOpen || inputEnded && SystemCalls.hasHungUp(descriptor) }
 
   /// The supplementary groups of the peer.
@@ -146,7 +146,7 @@ package final class Connection {
     queueForTickEnd()
   }
 
-  /// Reads what the client has sent so far, answers it, then closes; for the daemon's shutdown.
+  /// Reads all input that the client has sent so far, answers it, then closes; for the daemon's shutdown.
   func drain() {
     guard isOpen, drainAllowance == nil else { return }
     drainAllowance = table.limits.lineBytes
@@ -214,7 +214,7 @@ package final class Connection {
     table.queueForTickEnd(self)
   }
 
-  /// Writes, then resumes reading or closes where that is due.
+  /// Writes, then resumes reading or closes if it is time for that.
   func finishTick() {
     isQueued = false
     if isOpen {
@@ -269,7 +269,7 @@ extension Connection {
     updateLongLine()
   }
 
-  /// Continues after a pause: first with what is buffered, then with the socket.
+  /// Continues after a pause: first with the buffered input, then with the socket.
   func resume() {
     guard phase == .lines, !isPaused else { return }
     deliverLines()
@@ -354,13 +354,13 @@ extension Connection {
 
   // MARK: Writing
 
-  /// How many bytes wait to be sent.
+  /// The bytes that wait to be sent.
   package var unsent: Int { (output?.count ?? 0) - sent }
 
-  /// Appends bytes that are written at the end of the tick; dropped when the client is gone.
+  /// Appends bytes, which are written at the end of the tick; dropped when the client is gone.
   package func send(_ bytes: ByteView) { withOutput { $0.append(bytes) } }
 
-  /// Lets `body` append bytes that are written at the end of the tick; not called when the client is gone.
+  /// Lets `body` append bytes, which are written at the end of the tick; not called when the client is gone.
   @inline(__always)
   package func withOutput(_ body: (ByteBuffer) -> Void) {
     guard isOpen, !outputBroken else { return }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The places for open connections: who has one, and who gets one where none is free.
+/// The places for open connections: decides who gets one when none is free.
 ///
-/// The last places are for administrators. Where no other is free, a new connection takes the place of the one that has been idle for longest:
-/// beyond the time that a connection may be idle, or of an owner that has more places than the new connection's. So owners that want more than
-/// there is get equal shares.
+/// The last places are for administrators. If no other is free, a new connection takes the place of the one that has been idle for longest:
+/// one idle beyond its time, or one of an owner that has more places than the new connection's. So owners that want more places than
+/// there are get equal shares.
 package final class ConnectionPlaces: Sendable {
-  /// Whose connections count together.
+  /// An owner of connections, whose connections are counted together.
   package enum Owner: Hashable, Sendable, CustomStringConvertible {
     /// A user of this host, by its number.
     case user(UInt32)
@@ -31,7 +31,7 @@ package final class ConnectionPlaces: Sendable {
   }
 
   package let total: Int
-  /// How many of them are for everybody.
+  /// The number of places for everybody.
   let unreserved: Int
   /// How long a connection may be idle, and how long over TCP before its first byte, in milliseconds.
   private let idle: UInt64
@@ -48,14 +48,14 @@ package final class ConnectionPlaces: Sendable {
 
   package var count: Int { state.withLock { $0.places.count } }
 
-  /// The owner with the most places, and how many these are; nil while none is taken.
+  /// The owner with the most places, and their number; nil while none is taken.
   package var largest: (owner: Owner, count: Int)? {
     state.withLock { $0.counts.max { $0.value < $1.value } }.map { ($0.key, $0.value) }
   }
 
   /// A place for a new connection, or nil; `now` is in milliseconds of the loops' clock.
   ///
-  /// - Complexity: O(*n*) in the number of places where none is free.
+  /// - Complexity: O(*n*) in the number of places if none is free.
   package func take(_ owner: Owner, isAdmin: Bool, now: UInt64) -> ConnectionPlace? {
     let place = ConnectionPlace(of: owner, in: self, now: now)
     let (isTaken, victim) = state.withLock { state -> (Bool, ConnectionPlace?) in
@@ -155,7 +155,7 @@ package final class ConnectionPlace: Sendable {
 
   fileprivate var hasWatch: Bool { watches.load(ordering: .relaxed) }
 
-  /// Since when it has been idle; nil while it is in use, or nobody could close it yet.
+  /// Since when it has been idle; nil while it is in use, or can't be closed yet.
   fileprivate var idleSince: UInt64? {
     let since = since.load(ordering: .relaxed)
     return since < .max && eviction.withLock({ $0 != nil }) ? since : nil

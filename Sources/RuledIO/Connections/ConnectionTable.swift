@@ -1,6 +1,6 @@
 internal import RuledCore
 
-/// The connections of one loop: finds them by token, writes their output at the end of each tick, closes those that stall.
+/// The connections of one loop: finds them by token, writes their output at the end of each tick, closes stalled ones.
 package final class ConnectionTable {
   let loop: EventLoop
   package let limits: ConnectionLimits
@@ -12,7 +12,7 @@ package final class ConnectionTable {
   private var slots: [Slot] = []
   private var freeSlots: [Int] = []
   private var queued: [Connection] = []
-  /// The number of connections with output that their socket did not take, and of those with part of a long line.
+  /// The number of connections with output that their socket did not take, and of connections with part of a long line.
   private var blocked = 0
   private var stallTimer: LoopTimer?
 
@@ -60,7 +60,7 @@ package final class ConnectionTable {
     }
   }
 
-  /// Has every connection answer what it has received and close.
+  /// Has every connection answer all received requests and close.
   package func drain() { forEach { $0.drain() } }
 
   /// Closes every connection, reports that to the handler and releases the handler.
@@ -90,7 +90,7 @@ package final class ConnectionTable {
 
   func queueForTickEnd(_ connection: Connection) { queued.append(connection) }
 
-  /// Ends the tick of each queued connection, and of those that are queued meanwhile.
+  /// Ends the tick of each queued connection, and of connections queued meanwhile.
   private func endTick() {
     var index = 0
     while index < queued.count {
@@ -150,9 +150,9 @@ package struct ConnectionLimits: Sendable {
   var requestsInFlight = 4096
   /// The memory that all connections share for long lines.
   package var lineMemory = LineMemory(64 << 20)
-  /// How many milliseconds unsent output, or a long line, may make no progress before the connection is closed.
+  /// How long unsent output, or a long line, may make no progress before the connection is closed, in milliseconds.
   var stallMilliseconds: UInt64 = 60_000
-  /// How many milliseconds a long line may take to arrive.
+  /// How long a long line may take to arrive, in milliseconds.
   var lineMilliseconds: UInt64 = 300_000
 
   package init() {}
@@ -160,9 +160,9 @@ package struct ConnectionLimits: Sendable {
 
 /// Buffers that connections borrow while they have something in them, so that an idle connection holds none.
 final class ConnectionBufferPool {
-  /// How many buffers of a kind are pooled.
+  /// The most buffers of a kind in the pool.
   private static let maximumCount = 64
-  /// The largest output buffer in bytes that is pooled.
+  /// The largest output buffer in the pool, in bytes.
   private static let maximumOutputBytes = 256 << 10
 
   private let lineBytes: Int

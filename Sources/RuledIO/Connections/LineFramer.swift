@@ -7,12 +7,12 @@ internal import Synchronization
 /// The buffer grows with the longest line, up to the limit and the room of one read. The `padding` bytes after the last byte can always be read,
 /// as parsers that load whole vectors need.
 package final class LineFramer {
-  /// How many bytes after a line can be read.
+  /// The bytes after a line that can be read.
   package static let padding = 64
   /// The size of a new buffer in bytes, and the room for one read beyond the longest line.
   static let readBytes = 64 << 10
 
-  /// What the input holds next.
+  /// The next part of the input.
   enum Item {
     /// A line without its newline; valid until the next call of `fill`.
     case line(ByteView)
@@ -68,7 +68,7 @@ package final class LineFramer {
   /// Whether no byte of an incomplete line is buffered.
   var isEmpty: Bool { start == end && !isSkipping }
 
-  /// Buffers what `body` writes into a span with room for at least 16 KiB.
+  /// Buffers the bytes that `body` writes into a span with room for at least 16 KiB.
   ///
   /// May move the buffered bytes.
   func fill<Result>(_ body: (inout OutputRawSpan) -> Result) -> Result {

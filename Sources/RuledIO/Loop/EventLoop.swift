@@ -4,8 +4,8 @@ internal import RuledCore
 
 /// A libuv loop, confined to the thread that made it.
 ///
-/// One iteration of the loop is a tick. Before the loop waits for input, the tick ends with two phases: `work` (commit what the tick has gathered),
-/// then `output` (write what the tick has to say). Debug builds trap when another thread uses the loop or its handles.
+/// One iteration of the loop is a tick. Before the loop waits for input, the tick ends with two phases: `work` (commit the tick's batch),
+/// then `output` (write the tick's output). Debug builds trap when another thread uses the loop or its handles.
 ///
 /// Open handles keep their loop alive. `close` closes them; a loop that is dropped without handles closes itself.
 @usableFromInline package final class EventLoop {
@@ -88,7 +88,7 @@ internal import RuledCore
     endTick()
   }
 
-  /// Handles what has come, without waiting for more.
+  /// Handles the events that have come, without waiting for more.
   func runOnce() {
     assertOnLoop()
     uv_run(raw, UV_RUN_NOWAIT)
@@ -130,7 +130,7 @@ internal import RuledCore
     self.lock = lock
   }
 
-  /// Adds a closure that runs at the end of every tick, after those that were added before in the same phase.
+  /// Adds a closure that runs at the end of every tick, after earlier ones of the same phase.
   package func atTickEnd(_ phase: Phase, _ body: @escaping () -> Void) {
     assertOnLoop()
     switch phase {
@@ -148,7 +148,7 @@ internal import RuledCore
     queued.append(body)
   }
 
-  /// Calls a closure after `delay` milliseconds, and then every `period` milliseconds unless that is 0.
+  /// Calls a closure after `delay` milliseconds, and then every `period` milliseconds if that is not 0.
   @discardableResult
   package func timer(
     after delay: UInt64, every period: UInt64 = 0, _ body: @escaping () -> Void
@@ -212,7 +212,7 @@ private func closeLoopHandle(_ handle: UnsafeMutablePointer<uv_handle_t>?, _ con
   }
 }
 
-/// A lock that a loop holds during its ticks: another thread that holds it may use what otherwise belongs to the loop's thread.
+/// A lock that a loop holds during its ticks: another thread that holds it may use objects of the loop's thread.
 ///
 /// This does not cover libuv's handles, which the loop uses outside of ticks, too.
 public final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixed address
@@ -248,12 +248,12 @@ public final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixe
   }
 }
 
-/// Polls a descriptor for up to 100 microseconds before the loop sleeps, where input has come that soon lately.
+/// Polls a descriptor for up to 100 microseconds before the loop sleeps, if input has come that soon lately.
 ///
 /// Waking a thread takes the kernel longer than a client with one request in flight needs to send its next one. After a fruitless poll, polling is
 /// skipped for the next n sleeps; n begins at 4 and doubles up to 256 while polls stay fruitless, so that useless polls cost next to nothing.
 struct BusyPoll {
-  /// How many nanoseconds a poll lasts.
+  /// The nanoseconds of a poll.
   private static let duration: UInt64 = 100_000
   private var attempts = AttemptSkipper(fewest: 4, most: 256)
 

@@ -1,7 +1,7 @@
 internal import CUV
 internal import Glibc
 
-/// What every libuv handle of this program has in common: its memory, its loop and its end.
+/// The common base of this program's libuv handles: memory, loop and end.
 ///
 /// An open handle keeps its owner alive. After `close`, libuv calls back once it is done with the memory, and the owner is released.
 package class LoopHandle {

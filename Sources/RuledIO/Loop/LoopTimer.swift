@@ -13,7 +13,7 @@ package final class LoopTimer: LoopHandle {
     try super.init(uv_timer_t.self, on: loop, call: "uv_timer_init", context: "timer") { uv_timer_init($0, $1) }
   }
 
-  /// Starts or restarts: fires after `delay` milliseconds, then every `period` milliseconds unless that is 0.
+  /// Starts or restarts: fires after `delay` milliseconds, then every `period` milliseconds if that is not 0.
   package func start(after delay: UInt64, every period: UInt64 = 0) {
     loop.assertOnLoop()
     precondition(!isClosed, "a closed timer is not started")

@@ -4,8 +4,8 @@ public import Synchronization
 
 /// A queue from any thread to one loop, in the order sent; the loop takes all messages that have gathered at once.
 ///
-/// A message costs the sender one uncontended lock, and a wake-up only when the queue was empty. Messages that are sent before the loop attaches
-/// wait; messages that are sent after `close` are dropped, and `send` returns false.
+/// A message costs the sender one uncontended lock, and a wake-up only when the queue was empty. Messages sent before the loop attaches
+/// wait; messages sent after `close` are dropped, and `send` returns false.
 ///
 /// The compiler specialises it for the messages of other modules because it is public (docs/decisions/27).
 public final class Mailbox<Message: Sendable>: Sendable {
@@ -13,7 +13,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     @usableFromInline var queue: [Message] = []
     @usableFromInline var wake: LoopWake?
     @usableFromInline var isClosed = false
-    /// Whether the loop's thread is within `collect`, so that nobody needs to wake it.
+    /// Whether the loop's thread is within `collect`, so that no sender needs to wake it.
     @usableFromInline var isCollecting = false
   }
 
@@ -61,7 +61,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
   @inlinable package var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
 
-  /// Runs `body` on the loop's thread, and returns what had gathered before and meanwhile.
+  /// Runs `body` on the loop's thread, and returns the messages from before and meanwhile.
   ///
   /// Messages that come meanwhile do not wake the loop.
   @inlinable
@@ -76,7 +76,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     }
   }
 
-  /// Refuses further messages, and returns those that are queued; on the loop's thread when one has attached.
+  /// Refuses further messages, and returns the queued ones; on the loop's thread when one has attached.
   @discardableResult
   package func close() -> [Message] {
     let (left, wake) = state.withLock { state in
@@ -91,8 +91,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
 /// Lets any thread make a loop call a closure; several wakes before it runs are one.
 ///
-/// It uses an event counter of the kernel instead of libuv's own wake-up. With that, the woken thread spins until the waking thread has left its
-/// system call, which takes long where the two share a processor.
+/// It uses an event counter of the kernel instead of libuv's own wake-up. With that one, the woken thread spins until the waking thread has left
+/// its system call, which takes long if the two share a processor.
 @usableFromInline package final class LoopWake: Sendable {
   private let counter: OwnedDescriptor
   private nonisolated(unsafe) var poll: DescriptorPoll?  // only the loop's thread uses it

@@ -14,7 +14,7 @@ package final class ProcessSignals {
 
   deinit { inner?.close() }
 
-  /// Calls `body` on `loop` for each signal, also for those that wait, until the poll that this returns is closed.
+  /// Calls `body` on `loop` for each signal, waiting ones included, until the returned poll is closed.
   package func attach(
     to loop: EventLoop, _ body: @escaping (SignalWatcher.Signal) -> Void
   ) throws(SystemError) -> DescriptorPoll {
@@ -22,7 +22,7 @@ package final class ProcessSignals {
     let inner = if let inner { inner } else { try watch() }
     let poll = try DescriptorPoll(on: loop, uv_backend_fd(inner.raw)) { _ in inner.runOnce() }
     poll.wait(for: .readable)
-    // libuv waits for what a loop watches only once the loop has run.
+    // libuv watches the descriptors of a loop only once the loop has run.
     loop.onNextTick { inner.runOnce() }
     return poll
   }

@@ -15,7 +15,7 @@ package enum SocketActivation {
     }
   }
 
-  /// What systemd passed to this process.
+  /// The sockets that systemd passed to this process.
   package struct Sockets: Sendable {
     package var unix: [Inherited]
     package var tcp: [Inherited]
@@ -23,9 +23,9 @@ package enum SocketActivation {
     package var others: [Inherited]
   }
 
-  /// What systemd passed to this process.
+  /// The sockets that systemd passed to this process.
   ///
-  /// Removes the variables, so that no child takes them for its own. To be called once, before other threads run.
+  /// Removes the variables, so that no child takes them for its own. Call it once, before other threads run.
   package static func inheritedSockets() -> Sockets {
     let inherited = descriptors(
       listenPID: getenv("LISTEN_PID").map { String(cString: $0) },

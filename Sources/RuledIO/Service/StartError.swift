@@ -2,13 +2,13 @@ internal import Glibc
 package import RuledCore
 
 package struct StartError: Error, CustomStringConvertible {
-  /// One sentence that says what is wrong and what to do.
+  /// One sentence with the problem and its remedy.
   package let description: String
   /// Whether `ruled --check` reports it as a finding; otherwise the check itself has failed.
   package let isFinding: Bool
-  /// Whether the next start meets the same until somebody changes the configuration or the rules.
+  /// Whether the next start fails too until an operator changes the configuration or the rules.
   let isLasting: Bool
-  /// What is wrong in the configuration file, as `reload` answers with it: `[{file, line, message}]`.
+  /// The problems of the configuration file, as `reload` answers with them: `[{file, line, message}]`.
   package var errors: JSONValue = []
 
   /// A reason that is no finding and may pass by itself, such as a store that another process holds.

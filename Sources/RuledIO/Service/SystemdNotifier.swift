@@ -1,7 +1,7 @@
 internal import Glibc
 internal import RuledCore
 
-/// Reports the service's state to systemd by the protocol of sd_notify(3); has no effect where systemd did not ask for it.
+/// Reports the service's state to systemd by the protocol of sd_notify(3); has no effect if systemd did not ask for it.
 package struct SystemdNotifier: Sendable {
   private let address: UnixAddress?
   /// The period in milliseconds within which systemd expects `watchdog`, or nil without a watchdog.
@@ -47,7 +47,7 @@ package struct SystemdNotifier: Sendable {
   /// A sign of life for systemd's watchdog.
   package func watchdog() { send("WATCHDOG=1") }
 
-  /// Calls `body` on a loop twice in the watchdog's period; nil where systemd has asked for no watchdog.
+  /// Calls `body` on a loop twice in the watchdog's period; nil if systemd has asked for no watchdog.
   package func watchdogTimer(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) -> LoopTimer? {
     guard let period = watchdogMilliseconds else { return nil }
     return try loop.timer(after: 1, every: max(1, period / 2), body)

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// When descriptors or memory run out, accepting pauses for 100 milliseconds; connections wait in the kernel's queue meanwhile.
 package final class Listener {
-  /// How many milliseconds accepting pauses when descriptors have run out.
+  /// How long accepting pauses when descriptors have run out, in milliseconds.
   static let pause: UInt64 = 100
 
   private let loop: EventLoop

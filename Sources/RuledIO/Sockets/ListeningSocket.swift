@@ -3,13 +3,13 @@ internal import Glibc
 
 /// A listening Unix stream socket, made at a path or inherited from systemd.
 ///
-/// When a socket that was made at a path is destroyed, its file is removed, unless another file has taken its place.
+/// When a socket made at a path is destroyed, its file is removed, unless another file has taken its place.
 package struct ListeningSocket: ~Copyable {
   /// The descriptor; non-blocking and closed on exec.
   package let descriptor: Int32
   private let file: File?
 
-  /// The socket file that was made.
+  /// The new socket's file.
   ///
   /// Device and inode tell it from a later file of the same name.
   private struct File {
@@ -89,7 +89,7 @@ package struct ListeningSocket: ~Copyable {
     return lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Removes a socket file that nobody listens on.
+  /// Removes a socket file without a listener.
   private static func removeStaleFile(at address: UnixAddress) throws {
     guard let status = status(of: address.path) else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: address.path) }
@@ -123,7 +123,7 @@ package struct ListeningSocket: ~Copyable {
 package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another process answers there.
   case occupied(path: String)
-  /// Something that is not a socket is there.
+  /// Another kind of file is there.
   case notASocket(path: String)
   /// The path does not fit into a socket address.
   case invalidPath(path: String)

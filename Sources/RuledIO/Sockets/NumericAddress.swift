@@ -7,7 +7,7 @@ package struct NumericAddress: CustomStringConvertible {
   private var storage = sockaddr_storage()
   private var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
 
-  /// The address of a host that is given as numbers; nil if it is not.
+  /// The address of a host given as numbers; nil for any other host.
   package init?(host: String, port: UInt16) {
     let isV6 = host.contains(":")
     let status = withUnsafeMutablePointer(to: &storage) { pointer in

@@ -12,7 +12,7 @@ package protocol StreamOwner: AnyObject {
   /// The peer has closed its side: nothing more comes.
   func inputDidEnd()
   func ended(_ reason: String)
-  /// Nothing can be written any more; what the peer sent before can still be read.
+  /// Nothing can be written any more; earlier bytes of the peer can still be read.
   func writeFailed(_ reason: String)
 }
 
@@ -20,7 +20,7 @@ package protocol StreamOwner: AnyObject {
 ///
 /// An open stream keeps itself and its owner alive. After `close`, the owner gets no more calls.
 package final class StreamSocket {
-  /// The most bytes that one read takes, whatever `readLimit` says.
+  /// The most bytes of one read, whatever `readLimit` says.
   private static let readBytes = 256 << 10
 
   private let loop: EventLoop
@@ -78,13 +78,13 @@ package final class StreamSocket {
     if rest.isEmpty { owner?.wrote() } else { updateInterest() }
   }
 
-  /// Writes what the system accepts at once; returns how many bytes these are.
+  /// Writes as much as the system accepts at once; returns the number of bytes.
   @discardableResult
   package func writeNow(_ bytes: ByteView) -> Int {
     if case .moved(let count) = SystemCalls.send(descriptor, bytes) { count } else { 0 }
   }
 
-  /// How many bytes of the write the system has not accepted yet.
+  /// The bytes of the write that the system has not accepted yet.
   package var unwritten: Int { rest.count }
 
   package func endWriting() { SystemCalls.endWriting(descriptor) }

@@ -9,7 +9,7 @@ package struct PeerCredentials: Sendable, Equatable {
 }
 
 extension PeerCredentials {
-  /// The peer of a connected socket by SO_PEERCRED, or nil where the kind of socket has none.
+  /// The peer of a connected socket by SO_PEERCRED, or nil if the kind of socket has none.
   package init?(of descriptor: Int32) {
     var credentials = ruled_credentials()
     var length = socklen_t(MemoryLayout<ruled_credentials>.size)
@@ -20,7 +20,7 @@ extension PeerCredentials {
     self.init(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// The supplementary groups of a connected socket's peer by SO_PEERGROUPS; empty where they are not known.
+  /// The supplementary groups of a connected socket's peer by SO_PEERGROUPS; empty if they are unknown.
   package static func groups(of descriptor: Int32) -> [UInt32] {
     var groups = [UInt32](repeating: 0, count: 256)
     var length = socklen_t(groups.count * MemoryLayout<UInt32>.size)

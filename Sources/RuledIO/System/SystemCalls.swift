@@ -51,7 +51,7 @@ package enum SystemCalls {
     OwnedDescriptor(owning: try check("socket", context) { socket(family, streamKind, 0) })
   }
 
-  /// Two sockets that are connected to each other: socketpair(2).
+  /// Two connected sockets: socketpair(2).
   package static func socketPair(_ context: String) throws(SystemError) -> (near: Int32, far: Int32) {
     var pair: [Int32] = [-1, -1]
     try check("socketpair", context) { socketpair(AF_UNIX, streamKind, 0, &pair) }
@@ -60,7 +60,7 @@ package enum SystemCalls {
 
   // MARK: Transfers
 
-  /// Reads what is there and fits behind the bytes of `span`, without blocking: recv(2).
+  /// Reads the available bytes that fit behind the bytes of `span`, without blocking: recv(2).
   package static func receive(_ descriptor: Int32, into span: inout OutputRawSpan) -> Transfer {
     span.withUnsafeMutableBytes { memory, count in
       let free = UnsafeMutableRawBufferPointer(rebasing: memory[count...])
@@ -76,7 +76,7 @@ package enum SystemCalls {
     return retrying { poll(&state, 1, 0) }.value == 1 && state.revents & Int16(POLLHUP) != 0
   }
 
-  /// Copies the first byte that is there and leaves it unread, without blocking: recv(2).
+  /// Copies the first available byte and leaves it unread, without blocking: recv(2).
   static func peek(_ descriptor: Int32, _ first: inout UInt8) -> Transfer {
     withUnsafeMutableBytes(of: &first) { receive(descriptor, into: $0, flags: Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) }
   }
@@ -89,7 +89,7 @@ package enum SystemCalls {
     return number == EAGAIN || number == EWOULDBLOCK ? .wouldBlock : .failed(number)
   }
 
-  /// Writes what fits, without blocking and without SIGPIPE: send(2).
+  /// Writes as many bytes as fit, without blocking and without SIGPIPE: send(2).
   package static func send(_ descriptor: Int32, _ bytes: ByteView) -> Transfer {
     let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
     let (moved, number) = retrying { Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags) }
@@ -118,7 +118,7 @@ package enum SystemCalls {
 
   // MARK: Options
 
-  /// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor that was made elsewhere: fcntl(2).
+  /// Sets O_NONBLOCK and FD_CLOEXEC on a descriptor from elsewhere: fcntl(2).
   static func adopt(_ descriptor: Int32, _ context: String) throws(SystemError) {
     let status = try check("fcntl", context) { fcntl(descriptor, F_GETFL) }
     try check("fcntl", context) { fcntl(descriptor, F_SETFL, status | O_NONBLOCK) }
@@ -138,9 +138,9 @@ package enum SystemCalls {
 
   package static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
 
-  /// A socket option that is one integer: getsockopt(2).
+  /// A socket option with one integer: getsockopt(2).
   ///
-  /// Nil where the descriptor has none.
+  /// Nil if the descriptor has none.
   static func socketOption(_ descriptor: Int32, _ option: Int32) -> Int32? {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -1,13 +1,13 @@
 internal import Glibc
 package import RuledThreads
 
-/// A system call that failed: the error number, the call, and what it was about.
+/// A failed system call: the error number, the call, and its purpose.
 @usableFromInline package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The value of `errno`.
   package let number: Int32
   /// The call's name, as in its manual page.
   package let call: String
-  /// What the call was for: a path, or a few words.
+  /// The purpose of the call: a path, or a few words.
   let context: String
 
   /// The failure of `call` with `number`.
@@ -20,7 +20,7 @@ package import RuledThreads
   /// The failure that libuv reports as a negative error number.
   init(uv status: Int32, call: String, context: String) { self.init(-status, call: call, context: context) }
 
-  /// One sentence: what was about to be done, and the system's reason.
+  /// One sentence: the purpose of the call, and the system's reason.
   @usableFromInline
   package var description: String { "\(context): \(call): \(Self.text(of: number))" }
 

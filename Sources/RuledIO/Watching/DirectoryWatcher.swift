@@ -1,11 +1,11 @@
 /// Reports changes of a folder tree, once per burst of changes.
 ///
 /// Symbolic links are followed while they stay in the tree. The watcher also notices when the folder itself is replaced, renamed or made. It updates
-/// its watches before each report, so that the listener never reads a tree that is older than the watched one.
+/// its watches before each report, so that the listener never reads a tree older than the watched one.
 package final class DirectoryWatcher {
-  /// How many milliseconds without a change end a burst.
+  /// The milliseconds without a change that end a burst.
   static let quietTime: UInt64 = 50
-  /// After how many milliseconds a burst is reported even if it continues.
+  /// The milliseconds after which a burst is reported even if it continues.
   static let longestBurst: UInt64 = 500
 
   private let root: String

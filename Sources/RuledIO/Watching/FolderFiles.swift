@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// What a rules folder contains.
+/// The entries of a rules folder.
 enum FolderFiles {
-  /// Whether a name is a dot file, or a temporary file of an editor that saves.
+  /// Whether a name is a dot file, or an editor's temporary file.
   static func isIgnored(_ name: String) -> Bool {
     name.hasPrefix(".") || name.hasSuffix("~") || name.hasSuffix(".swp") || name.hasSuffix(".tmp") || name == "4913"
       || (name.hasPrefix("#") && name.hasSuffix("#"))
   }
 
-  /// What a path names, without following a link.
+  /// The kind of a path, without following a link.
   enum Kind {
     case folder
     /// A symbolic link with its target.
@@ -18,7 +18,7 @@ enum FolderFiles {
     case missing
   }
 
-  /// What `path` names: lstat(2).
+  /// The kind of `path`: lstat(2).
   static func kind(of path: String) -> Kind {
     var status = stat()
     guard lstat(path, &status) == 0 else { return .missing }

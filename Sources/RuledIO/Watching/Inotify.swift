@@ -37,9 +37,9 @@ final class Inotify {
 
   deinit { SystemCalls.close(descriptor) }
 
-  /// Watches what the plan contains and nothing else.
+  /// Watches the entries of the plan and nothing else.
   ///
-  /// A folder that is watched already stays watched without a gap.
+  /// A watched folder stays watched without a gap.
   func apply(_ plan: WatchPlan) {
     var wanted: [Int32: WatchPlan.Interest] = [:]
     failure = nil
@@ -55,7 +55,7 @@ final class Inotify {
     interests = wanted
   }
 
-  /// Reads all events that are there; true if one of them is of interest.
+  /// Reads all available events; true if one of them is of interest.
   func readEvents() -> Bool {
     var hasInterest = false
     withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in

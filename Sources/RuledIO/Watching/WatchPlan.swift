@@ -5,14 +5,14 @@ internal import RuledCore
 /// Links are followed while they stay in the tree. Each link on the way to a watched folder is itself watched by name in its folder, so that
 /// replacing the link is noticed, too. Circles of links are followed once. The root itself may be a link to anywhere.
 struct WatchPlan: Equatable {
-  /// What is of interest in one folder.
+  /// The watched entries of one folder.
   struct Interest: Equatable {
-    /// Whether every entry that is not ignored is of interest.
+    /// Whether every entry is watched, but for ignored ones.
     var isWhole = false
-    /// Names that are of interest, even if they would be ignored.
+    /// Names that are watched, even if they would be ignored.
     var names: Set<String> = []
 
-    /// Adds what is of interest in the same folder under another path.
+    /// Adds the watched entries of the same folder under another path.
     mutating func formUnion(_ other: Interest) {
       isWhole = isWhole || other.isWhole
       names.formUnion(other.names)
@@ -23,7 +23,7 @@ struct WatchPlan: Equatable {
   private static let maximumDepth = 32
   private static let maximumLinks = 40
 
-  /// What to watch, by path.
+  /// The watched entries by the folder's path.
   private(set) var interests: [String: Interest] = [:]
   /// Whether the tree has more folders than `maximumFolders`, or nests too deep.
   private(set) var isTruncated = false

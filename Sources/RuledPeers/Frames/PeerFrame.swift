@@ -1,6 +1,6 @@
 internal import RuledCore
 
-/// A frame, the unit of what nodes send each other.
+/// A frame, the unit of the protocol between nodes.
 ///
 /// A frame has four bytes of length, a byte of kind, and the body. Numbers are big-endian.
 ///
@@ -9,12 +9,12 @@ internal import RuledCore
 /// | hello | `ruled`, the lowest and the highest version that the sender speaks, two bytes each, its node's name |
 /// | open | where the client connected, 1 byte; its rights, 1 byte |
 /// | data | bytes from the client, or for it |
-/// | room | how many more bytes of data the receiver of the frame may send, 4 bytes |
+/// | room | the bytes of data that the receiver of the frame may send beyond earlier grants, 4 bytes |
 /// | end | none; no data follows |
 /// | ping, pong | none |
 /// | farewell | why the sender ends the connection, as text |
 ///
-/// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many as `room`
+/// A connection with `open` is a tunnel for one client. Each side may send `window` bytes of data at first, and then as many bytes as `room`
 /// grants.
 enum PeerFrame {
   /// The sender's name and versions; the first frame in each direction.
@@ -41,7 +41,7 @@ enum PeerFrame {
   /// The most bytes of a frame before the peer's `hello`.
   static let helloBytes = 512
   static let mostBytes = 512 << 10
-  /// How many bytes of data may be in flight in each direction.
+  /// The most bytes of data in flight in each direction.
   static let window = 1 << 20
   private static let magic: StaticString = "ruled"
 

@@ -57,7 +57,7 @@ final class TLSSession {
   func write(_ bytes: ByteView) -> Step { step(ct_write(raw, bytes.baseAddress, bytes.count)) }
   func end() { ct_end(raw) }
 
-  /// Removes the ciphertext that is to be sent, and appends it to `buffer`.
+  /// Moves the ciphertext for the peer to the end of `buffer`.
   func takeCiphertext(into buffer: ByteBuffer) {
     let count = ct_pending(raw)
     guard count > 0 else { return }
