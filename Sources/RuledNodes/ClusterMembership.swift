@@ -23,14 +23,14 @@ final class ClusterMembership: ClusterMember {
   let node: ClusterNode
   let agreement: RulesAgreement
   let settings: ClusterSettings
-  /// The node's connections with the others; nil where it has none.
+  /// The node's connections with the others; nil if it has none.
   let links: NodeLinks?
   private let played: PlayedStore
   private let lease: Thread
   private let keeper: SnapshotKeeper?
   private let snapshots: Thread?
   let log: any EventLog
-  /// How many requests are being executed.
+  /// The number of requests under way.
   let requests = Atomic<Int>(0)
   private let ownershipEnd = Mutex(End())
 
@@ -82,7 +82,7 @@ final class ClusterMembership: ClusterMember {
     if let time = try? StoredTime.steady(in: played.store) { played.store.expire(before: time) }
   }
 
-  /// What the node knows of the snapshots; nil without `cluster.snapshots`.
+  /// The node's knowledge of the snapshots; nil without `cluster.snapshots`.
   var snapshotFigures: SnapshotFigures? { keeper?.figures }
 
   var problems: [StoreError] {

@@ -15,9 +15,9 @@ struct ClusterMetrics {
     refused = membership.links?.refused
   }
 
-  /// What a node that follows shows: it has no other metrics than these and those of its process.
+  /// The metrics of a follower: it has no others than these and those of its process.
   ///
-  /// `reachesOwner` is nil where the node has no links to the other nodes.
+  /// `reachesOwner` is nil if the node has no links to the other nodes.
   static func text(
     _ membership: ClusterMembership, start: Timestamp, reachesOwner: Bool?, configurationIsRefused: Bool
   ) -> [UInt8] {
@@ -34,7 +34,7 @@ struct ClusterMetrics {
     return text.text
   }
 
-  /// Writes what the node knows and has counted; asks nobody.
+  /// Writes the node's figures and counts; sends no request.
   func write(to text: MetricsWriter) {
     let (figures, counts, sequence) = (node.figures, node.counts.all, node.position.sequence)
     text.gauge(

@@ -11,7 +11,7 @@ import RuledThreads
 package struct ClusterStart {
   package let settings: ClusterSettings
   package let identity: NodeIdentity
-  /// Where the cluster's snapshots are; nil if this node has none.
+  /// The place of the cluster's snapshots; nil if this node has none.
   let snapshots: SnapshotSettings?
   private let log: any EventLog
 
@@ -30,7 +30,7 @@ package struct ClusterStart {
     snapshots = configuration.cluster.snapshots.map { SnapshotSettings($0, every: every) }
   }
 
-  /// Turns the store of a former node into that of a daemon outside of a cluster; does nothing for any other store.
+  /// Turns the store of a former node into one of a daemon outside of a cluster; does nothing for any other store.
   package static func leave(_ store: RocksStore, _ log: any EventLog) throws(StartError) {
     do throws(StoreError) {
       guard try PlayedStore.leaveCluster(store) else { return }
@@ -40,7 +40,7 @@ package struct ClusterStart {
     )
   }
 
-  /// What happened to a node's own store.
+  /// The state of a node's own store afterwards.
   package enum Outcome {
     /// It was kept, and is still open.
     case kept
@@ -50,7 +50,7 @@ package struct ClusterStart {
     case ended
   }
 
-  /// Closes a store that is empty or behind the log and replaces it with a snapshot, unless a signal interrupts that.
+  /// Closes a store that is empty or behind the log and replaces it with a snapshot, unless a signal interrupts the copy.
   package func replace(
     _ store: RocksStore, notifier: SystemdNotifier, signals: ProcessSignals
   ) throws(StartError) -> Outcome {
@@ -78,7 +78,7 @@ package struct ClusterStart {
     }
     let membership = try ClusterMembership(self, store: store, journal: journal?.source, links: links, log: log)
     log.info("node \(configuration.cluster.node) follows the log of commits")
-    // The journal of a follower grows, too, and has what is to be forgotten.
+    // The journal of a follower grows, too, and has entries of forgotten subjects.
     let keeper = journal.map {
       JournalKeeper($0, log: log) { (isManual ? try? StoredClock.read(from: store) : nil) ?? EngineClock.wall }
     }
@@ -107,7 +107,7 @@ package struct ClusterStart {
     _ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier, _ signals: ProcessSignals
   ) throws -> Bool {
     let loop = try EventLoop()
-    // What the two threads share.
+    // The two threads share these.
     let (isInterrupted, problem) = (Shared(false), Shared<StoreError?>(nil))
     let ended = Mailbox<Bool>()
     try ended.attach(to: loop) { _ in loop.stop() }

@@ -28,9 +28,9 @@ final class ForwardedLines {
   private var pausesLines = false
   private var hasEndedWriting = false
 
-  /// Bytes of replies that were not sent to the client yet: at most one incomplete line.
+  /// Unsent bytes of replies to the client: at most one incomplete line.
   private let input = ByteBuffer(capacity: 1024)
-  /// Whether the start of a line was sent to the client and its end has not come.
+  /// Whether the client has got the beginning of a line whose end has not come.
   private var isWithinLine = false
 
   /// A client's connection, which has no tunnel yet; `all` counts the unanswered requests of all clients.
@@ -142,7 +142,7 @@ final class ForwardedLines {
     }
   }
 
-  /// Sends the client complete lines, and what is there of a long one; there is no line feed before `start`.
+  /// Sends the client complete lines, and the beginning of a long one; there is no line feed before `start`.
   private func forwardReplies(from start: Int) {
     var lineStart = 0
     var scanned = start

@@ -4,7 +4,7 @@ import RuledJSON
 import RuledServing
 import RuledStore
 
-/// The rules in force of a cluster, which are in its log: an owner serves these, whatever its folder contains.
+/// The rules in force of a cluster, as its log has them: an owner serves these, whatever its folder contains.
 enum LiveRules {
   private static let content = StoredValue(name: "live_rules")
   private static let name = StoredValue(name: "live_revision")

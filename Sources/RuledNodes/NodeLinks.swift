@@ -16,7 +16,7 @@ package final class NodeLinks: Sendable {
   private let loop: PeerLoop
   private let listener: PeerListener
   private let state: Mutex<State>
-  /// What receives the sockets of other nodes' clients; nil while the node does not own the log.
+  /// The receiver of sockets of other nodes' clients; nil while the node does not own the log.
   private let receiver: Shared<Carrier?>
   private let reports: LinkReports
 
@@ -57,7 +57,7 @@ package final class NodeLinks: Sendable {
     }
   }
 
-  /// How many connections were refused that did not prove to be a node's.
+  /// The number of refused connections, which did not prove to be a node's.
   var refused: Int { reports.refused.load(ordering: .relaxed) }
 
   /// The most connections of other nodes that carry no client.
@@ -79,7 +79,7 @@ package final class NodeLinks: Sendable {
       ? "cluster.certificate has expired: the other nodes refuse it, make a new one" : nil
   }
 
-  /// What is wrong with what a node shows to others and with where it listens for them; `isDaemons` tells whether the running daemon has a port.
+  /// The problems of a node's certificate and of its listener for other nodes; `isDaemons` tells whether the running daemon has a port.
   package static func problems(
     _ name: String, _ tunnel: Configuration.Tunnel, isDaemons: (UInt16) -> Bool
   ) -> [ConfigurationProblem] {
@@ -142,11 +142,11 @@ package final class NodeLinks: Sendable {
   func stop() { loop.stop() }
 }
 
-/// Counts and logs what happens to the connections between nodes; the same problem is logged once.
+/// Counts and logs events of the connections between nodes; the same problem is logged once.
 private final class LinkReports: Sendable {
   private let log: any EventLog
   private let trouble = Mutex<String?>(nil)
-  /// How many connections were refused that did not prove to be a node's.
+  /// The number of refused connections, which did not prove to be a node's.
   let refused = Atomic(0)
 
   init(_ log: any EventLog) { self.log = log }

@@ -55,7 +55,7 @@ extension RulesAgreement {
     }
   }
 
-  /// The folder that this node offers, and the settings of its plugins, are those of `configuration`.
+  /// Offers the folder of `configuration` from now on, with the settings of its plugins.
   func use(_ configuration: Configuration) { self.configuration.withLock { $0 = configuration } }
 
   /// Answers a request for the rules in the folder of this node, if there is one.
@@ -80,7 +80,7 @@ extension RulesAgreement {
   }
 }
 
-/// What a node answers that is asked for its folder.
+/// A node's answer to a request for its folder.
 private enum FolderAnswer {
   /// It offers the rules under this revision.
   case offered(String)

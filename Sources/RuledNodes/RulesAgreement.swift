@@ -9,7 +9,7 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads what is offered and reports.
+/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads offered rules and reports.
 final class RulesAgreement: ClusterRules {
   /// How long the owner waits for the reports of the others, in milliseconds.
   static let timeout = 60_000
@@ -79,7 +79,7 @@ final class RulesAgreement: ClusterRules {
 
   // MARK: A follower
 
-  /// Loads offered rules and reports on them, and offers those in the folder when it is asked, until `stop`.
+  /// Loads offered rules and reports on them, and offers the folder's when it is asked, until `stop`.
   func follow() {
     let exchange = RevisionExchange(settings, identity: node.identity)
     var hasJoined = false
@@ -107,7 +107,7 @@ final class RulesAgreement: ClusterRules {
     }
   }
 
-  /// Ends `follow`, after a load that is in progress.
+  /// Ends `follow`, after the load in progress.
   func stop() { lock.signal { isStopping = true } }
 
   /// Why rules can't be loaded here, as one line; empty if they can.

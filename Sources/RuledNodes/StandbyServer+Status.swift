@@ -2,7 +2,7 @@ import RuledCluster
 import RuledCore
 import RuledJSON
 
-/// What a follower says about itself.
+/// A follower's report on itself.
 extension StandbyServer {
   /// The error for a request that only the owner can answer.
   var refusal: RequestError {

@@ -17,12 +17,11 @@ import Synchronization
 /// log, or a signal asks the daemon to end.
 final class StandbyServer: ConnectionHandler {
   let membership: ClusterMembership
-  /// The configuration: that of the start, except for what SIGHUP may change.
+  /// The configuration: the start's, except for settings that SIGHUP may change.
   private(set) var configuration: Configuration
   private let readConfiguration: ConfigurationReader
   /// The node's journal; nil when it is off.
   let journal: JournalService?
-  /// What new clients connect to.
   let sockets: DaemonSockets
   private let connections: Int
   let loop: EventLoop
@@ -45,9 +44,9 @@ final class StandbyServer: ConnectionHandler {
     let result: Result<JSONValue, RequestError>
   }
 
-  /// What is wrong in the configuration that SIGHUP had read; nil if nothing is.
+  /// The problems of the configuration that SIGHUP had read; nil without any.
   private(set) var configurationError: String?
-  /// What takes new clients, until the daemon ends.
+  /// The listeners for new clients, until the daemon ends.
   private var listeners: [Listener] = []
   /// When the node ends at the latest, in nanoseconds of the monotonic clock; nil as long as no signal asks for the end.
   private var endsAt: UInt64?
@@ -57,7 +56,7 @@ final class StandbyServer: ConnectionHandler {
   /// Clients that have disconnected and whose last lines are still being sent.
   private var leaving: [ForwardedLines] = []
   var webs: [ObjectIdentifier: ForwardedWeb] = [:]
-  /// How many connections of clients that speak HTTP are carried to the owner.
+  /// The connections of clients that speak HTTP which are carried to the owner.
   let carried = CarriedConnections()
 
   final class CarriedConnections: Sendable {
@@ -179,7 +178,7 @@ final class StandbyServer: ConnectionHandler {
   /// How long the node takes to end at most, in nanoseconds.
   private static let longestEnd = UInt64(Limits.shutdownTime - 1_000_000) * 1_000
 
-  /// After a signal: takes no new clients, answers what has been received, and then stops.
+  /// After a signal: takes no new clients, answers all received requests, and then stops.
   private func drain() {
     guard endsAt == nil else { return }
     endsAt = EngineClock.monotonic + Self.longestEnd
@@ -220,7 +219,7 @@ final class StandbyServer: ConnectionHandler {
     for web in webs.values { web.checkTime() }
   }
 
-  /// Writes what clients sent to the tunnels; called at the end of a tick.
+  /// Writes the clients' requests to the tunnels; called at the end of a tick.
   private func flush() {
     for client in clients.values { client.flush() }
     for client in leaving { client.flush() }

@@ -1,28 +1,28 @@
 import RuledCore
 import RuledWire
 
-/// How many requests of all clients of a node were sent to another one and have no answer yet; confined to a loop.
+/// The number of unanswered requests that a node has sent to another one for all its clients; confined to a loop.
 final class UnansweredCount {
   fileprivate(set) var requests = 0
-  /// How many bytes their ids have.
+  /// The bytes of their ids.
   fileprivate(set) var idBytes = 0
 
   /// Whether no more are taken, of `limit` in all.
   func isFull(_ limit: Int, idBytes bytes: Int = Limits.lineBytes) -> Bool { requests >= limit || idBytes >= bytes }
 }
 
-/// The requests of one client that were sent to another node and have no answer yet, in the order in which they were sent.
+/// The unanswered requests of one client that were sent to another node, in their order.
 ///
-/// - Complexity: a request and its answer take constant time, however many are unanswered and in whatever order the answers come.
+/// - Complexity: a request and its answer take constant time, however many are unanswered and in any order of the answers.
 struct UnansweredRequests {
   private struct Entry {
-    /// The ids as JSON, as the client sent them: one, or those of a batch.
+    /// The ids as JSON, as the client sent them: one, or a batch's.
     var ids: [[UInt8]] = []
     var isBatch = false
     var watches = 0
   }
 
-  /// What an answer tells of the line that it answers.
+  /// An answer's clues to the line that it answers.
   private struct Key: Hashable {
     var isBatch: Bool
     var id: [UInt8]
@@ -34,7 +34,7 @@ struct UnansweredRequests {
     private var start = 0
     private var fullCount = 64
 
-    /// Adds a number; from time to time, those of answered lines are dropped.
+    /// Adds a number; from time to time, it drops the numbers of answered lines.
     mutating func append(_ number: Int, unanswered entries: [Int: Entry]) {
       if list.count >= fullCount {
         list = list[start...].filter { entries[$0] != nil }
@@ -57,16 +57,16 @@ struct UnansweredRequests {
   private var numbers: [Key: Numbers] = [:]
   private var batches = Numbers()
   private var lastNumber = 0
-  /// How many watches are open: their client gets notifications that answer no request.
+  /// The number of open watches: their client gets notifications that answer no request.
   private(set) var watches = 0
 
-  /// No requests of one client; `all` counts those of all clients.
+  /// No requests of one client; `all` counts the requests of all clients.
   init(_ all: UnansweredCount) { self.all = all }
 
   /// The number of lines without an answer.
   var count: Int { entries.count }
 
-  /// Notes a line that is sent; returns false if it wants no answer.
+  /// Notes a sent line; returns false if it wants no answer.
   mutating func add(_ line: RequestLine) -> Bool {
     var entry = Entry()
     switch line {
@@ -101,7 +101,7 @@ struct UnansweredRequests {
     }
   }
 
-  /// Notes a line that came back; returns whether it answers one that was sent.
+  /// Notes a line that came back; returns whether it answers a sent one.
   mutating func noteAnswer(_ head: ReplyHead) -> Bool {
     let number: Int?
     switch head {
@@ -110,7 +110,7 @@ struct UnansweredRequests {
     case .batch(let id): number = first(Key(isBatch: true, id: Array(id)))
     }
     guard let number, let entry = remove(number) else { return false }
-    // A watch that was refused is not open.
+    // A refused watch is not open.
     if case .answer(_, isError: true) = head { watches -= entry.watches }
     let key = Key(isBatch: entry.isBatch, id: entry.ids[0])
     if first(key) == nil { numbers[key] = nil }

@@ -1,18 +1,18 @@
 package import RuledCore
 import Synchronization
 
-/// What a node counts of its cluster; any thread may count and read.
+/// A node's counts of its cluster; any thread may count and read.
 package final class ClusterCounts: Sendable {
   private let figures = Mutex(Figures())
 
   package struct Figures: Sendable {
-    /// The latency of successful commits in nanoseconds, including the time to find out what became of them.
+    /// The latency of successful commits in nanoseconds, including the time to resolve unknown outcomes.
     package var commits = BucketHistogram(bounds: BucketHistogram.latencies)
-    /// Commits of which nothing was applied.
+    /// Commits without any effect.
     package var refused = 0
     /// Commits whose outcome is unknown.
     package var doubtful = 0
-    /// Connections to the database that were opened, including those after a failure.
+    /// Connections opened to the database, including those after a failure.
     package var connections = 0
   }
 

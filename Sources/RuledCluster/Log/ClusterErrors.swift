@@ -4,9 +4,9 @@ extension StoreError.Code {
   /// The database can't be reached, or does not answer.
   package static let unreachable = StoreError.Code(rawValue: "unreachable")
   static let fenced = StoreError.Code(rawValue: "fenced")
-  /// The database could lose what it acknowledges.
+  /// The database could lose acknowledged commits.
   static let unsafeDatabase = StoreError.Code(rawValue: "unsafe_database")
-  /// The node has played back something else than what the log contains.
+  /// The node has played back other batches than the log contains.
   static let diverged = StoreError.Code(rawValue: "diverged")
   /// The log was cut: it no longer has the batch after the last one that the node played back.
   static let behind = StoreError.Code(rawValue: "behind")
@@ -15,7 +15,7 @@ extension StoreError.Code {
 }
 
 extension PostgresError {
-  /// The error for callers above the database: what was attempted, and why it failed.
+  /// The error for callers above the database: the attempt, and why it failed.
   func storeError(_ attempt: String) -> StoreError {
     switch kind {
     case .library: StoreError(.unsupported, message)

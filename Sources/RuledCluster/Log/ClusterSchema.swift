@@ -6,20 +6,20 @@
 /// | `logs` | a log: its epoch and owner, its last sequence and digest |
 /// | `nodes` | a node: process, address, version, where it listens for others, its lease by the database's clock, whether it is drained, why its process could not go on |
 /// | `commits` | a batch of commits; partitioned by sequence, so that old batches are dropped a partition at a time |
-/// | `snapshots` | a snapshot in the folder of snapshots that was verified: its name, its position in the log |
+/// | `snapshots` | a verified snapshot in the folder of snapshots: its name, its position in the log |
 /// | `turns` | a task that one node at a time does: which node, and until when |
 /// | `revisions` | rules that a node has offered to the others, by revision |
-/// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads what is offered; with another name: a request for its folder |
+/// | `loads` | whether a node's process could load a revision; with an empty revision: the process loads offered rules; with another name: a request for its folder |
 /// | `readers` | which format a node's process reads, if that is a later one than the tables have; there from the first such process on |
 ///
 /// The format covers the batches of the log too: a new layout of batches is a new format, if only with an empty script.
 ///
-/// The first node creates the tables. They get a later format once each node that is alive reads it; until then the nodes that read it work with
+/// The first node creates the tables. They get a later format once each live node reads it; until then nodes that read it work with
 /// the earlier one.
 struct ClusterSchema: Sendable {
   /// For each format, the script that upgrades the tables to it from the format before.
   ///
-  /// - Precondition: A script that was released never changes.
+  /// - Precondition: A released script never changes.
   let upgrades: [String]
   /// The earliest format that this version of the daemon works with.
   let oldest: Int64
@@ -27,7 +27,7 @@ struct ClusterSchema: Sendable {
   /// The latest format that this version of the daemon works with.
   var newest: Int64 { Int64(upgrades.count) }
 
-  /// What this version of the daemon works with.
+  /// The formats that this version of the daemon works with.
   static let current = ClusterSchema(upgrades: scripts, oldest: 5)
 
   private static let scripts = [
@@ -121,14 +121,14 @@ struct ClusterSchema: Sendable {
     return cluster
   }
 
-  /// What a node says that can't read tables of the format `found`.
+  /// The error of a node that can't read tables of the format `found`.
   func later(_ found: Int64) -> String {
     "a later version of ruled made the tables of the cluster (format \(found), this one reads \(newest)): install that version here"
   }
 
   /// Upgrades the tables to the latest format, or creates them, in one transaction.
   ///
-  /// Refuses while a node that is alive, or was a minute ago, does not read that format, and names it.
+  /// Refuses while a node that is alive, or was a minute ago, does not read that format, and names the node.
   func upgrade(_ connection: PostgresConnection, partitionSize: Int64) throws(PostgresError) {
     // One node at a time. The lock ends with the transaction, so a node that dies meanwhile leaves nothing behind.
     var script = "BEGIN; SELECT pg_advisory_xact_lock(\(Self.lockNumber)); CREATE SCHEMA IF NOT EXISTS ruled;"
@@ -159,7 +159,7 @@ struct ClusterSchema: Sendable {
     }
   }
 
-  /// The table of what nodes read, which no format has: nodes that read a later one make it.
+  /// The table of the formats that nodes read, which belongs to no format: nodes that read a later one make it.
   static let readers =
     "CREATE TABLE IF NOT EXISTS ruled.readers (node text PRIMARY KEY, incarnation text NOT NULL, newest int8 NOT NULL);"
 

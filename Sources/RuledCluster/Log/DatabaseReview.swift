@@ -1,13 +1,13 @@
 import RuledCore
 
-/// What a node would say of its database at a start, without a change to it: `ruled --check` shows that.
+/// A node's findings about its database at a start, without a change to it: `ruled --check` shows them.
 package struct DatabaseReview {
-  /// What keeps the node from starting, or would soon keep it from committing; a sentence each.
+  /// The problems that keep the node from starting, or would soon keep it from committing; a sentence each.
   package private(set) var problems: [String] = []
-  /// What an acknowledged commit survives, after the version of PostgreSQL; nil if the database can't be reached.
+  /// The failures that an acknowledged commit survives, after the version of PostgreSQL; nil if the database can't be reached.
   package private(set) var promise: String?
 
-  /// How many statements a node executes in the time of a lease, about.
+  /// The number of statements that a node executes in the time of a lease, about.
   private static let leaseStatements = 10
 
   /// Connects to the database of a node, and reviews it.
@@ -34,7 +34,7 @@ package struct DatabaseReview {
     } catch { problems.append(error.message) }
   }
 
-  /// Reviews what the user may do; returns whether the tables are there and may be used.
+  /// Reviews the user's rights; returns whether the tables are there and may be used.
   private mutating func reviewRights(
     _ connection: PostgresConnection, _ settings: ClusterSettings, _ durability: DurabilityReview
   ) throws(PostgresError) -> Bool {

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// Whether a database keeps what it has acknowledged, even if its primary is lost.
+/// Whether a database keeps acknowledged commits, even if its primary is lost.
 struct DurabilityReview {
   /// The connection's `synchronous_commit`.
   var synchronousCommit = ""
@@ -18,7 +18,7 @@ struct DurabilityReview {
   /// PostgreSQL 13.
   private static let oldestVersion: Int64 = 130_000
 
-  /// What is wrong if the server is a standby; nil if it is not.
+  /// The problem if the server is a standby; nil if it is not.
   var standbyProblem: String? {
     standbyAddress.map {
       "the server at \($0) is a standby, which takes no commits: name all hosts in 'store', and "
@@ -26,7 +26,7 @@ struct DurabilityReview {
     }
   }
 
-  /// What the database could lose, and what to do about it; nil if it loses nothing that was acknowledged.
+  /// The data that the database could lose, and the remedy; nil if it loses nothing acknowledged.
   ///
   /// With `provider` the operator says that the storage beneath the database has each write in several places, and repairs pages
   /// itself; with `primary`, that the loss of the primary's disk may lose commits.
@@ -60,7 +60,7 @@ struct DurabilityReview {
     return nil
   }
 
-  /// What an acknowledged commit survives.
+  /// The failures that an acknowledged commit survives.
   func promise(with durability: Durability) -> String {
     if !isSynced || !hasFullPages && durability != .provider || synchronousCommit == "off" {
       return "an acknowledged commit may be lost by a power cut of the primary"

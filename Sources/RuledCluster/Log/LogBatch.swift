@@ -37,7 +37,7 @@ final class LogBatch {
 
   /// Adds the writes of each commit in `bytes` to `writes`, in order, and calls `body` after each commit.
   ///
-  /// Throws `newer_format` for a format that this version does not know, and `corrupt` for bytes that are no batch.
+  /// Throws `newer_format` for a later format than this version knows, and `corrupt` for bytes that are no batch.
   static func forEachCommit(
     in bytes: ByteView, into writes: WriteSet, _ body: () throws(StoreError) -> Void
   ) throws(StoreError) {

@@ -1,8 +1,8 @@
 import RuledStore
 
-/// What a node does about the format of the tables while they have an earlier one than it reads.
+/// A node's part in the upgrade of tables with an earlier format than it reads.
 enum FormatReview: Sendable, Equatable {
-  /// The tables have the format that it writes.
+  /// The tables have the format that the node writes.
   case isNewest
   /// They keep their format until these nodes read the later one, separated by commas.
   case waits(for: String)
@@ -11,9 +11,9 @@ enum FormatReview: Sendable, Equatable {
 }
 
 extension LogClient {
-  /// Says which format `node` reads, if that is a later one than the tables have; the owner brings them to it once all others read it.
+  /// Stores which format `node` reads, if that is a later one than the tables have; the owner upgrades the tables once all others read it.
   ///
-  /// Throws `newer_format` if the tables have a format that this version does not know.
+  /// Throws `newer_format` if the tables have a later format than this version knows.
   func reviewFormat(for node: NodeIdentity, isOwner: Bool) throws(StoreError) -> FormatReview {
     let schema = settings.schema
     let found = try execute(

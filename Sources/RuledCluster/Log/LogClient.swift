@@ -4,7 +4,7 @@ import RuledStore
 /// Reads and writes a log of commits over a connection that is reopened after a failure; one thread at a time uses it.
 ///
 /// Each write is one statement, fenced by the epoch in the log's row. After an error of a write its outcome is unknown until `raiseEpoch`
-/// finds it out.
+/// resolves it.
 final class LogClient {
   /// The number of the log; there is one so far, with all subjects.
   static let log: Int64 = 0
@@ -12,7 +12,7 @@ final class LogClient {
   static let connectionSeconds = 3
   /// How long a statement waits for a row that another transaction has locked, in milliseconds.
   private static let lockTimeout = 2_000
-  /// Sets the times of a session; what a database sets for its people would end commits that wait for standbys, and connections that are idle.
+  /// Sets the times of a session; a database's limits for people would end commits that wait for standbys, and idle connections.
   private static let times = """
     SET lock_timeout = \(lockTimeout); \
     DO $do$ BEGIN PERFORM set_config(name, '0', false) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout', \
@@ -63,10 +63,10 @@ final class LogClient {
 
   func disconnect() { open = nil }
 
-  /// Has the server drop a statement that was not answered in time; it would keep its connection as long as no standby is there.
+  /// Has the server drop a statement without an answer in time; it would keep its connection as long as no standby is there.
   func cancel() { open?.cancel() }
 
-  /// Executes a statement; an error begins with what was attempted.
+  /// Executes a statement; an error begins with `attempt`.
   @discardableResult
   func execute(
     _ statement: PostgresStatement, _ values: [PostgresValue], _ attempt: String, milliseconds: Int? = nil
@@ -77,7 +77,7 @@ final class LogClient {
     } catch { throw error.storeError(attempt) }
   }
 
-  /// Executes commands without values; an error begins with what was attempted.
+  /// Executes commands without values; an error begins with `attempt`.
   func run(_ script: String, _ attempt: String, milliseconds: Int? = nil) throws(StoreError) {
     let connection = try connection()
     do throws(PostgresError) {
@@ -134,7 +134,7 @@ final class LogClient {
   /// Calls `body` with each batch after `position`, up to the batch `last` and at most `limit`, and the position after it; checks that each
   /// follows the one before.
   ///
-  /// Returns how many there were. The bytes are valid only during the call of `body`.
+  /// Returns the number of batches. The bytes are valid only during the call of `body`.
   func read(
     after position: LogPosition, through last: Int64 = .max, limit: Int,
     _ body: (ByteView, LogPosition) throws(StoreError) -> Void
@@ -175,13 +175,13 @@ final class LogClient {
     return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
 
-  /// Whether the log has what follows a position, or ends there: false if that was cut.
+  /// Whether the log has the batch after a position, or ends there: false if that batch was cut.
   func continues(after position: LogPosition) throws(StoreError) -> Bool {
     if try readHead().position.sequence <= position.sequence { return true }
     return try digest(of: position.sequence + 1) != nil
   }
 
-  /// Whether the log ends before a position, or has something else than what leads there; false if that was cut.
+  /// Whether the log ends before a position, or has other batches before it; false if these were cut.
   func contradicts(_ position: LogPosition) throws(StoreError) -> Bool {
     let end = try readHead().position
     guard end.sequence > position.sequence else { return end != position }
@@ -206,7 +206,7 @@ final class LogClient {
     partitionsEnd = (first + 1) * size
   }
 
-  /// Drops the partitions of the log whose batches all come before `sequence`; returns how many.
+  /// Drops the partitions of the log whose batches all come before `sequence`; returns their number.
   ///
   /// Each drop delays commits by 0.2 s at most. It fails if it would have to wait longer for a reader.
   func dropPartitions(before sequence: Int64) throws(StoreError) -> Int {
@@ -247,7 +247,7 @@ final class LogClient {
     } catch { throw error.storeError("the settings of the database can't be read") }
   }
 
-  /// What a database with these settings could lose although the configuration does not allow that.
+  /// The data that a database with these settings could lose although the configuration does not allow it.
   func problem(of review: DurabilityReview) -> String? { review.problem(with: settings.durability) }
 }
 

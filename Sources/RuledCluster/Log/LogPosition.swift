@@ -1,16 +1,16 @@
 import RuledCore
 
-/// A position in a log of commits, and a digest of all that comes before it.
+/// A position in a log of commits, and a digest of all batches before it.
 package struct LogPosition: Sendable, Equatable {
   /// The number of batches before it, which is the sequence of the last of them.
   package let sequence: Int64
-  /// The digest of the last batch, chained with those of all batches before it; empty at the start.
+  /// The digest of the last batch, chained with the digests of all batches before it; empty at the start.
   let digest: [UInt8]
 
   /// The position before the first batch.
   static let start = LogPosition(sequence: 0, digest: [])
 
-  /// The position after a batch that is appended here in `epoch`.
+  /// The position after a batch appended here in `epoch`.
   func following(_ batch: ByteView, epoch: Int64) -> LogPosition {
     var hash = SHA256()
     digest.withView { hash.update($0) }
@@ -34,8 +34,8 @@ struct LogHead: Sendable, Equatable {
   let owner: NodeIdentity?
   /// Whether the owner's lease is over, by the database's clock.
   let isLeaseOver: Bool
-  /// Up to which batch the standbys are known to have the log: its owner commits nothing on top of what they have not confirmed, and says in its
-  /// lease how far that was.
+  /// The last batch that the standbys are known to have: the log's owner commits nothing on top of unconfirmed batches, and its lease
+  /// says how far they were confirmed.
   let confirmed: Int64
   /// Whether the owner has released its lease, or its process has made way for another one of its name.
   let isLeaseReleased: Bool

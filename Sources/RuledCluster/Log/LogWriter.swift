@@ -5,7 +5,7 @@ import Synchronization
 
 /// Writes the log of commits as its owner; one thread at a time uses it, except for `stop` and `setProblem`.
 package final class LogWriter: @unchecked Sendable {  // members for any thread are atomic or behind a lock
-  /// The delays between attempts to find out what became of a commit.
+  /// The delays between attempts to resolve the outcome of a commit.
   private static let backoff = Backoff(first: 20, longest: 500)
 
   private let node: NodeIdentity
@@ -37,7 +37,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
   /// Notes that the standbys have confirmed a statement that began at a time; from any thread.
   func noteConfirmed(at start: Int) { confirmed.max(start, ordering: .relaxed) }
 
-  /// Ends the attempts to find out what became of a commit, from any thread.
+  /// Ends the attempts to resolve the outcome of a commit, from any thread.
   func stop() { isStopping.store(true, ordering: .relaxed) }
 
   /// Makes appends fail with `error` from now on, or succeed again if it is nil; from any thread.
@@ -55,7 +55,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
 
   /// Appends a batch, and waits until the database and its standbys have it.
   ///
-  /// If the answer does not come, the node first raises its epoch: then nothing that is still on its way takes effect, and the end of the
+  /// If the answer does not come, the node first raises its epoch: then no statement still on its way takes effect, and the end of the
   /// log tells whether the batch is there. If it is not, it is sent again, until `ClusterSettings.commitTimeout` has passed.
   ///
   /// Throws `fenced` when another node owns the log. An error with an unknown outcome ends the ownership. After any other error the batch
@@ -89,7 +89,7 @@ package final class LogWriter: @unchecked Sendable {  // members for any thread 
         return
       } catch { failure = error }
       if failure.code == .fenced { throw failure }
-      // Each iteration finds out what became of the attempt, unless its answer does not come either.
+      // Each iteration resolves the outcome of the attempt, unless its own answer does not come either.
       ownership = nil
       var resolved: Ownership?
       while resolved == nil {

@@ -4,9 +4,9 @@ package struct NodeIdentity: Sendable, Equatable {
   package let name: String
   /// A unique id of its process: another process of the same name has another one.
   package let incarnation: String
-  /// Where its clients reach it, for people to read.
+  /// The address of its clients' listener, for people to read.
   package let address: String
-  /// Where other nodes reach it; empty if it does not listen for them.
+  /// The address of its listener for other nodes; empty if it has none.
   package let listen: String
 
   init(name: String, incarnation: String, address: String, listen: String = "") {

@@ -25,7 +25,7 @@ extension LogClient {
 
   /// Raises the epoch of the owner `node`, and returns it with the end of the log; nil if another node owns the log by now.
   ///
-  /// After a missing answer this settles the outcome: earlier batches of the node have the old epoch and can't take effect any more. Those that had
+  /// After a missing answer this settles the outcome: earlier batches of the node have the old epoch and can't take effect any more. Batches that had
   /// taken effect are as durable as this statement, for which the standbys have answered.
   func raiseEpoch(for node: NodeIdentity) throws(StoreError) -> Ownership? {
     try raise(
@@ -48,7 +48,7 @@ extension LogClient {
       }
       return ownership
     } catch {
-      // Perhaps a node that was stopped in the middle of a statement: its lease is over, so its transaction may be ended.
+      // Perhaps a node stopped in the middle of a statement: its lease is over, so its transaction may be ended.
       if error.underlying.hasPrefix(Self.lockNotAvailable) { try endHolders() }
       throw error
     }
@@ -84,9 +84,9 @@ extension LogClient {
     SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held
     """)
 
-  /// Appends a batch at the end that `ownership` states, in one statement; false if another node owns the log.
+  /// Appends a batch at the end of the log in `ownership`, in one statement; false if another node owns the log.
   ///
-  /// After an error it is unknown what the database did or will do, until `raiseEpoch` finds it out.
+  /// After an error the outcome is unknown until `raiseEpoch` resolves it.
   func append(_ batch: ByteView, from ownership: Ownership, to next: LogPosition, milliseconds: Int) throws(StoreError)
     -> Bool
   {

@@ -10,7 +10,7 @@ package enum DrainRefusal: Error, Sendable, Equatable {
 
 /// Shows a cluster and drains its nodes; each call opens a connection and waits for the database.
 package struct ClusterAdministration: Sendable {
-  /// How many batches a node may lack that is to take over: it plays them back within a fraction of a second.
+  /// The most batches that a node may lack before a planned take-over: it plays them back within a fraction of a second.
   static let mostBehind: Int64 = 1_000
 
   private let settings: ClusterSettings
@@ -41,7 +41,7 @@ package struct ClusterAdministration: Sendable {
     return try client.overview()
   }
 
-  /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if that is not possible.
+  /// Stores why the process of a node can't go on, so that the other nodes show it; does nothing if it can't be stored.
   package func note(_ problem: String, of node: String) { try? LogClient(settings).note(problem, of: node) }
 
   /// Why no node could take over from `target`; nil if one can.

@@ -7,7 +7,7 @@ import Synchronization
 /// A node of a cluster: renews its lease, plays the log back that the owner writes, and takes over when the owner's lease is over.
 package final class ClusterNode: @unchecked Sendable {  // `lock` guards what changes
   package struct Figures: Sendable {
-    /// The owner of the log as far as the node knows; nil if nobody owns it or the node could not ask yet.
+    /// The owner of the log as far as the node knows; nil if there is none or the node could not ask yet.
     package var owner: NodeIdentity?
     /// The epoch of the owner.
     package var epoch: Int64 = 0
@@ -60,7 +60,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   private var onEvent: (@Sendable (OwnerEvent) -> Void)?
   /// Whether the node has begun to serve as the owner: it then serves as nothing else, until it ends.
   private var hasServed = false
-  /// What was told last of an upgrade; the lease's thread alone uses it.
+  /// The last report of an upgrade; the lease's thread alone uses it.
   private var toldUpgrade = FormatReview.isNewest
 
   /// A node that has not joined, with its own store.
@@ -81,9 +81,9 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     .unreachable, "no standby has confirmed the lease of this node: it answers no reads, as another one may own the log"
   )
 
-  /// Whether the node has its lease, by its own steady clock, and the standbys have that: until it ends no other node takes the log over.
+  /// Whether the node has its lease, by its own steady clock, and the standbys have it too: until it ends no other node takes the log over.
   ///
-  /// Without the standbys, an owner beside a primary that was replaced would go on: its renewals reach that primary alone.
+  /// Without the standbys, an owner beside a replaced primary would go on: its renewals reach that primary alone.
   package var hasLease: Bool { isConfirmed && lock.locked { current.leaseLeft > 0 } }
 
   private var isConfirmed: Bool {
@@ -194,14 +194,14 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     }
   }
 
-  /// Tells a node that serves as the owner if it has to stop; returns whether its lease, which it has just renewed, lets it answer reads.
+  /// Tells a node that serves as the owner if it has to stop; returns whether its renewed lease lets it answer reads.
   ///
-  /// A node that was replaced renews its lease all the same.
+  /// A replaced node renews its lease all the same.
   private func tellOwner(_ client: LogClient) throws(StoreError) -> Bool {
     guard lock.locked({ hasServed }) else { return true }
     let head = try client.readHead()
     let isReplaced = head.owner?.incarnation != identity.incarnation
-    // A primary that was cut off may show an earlier owner.
+    // A primary cut off from the cluster may show an earlier owner.
     let isOld = lock.locked { head.epoch < current.epoch }
     guard !isOld else { return false }
     let event: (handler: (OwnerEvent) -> Void, OwnerEvent)? = lock.locked {
@@ -246,7 +246,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Plays the log back until this node owns it; returns its writer, or nil after `stop`.
   ///
-  /// Throws errors that waiting does not cure: the node's own store fails, or the log does not continue what the node has played back.
+  /// Throws errors that waiting does not cure: the node's own store fails, or the log does not continue the batches that it has played back.
   package func awaitOwnership() throws(StoreError) -> LogWriter? {
     let client = LogClient(settings, counts: counts)
     while true {
@@ -257,7 +257,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
           while let end = writer.end, played.position.sequence < end.sequence, !lock.locked({ isStopping }) {
             try follow(client, through: end.sequence)
           }
-          // If the node was stopped meanwhile, another one may have written what it has just played back.
+          // If the node was stopped meanwhile, another one may have written the last batches that this one has played back.
           if let epoch = writer.epoch, writer.end == played.position {
             lock.locked {
               current.owner = identity
@@ -279,7 +279,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     }
   }
 
-  /// Whether nobody else is about to go on as the owner.
+  /// Whether no other node is about to go on as the owner.
   ///
   /// After an outage of the database the leases of all are over. A node that renews first leaves the owner the time of a lease to do so, too.
   private func isFree(_ head: LogHead) -> Bool {

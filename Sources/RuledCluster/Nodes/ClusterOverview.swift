@@ -10,7 +10,7 @@ package struct ClusterOverview: Sendable, Equatable {
     case gone
   }
 
-  /// A node that is or was in the cluster.
+  /// A present or former node of the cluster.
   package struct Node: Sendable, Equatable {
     /// Its name, process and address.
     package var identity: NodeIdentity
@@ -49,9 +49,9 @@ package struct ClusterOverview: Sendable, Equatable {
     package var synchronousCommit = ""
     /// The setting `synchronous_standby_names`.
     package var synchronousStandbys = ""
-    /// What an acknowledged commit survives.
+    /// The failures that an acknowledged commit survives.
     package var promise = ""
-    /// What it could lose although the configuration of this node does not allow that; nil for nothing.
+    /// The data that it could lose although the configuration of this node does not allow it; nil for nothing.
     package var problem: String?
   }
 
@@ -111,7 +111,7 @@ extension LogClient {
       [.text(node), .text(problem)], Self.attempt)
   }
 
-  /// Removes what an earlier process of a node has said of its end.
+  /// Removes an earlier process's report of its end.
   func removeProblem(of node: String) throws(StoreError) {
     guard hasProblems else { return }
     try execute(

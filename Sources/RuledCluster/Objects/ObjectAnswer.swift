@@ -35,7 +35,7 @@ struct ObjectAnswer {
     return details.isEmpty ? "status \(status)" : "status \(status), \(details)"
   }
 
-  /// What to do about the error in `bucket`.
+  /// The remedy for the error in `bucket`.
   func advice(for bucket: ObjectBucket) -> String {
     let place = bucket.credentialsFile ?? "the environment"
     switch code {
@@ -58,7 +58,7 @@ struct ObjectAnswer {
     }
   }
 
-  /// The names of the objects in a list, and where it goes on; nil if the answer is no whole list.
+  /// The names of the objects in a list, and where the next list begins; nil if the answer is no whole list.
   var list: (names: [String], next: String?)? {
     guard text.contains("<ListBucketResult"), text.contains("</ListBucketResult>") else { return nil }
     let isTruncated = Self.elements("IsTruncated", in: text[...]).first == "true"
@@ -67,7 +67,7 @@ struct ObjectAnswer {
     return (Self.elements("Key", in: text[...]), isTruncated ? next : nil)
   }
 
-  /// The texts of the elements of a name, in their order: none of those that are read has elements in it.
+  /// The texts of the elements of a name, in their order: no such element has others in it.
   private static func elements(_ name: String, in text: Substring) -> [String] {
     var (found, rest): ([String], Substring) = ([], text)
     while let start = rest.firstRange(of: "<\(name)>"), let end = rest[start.upperBound...].firstRange(of: "</\(name)>")

@@ -6,7 +6,7 @@ import RuledStore
 /// The objects of a bucket, through the protocol of S3 over libcurl.
 ///
 /// Each request is tried again after errors that may pass. `progress` is called at least each `pollInterval` while a request is under way or waits for
-/// its next attempt, with how many bytes more were sent or received; it may throw to stop.
+/// its next attempt, with the number of new bytes sent or received; it may throw to stop.
 final class ObjectStore {
   /// How often a request is tried.
   private static let attempts = 6
@@ -19,7 +19,7 @@ final class ObjectStore {
   /// The most bytes that one request may store, by the protocol.
   static let largestObject = 5 << 30
 
-  /// libcurl counts the initializations, and those of several threads may meet.
+  /// libcurl counts the initializations, and two threads may initialize it at once.
   private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
   private let bucket: ObjectBucket
@@ -39,7 +39,7 @@ final class ObjectStore {
 
   deinit { curl_multi_cleanup(multi) }
 
-  /// The credentials for a bucket; throws where to put them.
+  /// The credentials for a bucket; throws where to put missing ones.
   static func credentials(for bucket: ObjectBucket) throws(StoreError) -> ObjectCredentials {
     do throws(RegularFile.Refusal) {
       guard let path = bucket.credentialsFile else { return try ObjectCredentials.environment() }
@@ -115,7 +115,7 @@ final class ObjectStore {
 
   // MARK: Attempts
 
-  /// Sends a request until it is carried out; throws once that is in vain, or if `progress` throws.
+  /// Sends a request until it is carried out; throws once further attempts are in vain, or if `progress` throws.
   private func send(
     _ method: String, _ name: String, _ failure: String, _ body: ObjectRequest.Body = .none,
     _ digest: String = SHA256.hash("").hex, query: [(name: String, value: String)] = [],
@@ -130,7 +130,7 @@ final class ObjectStore {
     var (reported, attempt) = (0, 1)
     while true {
       try receiver?.restart()
-      // An attempt that begins anew reports only what is beyond the attempts before it.
+      // A new attempt reports only the bytes beyond the attempts before it.
       let result = try perform(request, into: receiver) { (count) throws(StoreError) in
         try progress(max(0, count - reported))
         reported = max(reported, count)

@@ -3,7 +3,7 @@ import Glibc
 import RuledCore
 import RuledStore
 
-/// One attempt at a request: libcurl's easy handle with what belongs to it; the signature is libcurl's.
+/// One attempt at a request: libcurl's easy handle with its buffers; the signature is libcurl's.
 final class ObjectTransfer {
   enum Result {
     case answered(ObjectAnswer)
@@ -14,22 +14,22 @@ final class ObjectTransfer {
   /// The handle; it must have left the multi handle before the transfer is released.
   let easy: UnsafeMutableRawPointer
   private let request: ObjectRequest
-  /// Takes the body of an answer that has what was asked for; nil to keep it.
+  /// Takes the body of a successful answer; nil to keep the body.
   private let receiver: FileReceiver?
   private var headers: UnsafeMutablePointer<curl_slist>?
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  /// How many bytes of the request's body libcurl has taken.
+  /// The bytes of the request's body that libcurl has taken.
   private var sent = 0
-  /// How many bytes of the body were sent or received.
+  /// The bytes of the body sent or received so far.
   private(set) var count = 0
   /// Whether a part of the answer's body came.
   private var hasBody = false
-  /// The body of the answer that was kept.
+  /// The kept body of the answer.
   private var body: [UInt8] = []
   /// Why a callback ended the transfer.
   private(set) var problem: StoreError?
 
-  /// The longest body that is kept: 1,000 names of objects are at most 2 MiB.
+  /// The longest body to keep: 1,000 names of objects are at most 2 MiB.
   private static let longestBody = 4 << 20
   /// A transfer that moves less than so many bytes a second for so many seconds has stalled.
   private static let (slowest, stallSeconds) = (1_000, 30)
@@ -41,7 +41,7 @@ final class ObjectTransfer {
     self.request = request
     self.receiver = receiver
     errorText.pointee = 0
-    // The store refuses a body that does not have this digest, so that it keeps what was read from the disk.
+    // The store refuses a body with another digest, so that it keeps the bytes as they were read from the disk.
     var lines = ["x-amz-content-sha256: \(request.digest)"]
     if let token = credentials.sessionToken { lines.append("x-amz-security-token: \(token)") }
     for line in lines {
@@ -143,7 +143,7 @@ final class ObjectTransfer {
         status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
       return .answered(answer)
     }
-    // libcurl's own text on these says what is wrong; of others it has times that differ each time.
+    // libcurl's own text on these errors says more than the code; on others it has times that differ each time.
     // libcurl has no room for a longer line of the head, and no limit on memory.
     if code == CURLE_OUT_OF_MEMORY, !hasBody { return .failed("the answer's head is too large", isFinal: true) }
     let hasDetails = [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE].contains(code)

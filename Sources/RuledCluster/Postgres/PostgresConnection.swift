@@ -25,7 +25,7 @@ final class PostgresConnection {
   /// Whether statements can be sent: false once an answer did not come.
   var isOpen: Bool { pq_is_open(connection) }
 
-  /// Asks the server to stop what it executes, and waits until it has got that.
+  /// Asks the server to stop the statement under way, and waits until it has got the request.
   func cancel() { pq_cancel(connection) }
 
   /// The warning that came with the last answer, as when the server stops waiting for its standbys; nil without one.
@@ -95,7 +95,7 @@ final class PostgresConnection {
 
 /// libpq, which is loaded when it is first needed.
 package enum PostgresLibrary {
-  /// Why it can't be loaded, and what to do; nil once it is.
+  /// Why it can't be loaded, and the remedy; nil once it is.
   package static var problem: String? {
     pq_load().map {
       "libpq is missing, which a store in PostgreSQL needs: install ruled-postgres, or libpq5 (\(String(cString: $0)))"
@@ -107,7 +107,7 @@ struct PostgresError: Error, Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     /// The client library can't be loaded.
     case library
-    /// The database could lose what it acknowledges.
+    /// The database could lose acknowledged commits.
     case unsafe
     /// There is no connection; nothing was sent.
     case unreachable
@@ -118,7 +118,7 @@ struct PostgresError: Error, Sendable, Equatable {
   }
 
   let kind: Kind
-  /// What happened, for the operator.
+  /// The failure, for the operator.
   let message: String
 
   init(_ kind: Kind, _ message: String) {

@@ -3,7 +3,7 @@ import RuledCore
 
 /// The rows of an answer, valid until the connection's next statement.
 struct PostgresRows {
-  /// Kept open while somebody reads the rows.
+  /// Kept open while the rows are read.
   private let owner: PostgresConnection
   private let connection: OpaquePointer
 

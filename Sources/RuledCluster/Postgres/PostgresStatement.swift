@@ -3,7 +3,7 @@ import RuledCore
 struct PostgresStatement: Sendable, ExpressibleByStringLiteral {
   /// Its text, with `$1` and so on for the parameters.
   let text: StaticString
-  /// The name under which the server prepares it at its first execution; nil for one that is rarely executed.
+  /// The name under which the server prepares it at its first execution; nil for a rare statement.
   let name: StaticString?
 
   /// A statement that is parsed each time.

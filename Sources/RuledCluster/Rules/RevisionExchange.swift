@@ -17,7 +17,7 @@ package final class RevisionExchange {
 
   private let client: LogClient
   private let identity: NodeIdentity
-  /// How many offers are kept in the table.
+  /// The number of offers kept in the table.
   private static let kept: Int64 = 100
 
   package init(_ settings: ClusterSettings, identity: NodeIdentity) {
@@ -27,7 +27,7 @@ package final class RevisionExchange {
 
   // MARK: Offers
 
-  /// Offers a revision to the followers; those that have tried it before try it again.
+  /// Offers a revision to the followers; those with an earlier try of it try again.
   package func offer(_ revision: String, content: ByteView) throws(StoreError) {
     try client.execute(
       """
@@ -49,7 +49,7 @@ package final class RevisionExchange {
     return rows.count == 1 ? rows.bytes(0, 0).map { Array($0) } : nil
   }
 
-  /// The reports on a revision of all other live nodes that load what is offered.
+  /// The reports on a revision of all other live nodes that load offered rules.
   package func reports(on revision: String) throws(StoreError) -> [Report] {
     let rows = try client.execute(
       """
@@ -65,7 +65,7 @@ package final class RevisionExchange {
 
   // MARK: A follower
 
-  /// Declares that this node loads what is offered, so that owners wait for its reports while it is alive; and that it can be asked for its folder.
+  /// Declares that this node loads offered rules, so that owners wait for its reports while it is alive, and that others may ask for its folder.
   package func join() throws(StoreError) {
     try client.execute(
       """
@@ -104,7 +104,7 @@ package final class RevisionExchange {
   package struct FolderRequest: Sendable {
     let node: String
     let incarnation: String
-    /// What the table has in place of a revision.
+    /// The request's name in the table, in place of a revision.
     let name: String
   }
 

@@ -48,7 +48,7 @@ extension LogClient {
 
   /// Adds a verified snapshot to the list; false if its node no longer has the turn.
   ///
-  /// Throws `diverged` if the snapshot has played back something else than what the log contains.
+  /// Throws `diverged` if the snapshot has played back other batches than the log contains.
   func record(_ snapshot: Snapshot, for node: NodeIdentity) throws(StoreError) -> Bool {
     guard try digest(of: snapshot.position.sequence) == snapshot.position.digest else {
       throw StoreError(.diverged, "the snapshot \(snapshot.name) has not played back what the log has")
@@ -78,7 +78,7 @@ extension LogClient {
       """, [.integer(Int64(count))], "old snapshots can't be taken off the list")
   }
 
-  /// Drops the partitions of the log that no live node needs, nor one that starts from the second last snapshot; returns how many.
+  /// Drops the partitions of the log that neither a live node needs nor a start from the second last snapshot; returns their number.
   func cut() throws(StoreError) -> Int {
     let rows = try execute(
       """

@@ -10,7 +10,7 @@ struct Snapshot: Sendable, Equatable {
   var format: Int
 }
 
-/// What the database knows of whether a snapshot is due.
+/// The database's figures by which a snapshot is due or not.
 struct SnapshotNeed: Sendable, Equatable {
   /// The end of the log.
   let end: Int64

@@ -8,7 +8,6 @@ struct SnapshotBucket: SnapshotPlace {
   let kind = "bucket and prefix"
   let folderForSpace: String? = nil
   private let store: ObjectStore
-  /// What the names of the cluster's objects begin with.
   private let prefix: String
 
   /// The snapshots of the cluster with this id in a bucket.
@@ -61,7 +60,7 @@ struct SnapshotBucket: SnapshotPlace {
     }
   }
 
-  /// Reads a file of a snapshot; throws `corrupt` if it is not what the list says.
+  /// Reads a file of a snapshot; throws `corrupt` if it differs from the list.
   private func fetch(
     _ file: FileSum, of name: String, into receiver: FileReceiver, progress: CopyProgress
   ) throws(StoreError) {
@@ -81,7 +80,7 @@ struct SnapshotBucket: SnapshotPlace {
     var found: [String: Bool] = [:]
     for object in try store.names(prefix: prefix, progress: progress) {
       let parts = object.dropFirst(prefix.count).split(separator: "/", maxSplits: 1)
-      // What others put there is left alone.
+      // Other objects there are left alone.
       guard parts.count == 2, Self.isName(parts[0]) else { continue }
       let isList = parts[1] == SnapshotManifest.name
       found[String(parts[0]), default: false] = found[String(parts[0])] == true || isList

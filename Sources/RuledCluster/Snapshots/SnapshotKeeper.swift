@@ -2,11 +2,11 @@ import RuledCore
 package import RuledStore
 import RuledThreads
 
-/// Writes snapshots of a node's store when they are due, and drops what the log has before the second last one.
+/// Writes snapshots of a node's store when they are due, and drops the log's batches before the second last one.
 ///
 /// One node of the cluster at a time does so, a follower if there is one.
 package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what more than one thread uses
-  /// How many batches a node may lack when it writes a snapshot.
+  /// The most batches that a node may lack when it writes a snapshot.
   private static let mostBehind: Int64 = 4096
   /// The longest time between two checks whether a snapshot is due, and between two attempts after a failure, in milliseconds.
   private static let (longestPause, longestRetry) = (10_000, 60_000)
@@ -39,7 +39,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     client = LogClient(node.settings)
   }
 
-  /// What the node knows of the snapshots, as of when it last asked the database.
+  /// The node's knowledge of the snapshots, as of its last question to the database.
   package var figures: SnapshotFigures {
     let now = MonotonicClock.milliseconds
     return lock.locked {
@@ -95,7 +95,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     return need.last
   }
 
-  /// Writes a snapshot unless another node does, or has done so since the one with the sequence `last`; removes what is no longer needed.
+  /// Writes a snapshot unless another node does, or has done so since the one with the sequence `last`; removes unneeded ones.
   func makeSnapshot(after last: Int64? = nil) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     defer { try? client.endSnapshotTurn(of: node.identity) }
@@ -127,7 +127,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     if count > 0 { report("the log of commits was cut: \(count) of its partitions were dropped", false) }
   }
 
-  /// Removes what a failed attempt left, if this node still has the turn; a node that ends waits a second at most for the place.
+  /// Removes the files of a failed attempt, if this node still has the turn; a node that ends waits a second at most for the place.
   private func removeUnfinished(from place: any SnapshotPlace) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     let end = MonotonicClock.milliseconds + SnapshotSettings.longestEnd
@@ -153,7 +153,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
 }
 
 package struct SnapshotFigures: Sendable {
-  /// Why a snapshot that is due could not be written, or the log not be cut; nil if both succeeded.
+  /// Why a due snapshot could not be written, or the log not be cut; nil if both succeeded.
   package var problem: StoreError?
   /// The age of the latest snapshot, in milliseconds; nil without one, or if the database was not asked yet.
   package var age: Int?

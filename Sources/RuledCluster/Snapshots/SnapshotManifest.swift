@@ -28,7 +28,7 @@ extension SnapshotManifest {
     return text + "\(Self.sum(of: text))\n"
   }
 
-  /// The list that is stored at `path` as these bytes; throws `corrupt` if they are damaged.
+  /// The list stored at `path` as these bytes; throws `corrupt` if they are damaged.
   init(_ bytes: [UInt8], at path: String) throws(StoreError) {
     let damaged = StoreError(.corrupt, "the file \(path) is damaged: its bytes are not those that were written")
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(

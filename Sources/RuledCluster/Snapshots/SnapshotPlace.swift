@@ -4,18 +4,18 @@ package import RuledStore
 /// The place of one cluster's snapshots, which all its nodes reach.
 ///
 /// A snapshot is a store as a kill would leave it, with `SNAPSHOT`, the list of its files and their checksums. The list comes last: without it there is
-/// no snapshot, only what is left of one. Once it is there, a snapshot never changes.
+/// no snapshot, only remains of one. Once it is there, a snapshot never changes.
 protocol SnapshotPlace {
   var cluster: String { get }
   var root: String { get }
-  /// What kind of place it is, as in "the same folder on all nodes".
+  /// The kind of place, as in "the same folder on all nodes".
   var kind: String { get }
   /// The folder on this host or on a shared disk that needs space for snapshots; nil if the place has none.
   var folderForSpace: String? { get }
 
   func check() throws(StoreError)
 
-  /// Where a file of the snapshot `name` is, or the snapshot itself, for messages.
+  /// The path of a file of the snapshot `name`, or of the snapshot itself, for messages.
   func path(of name: String, _ file: String?) -> String
 
   /// Stores all files below a folder for the snapshot `name`, which is none yet; gives them with their checksums.
@@ -27,16 +27,16 @@ protocol SnapshotPlace {
   /// The list of the snapshot `name`; nil if there is no such snapshot.
   func list(of name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]?
 
-  /// Reads files of the snapshot `name`; throws `corrupt` with the name of one that is damaged.
+  /// Reads files of the snapshot `name`; throws `corrupt` with the name of a damaged one.
   func verify(_ files: [FileSum], of name: String, progress: CopyProgress) throws(StoreError)
 
-  /// Copies files of the snapshot `name` into the empty folder `target`; throws `corrupt` with the name of one that is damaged.
+  /// Copies files of the snapshot `name` into the empty folder `target`; throws `corrupt` with the name of a damaged one.
   func copy(_ files: [FileSum], of name: String, to target: String, progress: CopyProgress) throws(StoreError)
 
-  /// The names of snapshots, and of what is left of some.
+  /// The names of snapshots, and of remains of some.
   func names(progress: CopyProgress) throws(StoreError) -> [(name: String, isWhole: Bool)]
 
-  /// Removes a snapshot, or what is left of one; at no moment it seems whole while files are missing.
+  /// Removes a snapshot, or its remains; at no moment it seems whole while files are missing.
   func remove(_ name: String, progress: CopyProgress) throws(StoreError)
 }
 
@@ -49,17 +49,17 @@ extension SnapshotSettings {
     }
   }
 
-  /// Throws what is wrong if this node can't know how to reach the place.
+  /// Throws the problem if this node can't know how to reach the place.
   package func review() throws(StoreError) {
     if case .bucket(let bucket) = location { _ = try ObjectStore.credentials(for: bucket) }
   }
 }
 
-/// What is done with snapshots wherever they are.
+/// The work on snapshots that is the same in all places.
 extension SnapshotPlace {
   /// Writes a snapshot of `played`, verifies it, and returns its entry for the list of the database.
   ///
-  /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes what is left behind after an error.
+  /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes the remains after an error.
   func write(
     _ played: PlayedStore, by node: String, complete: (_ folder: String, _ last: UInt64) -> Void, progress: CopyProgress
   ) throws(StoreError) -> Snapshot {
@@ -155,9 +155,9 @@ extension SnapshotPlace {
     }
   }
 
-  /// Removes what is not listed and never will be: unfinished snapshots, and those older than all listed ones.
+  /// Removes all remains that will never be listed: unfinished snapshots, and snapshots older than all listed ones.
   ///
-  /// Only the node that has the turn may call it.
+  /// Only the node with the turn may call it.
   func clean(listed: [Snapshot], progress: CopyProgress) throws(StoreError) {
     let oldest = listed.map(\.position.sequence).min() ?? .min
     for (name, isWhole) in try names(progress: progress) where !listed.contains(where: { $0.name == name }) {

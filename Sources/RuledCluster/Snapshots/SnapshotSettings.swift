@@ -15,6 +15,6 @@ package struct SnapshotSettings: Sendable {
   static let kept = 3
   /// How long a turn lasts unless its node extends it, in milliseconds.
   static let turn = 60_000
-  /// How long a node that ends goes on removing what an unfinished snapshot left, in milliseconds.
+  /// How long a node that ends goes on removing the files of an unfinished snapshot, in milliseconds.
   static let longestEnd = 1_000
 }

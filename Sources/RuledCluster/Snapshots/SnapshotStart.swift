@@ -4,7 +4,7 @@ package import RuledStore
 
 /// Starts a node's store from a snapshot if the store is empty, or if the log does not go on where it ends.
 ///
-/// Until all of a snapshot was copied, opened and checked, the store stays as it was.
+/// Until a whole snapshot is copied, opened and checked, the store stays as it was.
 package struct SnapshotStart {
   /// Why a store starts from a snapshot.
   package enum Need: Sendable {
@@ -12,7 +12,7 @@ package struct SnapshotStart {
     case empty
     /// The log was cut, and no longer has the next batch.
     case behind
-    /// It has played back what the log does not have: a failover lost that, or the database was restored to an earlier moment.
+    /// It has played back batches that the log does not have: a failover lost them, or the database was restored to an earlier moment.
     case diverged
   }
 
@@ -62,10 +62,10 @@ package struct SnapshotStart {
     }
   }
 
-  /// Replaces the closed store in the folder `path` with the latest snapshot that is not damaged.
+  /// Replaces the closed store in the folder `path` with the latest undamaged snapshot.
   ///
-  /// If there is none, an empty store plays back the whole log. If that was cut, this throws what to do. Throws `interrupted` if
-  /// `isInterrupted` returns true. The folder `journal` in the store's goes with a store that has diverged: it tells what the log does not have.
+  /// If there is none, an empty store plays back the whole log; if that was cut, this throws the remedy. Throws `interrupted` if
+  /// `isInterrupted` returns true. A diverged store loses its folder `journal` too, as it has events that the log does not have.
   package func run(_ need: Need, path: String, journal: String) throws(StoreError) {
     let stale = need == .diverged ? [journal] : []
     _ = try client.connection()

@@ -4,8 +4,8 @@ import RuledThreads
 
 /// The store of a node that owns the log of commits: commits go to the database, then to the node's own store, which serves all reads.
 ///
-/// Commits that are appended while a batch commits become the next batch: one row, one wait for the standbys. After an error, either nothing of the
-/// batch was committed, or the ownership ends and with it this store: a new one plays back what the log has.
+/// Commits appended while a batch commits become the next batch: one row, one wait for the standbys. After an error, either nothing of the
+/// batch was committed, or the ownership ends and with it this store: a new one plays back the log.
 package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
   /// The size in bytes from which on a batch takes no further commit until it is sent.
   private static let mostBytes = 32 << 20
@@ -20,20 +20,20 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   private let committing = Condition()
   private let writer: LogWriter
   private var sent = LogBatch()
-  /// Whether the node's own store lacks what the database has.
+  /// Whether the node's own store lacks batches of the database.
   private var isBehind = false
 
   /// Guards the rest; never held during I/O.
   private let lock = Condition()
   private var current = StoreState.open
-  /// What was appended and has not been sent.
+  /// The appended commits that are not sent yet.
   private var next = LogBatch()
   private var lastAppended: UInt64 = 0
   private var lastCommitted: UInt64 = 0
 
-  /// A store over a log that `writer` owns and `played` has played back to its end; from then on nobody else uses either, except to read.
+  /// A store over a log that `writer` owns and `played` has played back to its end; from then on no other code uses either, except to read.
   ///
-  /// `problem` tells what is wrong while commits succeed. `onLoss` is called when the node no longer owns the log, or can't know whether it
+  /// `problem` tells the lease's problem while commits succeed. `onLoss` is called when the node no longer owns the log, or can't know whether it
   /// does: then all commits fail, and only `close` makes sense.
   package init(
     _ played: PlayedStore, writer: LogWriter, problem: @escaping @Sendable () -> StoreError? = { nil },
@@ -155,7 +155,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   package func expire(before cutoff: Int64) { played.store.expire(before: cutoff) }
 
-  /// Commits what was appended, and closes the node's own store.
+  /// Commits all appends, and closes the node's own store.
   package func close() throws(StoreError) {
     var problem: StoreError?
     if case .open = state {

@@ -9,20 +9,20 @@ package final class PlayedStore: Sendable {
   /// The key under which it stores its position in the log.
   private static let key = StoreKey.bytes { StoreKey.daemon("cluster", into: $0) }
   private static let digestBytes = 32
-  /// Commits that are played back are appended together once they have this many bytes.
+  /// The bytes from which on played commits are appended together.
   private static let fullBytes = 1 << 20
-  /// The most bytes that are kept for the next batch.
+  /// The most bytes of memory that are kept for the next batch.
   private static let mostKeptBytes = 4 << 20
 
   package let store: RocksStore
   private let current: Mutex<LogPosition>
   private let cluster: Mutex<String>
-  /// What is about to be appended; empty between two batches.
+  /// The writes to append next; empty between two batches.
   private let writes = Mutex(WriteSet())
 
   /// Wraps a store, and reads its position in the log.
   ///
-  /// Throws `refused` for a store that has no position but was committed to: it is that of a daemon outside of any cluster.
+  /// Throws `refused` for a store with commits and no position: it belongs to a daemon outside of any cluster.
   package init(_ store: RocksStore) throws(StoreError) {
     self.store = store
     let value = ByteBuffer(capacity: 128)
@@ -64,7 +64,7 @@ package final class PlayedStore: Sendable {
     return isUnused
   }
 
-  /// Whether a store is, or was, that of a cluster's node.
+  /// Whether a store belongs, or belonged, to a node of a cluster.
   static func hasPosition(_ store: RocksStore) throws(StoreError) -> Bool {
     try key.withView { (key) throws(StoreError) in try store.get(key, into: ByteBuffer()) }
   }
