@@ -17,7 +17,7 @@ package enum KeptEvent {
     writeMembers(of: subject, into: text)
   }
 
-  /// Appends the event as it is shown, without these bytes.
+  /// Appends the event as it is shown, without the bytes of writes.
   package static func writeShown(of subject: ByteView, into text: ByteBuffer) {
     text.append("{" as StaticString)
     writeMembers(of: subject, into: text)

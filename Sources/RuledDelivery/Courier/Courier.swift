@@ -3,9 +3,9 @@ import RuledIO
 import RuledJSON
 
 /// Delivers the effects of a daemon from a process of its own: it leases them over the daemon's socket, sends their requests, and confirms
-/// what came of each.
+/// the results.
 ///
-/// The daemon decides what is delivered when: order, waits and what is given up. The courier only has the network.
+/// The daemon decides on the order, on waits and on giving effects up. The courier only has the network.
 final class Courier {
   /// How long effects are leased, in seconds: more than two requests may take.
   private static let leaseSeconds = 90
@@ -22,7 +22,7 @@ final class Courier {
   private let daemon: DaemonConnection
   private let deliverer: Deliverer
   private var sinks: [String: CourierSink] = [:]
-  /// What came of effects while the daemon has not taken it, by lease.
+  /// The results that the daemon has not taken yet, by lease.
   private var results: [String: JSONValue] = [:]
   /// The leases in `results` that are on their way.
   private var sentResults: Set<String> = []
@@ -167,7 +167,7 @@ final class Courier {
 
   private func confirm(_ lease: String, _ result: DeliveryResult) { results[lease] = result.json(lease: lease) }
 
-  /// Tells the daemon what came of effects, until it has taken it.
+  /// Tells the daemon the results, until it has taken them.
   private func confirmResults() {
     let unsent = results.filter { !sentResults.contains($0.key) }
     guard !unsent.isEmpty else { return }
@@ -199,7 +199,7 @@ final class CourierSink {
   var failures = 0
   /// Whether a request for effects is under way.
   var isAsking = false
-  /// How many effects are being delivered.
+  /// The number of effects under way.
   var active = 0
 
   init(_ name: String, _ receiver: URLReceiver, timer: LoopTimer) {

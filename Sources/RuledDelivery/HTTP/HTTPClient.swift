@@ -15,7 +15,7 @@ package final class HTTPClient {
   private var timer: LoopTimer?
   private var polls: [curl_socket_t: DescriptorPoll] = [:]
   private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
-  /// Why the last socket could not be watched, until that is reported.
+  /// Why the last socket could not be watched, until the failed requests report it.
   private var pollError: SystemError?
 
   /// A client without requests; tests pass a `makePoll` that fails.
@@ -31,7 +31,7 @@ package final class HTTPClient {
     guard openMulti() != nil else { throw SystemError(12, call: "curl_multi_init", context: "HTTP client") }
   }
 
-  /// How many requests are under way.
+  /// The number of requests under way.
   var count: Int { transfers.count }
 
   /// Sends a request; `completion` is called later, on the loop's thread.
@@ -96,7 +96,7 @@ package final class HTTPClient {
       ended.append((transfer.completion, transfer.result(of: code)))
     }
     if status != CURLM_OK {
-      // The handle accepts no requests after an error, and those under way would never end.
+      // The handle accepts no requests after an error, and requests under way would never end.
       let failure = failure(status)
       ended += transfers.values.map { ($0.completion, failure) }
       closeMulti()
@@ -112,7 +112,7 @@ package final class HTTPClient {
 
   // MARK: Callbacks of libcurl
 
-  /// Waits for what libcurl wants of a socket; -1, which ends all transfers, when it can't be watched.
+  /// Waits for the events of a socket that libcurl wants; -1, which ends all transfers, when it can't be watched.
   fileprivate func watch(_ descriptor: curl_socket_t, for wanted: Int32) -> Int32 {
     guard wanted != CURL_POLL_REMOVE else {
       polls.removeValue(forKey: descriptor)?.close()

@@ -10,7 +10,7 @@ struct HTTPRequest {
   var certificate: String?
   /// The file with the authorities that the receiver's certificate is checked against; nil for the system's.
   var authorities: String?
-  /// How many bytes of the answer's body are kept.
+  /// The most bytes of the answer's body to keep.
   var keptBytes = 0
 }
 

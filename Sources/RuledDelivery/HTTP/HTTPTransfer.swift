@@ -1,7 +1,7 @@
 internal import CCurl
 import RuledCore
 
-/// A request under way: libcurl's easy handle with what belongs to it.
+/// A request under way: libcurl's easy handle with its buffers.
 final class HTTPTransfer {
   /// The handle; it must have left the multi handle before the transfer is released.
   let easy: UnsafeMutableRawPointer
@@ -12,7 +12,7 @@ final class HTTPTransfer {
   private let keptBytes: Int
   /// Whether the answer's head has come whole.
   private var hasHead = false
-  /// Where libcurl writes what went wrong.
+  /// The buffer for libcurl's error text.
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   /// A transfer of a request, to be configured; nil without memory for it.
@@ -113,7 +113,7 @@ final class HTTPTransfer {
     return .answered(status: Int(ruled_curl_status(easy)), retryAfter: Int(ruled_curl_retry_after(easy)), body: body)
   }
 
-  /// The result of a transfer that ended with an error; what libcurl wrote of it says more than its code, but for two faults of the receiver.
+  /// The result of a transfer that ended with an error; libcurl's text says more than its code, except for two faults of the receiver.
   private func failure(_ code: CURLcode) -> HTTPResult {
     let detail = String(cString: errorText)
     // libcurl has no room for a longer line of the head, and no limit on memory.
@@ -139,7 +139,7 @@ private func bodyCallback(
   pass(bytes, size * count, to: context) { $0.keepBody($1) }
 }
 
-/// Passes bytes of the answer to the transfer that `context` is; returns how many, as libcurl expects.
+/// Passes bytes of the answer to the transfer `context`; returns their number, as libcurl expects.
 private func pass(
   _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int, to context: UnsafeMutableRawPointer?,
   _ body: (HTTPTransfer, ByteView) -> Void

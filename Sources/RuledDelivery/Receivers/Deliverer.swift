@@ -1,10 +1,10 @@
 package import RuledCore
 
-/// Sends requests to receivers with a URL, and decides by the answers what becomes of the effects.
+/// Sends requests to receivers with a URL, and decides by the answers about the effects.
 ///
 /// The outbox has one, unless a courier delivers: then the courier has it, in a process of its own.
 package final class Deliverer {
-  /// Header fields that are set here, in lower case; `authorization` only where the receiver has a secret.
+  /// Header fields that the deliverer sets itself, in lower case; `authorization` only if the receiver has a secret.
   private static let reservedHeaders: Set<String> = [
     "authorization", "idempotency-key", "host", "content-length", "transfer-encoding", "connection", "expect",
   ]
@@ -21,7 +21,7 @@ package final class Deliverer {
     self.log = log
   }
 
-  /// How many requests are under way.
+  /// The number of requests under way.
   package var count: Int { client.count }
 
   /// Drops the requests under way without calling their completions.
@@ -112,7 +112,7 @@ package final class Deliverer {
     }
   }
 
-  /// Sends a request again that was refused, if its secret has changed since.
+  /// Sends a refused request again, if its secret has changed since.
   private func refused(
     _ failure: DeliveryFailure, _ secret: SinkSecret, _ asked: HandlerRequest, id: String, _ receiver: URLReceiver,
     _ completion: @escaping (DeliveryResult) -> Void

@@ -6,7 +6,7 @@ package struct DeliveryFailure: Sendable, Equatable {
   package var reason: String
   /// The status that the receiver answered, if it did.
   package var status: Int?
-  /// The beginning of what the receiver answered, without the sink's secret.
+  /// The beginning of the receiver's answer, without the sink's secret.
   package var body: String?
 
   package init(reason: String, status: Int? = nil, body: String? = nil) {
@@ -65,7 +65,7 @@ extension DeliveryFailure {
   /// The longest reason of a client, in bytes.
   private static let reasonBytes = 1_000
 
-  /// What a client has reported; long texts are cut.
+  /// A client's report; long texts are cut.
   init(_ detail: ConfirmParams.Detail) {
     self.init(
       reason: detail.error.prefix(bytes: Self.reasonBytes), status: detail.status,

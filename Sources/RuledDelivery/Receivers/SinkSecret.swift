@@ -5,7 +5,7 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
   let path: String
   private var text: String?
 
-  /// The secret in a file that is not read yet.
+  /// The secret in a file, which is not read yet.
   init(path: String) { self.path = path }
 
   let description = "(secret)"
@@ -35,7 +35,7 @@ final class SinkSecret: CustomStringConvertible, CustomReflectable {
     return String(decoding: shown, as: UTF8.self)
   }
 
-  /// Reads the file; returns what is wrong with it, or nil.
+  /// Reads the file; returns its problem, or nil.
   ///
   /// When the file can't be read, an older secret is dropped.
   func read() -> String? {

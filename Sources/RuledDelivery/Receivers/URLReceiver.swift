@@ -1,6 +1,6 @@
 import RuledCore
 
-/// A receiver with a URL: where requests go, and what they carry.
+/// A receiver with a URL: the address of its requests, their secret and their certificates.
 package final class URLReceiver {
   let url: String
   let sink: String

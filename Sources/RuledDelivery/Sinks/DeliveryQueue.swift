@@ -4,7 +4,7 @@ package import RuledCore
 ///
 /// While the store holds more than the window, loading continues at `loadPosition` as room comes.
 package final class DeliveryQueue {
-  /// How many effects the window holds.
+  /// The most effects in the window.
   static let capacity = 4_096
 
   /// The plugin; empty for a sink that has one queue for all.
@@ -13,11 +13,11 @@ package final class DeliveryQueue {
   package var loadPosition: [UInt8]?
   /// Whether effects were left out that loading has passed already, so that it has to begin again.
   package var needsReload = false
-  /// About how many effects are in the store only.
+  /// The number of effects that are in the store only, about.
   package var unloadedCount = 0
-  /// How many of those the scan under way has counted so far.
+  /// The number of these that the scan under way has counted so far.
   package var scannedCount = 0
-  /// How many effects the window holds now.
+  /// The number of effects in the window now.
   package private(set) var count = 0
   /// Until when the whole queue waits, in the loop's milliseconds.
   package private(set) var pausedUntil: UInt64 = 0
@@ -25,7 +25,7 @@ package final class DeliveryQueue {
   package var failure: DeliveryFailure?
 
   private var subjects: [[UInt8]: SubjectEffects] = [:]
-  /// The subjects whose first effect may be sent; those before `readyHead` are gone.
+  /// The subjects whose first effect may be sent; entries before `readyHead` are gone.
   private var ready: [SubjectEffects] = []
   private var readyHead = 0
   /// The subjects whose first effect waits for another try, and the earliest time of one.
@@ -91,7 +91,7 @@ package final class DeliveryQueue {
     completeFirst(of: subject)
   }
 
-  /// Ends the wait of a subject, and that of the whole queue.
+  /// Ends the waits of a subject and of the whole queue.
   package func expedite(_ subject: [UInt8]) {
     pausedUntil = 0
     guard let effects = subjects[subject] else { return }
@@ -109,7 +109,7 @@ package final class DeliveryQueue {
     return ready[readyHead...].first { isFree($0.subject) }
   }
 
-  /// Removes a subject from those that are ready, until `completeFirst` or `retryFirst`.
+  /// Removes a subject from the ready ones, until `completeFirst` or `retryFirst`.
   package func start(_ subject: SubjectEffects) {
     guard let index = ready[readyHead...].firstIndex(where: { $0 === subject }) else { return }
     guard index == readyHead else {

@@ -12,7 +12,7 @@ package final class Sink {
     case log
   }
 
-  /// How many requests may be under way, each for another subject.
+  /// The most requests under way, each for another subject.
   package static let maximumRequests = 8
 
   package let name: String
@@ -24,16 +24,16 @@ package final class Sink {
   package private(set) var queues: [DeliveryQueue] = []
   /// The subjects with an effect whose delivery is under way.
   package var busySubjects: Set<[UInt8]> = []
-  /// Effects that are delivered, expired or given up, while the store does not show it yet.
+  /// Delivered, expired or given-up effects, while the store does not show it yet.
   package var completed: Set<EffectKey> = []
-  /// Effects that could not be read when they were next.
+  /// Effects whose read failed when they were next.
   package var unreadable: Set<EffectKey> = []
-  /// About how many effects are given up, and how many of those the scan under way has counted so far.
+  /// The number of given-up effects, about, and the number of them that the scan under way has counted so far.
   package var givenUp = 0
   package var scannedGivenUp = 0
   /// The effect that waits longest as far as is known, and when it was emitted, in the clock's microseconds.
   package var oldest: (key: EffectKey, at: Int64)?
-  /// The one that waited longest when the store was last scanned; and of those that the scan under way has found so far.
+  /// The effect that waited longest at the last scan of the store, and the one among those that the scan under way has found so far.
   package var storedOldest: EffectKey?
   package var scannedOldest: EffectKey?
   package var leasedCount = 0
@@ -82,7 +82,7 @@ package final class Sink {
     return queue
   }
 
-  /// The queue and the subject to deliver next: of all effects that may be sent now, the one that was emitted first.
+  /// The queue and the subject to deliver next: of all effects that may be sent now, the earliest emitted one.
   package func next(now: UInt64) -> (queue: DeliveryQueue, subject: SubjectEffects)? {
     var best: (queue: DeliveryQueue, subject: SubjectEffects)?
     for queue in queues {

@@ -9,17 +9,17 @@ package final class SinkFigures: Sendable {
   package struct Values: Sendable {
     /// Effects that the receiver accepted.
     package fileprivate(set) var delivered = 0
-    /// Effects that were given up because the receiver refused them.
+    /// Effects given up because the receiver refused them.
     package fileprivate(set) var failed = 0
     /// Effects that their handler let expire.
     package fileprivate(set) var expired = 0
     /// Tries that failed and are repeated.
     package fileprivate(set) var retried = 0
-    /// About how many effects wait.
+    /// The number of waiting effects, about.
     package fileprivate(set) var waiting = 0
-    /// Waiting effects that can't be read at present; each holds up the later ones of its subject.
+    /// Waiting effects that are unreadable at present; each holds up the later ones of its subject.
     package fileprivate(set) var unreadable = 0
-    /// How many effects are given up now, and are in the store.
+    /// The number of given-up effects in the store now.
     package fileprivate(set) var givenUp = 0
     /// When the effect that waits longest was emitted, in the clock's microseconds; nil when none waits.
     fileprivate var oldest: Int64?
@@ -27,7 +27,7 @@ package final class SinkFigures: Sendable {
     fileprivate var failureTime: UInt64?
     /// For how long the sink had failed without a success when the daemon started, in nanoseconds.
     fileprivate var failedBefore: UInt64 = 0
-    /// When effects began to wait that nobody has asked to lease, in monotonic nanoseconds; nil when none do.
+    /// Since when effects wait without a client that asks to lease them, in monotonic nanoseconds; nil when none do.
     fileprivate var unleasedTime: UInt64?
     fileprivate var deliveries = DeliveryRate()
   }
@@ -38,12 +38,12 @@ package final class SinkFigures: Sendable {
 
   package var present: Values { values.withLock { $0 } }
 
-  /// How many seconds the effect that waits longest has waited; nil when none waits.
+  /// The age in seconds of the effect that waits longest; nil when none waits.
   package func oldestSeconds(now: Timestamp) -> Int? {
     present.oldest.map { max(0, Int((now.microseconds - $0) / 1_000_000)) }
   }
 
-  /// For how many seconds the sink has failed without a success in between; nil when it works.
+  /// How long the sink has failed without a success in between, in seconds; nil when it works.
   package func failingSeconds(now: UInt64) -> Int? { failingNanoseconds(now: now).map { Int($0 / 1_000_000_000) } }
 
   /// Likewise, in nanoseconds.
@@ -55,7 +55,7 @@ package final class SinkFigures: Sendable {
   /// Whether the sink has failed without a success since.
   package var isFailing: Bool { present.failureTime != nil }
 
-  /// For how many seconds effects have waited that nobody has asked to lease; nil when none do.
+  /// How long effects have waited without a client that asks to lease them, in seconds; nil when none do.
   func unleasedSeconds(now: UInt64) -> Int? { present.unleasedTime.map { Int((max(now, $0) - $0) / 1_000_000_000) } }
 
   /// The figures as `health` shows them; `clock` is the daemon's time and `now` the monotonic one.
@@ -73,7 +73,7 @@ package final class SinkFigures: Sendable {
     ])
   }
 
-  /// What is wrong with the sink of that name, in a sentence that says what to do; nil when nothing is.
+  /// The problem of the sink of that name, in a sentence with its remedy; nil without one.
   package func problem(of sink: String, now: UInt64) -> String? {
     let (waiting, givenUp) = (present.waiting, present.givenUp)
     guard waiting > 0 || givenUp > 0 else { return nil }
@@ -100,7 +100,7 @@ package final class SinkFigures: Sendable {
   package func countExpired() { values.withLock { $0.expired += 1 } }
   package func countRetried() { values.withLock { $0.retried += 1 } }
 
-  /// Sets how many effects wait, can't be read, and are given up.
+  /// Sets the numbers of waiting, unreadable and given-up effects.
   package func set(waiting: Int, unreadable: Int, givenUp: Int) {
     values.withLock {
       $0.waiting = max(waiting, 0)
@@ -111,7 +111,7 @@ package final class SinkFigures: Sendable {
 
   package func setOldest(_ time: Int64?) { values.withLock { $0.oldest = time } }
 
-  /// Forgets what belongs to a configuration of the sink that is no longer in force.
+  /// Forgets the figures of an earlier configuration of the sink.
   package func reset() {
     values.withLock {
       $0.waiting = 0
@@ -140,7 +140,7 @@ package final class SinkFigures: Sendable {
     }
   }
 
-  /// Notes whether effects wait that nobody asks to lease.
+  /// Notes whether effects wait without a client that asks to lease them.
   package func note(unleased: Bool) {
     values.withLock { $0.unleasedTime = unleased ? $0.unleasedTime ?? MonotonicClock.nanoseconds : nil }
   }

@@ -3,7 +3,7 @@ package import RuledJSON
 
 /// An effect in the store: `{"id":…,"plugin":…,"sink":…,"type":…,"data":…,"subject":…,"at":…}`.
 ///
-/// One that was given up has a further member, `"failed":{"at":…,"tries":…,"why":…,"status":…,"body":…,"after":…}`, of which `status` and
+/// A given-up effect has a further member, `"failed":{"at":…,"tries":…,"why":…,"status":…,"body":…,"after":…}`, of which `status` and
 /// `body` are there if a receiver answered. It keeps that member when it is to be tried again, with an `after` of 0.
 package struct StoredEffect {
   /// The id, the same in each try.
@@ -20,9 +20,9 @@ package struct StoredEffect {
     package var tries: Int
     /// Why it was given up.
     package var failure: DeliveryFailure
-    /// The last sequence before it was given up, 0 if it is not known or if the effect is to be tried again.
+    /// The last sequence before it was given up, 0 if that is unknown or if the effect is to be tried again.
     ///
-    /// It tells the effect from those that are given up later, whatever the clock says.
+    /// It tells the effect from those given up later, whatever the clock says.
     package var after: UInt64
 
     package init(at: String, tries: Int, failure: DeliveryFailure, after: UInt64) {

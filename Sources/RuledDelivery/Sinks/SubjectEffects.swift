@@ -29,20 +29,20 @@ package final class SubjectEffects {
     return index < sequences.count && sequences[index] == sequence
   }
 
-  /// Adds an effect where it belongs, but never before the first, which may be under way; false if it is one of them already.
+  /// Adds an effect in its order, but never before the first, which may be under way; false if it is there already.
   func insert(_ sequence: UInt64) -> Bool {
     guard !contains(sequence) else { return false }
     sequences.insert(sequence, at: count == 0 ? sequences.count : position(of: sequence))
     return true
   }
 
-  /// Removes an effect that is not the first.
+  /// Removes an effect other than the first.
   func remove(_ sequence: UInt64) {
     let index = position(of: sequence)
     if index < sequences.count, sequences[index] == sequence { sequences.remove(at: index) }
   }
 
-  /// Where a sequence is behind the first, which may be out of order, or where it belongs there.
+  /// The index of a sequence behind the first, which may be out of order, or the index to insert it at.
   private func position(of sequence: UInt64) -> Int {
     var (low, high) = (head + 1, sequences.count)
     if let last = sequences.last, last < sequence { return high }
