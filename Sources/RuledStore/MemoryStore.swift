@@ -158,7 +158,7 @@ private struct SortedMap: Sendable {
   /// The entry at `position`; nil at the end.
   subscript(position: Position) -> Entry? { entries[position] }
 
-  /// The position of the first entry whose key is not below `key`.
+  /// The position of the first entry whose key is at or above `key`.
   func find(_ key: ByteView) -> Position { entries.find { Self.compare($0, key) } }
 
   /// The position behind `position`, which is not the end.

@@ -28,7 +28,7 @@ struct SortedChunks<Element> {
     position.chunk < chunks.count ? chunks[position.chunk][position.entry] : nil
   }
 
-  /// The position of the first element whose key is not less.
+  /// The position of the first element whose key is at or above the wanted one.
   ///
   /// - Complexity: O(log n)
   @inline(__always)
@@ -44,7 +44,7 @@ struct SortedChunks<Element> {
     return next.entry < chunks[next.chunk].count ? next : Position(chunk: next.chunk + 1, entry: 0)
   }
 
-  /// Changes the element with that key with `replace`; inserts the one that `make` gives when there is none.
+  /// Calls `replace` with the element of that key, or inserts the result of `make` when there is none.
   ///
   /// - Complexity: O(log n), and moving the elements of one chunk
   @inline(__always)
@@ -53,7 +53,7 @@ struct SortedChunks<Element> {
     if isFound { replace(&chunks[position.chunk][position.entry]) } else { insert(make(), at: position) }
   }
 
-  /// Removes the element with that key; gives it.
+  /// Removes the element with that key and returns it.
   mutating func remove(_ compare: (Element) -> Int) -> Element? {
     let (position, isFound) = locate(compare)
     guard isFound else { return nil }

@@ -18,7 +18,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let diskFull = Code(rawValue: "disk_full")
     /// The operating system refused a file operation.
     package static let inputOutput = Code(rawValue: "io")
-    /// Somebody else has removed a file of the store while it was open.
+    /// Another process has removed a file of the store while it was open.
     static let removed = Code(rawValue: "removed")
     /// Stored bytes differ from the written ones.
     package static let corrupt = Code(rawValue: "corrupt")
@@ -33,7 +33,7 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   package var code: Code
-  /// What happened and what to do about it, for the operator.
+  /// The failure and its remedy, for the operator.
   package var message: String
   /// The database's or the system's own text, may be empty.
   package var underlying: String

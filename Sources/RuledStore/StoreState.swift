@@ -16,7 +16,7 @@ package enum StoreState: Sendable {
   case sealing
   /// A write or a sync of the active segment's file failed, so that nothing more is written there.
   case failed(StoreError)
-  /// The log could go on, but nobody has called `reopen()` since a failure.
+  /// The log could go on, but `reopen()` has not been called since a failure.
   case suspended(StoreError)
   /// The store has been closed.
   case closed

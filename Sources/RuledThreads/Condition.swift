@@ -28,13 +28,13 @@ package final class Condition: @unchecked Sendable {  // the lock guards itself,
     return try body()
   }
 
-  /// Runs `body` under the lock, then wakes all who wait, so that they try again.
+  /// Runs `body` under the lock, then wakes all waiting threads, so that they try again.
   package func signal(_ body: () -> Void) {
     locked(body)
     wakeAll()
   }
 
-  /// Wakes all who wait, so that they try again.
+  /// Wakes all waiting threads, so that they try again.
   package func wakeAll() { pthread_cond_broadcast(condition) }
 
   /// Calls `body` under the lock, again after each wake, until it returns something.

@@ -131,7 +131,7 @@ extension SnapshotPlace {
     return manifest
   }
 
-  /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is the one that the database lists.
+  /// Copies a snapshot into the empty folder `target`, and opens the copy to check that it is the listed one.
   ///
   /// Throws `corrupt`, with the file's name, if a file is damaged.
   func copy(_ snapshot: Snapshot, to target: String, progress: CopyProgress) throws(StoreError) {

@@ -11,7 +11,7 @@ package final class DeliveryQueue {
   let plugin: String
   /// The key in the store at which loading continues; nil while no loading is under way.
   package var loadPosition: [UInt8]?
-  /// Whether effects were left out that loading has passed already, so that it has to begin again.
+  /// Whether loading has passed effects that it left out, so that it has to begin again.
   package var needsReload = false
   /// The number of effects that are in the store only, about.
   package var unloadedCount = 0

@@ -74,7 +74,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     return (lock.locked { submission.result }, error)
   }
 
-  /// Takes submissions of a worker again, which knows that it lost one.
+  /// Accepts submissions of a worker again, which knows of its loss.
   func resume(_ worker: Int) { lock.locked { clients[worker].isUnaware = false } }
 
   /// Appends a submission to the store and the queue, or refuses it, and then calls `then` under `lock`.

@@ -51,7 +51,7 @@ extension HTTPRouter {
     return exchange.body.bytes
   }
 
-  /// A backtest, whose report is a page for who accepts one.
+  /// A backtest; its report is a page for clients that accept one.
   private func backtest(_ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
     let request = try body(.backtest, exchange)
     guard Self.acceptsPage(exchange), case .object(var params)? = try? JSONValue(parsing: exchange.body.bytes) else {

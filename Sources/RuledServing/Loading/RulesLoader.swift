@@ -121,7 +121,7 @@ final class RulesLoader {
       at: services.context.clock.now)
   }
 
-  /// Builds rules with what is configured for their plugins; they were loaded at `time`.
+  /// Builds rules with their plugins' configuration; they were loaded at `time`.
   static func build(
     _ source: RulesSource, _ configuration: [String: Configuration.Plugin], previous: Catalog?, _ services: Services,
     _ lua: LuaWorker, checksFiles: Bool = false, at time: Timestamp

@@ -105,7 +105,7 @@ final class EffectStore {
   /// Allows a new try of all given-up effects.
   func retryGivenUp() { retriesBefore = context.nextSequence() }
 
-  /// When effects are removed that have to be; nil if none has to.
+  /// When to try the removals; nil without any.
   var nextRemovals: UInt64? { removals.isEmpty ? nil : nextRemoval }
 
   /// Removes an effect from the store at the end of the tick.

@@ -43,7 +43,7 @@ final class SinkFailures {
     }
   }
 
-  /// Stores since when the sinks fail, if others do than the store has.
+  /// Stores which sinks fail and since when, if the stored ones differ.
   func store(now: UInt64) {
     guard now >= nextTime, haveChanged else { return }
     nextTime = now &+ Self.period

@@ -184,7 +184,7 @@ struct HealthReport {
     return ["looping": .array(loops), "away": .object(JSONObject(awayTimers))]
   }
 
-  /// The rules whose timers set the next ones, each as early as may be.
+  /// The rules whose timers set the next ones in a loop, each as early as allowed.
   private var looping: [(plugin: String, rule: String, subjects: Int)] {
     let context = services.context
     return context.timerLoops.all(now: context.clock.now.microseconds, step: context.timerStep)

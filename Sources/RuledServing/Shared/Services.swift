@@ -147,8 +147,8 @@ final class Services: Sendable {
   /// Whether the client of a connection may lease effects though it may not call every method.
   func isCourier(_ connection: Connection) -> Bool { connection.carried?.isCourier ?? couriers.include(connection) }
 
-  /// Why a request is refused at once; nil unless more are in flight than may be, or than everybody may have if it is not one for which some
-  /// are reserved.
+  /// The refusal of a request beyond the limit of requests in flight, which is lower unless the request may take a reserved place; nil below the
+  /// limit.
   func overload(isReserved: Bool) -> RequestError? {
     let limit = context.configuration.limits.inFlight
     guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }

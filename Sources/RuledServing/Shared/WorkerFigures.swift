@@ -53,7 +53,7 @@ final class WorkerFigures: Sendable {
   func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
 }
 
-/// The commits of a worker, and how long the events took that they answered.
+/// The commits of a worker, and the latency of their events.
 struct CommitFigures: Sendable {
   /// The changes of subjects in each durable commit.
   var events = BucketHistogram(bounds: BucketHistogram.numbers)
@@ -63,7 +63,7 @@ struct CommitFigures: Sendable {
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
   var lost = 0
 
-  /// Counts events that began at some times and can be answered now.
+  /// Records the latency of events that can be answered now.
   mutating func record(_ starts: [EventStarts], at now: UInt64) {
     for start in starts { latency.record(now &- start.time, times: start.events) }
   }

@@ -43,9 +43,9 @@ final class WatchHub: Sendable {
 
   var last: UInt64 { state.withLock { $0.last } }
 
-  /// Continues from the sequence that the store holds, with changes that lead to it.
+  /// Continues from the stored sequence, with the changes before it.
   ///
-  /// To be called before anything is published.
+  /// Call it before the first publication.
   func begin(after sequence: UInt64, _ past: [Chunk] = []) {
     state.withLock { state in
       state.last = sequence

@@ -134,7 +134,7 @@ final class MessageInbox {
     }
   }
 
-  /// Adds a message: of a plugin that has few waiting if it is express, while another plugin has many waiting if the inbox is crowded.
+  /// Adds a message; `isExpress` tells that its plugin has few waiting, `isCrowded` that another plugin has many waiting.
   private func add(_ entry: Entry, isExpress: Bool, isCrowded: Bool) {
     guard !delayed.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
     switch walk {

@@ -92,7 +92,7 @@ private final class SystemFile: StoreFile {
 
   func sync() throws(StoreError) {
     guard fdatasync(descriptor) == 0 else { throw StoreError.system("the file \(path) can't be synced", errno) }
-    // The bytes of a file without a name are on the disk, but nobody finds them again.
+    // The bytes of a file without a name are on the disk, but no start finds them again.
     guard hadName, cl_links(descriptor) == 0 else { return }
     throw StoreError(
       .removed, "the file \(path) was removed while the daemon ran: end it, and restore the store from a backup")

@@ -55,7 +55,7 @@ package enum ParsedKey {
     return key.extracting(1..<key.count - 1)
   }
 
-  /// What identifies a remembered event among those of its subject.
+  /// The identity of a remembered event among its subject's.
   package enum EventIdentity {
     /// By its source and id.
     case plain(source: ByteView, id: ByteView)

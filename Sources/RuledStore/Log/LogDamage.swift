@@ -2,7 +2,7 @@
 struct LogDamage {
   let file: String
   let offset: Int
-  /// What is wrong, and what is lost by it.
+  /// The damage and the loss, in words.
   let what: String
 
   /// The error that stops a start, with a way on.

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// Recovers what an earlier process left in the redo log.
+/// Recovers the commits of an earlier process from the redo log.
 ///
 /// The manifest names the last file, each file's header the one before it. Bytes behind the last whole commit of the last file with commits were never
 /// acknowledged or never synced. If a later frame says that the file was synced beyond that commit, they are damage. A file before it must be complete.

@@ -19,7 +19,7 @@ struct OrderedWrites {
   /// The offset of the write at `position`; nil behind the last.
   subscript(position: Position) -> Int? { offsets[position].map { Int($0) } }
 
-  /// The position of the first write whose key is not below `key`.
+  /// The position of the first write whose key is at or above `key`.
   func find(_ key: ByteView, in base: UnsafeRawPointer) -> Position {
     offsets.find { ByteOrder.compare(SegmentWrite.key(at: Int($0), in: base), key) }
   }

@@ -26,7 +26,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   private var file: SegmentFile
   /// The number of the last appended commit; under `tail`.
   var lastAppended: UInt64 = 0
-  /// The number of the last committed one; under `tail`.
+  /// The number of the last committed append; under `tail`.
   var lastCommitted: UInt64 = 0
   /// Whether something was written after the last sync began; under `tail`.
   private var isUnsynced = false
@@ -250,14 +250,14 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Whether it has been closed.
   var isClosed: Bool { tail.locked { tail.isClosed } }
 
-  /// Waits so many milliseconds, less when the log is closed.
+  /// Waits that many milliseconds, less when the log is closed.
   func pause(milliseconds: Int) {
     let _: Void? = tail.wait(milliseconds: milliseconds) { tail.isClosed ? () : nil }
   }
 
   // MARK: Closing
 
-  /// Takes nothing any more; gives the state that it leaves.
+  /// Accepts no more appends; returns the state before.
   func close() -> StoreState {
     syncing.locked {
       defer { tail.wakeAll() }

@@ -68,7 +68,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// Releases the memory behind the frames.
   func trim() { memory.release(from: end) }
 
-  /// Makes the header say that the segment before it is that one, which has no seal and ends at `end`; the caller writes it to the file.
+  /// Makes the header say that segment `number` comes before, has no seal, and ends at `end`; the caller writes the header to the file.
   func follow(_ number: UInt64, endingAt end: Int) {
     header.predecessor = number
     header.predecessorEnd = end
@@ -120,7 +120,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     while committed < offset { commitNext(payload: LogFrame.payload(at: committed, in: base)) }
   }
 
-  /// Appends and commits the next frame as it is in the file, with a payload of so many bytes.
+  /// Appends and commits the next frame as it is in the file, whose payload has `payload` bytes.
   func recover(payload: Int) {
     commitNext(payload: payload)
     end = committed

@@ -99,13 +99,13 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
 
   // MARK: The backlog
 
-  /// How many sealed segments wait to be flushed; under `tail`.
+  /// The number of sealed segments that wait to be flushed; under `tail`.
   var backlog: Int { sealed.count }
 
-  /// Whether as many sealed segments wait as may; under `tail`.
+  /// Whether as many sealed segments wait as `longestBacklog` allows; under `tail`.
   var isFull: Bool { backlog >= longestBacklog }
 
-  /// Why no segment can be sealed: as many wait as may, and flushing fails; under `tail`.
+  /// Why no segment can be sealed: the backlog is full, and flushing fails; under `tail`.
   var fullBacklog: StoreError? { isFull ? flushError.map(Self.full) : nil }
 
   /// Whether no sealed segment is left, and none was appended to.
@@ -127,7 +127,7 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     }
   }
 
-  /// Waits until fewer sealed segments are left than may wait, or that can't be.
+  /// Waits until another segment may be sealed, flushing fails, or the store is closed.
   func waitForRoom() { _ = waitForFlush(below: longestBacklog) }
 
   // MARK: For the flush thread

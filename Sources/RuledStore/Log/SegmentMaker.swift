@@ -114,7 +114,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Makes a segment and its file, the last one of the log; or one that joins the log later, until which `last` is the last.
+  /// Makes a segment and its file: the last one of the log, or with `last` one that joins the log later; until then `last` is the last.
   private func make(_ payload: Int, joinsBehind last: UInt64? = nil) throws(StoreError) -> Made {
     let number = nextNumber
     nextNumber += 1

@@ -2,7 +2,7 @@ import CRocksDB
 import RuledCore
 import Synchronization
 
-/// Drops expired outcomes while RocksDB compacts its files, so that nobody has to delete them.
+/// Drops expired outcomes while RocksDB compacts its files, so that nothing else has to delete them.
 final class ExpiryFilter: @unchecked Sendable {  // cutoffs are atomic, `filter` is set once
   /// The time before which an outcome has expired, in microseconds since 1970.
   let cutoff = Atomic<Int64>(.min)

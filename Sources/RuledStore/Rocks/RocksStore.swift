@@ -29,8 +29,8 @@ package final class RocksStore: StateStore {
 
   /// Opens the store in the folder `path`, and makes it when there is none; the cache is for blocks of the files.
   ///
-  /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with what is lost and what to
-  /// do, when durable commits are gone.
+  /// Throws `in_use` when another process has it open, `newer_format` when a later version of the daemon wrote it, and `corrupt`, with the losses and the
+  /// remedy, when durable commits are gone.
   ///
   /// `journal` gets its records from the log before the log forgets them.
   package convenience init(
