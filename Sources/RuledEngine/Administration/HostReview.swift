@@ -3,16 +3,16 @@ package import RuledCore
 package import RuledLua
 import RuledStore
 
-/// Finds what keeps a daemon with a configuration from starting on this host, or from delivering effects: files, folders and accounts.
+/// Finds obstacles on this host to a daemon's start or to its delivery of effects: files, folders and accounts.
 ///
 /// It opens files for reading only, and makes nothing.
 package struct HostReview {
-  /// What was found, in the order of the configuration's keys.
+  /// In the order of the configuration's keys.
   package private(set) var problems: [ConfigurationProblem] = []
-  /// What a daemon starts with and should not.
+  /// The problems that do not stop the start.
   package private(set) var notes: [ConfigurationProblem] = []
 
-  /// Reviews a configuration; `sinks` are those that the plugins declare, or nil where not all plugins load.
+  /// Reviews a configuration; `sinks` are those that the plugins declare, or nil if a plugin does not load.
   package init(_ configuration: Configuration, sinks: [String]?) {
     reviewSocket(configuration.socket)
     if let path = configuration.storeFolder { reviewStore(path) }
@@ -63,7 +63,7 @@ package struct HostReview {
 
   private static let maximumCertificateBytes = 4 << 20
 
-  /// The sinks of a configuration that no plugin has; `known` are those that there are.
+  /// The configured sinks that no plugin has; `known` are the plugins' sinks.
   package static func unknownSinks(_ configuration: Configuration, known: [String]) -> [ConfigurationProblem] {
     configuration.sinks.keys.sorted().filter { !known.contains($0) }.map { name in
       let hint = NearestName.hint(name, in: known, otherwise: "they have \(known.sorted().joined(separator: ", "))")

@@ -3,7 +3,7 @@ import RuledJSON
 package import RuledLua
 package import RuledStore
 
-/// Tries on each stored state whether rules could go on with it: runs their steps, and compares the shape, without changing anything.
+/// Checks for each stored state whether rules could go on with it: runs their steps and compares the shape, without changing anything.
 package final class StateTrial {
   /// The results of the states of one plugin and version.
   package struct Result: Sendable {
@@ -24,7 +24,7 @@ package final class StateTrial {
     package fileprivate(set) var subjects: [String] = []
   }
 
-  /// How many reasons are told apart for one plugin and version, and how many subjects are named for each.
+  /// The most reasons for one plugin and version, and the most subjects that are named for each.
   fileprivate static let (mostReasons, mostSubjects) = (50, 5)
 
   /// By plugin and version.

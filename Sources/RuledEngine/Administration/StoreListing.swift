@@ -2,7 +2,7 @@ package import RuledCore
 import RuledJSON
 package import RuledStore
 
-/// Lists over all subjects, read from what is durable.
+/// Lists over all subjects, read from the durable data.
 package enum StoreListing {
   /// The subjects with stored data, in byte order, after `after`; at most `limit`, and where to continue.
   ///
@@ -62,7 +62,7 @@ package enum StoreListing {
 
   /// The parked parts of one plugin or of all, after `after`, and where to continue; parts in a damaged range of the store are missing.
   ///
-  /// There are `limit` at most, and no further ones once they have more than `bytes` in the store.
+  /// A page ends after `limit` parts, or once its parts have more than `bytes` in the store.
   package static func parked(
     _ context: EngineContext, plugin: String?, after: String?, limit: Int, bytes: Int = .max
   ) throws(RequestError) -> (parked: [JSONValue], next: String?) {
@@ -146,15 +146,15 @@ package enum StoreListing {
   package struct Timers {
     /// The timers that are due, in order.
     package var due: [DueTimer] = []
-    /// When the first of all timers is due, skipped ones included.
+    /// The due time of the first timer, skipped ones included.
     package var first: Int64?
-    /// When the first timer is due that is not due yet; nil when the limit was reached before it.
+    /// The due time of the first timer that is not due yet; nil when the limit was reached before it.
     package var next: Int64?
   }
 
   /// The timers that are due from `from` up to `now`, in order, except those to be skipped; at most `limit`.
   ///
-  /// Those that are `waiting` are left out as if they were not there: their plugin is not in force.
+  /// Timers that are `waiting` are left out as if they were not there: their plugin is not in force.
   package static func timers(
     _ context: EngineContext, from: Int64 = .min, now: Int64, limit: Int,
     waiting: (DueTimer) -> Bool = { _ in false }, skipping: (DueTimer) -> Bool = { _ in false }

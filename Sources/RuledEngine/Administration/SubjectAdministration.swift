@@ -3,7 +3,7 @@ import RuledJSON
 import RuledJournal
 import RuledStore
 
-/// Shows, exports and erases what is stored of a subject.
+/// Shows, exports and erases the stored data of a subject.
 package final class SubjectAdministration {
   private let context: EngineContext
   private let plugins: WorkerPlugins
@@ -100,7 +100,7 @@ package final class SubjectAdministration {
     ])
   }
 
-  /// Erases all stored data of the subject, and returns how much it was.
+  /// Erases all stored data of the subject, and returns the numbers of erased items.
   package func forget(_ name: ByteView) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)
@@ -131,7 +131,7 @@ package final class SubjectAdministration {
         timer.value.withView { items.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
       }
     }
-    // An inbox drops a message that it finds erased. If this batch is lost, the messages are given back and applied.
+    // An inbox drops an erased message. If this batch is lost, the messages are given back and applied.
     for message in messages {
       message.key.withView { key in
         guard case .message(_, let sequence)? = try? ParsedKey(key) else { return }
@@ -167,7 +167,9 @@ package final class SubjectAdministration {
     for entry in effects + parked + others { entry.key.withView { batches.current.writes.delete($0) } }
   }
 
-  /// Erases all stored data of the subject but what plugins keep of it now, and the messages that wait for it.
+  /// Erases a subject's past: remembered outcomes, effects and parked parts.
+  ///
+  /// Its states, `once` keys, timers, topics, places and messages stay.
   func forgetPast(_ name: ByteView) throws(RequestError) {
     let subject = try subjects.load(name)
     guard let record = try subjects.record(of: subject) else { return }
@@ -203,7 +205,7 @@ package final class SubjectAdministration {
     withExtendedLifetime((key, value)) {}
   }
 
-  /// Adds what leads the states back to earlier versions: a world may begin before the rules that made them.
+  /// Adds the steps that lead the states back to earlier versions: a replay may begin before the rules that made the states.
   private func copySteps(of record: SubjectRecordView, into kept: WriteSet) throws(RequestError) {
     var plugins: [[UInt8]] = []
     record.forEachPlugin { plugin, state in if state.version > 1 { plugins.append(Array(plugin)) } }
@@ -217,7 +219,7 @@ package final class SubjectAdministration {
     }
   }
 
-  /// Adds the kept records to the journal, behind the erasure: a replay of the subject begins with them.
+  /// Adds the kept records to the journal, after the erasure: a replay of the subject begins with them.
   private func journal(_ kept: WriteSet, of name: ByteView, _ outcome: RememberedOutcome) {
     guard context.journals.load(ordering: .relaxed) else { return }
     let (head, text) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: kept.byteCount * 4 / 3 + 512))
@@ -230,7 +232,7 @@ package final class SubjectAdministration {
     withExtendedLifetime((head, text, kept)) {}
   }
 
-  /// Tells the journal, which may have entries of a subject of whom the store has nothing.
+  /// Records the erasure in the journal, which may have entries of a subject that is not in the store.
   private func journal(forgetting name: ByteView, isSilent: Bool) {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 16)

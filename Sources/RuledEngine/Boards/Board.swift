@@ -1,16 +1,16 @@
 import RuledCore
 
 /// A board of a plugin.
-final class Board: @unchecked Sendable {  // the lock of its table guards what changes
-  /// What a rule says of a board.
+final class Board: @unchecked Sendable {  // its table's lock guards the mutable fields
+  /// A rule's options for a board.
   struct Options: Equatable, Sendable {
     /// Whether the least score is first.
     var leastFirst = false
-    /// How long after its last change the board is removed, in microseconds; nil for never.
+    /// The time from the last change to the board's removal, in microseconds; nil for never.
     var keep: Int64?
   }
 
-  /// What holds for a board after a change.
+  /// The options, the time and the generation of a board after a change.
   struct Terms: Equatable, Sendable {
     var options = Options()
     /// When a place changed last, in microseconds.
@@ -24,7 +24,7 @@ final class Board: @unchecked Sendable {  // the lock of its table guards what c
     /// Begins another generation.
     mutating func renew(at now: Int64) { generation = max(UInt64(max(now, 0)), generation + 1) }
 
-    /// Whether the board's key has to say the same of both.
+    /// Whether both have the same value under the board's key.
     func isStored(as other: Terms) -> Bool {
       options == other.options && generation == other.generation && (options.keep == nil || changed == other.changed)
     }
@@ -52,9 +52,9 @@ final class Board: @unchecked Sendable {  // the lock of its table guards what c
 /// A change of a place or of a board's options, in the batch whose writes hold it.
 package struct BoardChange: Sendable {
   let board: Board
-  /// What holds after it.
+  /// The board's terms after it.
   let terms: Board.Terms
-  /// Where in the batch's writes the place is put or deleted; nil if only options change.
+  /// The index of the place's write in the batch's writes; nil if only options change.
   let write: Int?
 }
 

@@ -3,7 +3,7 @@ package import RuledStore
 import Synchronization
 
 extension BoardTable {
-  /// Reads the boards from the store; their places too, unless it is that of a replay.
+  /// Reads the boards from the store, and their places except in a replay.
   ///
   /// Damaged keys are noted in the damage report. A subject's place that can't be read is read again with its next change, which then fails.
   package func load(from context: EngineContext, holdingPlaces: Bool = true) throws(StoreError) {
@@ -22,7 +22,7 @@ extension BoardTable {
     self.contents.withLock { [contents] in $0 = contents }
   }
 
-  /// The generations of a store's boards that have one of their own.
+  /// The generations of the boards with a key of their own in a store.
   package static func generations(
     in store: any StateStore
   ) throws(StoreError) -> [(plugin: String, name: String, generation: UInt64)] {

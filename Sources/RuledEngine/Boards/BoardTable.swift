@@ -33,7 +33,7 @@ package final class BoardTable: Sendable {
     /// Whether the store may have a place under the key that memory does not have.
     func mayHide(_ key: ByteView) -> Bool { unreadable.contains { $0.mayContain(key) } }
 
-    /// Takes the places of a board off, whose keys are then to be deleted.
+    /// Removes a board's places from memory, and has `sweep` delete their keys.
     mutating func discardPlaces(of board: Board) {
       guard !board.places.isEmpty else { return }
       discarded.append(Discarded(board: board, generation: board.durable.generation, places: board.places))
@@ -46,7 +46,7 @@ package final class BoardTable: Sendable {
     let board: Board
     let generation: UInt64
     var places: RankedPlaces
-    /// The id from which on keys are still in the store.
+    /// The first id whose key is still in the store.
     var next = 0
   }
 
@@ -67,7 +67,7 @@ package final class BoardTable: Sendable {
 
   func noteEnd() { sawEnd.store(true, ordering: .relaxed) }
 
-  /// Gives the places in a batch their numbers; to be called in the order of commits.
+  /// Gives the places in a batch their numbers; call it in the order of commits.
   package func number(_ batch: CommitBatch) {
     for change in batch.boards {
       guard let write = change.write else { continue }
@@ -120,7 +120,7 @@ package final class BoardTable: Sendable {
     }
   }
 
-  /// Whether the place with that key in the store is on its board, whose time is not over.
+  /// Whether the place with that key in the store is on its board, and the board's time is not over.
   package func isOn(_ key: ByteView, at now: Int64) -> Bool {
     guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return false }
     return contents.withLock { contents in
@@ -188,7 +188,7 @@ package final class BoardTable: Sendable {
 
   // MARK: Removing
 
-  /// Removes boards whose time is over and those that nobody is on, if `looksForBoards`, and so many places of removed boards from the store.
+  /// Removes from the store up to `most` places of removed boards, and if `looksForBoards`, boards that are empty or whose time is over.
   package func sweep(
     _ store: any StateStore, at now: Int64, looksForBoards: Bool, most: Int = 1000
   ) throws(StoreError) {

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// A score of a subject on a board, and a number that is lower than those of subjects that had their scores later.
+/// A score of a subject on a board, and a number: of two subjects the one with the earlier score has the lower number.
 package struct Place: Equatable, Sendable {
   package let score: Double
   package let number: UInt64

@@ -2,8 +2,9 @@ import RuledCore
 
 /// The places of one board in their order, and the place of each subject: about 75 bytes a place with a name of 12 bytes.
 ///
-/// Each subject has a small number, its id. The order is of scores with ids, in chunks of bounded length, by score upwards; of equal scores the later one is first, so
-/// that read from its end it has the greatest score first and of equal ones the earlier. A hash table with open addressing finds the id of a name.
+/// Each subject has a small number, its id. Chunks of bounded length hold the scores with their ids in ascending order; of equal scores the later one
+/// is first. So a read from the end gives the greatest score first, and of equal scores the earlier one. A hash table with open addressing finds the
+/// id of a name.
 struct RankedPlaces {
   private struct Entry {
     let score: Double
@@ -23,7 +24,7 @@ struct RankedPlaces {
   /// The subjects by their ids.
   private var members: [Member] = []
   private var names: [UInt8] = []
-  /// How many bytes of `names` are of removed subjects.
+  /// The bytes of `names` that belong to removed subjects.
   private var unused = 0
   /// The ids of removed subjects.
   private var free: [UInt32] = []
@@ -88,7 +89,7 @@ struct RankedPlaces {
   /// How many ids there are, those of removed subjects included.
   var idCount: Int { members.count }
 
-  /// Calls `body` with the subjects of so many ids from one on; gives the id behind them.
+  /// Calls `body` with the subjects of at most `most` ids from `first` on; returns the id after them.
   func forEachSubject(from first: Int, most: Int, _ body: (ByteView) -> Void) -> Int {
     let end = min(members.count, first + most)
     for id in first..<end where members[id].start >= 0 { withName(of: id, body) }
@@ -126,7 +127,7 @@ struct RankedPlaces {
 
   /// The index in the order for an index by rank, or the other way round.
   ///
-  /// With the least score first, equal ones have their own order turned.
+  /// With the least score first, only runs of equal scores are reversed.
   private func mirrored(_ index: Int, _ leastFirst: Bool) -> Int {
     guard leastFirst else { return count - 1 - index }
     let score = members[id(at: index)].score
@@ -142,7 +143,7 @@ struct RankedPlaces {
     left.score != right.score ? left.score < right.score : members[Int(left.id)].number > members[Int(right.id)].number
   }
 
-  /// The position of the first entry for which `isAtEnd` is true, as it is for all behind it; its chunk is the last one at the end.
+  /// The position of the first entry for which `isAtEnd` is true, as for all later ones; past the last entry, its chunk is the last one.
   private func position(_ isAtEnd: (Entry) -> Bool) -> (chunk: Int, entry: Int) {
     var low = 0, high = chunks.count
     while low < high {
@@ -303,7 +304,7 @@ struct RankedPlaces {
     for entry in old where entry != 0 { put(entry) }
   }
 
-  /// Empties a slot, and moves those behind it up that would no longer be found.
+  /// Empties a slot, and moves up the following entries that a search would no longer find.
   private mutating func empty(_ slot: Int) {
     var freed = slot
     var next = (slot + 1) & (slots.count - 1)

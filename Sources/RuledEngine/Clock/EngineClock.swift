@@ -2,7 +2,7 @@ import Glibc
 package import RuledCore
 package import Synchronization
 
-/// The clocks of the engine: the one that rules see, which is the host's or is set by hand, and the steady one, by which outcomes expire.
+/// The clocks of the engine: the rules' clock, which is the host's or set by hand, and the steady clock, by which outcomes expire.
 package final class EngineClock: Sendable {
   /// The times of a test's clock, in microseconds.
   package final class Script: Sendable {
@@ -73,7 +73,7 @@ package final class EngineClock: Sendable {
   /// The time since the host was started, in microseconds.
   var elapsed: Int64 { script?.elapsed.load(ordering: .relaxed) ?? Self.elapsed }
 
-  /// Read for each event: so the clock that is cheap, and exact to a few milliseconds.
+  /// A cheap clock, exact to a few milliseconds, as it is read for each event.
   private static var elapsed: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time)

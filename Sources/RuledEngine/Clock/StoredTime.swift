@@ -17,7 +17,7 @@ package enum StoredTime {
     let boot: String
     let elapsed: Int64
     let steady: Int64
-    /// No number from this one on was given.
+    /// All numbers given so far are lower.
     let numbers: UInt64
 
     init?(_ value: ByteBuffer) {
@@ -32,7 +32,7 @@ package enum StoredTime {
     }
   }
 
-  /// Continues time and sequence from the store and saves them; to be called before anything is evaluated.
+  /// Continues time and sequence from the store and saves them; call it before anything is evaluated.
   ///
   /// Time without a daemon counts if the host was up. If the host was restarted, its down time is unknown and does not count: outcomes are then
   /// remembered that much longer.
@@ -63,14 +63,14 @@ package enum StoredTime {
       clock.resume(steady: stored.steady + elapsed)
       context.advanceSequence(to: stored.numbers)
     } else {
-      // Outcomes may have been written with an earlier clock. A steady time that is too early forgets late, which does no harm.
+      // Outcomes may have been written with an earlier clock. If the steady time is too early, outcomes expire late, which does no harm.
       if isDamaged { clock.resume(steady: clock.now.microseconds - context.dedupWindow) }
       context.advanceSequence(to: try lastNumber(in: context))
     }
     try save(context, boot: boot)
   }
 
-  /// The steady time in a store when it was last saved; nil if the store has none that can be understood.
+  /// The steady time at its last save in a store; nil if the store has none, or one of an unknown form.
   package static func steady(in store: any StateStore) throws(StoreError) -> Int64? {
     let value = ByteBuffer()
     return try store.get(key.bytes, into: value) ? Moment(value)?.steady : nil
@@ -93,7 +93,7 @@ package enum StoredTime {
     context.reservedSequence.store(numbers, ordering: .relaxed)
   }
 
-  /// Whether so many reserved numbers are used that it must be saved again.
+  /// Whether so many reserved numbers are used that a higher bound must be saved.
   package static func needsSaving(_ context: EngineContext) -> Bool {
     context.lastSequence > context.reservedSequence.load(ordering: .relaxed) - reserved / 2
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The messages of an event, their messages, and so on: what a reply with `wait: "cascade"` waits for.
+/// The messages of an event, their messages, and so on: a reply with `wait: "cascade"` waits for all of them.
 package final class Cascade: Sendable {
   private let pending = Atomic<Int>(1)
   private let lostSome = Atomic<Bool>(false)
@@ -14,7 +14,7 @@ package final class Cascade: Sendable {
 
   package func enter() { pending.wrappingAdd(1, ordering: .relaxed) }
 
-  /// Removes the event or a message, which is done.
+  /// Removes the event or a message that is done.
   package func leave(isCommitted: Bool = true) {
     if !isCommitted { lostSome.store(true, ordering: .releasing) }
     if pending.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 {

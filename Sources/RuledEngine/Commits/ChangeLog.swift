@@ -24,14 +24,14 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
   package var count: Int { entries.count }
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Adds a change; its subject and its JSON members behind that have been appended to `bytes`.
+  /// Adds a change; `bytes` already has its subject, followed by its JSON members.
   package func append(subject: Range<Int>, version: UInt64, plugins: Range<Int>) {
     entries.append(Entry(subject: subject, version: version, plugins: plugins, end: bytes.count))
   }
 
-  /// Adds the change that an event made, with its members in literals as in `OutcomeWriter`; returns where it names the plugins.
+  /// Adds an event's change, with its members in literals as in `OutcomeWriter`; returns the range of the plugins' names.
   ///
-  /// `appendPlugins` appends those that took part, each in quotes, with commas between.
+  /// `appendPlugins` appends the plugins that took part, each in quotes, with commas between.
   @discardableResult
   package func append(
     _ outcome: RememberedOutcome, of name: ByteView, id: ByteView, type: ByteView, _ appendPlugins: (ByteBuffer) -> Void
@@ -133,7 +133,7 @@ package struct Change: Sendable {
   package let members: [UInt8]
 }
 
-/// Logs that nobody reads any longer, to be reused: the kernel clears the pages of newly allocated large ones each time.
+/// Logs without readers, to be reused: the kernel clears the pages of newly allocated large ones each time.
 package final class ChangeLogPool: Sendable {
   /// How many it holds at most.
   private static let most = 16

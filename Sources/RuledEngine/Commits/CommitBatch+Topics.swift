@@ -2,9 +2,9 @@ import RuledCore
 import RuledStore
 
 extension CommitBatch {
-  /// Adds what events did to topics to the writes; to be called once batches are in the order of their commits, and before this one is appended.
+  /// Adds the events' changes of topics to the writes; call it once batches are in the order of their commits, before this one is appended.
   ///
-  /// `dropNumbers` takes it back if the batch is not appended.
+  /// `dropNumbers` undoes it if the batch is not appended.
   package func numberTopics(in context: EngineContext) {
     guard !topics.isEmpty else { return }
     let (key, value) = (ByteBuffer(capacity: 320), ByteBuffer(capacity: 8))
@@ -28,7 +28,7 @@ extension CommitBatch {
   /// The numbers of its publications, once it is appended.
   package var publicationNumbers: [UInt64] { numbered.map(\.number) }
 
-  /// Takes back what `numberTopics` did beside the writes.
+  /// Undoes the changes of `numberTopics` outside the writes.
   package func dropNumbers(in context: EngineContext) {
     context.publications.remove(numbered)
     numbered.removeAll()

@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledStore
 
-/// What one worker commits together: the writes of its events, and what follows from them once they are durable.
+/// The writes of one worker's events, committed together, and their consequences once they are durable.
 ///
 /// The evaluator fills it, `takeBatch` hands it out to be committed. It is recycled, so that filling one allocates nothing once there is room.
 package final class CommitBatch: @unchecked Sendable {  // read-only once it is taken
@@ -13,7 +13,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     package let sequence: UInt64
     /// The cascade that it belongs to, if somebody waits for that.
     package let cascade: Cascade?
-    /// What counts the messages of the plugin that sent it; nil as long as only its key is known.
+    /// The counter of its plugin's messages; nil as long as only the message's key is known.
     package var sender: MessageSender?
 
     /// A message by its key.
@@ -28,33 +28,33 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   private(set) var number: UInt64
   package let writes = WriteSet(capacity: 64 << 10)
-  /// What is added to the shared counters.
+  /// The amounts to add to the shared counters.
   var counters: [CounterDelta] = []
-  /// The counters that it removes, as they were not counted for as long as they are kept.
+  /// The counters that it removes, as their time is over.
   var removedCounters: [CounterKey] = []
-  /// Whether the table of counters has added those; guarded by the table's lock.
+  /// Whether the table of counters has added the amounts; guarded by the table's lock.
   var hasCounted = false
-  /// What changes on boards.
+  /// The changes of boards.
   var boards: [BoardChange] = []
   /// The messages that events sent.
   package var messages: [Message] = []
-  /// What events did to topics, in order.
+  /// The events' changes of topics, in order.
   package var topics: [TopicChange] = []
-  /// The numbers of the publications, once the batch is appended, and who waits for them.
+  /// The numbers of the publications, once the batch is appended, and the cascades that wait for them.
   var numbered: [(number: UInt64, cascade: Cascade?)] = []
   /// The earliest time of a timer that was set, in microseconds.
   package var earliestTimer: Int64?
-  /// How many more timers wait after this commit, or fewer if it is negative.
+  /// The change of the number of waiting timers.
   package var waitingTimers = 0
   /// The effects that events recorded for sinks.
   package var effects: [EffectKey] = []
-  /// Whether effects are removed that were not delivered, as their subject is forgotten.
+  /// Whether it removes undelivered effects of an erased subject.
   package var removesEffects = false
-  /// The messages that this commit applies, or erases with their subject: without it they are to be applied.
+  /// The messages that this commit applies, or erases with their subject: if it is lost, they must be applied.
   package var delivered: [Message] = []
   /// Cascades that wait for this commit, durable or not.
   package var awaited: [Cascade] = []
-  /// The plugins that have one more parked event, or one fewer, in the order of the events.
+  /// Changes of the plugins' numbers of parked events, in the order of the events.
   package private(set) var parked: [(plugin: String, change: Int)] = []
   package private(set) var changes: ChangeLog
 
@@ -80,7 +80,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
 
   // MARK: Rolling back
 
-  /// How much a batch holds at a moment.
+  /// The lengths of a batch's parts at a moment.
   package struct Mark {
     let writes: WriteSet.Mark
     let counters: Int
@@ -95,7 +95,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let changes: Int
   }
 
-  /// How much the batch holds now.
+  /// The present lengths of the batch's parts.
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
@@ -103,7 +103,7 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
       effects: effects.count, parked: parked.count, changes: changes.count)
   }
 
-  /// Removes all that was added since `mark`.
+  /// Removes everything added since `mark`.
   func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)

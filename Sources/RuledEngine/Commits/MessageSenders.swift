@@ -1,7 +1,7 @@
 import RuledCore
 import Synchronization
 
-/// What counts the messages of each plugin, by the plugin's name.
+/// The message counts of all plugins, by the plugin's name.
 package final class MessageSenders: Sendable {
   private let known = Mutex<[String: MessageSender]>([:])
 

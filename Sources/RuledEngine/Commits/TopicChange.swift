@@ -1,4 +1,4 @@
-/// What an event does to topics beside its subject's own keys.
+/// An event's change of topics beside its subject's own keys.
 ///
 /// It is written only when its batch is appended to the store, with the next number: so numbers are in the order of the commits, and tell who was a
 /// member when a publication was committed.
@@ -6,14 +6,14 @@ package enum TopicChange: Sendable {
   /// A subject joins a topic: `member` is the key of the member.
   case join(member: [UInt8])
   case leave(member: [UInt8])
-  /// A publication sets out, or a message that its publisher sends behind one that is under way.
+  /// The start of a publication, or of a message that its publisher sends after a publication under way.
   case publish(Publication)
 
-  /// What is published.
+  /// A publication to the members of a topic, or a message that follows one.
   package struct Publication: Sendable {
-    /// The subject whose event it is of.
+    /// The subject whose event published it.
     let publisher: [UInt8]
-    /// As it is stored.
+    /// The text in the store.
     let text: [UInt8]
     package let cascade: Cascade?
   }

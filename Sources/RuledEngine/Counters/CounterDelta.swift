@@ -1,19 +1,17 @@
-/// What events add to a counter.
+/// An amount that events add to a counter.
 package struct CounterDelta: Sendable {
-  /// The counter.
   var key: CounterKey
-  /// What is added.
   private(set) var amount: CounterValue
-  /// How many amounts that is, for each of which room is reserved.
+  /// The number of amounts in it, each with reserved room.
   private(set) var amounts = 1
   /// Whether the series is new.
   var isFirst = false
   /// When it is counted, in seconds since 1970.
   let second: UInt32
-  /// For how many seconds the counter is then kept; 0 if nothing is said of that.
+  /// How many seconds the counter is then kept; 0 if the operation does not say.
   let keep: UInt32
 
-  /// What an operation adds at `now`, in microseconds, to a counter that is then kept for so many seconds.
+  /// An operation's amount at `now`, in microseconds, for a counter that is then kept for so many seconds.
   init(_ key: CounterKey, _ amount: CounterValue, now: Int64 = 0, keep: UInt32 = 0) {
     self.key = key
     self.amount = amount
@@ -26,7 +24,7 @@ package struct CounterDelta: Sendable {
 
   /// Adds another delta of the same counter and second if both are whole numbers of one sign.
   ///
-  /// Floats are added one by one, in their order, as rounding depends on it. What is above zero and what is below are reserved apart.
+  /// Floats are added one by one, in their order, as rounding depends on it. Positive and negative amounts are reserved separately.
   fileprivate mutating func add(_ other: CounterDelta) -> Bool {
     guard case .integer(let a) = amount, case .integer(let b) = other.amount, (a < 0) == (b < 0),
       case let (sum, overflow) = a.addingReportingOverflow(b), !overflow, second == other.second, keep == other.keep

@@ -22,7 +22,7 @@ package final class CounterKey: Hashable, Sendable {
 
   private static let otherLabels = "{\"other\":\"true\"}"
 
-  /// What counts under that name for a plugin that has no room for further labels.
+  /// The counter of that name for amounts of a plugin without room for further labels.
   static func other(of name: String) -> CounterKey {
     name.withView { name in otherLabels.withView { CounterKey(name: name, labels: $0) } }
   }

@@ -1,7 +1,7 @@
 import RuledCore
 import RuledStore
 
-/// What one plugin counts for one event.
+/// The counts of one plugin for one event.
 ///
 /// Room in the table is reserved for it until it joins a batch or is released.
 struct CounterReservation {
@@ -13,7 +13,7 @@ struct CounterReservation {
   /// Adds an amount, for which room must then be reserved.
   mutating func append(_ delta: CounterDelta) { deltas.append(delta) }
 
-  /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of one by its index.
+  /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of the amount at an index.
   mutating func reserve(
     from start: Int, of plugin: String, in context: EngineContext, rule: (Int) -> String?
   ) throws(Failure) {

@@ -10,7 +10,7 @@ package final class CounterTable: Sendable {
     var total: CounterTotal?
     /// How many amounts are reserved and not yet committed.
     var pending = 0
-    /// What these come to, above zero and below: whatever becomes of each, the value stays between both.
+    /// The sums of their positive and negative amounts: the value stays between both, whichever amounts are committed.
     private var rise = CounterValue.integer(0), fall = CounterValue.integer(0)
     let owner: String
 
@@ -28,7 +28,7 @@ package final class CounterTable: Sendable {
       return true
     }
 
-    /// Ends the reservation of amounts that come to `sum`.
+    /// Ends the reservation of amounts with the total `sum`.
     mutating func release(_ amounts: Int, _ sum: CounterValue) {
       pending -= amounts
       if pending == 0 {
@@ -45,15 +45,15 @@ package final class CounterTable: Sendable {
   }
 
   private struct Contents {
-    /// How many seconds apart a plugin without room looks for counters that are over.
+    /// The seconds between a plugin's searches for counters that are over, while it has no room.
     private static let patience: UInt32 = 60
 
     var series: [CounterKey: Series] = [:]
-    /// How many series each plugin has, without those for further labels.
+    /// Each plugin's number of series, without the series for further labels.
     var counts: [String: Int] = [:]
-    /// How many of these each plugin has.
+    /// Each plugin's number of series for further labels.
     private var others: [String: Int] = [:]
-    /// When each plugin looked last for counters that are over.
+    /// The time of each plugin's last search for counters that are over.
     private var looked: [String: UInt32] = [:]
 
     mutating func add(_ key: CounterKey, _ made: Series) {
@@ -68,7 +68,7 @@ package final class CounterTable: Sendable {
 
     /// Reserves room for an amount of a plugin, and sets its `isFirst`; false if the counter could overflow.
     ///
-    /// Without room for another series, the amount counts for those of its name that have none.
+    /// Without room for another series, the amount goes to the series for further labels of its name.
     mutating func reserve(_ delta: inout CounterDelta, of plugin: String, limit: Int) -> Bool {
       if let index = series.index(forKey: delta.key) { return series.values[index].reserve(delta) }
       if !hasRoom(for: delta, of: plugin, limit: limit) {
@@ -158,10 +158,10 @@ package final class CounterTable: Sendable {
 
   // MARK: Reading
 
-  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added; without those that are over
-  /// at `now`, in microseconds.
+  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added; counters that are over at `now`,
+  /// in microseconds, are left out.
   ///
-  /// With `batches`, the answer must wait until they are durable. Once `isOver` is true the answer is wrong, and comes soon.
+  /// With `batches`, the answer must wait until they are durable. Once `isOver` is true, it returns soon with a wrong answer.
   package func select(
     prefix: String, now: Int64 = 0, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
   ) -> [(key: CounterKey, value: CounterValue)] {

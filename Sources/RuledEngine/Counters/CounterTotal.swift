@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What a counter comes to, for how long it is kept, and when it was counted last.
+/// The value of a counter, how long it is kept, and when it was counted last.
 struct CounterTotal: Sendable, Equatable {
   private(set) var value = CounterValue.integer(0)
   /// For how many seconds it is kept after it was counted last; 0 for ever.
@@ -40,7 +40,7 @@ struct CounterTotal: Sendable, Equatable {
   /// Whether it has not been counted for so long that it counts as removed.
   func isOver(at second: UInt32) -> Bool { end.map { $0 <= second } ?? false }
 
-  /// Adds a delta, to nothing if the counter is over by then.
+  /// Adds a delta; a counter that is over by then begins at 0.
   mutating func add(_ delta: CounterDelta) {
     if isOver(at: delta.second) { self = CounterTotal() }
     value = value + delta.amount

@@ -2,18 +2,18 @@ import RuledCore
 import RuledJSON
 package import RuledStore
 
-/// The counters in the store, once all batches that were counted are durable.
+/// The counters as the store has them once all counted batches are durable.
 package struct StoredCounters {
-  /// How many seconds apart counters are looked for that are over.
+  /// The seconds between searches for counters that are over.
   private static let patience: UInt32 = 60
 
-  /// What could be read.
+  /// The totals of the readable counters.
   fileprivate private(set) var totals: [CounterKey: CounterTotal] = [:]
   /// The keys that could not be read.
   fileprivate var unreadable: [UnreadableKeys] = []
-  /// The counters that may have a value that could not be read: they are counted in memory alone, as a write would destroy what may be repaired.
+  /// The counters that may have an unreadable value: they are counted in memory alone, as a write would destroy data that may be repaired.
   private var unstored: Set<CounterKey> = []
-  /// The keys of counters under labels as older builds wrote them, by what these counters are now: the next write of one removes them.
+  /// The keys with labels as older builds wrote them, by their present counter: its next write removes them.
   private var renamed: [CounterKey: [[UInt8]]] = [:]
   /// When the next counter may be over, in seconds since 1970.
   private var nextEnd = UInt32.max
@@ -31,7 +31,7 @@ package struct StoredCounters {
   /// No counters.
   package init() {}
 
-  /// Adds a stored value to its counter's.
+  /// Adds a stored value to its counter.
   fileprivate mutating func add(_ total: CounterTotal, name: ByteView, labels: ByteView, at stored: ByteView) {
     let key = CounterKey.stored(name: name, labels: labels)
     if let known = totals[key] {
@@ -46,9 +46,9 @@ package struct StoredCounters {
 
   // MARK: Counting
 
-  /// Adds a batch's counts to the counters, and what they come to then to its writes; removes counters that are over.
+  /// Adds a batch's counts to the counters, and the new totals to its writes; removes counters that are over.
   ///
-  /// - Returns: what they were before, in order, for `restore`.
+  /// - Returns: the earlier totals, in order, for `restore`.
   package mutating func count(_ batch: CommitBatch) -> [Replaced] {
     batch.removedCounters.removeAll()
     guard !batch.counters.isEmpty else { return [] }

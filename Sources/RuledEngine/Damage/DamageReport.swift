@@ -54,12 +54,12 @@ package final class DamageReport: Sendable {
 
   private struct State {
     var entries: [Thing: Entry] = [:]
-    /// How many failed reads found no room.
+    /// The number of failed reads without an entry.
     var beyond = 0
   }
 
   private let state = Mutex(State())
-  /// How many entries there are.
+  /// The number of entries.
   ///
   /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
@@ -105,7 +105,7 @@ package final class DamageReport: Sendable {
 
   /// Removes the entry of a key that could be read.
   ///
-  /// - Returns: what was damaged before; nil when there was no such entry.
+  /// - Returns: the earlier entry; nil when there was none.
   func clear(key: [UInt8], isMalformed: Bool) -> Thing? {
     state.withLock { state in
       let thing = state.entries.keys.first { $0.key == key && !$0.isRange && $0.isMalformed == isMalformed }
@@ -135,7 +135,7 @@ package final class DamageReport: Sendable {
 }
 
 extension DamageReport.Entry {
-  /// What it is, in words.
+  /// A description in words.
   var what: String { thing.what }
 
   /// The entry as `health` lists it; of subjects only hashes are shown.
@@ -150,7 +150,7 @@ extension DamageReport.Entry {
 }
 
 extension DamageReport.Thing {
-  /// What it is, in words.
+  /// A description in words.
   var what: String {
     if isRange { return "some \(kind.nouns)" }
     if kind == .daemon { return "the daemon's own '\(String(decoding: key.dropFirst(), as: UTF8.self))'" }

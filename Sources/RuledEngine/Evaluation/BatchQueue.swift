@@ -15,7 +15,7 @@ final class BatchQueue {
   /// The number of the last durable batch.
   private(set) var durable: UInt64 = 0
 
-  /// Whose the batches are: the number of a daemon's worker, or another one that nobody else has.
+  /// The owner's number: that of a daemon's worker, or another unique one.
   let worker: UInt64
   private var spare: [CommitBatch] = []
   private let context: EngineContext
@@ -70,7 +70,7 @@ final class BatchQueue {
     current = CommitBatch(number: current.number + 1)
   }
 
-  /// Removes from the current batch what was added since `mark`.
+  /// Removes everything added to the current batch since `mark`.
   func rollBack(to mark: CommitBatch.Mark) {
     context.counters.release(current.counters[mark.counters...])
     context.boards.release(current.boards[mark.boards...])
@@ -104,7 +104,7 @@ final class BatchQueue {
     }
   }
 
-  /// What the batches that are not durable write under a subject's key; the last one decides.
+  /// The last write under a subject's key in the batches that are not durable.
   @inline(__always)
   func lookup(_ key: ByteView, of subject: Subject) -> WriteLookup {
     guard subject.lastCommit > durable else { return .absent }
@@ -148,7 +148,7 @@ final class BatchQueue {
     } catch { throw unreadable(key, of: subject, error) }
   }
 
-  /// All keys that begin with `prefix`, with their values, in byte order; with `inStoreAlone` no batch has any.
+  /// All keys that begin with `prefix`, with their values, in byte order; `inStoreAlone` says that no batch has any.
   func readAll(
     prefix: [UInt8], of subject: ByteView, inStoreAlone: Bool = false
   ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {

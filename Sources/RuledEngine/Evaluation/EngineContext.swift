@@ -3,7 +3,7 @@ import RuledJournal
 package import RuledStore
 package import Synchronization
 
-/// What all workers share: the store, the clock, the counters, the boards, and the sequence of unique numbers.
+/// The data that all workers share: the store, the clock, the counters, the boards, and the sequence of unique numbers.
 package final class EngineContext: Sendable {
   package let store: any StateStore
   package let clock: EngineClock
@@ -14,12 +14,12 @@ package final class EngineContext: Sendable {
   package let senders = MessageSenders()
   /// The publications under way.
   package let publications = Publications()
-  /// How many parked events each plugin has, those in batches that are not durable left out.
+  /// The number of each plugin's parked events, without those in batches that are not durable.
   package let parkedCounts = ParkedCounts()
-  /// How many timers wait, those in batches that are not durable left out.
+  /// The number of timers that wait, without those in batches that are not durable.
   package let waitingTimers = Atomic<Int>(0)
   package let timerLoops = TimerLoops()
-  /// What leads states back to earlier versions.
+  /// The steps that lead states back to earlier versions.
   package let steps = StateSteps()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
@@ -31,7 +31,7 @@ package final class EngineContext: Sendable {
   package let log: any EventLog
   /// Whether effects are kept until they are delivered; nothing delivers those of a replay.
   let keepsEffects: Bool
-  /// What can't be read in the store.
+  /// The unreadable keys of the store.
   package let damage = DamageReport()
   /// Whether commits have records for the journal; set before anything is evaluated.
   package let journals = Atomic<Bool>(false)
@@ -78,13 +78,13 @@ package final class EngineContext: Sendable {
   /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }
 
-  /// How long after a timer one is due at the earliest that its event sets, in microseconds.
+  /// The least time between a timer and the next one that its event sets, in microseconds.
   package var timerStep: Int64 { step.load(ordering: .relaxed) }
 
-  /// What the journal redacts; nil for nothing, and in a replay.
+  /// The journal's redaction; nil without one, and in a replay.
   var redaction: Redaction? { redacts.load(ordering: .relaxed) ? redactionPaths.withLock { $0 } : nil }
 
-  /// Applies the limits on outcomes, states, counters and timers of a changed configuration, and what it redacts.
+  /// Applies the limits on outcomes, states, counters and timers of a changed configuration, and its redaction.
   package func adopt(_ configuration: Configuration) {
     window.store(configuration.dedupWindow, ordering: .relaxed)
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)

@@ -3,12 +3,11 @@ import RuledJournal
 package import RuledLua
 import RuledStore
 
-/// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all that they change to the batch to be committed.
+/// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all their changes to the batch to be committed.
 ///
 /// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discardAll`.
 /// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
-  /// What all workers share.
   package let context: EngineContext
   /// Queries, and the handlers of hosts and sinks.
   package let handlers: HandlerCalls
@@ -32,12 +31,12 @@ package final class Evaluator {
   var rollout: Rollout?
   /// Counts the events of this side while there is a rollout.
   var tally: RolloutTally?
-  /// Takes the outcomes that nobody waits for.
+  /// A buffer for outcomes without a reader.
   let unreadOutcome = ByteBuffer(capacity: 256)
 
   /// An evaluator for the calling thread, whose hot subjects may take `cacheBytes`.
   ///
-  /// `worker` is the number of the daemon's worker that it is of, or another one that no other evaluator over the same store has.
+  /// `worker` is the number of its worker in the daemon, or another one that no other evaluator over the same store has.
   package convenience init(
     context: EngineContext, catalog: Catalog, lua: LuaWorker, cacheBytes: Int, worker: UInt64 = 0
   ) {
@@ -81,7 +80,7 @@ package final class Evaluator {
 
   /// Evaluates an event and appends its outcome to `reply`; its changes join the batch, all or none.
   ///
-  /// A repeat of a remembered event runs no rule and gets the first outcome again. `timer` is the one whose event it is.
+  /// A repeat of a remembered event runs no rule and gets the first outcome again. `timer` is the timer that the event belongs to.
   package func evaluate(
     _ event: EventInput, of timer: DueTimer? = nil, cascade: Cascade? = nil, into reply: ByteBuffer
   ) throws(RequestError) {
@@ -203,7 +202,7 @@ package final class Evaluator {
 
   /// Replaces the text of an effect that has not been delivered; false when the effect is gone.
   ///
-  /// It runs on the subject's own worker, so that it never restores what was erased.
+  /// It runs on the subject's own worker, so that it never restores an erased effect.
   package func replace(_ effect: EffectKey, with text: [UInt8]) throws(RequestError) -> Bool {
     try items.effects.replace(effect, of: try subjects.load(effect.subject), with: text)
   }
@@ -213,7 +212,7 @@ package final class Evaluator {
     try items.effects.remove(effect, of: try subjects.load(effect.subject))
   }
 
-  /// The counters whose name begins with `prefix`, for an answer that leaves once all that was evaluated here is durable.
+  /// The counters whose name begins with `prefix`, for an answer that leaves once all events evaluated here are durable.
   ///
   /// Of other workers' events only the durable ones are counted.
   package func counters(prefix: String) -> [(key: CounterKey, value: CounterValue)] {
@@ -226,7 +225,7 @@ package final class Evaluator {
   /// How many of them had another type or other data than the first one.
   package var differences: Int { ownDifferences + (rollout?.candidate.ownDifferences ?? 0) }
 
-  /// Prefetches the hot subjects of the events that come a few events after the one at `index`, of `count` events in order.
+  /// Prefetches the hot subjects of the events a few places after `index`, of `count` events in order.
   ///
   /// `hash` gives the hash of the subject of the event at an index.
   package func prefetch(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {

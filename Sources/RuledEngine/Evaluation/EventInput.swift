@@ -19,7 +19,7 @@ package struct EventInput {
     /// Whether the event is one that a client sent.
     var isFromClient: Bool { self == .client || self == .recorded }
 
-    /// What the journal calls it.
+    /// The origin in the journal.
     var recorded: JournalEntry.Origin {
       switch self {
       case .client, .recorded: .client
@@ -33,7 +33,7 @@ package struct EventInput {
   var type: ByteView
   /// The subject to whom it happened.
   var subject: ByteView
-  /// Who observed it; may be empty.
+  /// The observer of the event; may be empty.
   var source: ByteView
   var id: ByteView
   /// When it happened, in microseconds.
@@ -81,7 +81,7 @@ package struct EventInput {
     self.now = now
   }
 
-  /// The event of a message, a timer or a parked part that an object describes which the daemon stored; `text` is the object's text.
+  /// The event of a stored message, timer or parked part, which an object describes; `text` is the object's text.
   ///
   /// It is evaluated at `now`, which is also its time when it has none.
   package init(stored object: TapeValue, text: ByteView, now: Int64, origin: Origin = .message) {
@@ -100,7 +100,7 @@ package struct EventInput {
     }
   }
 
-  /// What rules get as the event's origin; a parked event has that of the first time.
+  /// The event's origin as rules get it; a parked event keeps that of the first time.
   var originText: ByteView {
     switch origin {
     case .client, .recorded: ByteView("client")

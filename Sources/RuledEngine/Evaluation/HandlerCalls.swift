@@ -3,7 +3,7 @@ package import RuledJSON
 import RuledLua
 import RuledStore
 
-/// Calls those functions of plugins that change nothing: queries, and the handlers of hosts and sinks.
+/// Calls the functions of plugins that change nothing: queries, and the handlers of hosts and sinks.
 package final class HandlerCalls {
   private let context: EngineContext
   private let plugins: WorkerPlugins
@@ -109,7 +109,7 @@ package final class HandlerCalls {
     return (try? JSONValue(parsing: vm.output)) ?? .null
   }
 
-  /// Calls a function of a plugin within the transaction that has begun; `name` is what a failure calls it.
+  /// Calls a function of a plugin within the transaction that has begun; a failure calls it `name`.
   private func call(
     _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
   ) throws(Failure) -> PluginVM {

@@ -36,9 +36,9 @@ final class OutcomeMemory {
   /// The hash by which an event is listed; it is stored and must never change.
   static func identity(of event: EventInput) -> UInt64 { hash64(event.id, seed: hash64(event.source, seed: 1)) }
 
-  /// The digest of what happened, by which a repeat is compared with the first event; it is stored and must never change.
+  /// The digest of an event's type and data, by which a repeat is compared with the first event; it is stored and must never change.
   static func digest(of event: EventInput) -> UInt64 {
-    // Bytes are not the text that stands for them.
+    // Bytes differ from the text that encodes them.
     let bytes = event.attributes?.member("data_base64").map { ~$0.digest }
     return hash64(event.type, seed: event.data?.digest ?? bytes ?? TapeValue.emptyObjectDigest)
   }

@@ -17,7 +17,7 @@ final class OutcomeParts {
     failures.removeAll()
   }
 
-  /// Adds why a plugin failed.
+  /// Adds the failure of a plugin.
   func add(_ failure: Failure) {
     if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
     failure.json.write(to: failures)

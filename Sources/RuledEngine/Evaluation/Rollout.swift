@@ -52,7 +52,7 @@ extension Evaluator {
     return rollout.candidate
   }
 
-  /// What was counted since the rollout began, for the live rules and for the candidate; nil while there is none.
+  /// The counts since the rollout began, for the live rules and for the candidate; nil while there is none.
   package var rolloutTallies: (live: RolloutTally, candidate: RolloutTally)? {
     guard let tally, let other = rollout?.candidate.tally else { return nil }
     return (tally, other)
@@ -60,7 +60,7 @@ extension Evaluator {
 }
 
 extension Evaluator {
-  /// Adds to the batch what was counted of the rollout so far, so that it is as durable as the events that were counted.
+  /// Adds the rollout's counts to the batch, so that they are as durable as the counted events.
   func keepTallies() {
     guard let rollout, let (live, candidate) = rolloutTallies, !batches.current.writes.isEmpty else { return }
     let (key, value) = (rollout.key, rollout.value)

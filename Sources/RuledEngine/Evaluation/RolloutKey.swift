@@ -1,16 +1,16 @@
 import RuledCore
 import RuledStore
 
-/// Where the store keeps what was counted of a rollout: for each worker its counts, in the same commits as its events, and each subject once.
+/// The keys of a rollout's counts in the store: each worker's counts, in the same commits as its events, and each subject once.
 package enum RolloutKey {
   private static let counts = "rollout/counts/"
   private static let subject = "rollout/subject/"
 
-  /// What all these keys begin with.
+  /// The prefix of all these keys.
   package static var all: [UInt8] { prefix("rollout/") }
-  /// What the keys of workers' counts begin with.
+  /// The prefix of the keys of workers' counts.
   package static var allCounts: [UInt8] { prefix(counts) }
-  /// What the keys of subjects begin with; the hash follows, eight bytes.
+  /// The prefix of the keys of subjects; the hash follows, eight bytes.
   package static var allSubjects: [UInt8] { prefix(subject) }
 
   private static func prefix(_ name: String) -> [UInt8] { StoreKey.bytes { StoreKey.daemon(name, into: $0) } }

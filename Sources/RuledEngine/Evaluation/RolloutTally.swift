@@ -1,13 +1,13 @@
 import RuledCore
 import RuledStore
 
-/// What one worker counts of a side of a rollout; confined to its thread.
+/// One worker's counts of one side of a rollout; confined to its thread.
 package final class RolloutTally {
   /// How many events the side has decided, dry runs and repeats left out.
   package private(set) var events = 0
   /// How many of them a plugin failed on.
   package private(set) var failures = 0
-  /// How many subjects had such events, and none before this process: exact up to `mostSubjects`, where it stays.
+  /// The number of subjects with such events, and none before this process: exact up to `mostSubjects`, where it stays.
   package var subjects: Int { seen.count }
   private var seen: Set<UInt64> = []
   /// The subjects that had such events before this process; nil for the side whose subjects are not counted.

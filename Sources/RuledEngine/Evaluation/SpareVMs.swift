@@ -24,7 +24,7 @@ package final class SpareVMs {
     }
   }
 
-  /// Gives an evaluator the VMs that it has no own ones for.
+  /// Gives an evaluator VMs for its plugins that have none.
   func install(in evaluator: Evaluator) {
     for plugin in evaluator.plugins.all where plugin.vm == nil {
       if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }

@@ -3,17 +3,17 @@ import RuledJSON
 import RuledLua
 import RuledStore
 
-/// Brings states that rules of another version have stored to the version of the rules in force.
+/// Brings states from rules of another version to the version of the rules in force.
 ///
-/// Steps run in VMs of their own, so that a rule that runs is not disturbed when it peeks at such a state. It belongs to one worker.
+/// Steps run in VMs of their own: a running rule that peeks at such a state is not disturbed. It belongs to one worker.
 final class StateMigration {
   /// How many VMs are kept.
   private static let most = 64
 
-  /// What the last migration took of the plugin's budget.
+  /// The last migration's share of the plugin's budget.
   private(set) var spent = (instructions: 0, microseconds: Int64(0))
 
-  /// How many times the processor time of a plugin's budget its steps may take.
+  /// The factor by which its steps may exceed the processor time of a plugin's budget.
   var slowness: Int64 = 1
 
   private let context: EngineContext
@@ -40,10 +40,10 @@ final class StateMigration {
   /// - Parameters:
   ///   - state: the stored state.
   ///   - plugin: the plugin, as it is in force.
-  ///   - subject: whose state it is.
+  ///   - subject: the subject of the state.
   ///   - now: the time of the event or of the call.
   /// - Returns: the state as JSON, valid until the next call.
-  /// - Throws: why a step failed, or what does not fit afterwards.
+  /// - Throws: the failure of a step, or of the check of the result.
   func migrate(
     _ state: PluginState, of plugin: Catalog.Plugin, subject: ByteView, now: Int64
   ) throws(Failure) -> ByteView {
@@ -59,7 +59,7 @@ final class StateMigration {
     return try run(try own(plugin), plugin, text, from, version, budget: &budget, subject, now)
   }
 
-  /// Appends a state as others see it: in the version that its plugin declares, or if a step fails as it is stored, with its version.
+  /// Appends a state for readers: in the version that its plugin declares, or if a step fails, as it is stored, with its version.
   func show(_ state: PluginState, of name: ByteView, subject: ByteView, now: Int64, to buffer: ByteBuffer) {
     let catalog = plugins.catalog
     guard state.version > 1 || catalog.hasStateVersions,
@@ -76,7 +76,7 @@ final class StateMigration {
     }
   }
 
-  /// Runs the steps between two versions in a VM, and appends what comes out to `migrated`.
+  /// Runs the steps between two versions in a VM, and appends the result to `migrated`.
   private func run(
     _ vm: PluginVM, _ plugin: Catalog.Plugin, _ text: ByteView, _ from: Int, _ to: Int, budget: inout Budget,
     _ subject: ByteView, _ now: Int64
@@ -139,7 +139,7 @@ final class StateMigration {
 }
 
 extension Budget {
-  /// Takes from the budget what was used of it; a little is always left, which stops what needs more.
+  /// Subtracts the used part; a little is always left, and stops a run that needs more.
   mutating func spend(instructions: Int, microseconds: Int64) {
     self.instructions = max(1, self.instructions - instructions)
     processorTime = max(1_000, processorTime - microseconds)

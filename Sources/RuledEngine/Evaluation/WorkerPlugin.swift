@@ -1,7 +1,7 @@
 import RuledCore
 import RuledLua
 
-/// A plugin on one worker: its VM, and what is remembered of it from event to event.
+/// A plugin on one worker: its VM, and its data that lasts from event to event.
 final class WorkerPlugin {
   /// The plugin as the catalog has it.
   let entry: Catalog.Plugin

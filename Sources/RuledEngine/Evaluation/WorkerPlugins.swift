@@ -10,7 +10,7 @@ final class WorkerPlugins {
   var coverage: Coverage?
   /// Has VMs record what rules cost, of the events whose seed has no bit in common with this mask; nil for none.
   var costMask: UInt64?
-  /// Answers what rules ask while they run.
+  /// Answers rules while they run.
   unowned(unsafe) var host: (any RuleHost)?
 
   /// The plugins on the other side of a rollout, nil while there is none.
@@ -28,7 +28,7 @@ final class WorkerPlugins {
   /// Other rules for the same thread.
   convenience init(_ catalog: Catalog, sharing other: WorkerPlugins) { self.init(catalog, lua: other.lua) }
 
-  /// Puts other rules in force; plugins that did not change keep their VMs, and others get those of `others`, which run no more.
+  /// Puts other rules in force; unchanged plugins keep their VMs, and others get the VMs of `others`, which run no more.
   func adopt(_ next: Catalog, reusing others: WorkerPlugins? = nil) {
     var vms: [UInt64: PluginVM] = [:]
     for plugin in others?.all ?? [] {
@@ -104,7 +104,7 @@ final class Listeners {
   let hash: UInt64
   /// The indices of the plugins, each with its rules in the order in which they run.
   let plugins: [(plugin: Int, rules: [Int])]
-  /// What the data of such events must be; nil when nothing is to be checked.
+  /// The schemas for the data of such events; nil when nothing is to be checked.
   let schemas: EventSchemas?
   /// Whether only rules make such events.
   let isInternal: Bool
@@ -124,7 +124,7 @@ private struct ListenerTable {
 
   private var slots: [Listeners?] = Array(repeating: nil, count: slotCount)
 
-  /// What is known of a type.
+  /// The listeners of a type, if the cache has them.
   func find(_ type: ByteView, hash: UInt64) -> Listeners? {
     guard let known = slots[Self.slot(hash)], known.hash == hash, known.type.count == type.count else { return nil }
     return known.type.withView { ByteOrder.equal($0, type) } ? known : nil

@@ -1,10 +1,10 @@
 import RuledCore
 
-/// The ids of the events that follow from an event: they depend on nothing but that event and what rules asked for.
+/// The ids of the events that follow from an event: they depend on nothing but that event and the operations of its rules.
 ///
 /// So a replay gives them again, and an explanation can name them before they happen.
 enum ConsequenceID {
-  /// The id of a message; `number` is its operation's number among those of its plugin, without what only an explanation records.
+  /// The id of a message; `number` is its operation's number among those of its plugin, without operations for explanations alone.
   static func message(number: Int, of plugin: ByteView, _ event: EventInput, using identity: ByteBuffer) -> UUIDText {
     identity.removeAll()
     append(event.subject, to: identity)
@@ -28,7 +28,7 @@ enum ConsequenceID {
     return UUIDText.derived(from: identity.bytes)
   }
 
-  /// When a timer is due, in microseconds, that a rule set for `seconds`.
+  /// The due time, in microseconds, of a timer that a rule set for `seconds`.
   static func due(_ seconds: Double) -> Int64 { Int64((seconds * 1e6).rounded()) }
 
   private static func append(_ part: ByteView, to identity: ByteBuffer) {

@@ -15,7 +15,7 @@ final class MessageTable {
     /// The plugin that sent it.
     let sender: Sender
     fileprivate let object: TapeValue
-    /// The publication that it is of.
+    /// Its publication; nil for a message of its own.
     let publication: TopicTable.Publication?
 
     /// The plugin and the reason if the message must be parked instead of applied.
@@ -38,7 +38,7 @@ final class MessageTable {
     }
   }
 
-  /// What the store holds where a message is expected.
+  /// The content of the store under a message's key.
   enum Stored {
     case message(StoredMessage)
     /// Bytes that can't be read as a message.
@@ -77,13 +77,13 @@ final class MessageTable {
 
   // MARK: Sending
 
-  /// What a rule sends or publishes.
+  /// A message or a publication of a rule.
   struct Draft {
     let type: ByteView
     let data: ByteView
     /// The operation's number, which makes the message's id unique.
     let number: Int
-    /// What may follow from it.
+    /// The messages and publications that may follow from it.
     let allowance: Allowance
     let cascade: Cascade?
     /// The values that the journal redacts in the event.
@@ -104,7 +104,7 @@ final class MessageTable {
         subject: Array(target), sequence: sequence, cascade: draft.cascade, sender: plugin.sender(in: context.senders)))
   }
 
-  /// Appends the text of a message, or of what all messages of a publication have in common, which has no target.
+  /// Appends the text of a message, or the common text of a publication's messages, which has no target.
   private func write(
     _ draft: Draft, to target: ByteView?, allowance: Allowance, of plugin: WorkerPlugin, _ event: EventInput,
     _ json: inout JSONWriter
@@ -210,7 +210,7 @@ final class MessageTable {
 
   /// Removes a message from the store and adds it to those that the batch delivers.
   ///
-  /// - Returns: what the store held under its key.
+  /// - Returns: the store's content under its key.
   func take(_ message: CommitBatch.Message, of subject: Subject) throws(RequestError) -> Stored {
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
@@ -269,7 +269,7 @@ extension EventInput {
     json.endObject()
   }
 
-  /// Appends the members of such an event, with the values that the journal redacts if its data has some of them.
+  /// Appends the members of such an event, with the values to redact in the journal if its data has some of them.
   fileprivate func writeMembers(type: ByteView, data: ByteView, redacted: RedactedValues?, to json: inout JSONWriter) {
     json.member("type", string: type)
     json.member("subject", string: subject)

@@ -52,7 +52,7 @@ final class ParkedEvents {
     }
   }
 
-  /// Parks the bytes of a message that can't be read, for somebody to look at.
+  /// Parks the bytes of a message that can't be read, for an operator.
   func park(damaged bytes: [UInt8], of subject: Subject, sequence: UInt64) {
     let failure = Failure(
       plugin: "", kind: .error,
@@ -75,7 +75,7 @@ final class ParkedEvents {
       LogLine(.error, "a message that can't be read was set aside: see parked events without a plugin", plugin: ""))
   }
 
-  /// Adds a parked part to the batch, as of the time of `event` and with what may follow from it.
+  /// Adds a parked part to the batch, with the time and the allowance of `event`.
   private func write(
     sequence: UInt64, failure: Failure, tries: Int64, event: EventInput, of subject: Subject,
     events: (inout JSONWriter) -> Void, more: (inout JSONWriter) -> Void = { _ in }
@@ -174,8 +174,8 @@ final class ParkedEvents {
     return true
   }
 
-  /// The parts of a subject that are parked for one plugin and whose first event has the id of `event`, the first parked first; if one of them has that
-  /// very event, it alone.
+  /// The parts of a subject that are parked for one plugin and whose first event has the id of `event`, the first parked first; if one of them has
+  /// the very same event, that part alone.
   func parts(of subject: Subject, plugin: String, event: JSONValue) throws(RequestError) -> [ParkedKey] {
     var same: [ParkedKey] = []
     let all: [ParkedKey] = try batches.readAll(.parked, of: subject.name).compactMap { entry in

@@ -2,8 +2,7 @@ import RuledCore
 import RuledJournal
 import RuledLua
 
-/// What is stored of subjects beside their records: `once` keys, effects to deliver, timers, messages, memberships and
-/// places on boards.
+/// The stored data of subjects beside their records: `once` keys, effects to deliver, timers, messages, memberships and places on boards.
 final class SubjectItems {
   let onceKeys: OnceKeys
   let effects: EffectWriter
@@ -23,7 +22,7 @@ final class SubjectItems {
     self.batches = batches
   }
 
-  /// Adds what a plugin's rules asked for to the batch.
+  /// Adds the operations of a plugin's rules to the batch.
   ///
   /// `allowance` may follow from each message that is sent. `timers` are the bounds of timers that are set, `redacted` the values that the
   /// journal redacts in the event.
@@ -73,7 +72,7 @@ final class SubjectItems {
       case .decide, .shadowed, .raise, .count, .log, .forgetPast: break
       }
     }
-    // Behind the memberships: who joins with the event is a member when it commits.
+    // After the memberships: a subject that joins with the event is a member when it commits.
     if !published.isEmpty { batches.current.topics += published }
   }
 }

@@ -4,7 +4,7 @@ import RuledStore
 
 /// The places that plugins gave subjects on boards.
 ///
-/// The worker that owns a subject writes its places; of a board's other places it needs to know nothing.
+/// The worker that owns a subject writes its places, and needs no other places of a board.
 final class SubjectPlaces {
   private let context: EngineContext
   private let batches: BatchQueue
@@ -17,7 +17,7 @@ final class SubjectPlaces {
     self.batches = batches
   }
 
-  /// Adds to the batch what a rule makes of the subject's place on a board.
+  /// Adds a rule's change of the subject's place on a board to the batch.
   ///
   /// A score that stays the same keeps its place. `options` are those of the board from now on; nil leaves them as they are.
   func write(
@@ -163,7 +163,7 @@ final class SubjectPlaces {
     remove(try batches.readAll(prefix: prefix, of: subject.name).map(\.key), of: subject, now: now)
   }
 
-  /// Takes the subject off the boards of those of its keys.
+  /// Takes the subject off the boards of these keys of its places.
   func remove(_ keys: [[UInt8]], of subject: Subject, now: Int64) {
     guard !keys.isEmpty else { return }
     context.boards.withContents { contents in

@@ -1,7 +1,7 @@
 import RuledCore
 import Synchronization
 
-/// The loops of timers: a timer whose event sets the next one, again and again, each as early as may be.
+/// The loops of timers: a timer whose event sets the next one, again and again, each as early as allowed.
 package final class TimerLoops: Sendable {
   /// The rule that sets a loop's timers.
   private struct Rule: Hashable {

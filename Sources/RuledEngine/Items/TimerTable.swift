@@ -5,15 +5,15 @@ import RuledStore
 
 /// The timers that plugins set for subjects.
 ///
-/// A timer has two keys: one by its name, which holds its event, and one by its due time, by which it is found when it is due.
+/// A timer has two keys: one by its name, which holds its event, and one by its due time, for the search for due timers.
 final class TimerTable {
-  /// What holds for the timers that a plugin sets for an event.
+  /// The bounds of the timers that a plugin sets for an event.
   struct Bounds {
-    /// The time before which none is due, in microseconds; nil for any.
+    /// The earliest due time, in microseconds; nil for any.
     let earliest: Int64?
-    /// How many timers in a row, each as early as may be, led to the event; nil if it is not of a timer of this plugin.
+    /// How many timers in a row, each as early as allowed, led to the event; nil if it is not of a timer of this plugin.
     let run: Int64?
-    /// Whether the plugin has so many timers for the subject that its own ones come later.
+    /// Whether the plugin has so many timers for the subject that its timers are delayed.
     let isCrowded: Bool
   }
 
@@ -28,7 +28,7 @@ final class TimerTable {
   private let identity = ByteBuffer(capacity: 256)
   /// The timer that is firing; holds its event while that is evaluated.
   private let firing = TapeDocument()
-  /// How many timers in a row led to it, each as early as may be.
+  /// How many timers in a row led to it, each as early as allowed.
   private(set) var firingRun: Int64 = 0
   /// A stored timer of which only the due time is read.
   private let stored = TapeDocument()
@@ -60,7 +60,7 @@ final class TimerTable {
 
   /// Sets a timer, in place of one of the same name; with a `schedule`, JSON that is not empty, it is set again whenever it fires.
   ///
-  /// One that follows at once, and not from a timer of its plugin, has the hops of a message, and `allowance` may follow from it.
+  /// A timer that follows at once, and not from a timer of its plugin, has the hops and the `allowance` of a message.
   func set(
     _ name: ByteView, type: ByteView, data: ByteView, due seconds: Double, schedule: ByteView,
     of plugin: Catalog.Plugin, rule: Int, _ event: EventInput, subject: Subject, _ allowance: Allowance,
@@ -141,7 +141,7 @@ final class TimerTable {
     subject.lastCommit = batches.current.number
   }
 
-  /// The next time of a repeating timer that fires, in microseconds; what was missed is left out.
+  /// The next time of a repeating timer that fires, in microseconds; missed times are left out.
   ///
   /// It depends on nothing but the schedule, when the timer was due, and `now()` of its event.
   private func next(_ schedule: JSONValue, due: Int64, now: Int64) throws(RequestError) -> Int64 {
@@ -151,7 +151,7 @@ final class TimerTable {
     } catch { throw RequestError(.unavailable, "the timer's next time is not known: \(error.message)") }
   }
 
-  /// Sets a repeating timer again that fires.
+  /// Sets a repeating timer again when it fires.
   private func setAgain(_ timer: DueTimer, _ event: EventInput, due next: Int64, _ subject: Subject) {
     let id = timer.plugin.withView { plugin in
       timer.name.withView { ConsequenceID.timer($0, due: next, of: plugin, event, using: identity) }
@@ -220,7 +220,7 @@ final class TimerTable {
     subject.lastCommit = batches.current.number
   }
 
-  /// Removes the key by which a stored timer is found when it is due.
+  /// Removes a stored timer's key by its due time.
   func removeIndex(of timer: ByteView, _ name: some KeyPart, of plugin: some KeyPart, subject: Subject) {
     guard let due = due(timer) else { return }
     writeIndexKey(due, name, of: plugin, subject)

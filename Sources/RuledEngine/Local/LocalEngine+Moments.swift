@@ -4,7 +4,7 @@ import RuledStore
 
 /// Returning to an earlier moment, for tests that try several cases.
 extension LocalEngine {
-  /// What the engine was at a moment.
+  /// The content of the engine at a moment.
   package struct Moment {
     fileprivate let contents: [(key: [UInt8], value: [UInt8])]
     fileprivate let time: Timestamp

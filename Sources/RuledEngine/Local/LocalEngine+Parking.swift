@@ -1,9 +1,9 @@
 package import RuledCore
 import RuledJSON
 
-/// Events that plugins fail on, and what is parked then.
+/// Events that plugins fail on, and their parked parts.
 extension LocalEngine {
-  /// The message of the failures that were asked for.
+  /// The message of the failures that a test asked for.
   package static let wantedFailure = "the test lets the plugin fail"
 
   /// Has a plugin fail on the next event of a subject without being run, as if its time had run out.
@@ -11,13 +11,13 @@ extension LocalEngine {
     failing[Array(subject.utf8), default: []].append(Failure(plugin: plugin, kind: .time, message: Self.wantedFailure))
   }
 
-  /// Calls `body`, which evaluates an event of the subject, and imposes the failures on it that were asked for.
+  /// Calls `body`, which evaluates an event of the subject, and imposes the subject's failures on it.
   func imposing(on subject: [UInt8], _ body: () throws(RequestError) -> Void) throws(RequestError) {
     guard !failing.isEmpty, let failures = failing.removeValue(forKey: subject) else { return try body() }
     try evaluator.imposing(failures, body)
   }
 
-  /// Tries what is parked of a subject for a plugin again, in order; only the event with that id if there is one.
+  /// Tries a plugin's parked parts of a subject again, in order; only the event with `id`, if there is one.
   ///
   /// A part that fails again stays parked, and its failure is among `takeFailures`.
   ///

@@ -3,7 +3,7 @@ import RuledJSON
 import RuledLua
 import RuledStore
 
-/// What tests and tools read of an engine: queries, states, effects and decisions, the store.
+/// Data of an engine for tests and tools: queries, states, effects and decisions, the store.
 extension LocalEngine {
   /// Answers a query by its full name, `plugin.query`.
   package func query(_ name: String, subject: String?, arguments: JSONValue?) throws(RequestError) -> JSONValue {
@@ -65,7 +65,7 @@ extension LocalEngine {
       })
   }
 
-  /// What all plugins decided on the last event of a subject, by plugin; nil when it had none.
+  /// The decisions of all plugins on the last event of a subject, by plugin; nil when it had none.
   package func decided(of subject: String) -> JSONValue? {
     guard let last = changes.last(where: { $0.subject.elementsEqual(subject.utf8) }) else { return nil }
     return (try? JSONValue(parsing: "{" + String(decoding: last.members, as: UTF8.self) + "}"))?["decisions"]

@@ -6,7 +6,7 @@ package import RuledStore
 
 /// An engine on one thread with a manual clock: for tests of rules, and for trying events out.
 ///
-/// When a call returns, all that it caused is applied and committed, with messages and due timers.
+/// When a call returns, all its consequences are committed, with messages and due timers.
 package final class LocalEngine {
   /// The virtual time at the beginning, unless it is set.
   package static let start = Timestamp(microseconds: 1_735_689_600_000_000)
@@ -115,7 +115,7 @@ package final class LocalEngine {
 
   // MARK: Events
 
-  /// Evaluates an event, the params of the protocol's `event`, and all that follows from it; returns the event's outcome.
+  /// Evaluates an event, the params of the protocol's `event`, and all its consequences; returns the event's outcome.
   func event(_ params: ByteView) throws(RequestError) -> ByteBuffer {
     guard let object = try? document.parse(copyOf: params) else {
       throw RequestError(.parseError, "the event is not JSON")
@@ -180,7 +180,7 @@ package final class LocalEngine {
     try set(Timestamp(microseconds: overflow ? .max : time))
   }
 
-  /// Commits, delivers messages in the order sent, and fires what is due, until nothing is left to do.
+  /// Commits, delivers messages in the order sent, and fires due timers, until nothing is left to do.
   package func runUntilIdle() throws(RequestError) {
     var steps = 0
     while true {
@@ -234,7 +234,7 @@ package final class LocalEngine {
     return entry
   }
 
-  /// Keeps the failures of what was evaluated last.
+  /// Keeps the failures of the last evaluation.
   private func noteFailures() {
     guard let entry = takeRecorded(), !entry.failures.isEmpty else { return }
     let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""

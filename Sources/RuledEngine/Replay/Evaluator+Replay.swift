@@ -3,7 +3,7 @@ import RuledJSON
 package import RuledJournal
 import RuledStore
 
-/// What replays need beside the evaluation of events: events as they were recorded, and what waits for a subject.
+/// Functions for replays beside the evaluation of events: recorded events, and the timers, messages and parked parts of a subject.
 extension Evaluator {
   /// Takes each event that takes effect; nil for nobody.
   package var recorder: EventRecorder? {
@@ -17,7 +17,7 @@ extension Evaluator {
     migration.slowness = Limits.replaySlowness
   }
 
-  /// Leaves out of batches what `watch` shows.
+  /// Leaves the changes for `watch` out of batches.
   package func omitChanges() { transaction.isWatchable = false }
 
   /// Has the recorder note which rules run, and how many instructions they take on those events whose seed has no bit in common with `mask`.
@@ -37,7 +37,7 @@ extension Evaluator {
     case explaining
   }
 
-  /// Evaluates a recorded event as of its `now`, without what the store holds of it: its timer or message stays as it is.
+  /// Evaluates a recorded event as of its `now`; its timer or message in the store stays as it is.
   ///
   /// - Returns: the outcome as the protocol's `event` answers.
   package func replay(_ entry: JournalEntry, _ replaying: Replaying = .asRecorded) throws(RequestError) -> ByteBuffer {
@@ -90,11 +90,11 @@ extension Evaluator {
     return try body()
   }
 
-  // MARK: What waits
+  // MARK: Waiting items
 
   /// The parts of a subject that are parked for a plugin and whose first event has the id of `event`, the first parked first.
   ///
-  /// If one of them has that very event, it alone: sources may use the same ids.
+  /// If one of them has the very same event, that part alone: sources may use the same ids.
   package func parkedParts(of subject: [UInt8], plugin: String, event: [UInt8]) throws(RequestError) -> [ParkedKey] {
     guard let event = event.withView({ try? JSONValue(parsing: $0) }) else { return [] }
     return try parked.parts(of: try subjects.load(subject), plugin: plugin, event: event)
@@ -177,7 +177,7 @@ extension Evaluator {
     for topic in given.topics { try items.topics.join(Array(topic.name.utf8), of: topic.plugin, subject) }
   }
 
-  /// Gives a subject what it kept when its past was erased, in the place of all that is held of it.
+  /// Gives a subject the data that it kept when its past was erased, in the place of all its present data.
   package func give(kept entry: JournalEntry) throws(RequestError) {
     try forget(entry.subject)
     let subject = try subjects.load(Array(entry.subject.utf8))

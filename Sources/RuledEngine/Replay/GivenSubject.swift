@@ -37,13 +37,13 @@ struct GivenSubject: Sendable {
   /// The topics of which the subject is a member.
   let topics: [(plugin: String, name: String)]
 
-  /// Reads what was given.
+  /// Reads the given values.
   ///
   /// - Parameters:
   ///   - version: the subject's version.
   ///   - states: the plugins' states by name; one may be `{version, state}`.
   ///   - items: `timers`, `once` and `topics`.
-  /// - Throws: `invalid_params` that says what is wrong.
+  /// - Throws: `invalid_params` with the reason.
   init(version: UInt64, states: JSONObject, items: JSONObject = JSONObject()) throws(RequestError) {
     self.version = version
     self.states = states.sorted { $0.name < $1.name }.map { Self.state(of: $0.name, $0.value) }
@@ -89,7 +89,7 @@ struct GivenSubject: Sendable {
     return topics
   }
 
-  /// What was given for a plugin: its state, or that with its version.
+  /// The given state of a plugin, with its version if that was given.
   private static func state(of plugin: String, _ given: JSONValue) -> State {
     guard let object = given.objectValue, object.count == 2, let version = object["version"]?.intValue,
       version > 0, let state = object["state"], state.objectValue != nil || state.arrayValue != nil

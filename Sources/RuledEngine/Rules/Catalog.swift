@@ -58,7 +58,7 @@ package final class Catalog: Sendable {
   package let loadedAt: Timestamp
   /// The files that it was built from.
   package let source: RulesSource
-  /// What was configured for plugins, by name.
+  /// The configuration of plugins, by name.
   package let configuration: [String: Configuration.Plugin]
   /// Whether a plugin declares events whose data is checked.
   let checksEvents: Bool
@@ -85,7 +85,7 @@ package final class Catalog: Sendable {
     revisionText.append(contentsOf: revision)
   }
 
-  /// The name of rules with what is configured for their plugins.
+  /// The name of rules together with the configuration of their plugins.
   static func revision(of source: RulesSource, _ configuration: [String: Configuration.Plugin]) -> String {
     guard !configuration.isEmpty else { return source.revision }
     let described = configuration.keys.sorted().map { name in
@@ -120,8 +120,8 @@ package final class Catalog: Sendable {
     name.withView { name in plugins.contains { ByteOrder.equal($0.nameBytes, name) } }
   }
 
-  /// What the journal tells when these rules come into force: the revision, its sources' revision, the plugins, their settings as far as the configuration
-  /// sets them, and the rollout that they are part of, if any.
+  /// The journal's entry for these rules when they come into force: the revision, its sources' revision, the plugins, the settings that the
+  /// configuration sets, and the rollout that they are part of, if any.
   func journalEvent(_ rollout: JSONValue?) -> JSONValue {
     let configured = plugins.filter { !$0.overrides.isEmpty }
     var data: JSONObject = [
@@ -146,7 +146,7 @@ package final class Catalog: Sendable {
     plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
   }
 
-  /// What the plugins declare about the data of an event type; nil when nothing is to be checked.
+  /// The plugins' schemas for the data of an event type; nil when nothing is to be checked.
   func schemas(of type: String) -> EventSchemas? {
     checksEvents ? EventSchemas(of: type, in: plugins.map(\.manifest)) : nil
   }

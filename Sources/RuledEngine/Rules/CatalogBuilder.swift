@@ -130,7 +130,7 @@ package enum CatalogBuilder {
       && (old.library == new.library || required(by: old, andTests: true) == required(by: new, andTests: true))
   }
 
-  /// The files of the library whose names are quoted in the plugin's text, or its tests', and those quoted in these in turn.
+  /// The library's files whose names the plugin or its tests quote, and those that these files quote in turn.
   package static func required(by plugin: PluginSource, andTests: Bool = false) -> [SourceFile] {
     let byName = Dictionary(plugin.library.map { (Array($0.name.utf8.dropLast(4)), $0) }) { first, _ in first }
     var found: Set<String> = []

@@ -23,7 +23,7 @@ struct FolderTree {
     deinit { close(descriptor) }
   }
 
-  /// What a name refers to, with links followed.
+  /// The target of a name, with links followed.
   enum Entry {
     case folder(Folder)
     /// A regular file, with its name and its folder.
@@ -78,7 +78,7 @@ struct FolderTree {
     return names
   }
 
-  /// What a name in a folder refers to, at the end of all links.
+  /// The target of a name in a folder, at the end of all links.
   ///
   /// - Throws: when links leave the tree, are dangling or circular, or when the system refuses.
   func entry(_ name: String, in folder: Folder) throws(RegularFile.Refusal) -> Entry {

@@ -3,15 +3,15 @@ import RuledCore
 import RuledLua
 import RuledStore
 
-/// The modules that are installed with the program: what `require` finds after those beside `plugin.lua` and those of `rules/lib`.
+/// The modules that are installed with the program: `require` looks here after the plugin's folder and `rules/lib`.
 package enum InstalledLibrary {
   /// The folder with the modules; nil if it is not installed.
   package static let folder = ProgramFolder.find(
     installed: "share/ruled/lib", inSources: "rules/lib", with: "routes.lua")
 
-  /// The rules with the modules of `folder` that they require, and these in turn, and that they don't have.
+  /// The rules with the modules of `folder` that they require, directly or not, and don't have.
   ///
-  /// Only these belong to a revision: an upgrade of the program changes no rules that don't use what it brings.
+  /// Only these belong to a revision: an upgrade of the program changes only rules that use its modules.
   package static func completing(_ rules: RulesSource, from folder: String? = folder) -> RulesSource {
     let library = rules.plugins.first?.library ?? []
     let more = folder.map { modules(for: rules.plugins, besides: library, in: $0) } ?? []

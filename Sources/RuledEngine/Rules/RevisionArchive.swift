@@ -7,7 +7,7 @@ import Synchronization
 /// The sources and the configuration of every revision of the rules, so that each can be shown, compared, and put in force again.
 ///
 /// Each is a file of the store's folder `revisions`, named after the revision. Its first line describes it, the second holds its content, and the
-/// third is the digest of both. A file that is damaged or gone is an error for those who need this revision, and for nobody else.
+/// third is the digest of both. A damaged or missing file is an error only for users of its revision.
 package final class RevisionArchive: Sendable {
   /// Where the sources of a revision came from.
   package enum Origin: String, Sendable {
@@ -40,7 +40,7 @@ package final class RevisionArchive: Sendable {
     /// When it was loaded, and where it came from.
     package let entry: Entry
     package let rules: RulesSource
-    /// What was configured for plugins.
+    /// The configuration of the plugins.
     package let configuration: [String: Configuration.Plugin]
   }
 
@@ -55,7 +55,7 @@ package final class RevisionArchive: Sendable {
     var entries: [Entry] = []
     /// The content, where there is no folder.
     var memory: [String: Revision] = [:]
-    /// What is wrong with files, one sentence each.
+    /// The problems with files, one sentence each.
     var problems: [String] = []
   }
 
@@ -95,10 +95,10 @@ package final class RevisionArchive: Sendable {
     state.withLock { state in state.entries.contains { $0.revision == revision } }
   }
 
-  /// What is wrong with the files, one sentence each.
+  /// The problems with the files, one sentence each.
   package var problems: [String] { state.withLock { $0.problems } }
 
-  /// The latest revision that was loaded to be in force for all subjects before `revision` was; before none, the latest of all.
+  /// The latest revision that was loaded to be in force for all subjects before `revision`; without one, the latest of all.
   ///
   /// Nil if there is none.
   package func predecessor(of revision: String?) -> Entry? {
@@ -131,10 +131,10 @@ package final class RevisionArchive: Sendable {
 
   // MARK: Use
 
-  /// How long workers may still decide by rules that others have replaced, in microseconds, with much to spare.
+  /// The longest time in which a worker may still decide by replaced rules, in microseconds, with much to spare.
   private static let longestAdoption: Int64 = 3_600_000_000
 
-  /// Notes at a start that none but these revisions are in force; when others were last is not known if that was not noted, so it is `now`.
+  /// Notes at a start that only these revisions are in force; where the end of another revision's use was not noted, `now` is its end.
   package func resume(_ inForce: [String], now: Timestamp) {
     state.withLock { state in
       for index in state.entries.indices {
@@ -202,7 +202,7 @@ package final class RevisionArchive: Sendable {
     return old.count
   }
 
-  /// The plugins that differ: whose files or configuration are others, and those that only one of both has.
+  /// The plugins whose files or configuration differ, and those that only one of both revisions has.
   private static func changes(from before: Revision?, to catalog: Catalog) -> [String] {
     let old = enabled(before?.rules.plugins ?? [], before?.configuration ?? [:])
     let new = enabled(catalog.source.plugins, catalog.configuration)

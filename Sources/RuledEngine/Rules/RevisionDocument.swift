@@ -17,7 +17,7 @@ package enum RevisionDocument {
     return revision(entry, content: content)
   }
 
-  /// What can be shown of a revision: its files in order of path, and its configuration.
+  /// The visible part of a revision: its files in order of path, and its configuration.
   package static func files(of revision: RevisionArchive.Revision) -> JSONValue {
     var files = revision.rules.plugins.flatMap { $0.modules + $0.data }
     files += revision.rules.plugins.first?.library ?? []
@@ -75,7 +75,7 @@ package enum RevisionDocument {
     return RevisionArchive.Revision(entry: entry, rules: rules, configuration: configuration)
   }
 
-  /// The name that rules and configuration have together.
+  /// The common name of rules and configuration.
   static func revision(of revision: RevisionArchive.Revision) -> String {
     Catalog.revision(of: revision.rules, revision.configuration)
   }

@@ -10,8 +10,8 @@ import RuledLua
 package enum RulesFolder {
   /// Reads the folder at `path`, which may be a link.
   ///
-  /// The subfolders for which `including` is true are read as plugins; it is an error if one is none. The library has what the plugins
-  /// require of `installed`, too. With `libraryTests` the tests of `lib` are read as those of a plugin `lib`, whose entry is
+  /// The subfolders for which `including` is true are read as plugins; any of them that is no plugin is an error. The library also has the modules of
+  /// `installed` that the plugins require. With `libraryTests` the tests of `lib` are read as those of a plugin `lib`, whose entry is
   /// `lib/tests/plugin.lua`.
   package static func read(
     _ path: String, including: (_ name: String) -> Bool = { _ in true }, libraryTests: Bool = false,

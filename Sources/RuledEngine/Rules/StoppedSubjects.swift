@@ -1,6 +1,6 @@
 import RuledCore
 
-/// The subjects on whose events a plugin was stopped lately: who is put off, and whether the plugin is suspended for what it costs everybody.
+/// The subjects on whose events a plugin was stopped lately: which of them are put off, and whether the plugin is suspended for its cost to all.
 ///
 /// One client can make a plugin fail on its own subjects, but must not take it from the others. So a subject on whose events the plugin was
 /// stopped three times in a row is put off alone, for a minute, then for twice as long each time, up to an hour. The plugin is suspended only
@@ -8,7 +8,6 @@ import RuledCore
 ///
 /// Times are of a monotonic clock, in microseconds.
 struct StoppedSubjects {
-  /// What follows from a stop.
   enum Consequence: Equatable {
     /// The subject is put off, for so many microseconds.
     case putOff(Int64)
@@ -37,7 +36,7 @@ struct StoppedSubjects {
   private var stops: [[UInt8]: Stops] = [:]
   private var seconds = [Second](repeating: Second(), count: Int(Limits.stopWindow / Limits.second))
 
-  /// A bit for each subject that something is known of, by its hash; all if the plugin is suspended.
+  /// A bit for each known subject, by its hash; all if the plugin is suspended.
   var filter: UInt64 {
     isSuspended ? .max : stops.values.reduce(0) { $0 | Self.bit($1.hash) }
   }
@@ -60,7 +59,7 @@ struct StoppedSubjects {
   /// Forgets a subject, as the plugin was not stopped on its last event; returns whether anything was known of it.
   mutating func noteRun(of subject: [UInt8]) -> Bool { stops.removeValue(forKey: subject) != nil }
 
-  /// Notes that an event was stopped which took so much processor time, on one of so many workers.
+  /// Notes a stopped event with its processor time, on one of so many workers.
   mutating func noteStop(
     of subject: [UInt8], hash: UInt64, took time: Int64, workers: Int, at now: Int64
   ) -> Consequence? {
@@ -80,7 +79,7 @@ struct StoppedSubjects {
     return .putOff(known.lastWait)
   }
 
-  /// A new entry, for which the oldest makes room that is not put off; nil if all are.
+  /// A new entry, for which a full table removes the oldest subject that is not put off; nil if all are put off.
   private mutating func room(for hash: UInt64, at now: Int64) -> Stops? {
     if stops.count >= Limits.stoppedSubjects {
       let oldest = stops.filter { $0.value.until <= now }.min { $0.value.last < $1.value.last }
@@ -90,7 +89,7 @@ struct StoppedSubjects {
     return Stops(hash: hash)
   }
 
-  // MARK: What stops cost
+  // MARK: The cost of stops
 
   private mutating func note(_ hash: UInt64, _ time: Int64, at now: Int64) {
     let number = now / Limits.second

@@ -140,7 +140,7 @@ final class SubjectCache {
 
   // MARK: Prefetching
 
-  /// What is prefetched of a subject, in this order: where each part is in memory is read from the one before it.
+  /// The prefetched parts of a subject, in this order: each part holds the address of the next one.
   enum PrefetchStage: Int, CaseIterable {
     /// The slot of the table.
     case slot
@@ -221,7 +221,7 @@ final class SubjectCache {
     old.deallocate()
   }
 
-  /// Empties a slot, and moves the subjects after it up that would no longer be found.
+  /// Empties a slot, and moves up the following subjects that a search would no longer find.
   private func remove(at slot: Int) {
     guard let subject = slots[slot].subject?.takeRetainedValue() else { return }
     bytes -= subject.cost

@@ -5,13 +5,13 @@ import Synchronization
 
 /// The publications under way, in the order of their commits, and the messages that their publishers sent behind them.
 ///
-/// In steps it makes a message of a publication for each member of its topic, in the order of the members' names. How far it has come is written with
-/// these messages, so that each member gets one, whatever ends the process when. Publications advance side by side, but none reaches a member before
-/// an earlier one does that is to reach it, too. Of all that are under way only the first are in memory.
+/// In steps it makes a message of a publication for each member of its topic, in the order of the members' names. The progress is written with these
+/// messages, so that each member gets one, even if the process ends at any moment. Publications advance side by side, but each member gets them in
+/// their order. Only the first publications under way are in memory.
 ///
 /// One thread of a daemon uses it; its owner commits what it adds to the batch.
 package final class PublicationQueue {
-  /// What a step has left to do.
+  /// The work that a step leaves.
   package enum Remaining {
     /// Nothing is under way.
     case nothing
@@ -27,10 +27,10 @@ package final class PublicationQueue {
   private static let page = 256
   /// How many members a step reaches at most, and how many bytes their messages have.
   ///
-  /// With `crowd` it is what the window of an inbox holds: reading further messages from the store is slow after many deletions.
+  /// With `crowd` it is the size of an inbox's window: reading further messages from the store is slow after many deletions.
   private static let stepMembers = 2_048
   private static let stepBytes = 1 << 20
-  /// With so many messages that wait, one publication of a plugin reaches few members in a step.
+  /// With so many waiting messages, one publication of a plugin reaches few members in a step.
   private static let crowd = 2_048
   private static let few = 8
 
@@ -53,7 +53,7 @@ package final class PublicationQueue {
     func hasReached(_ subject: [UInt8]) -> Bool { !cursor.lexicographicallyPrecedes(subject) }
   }
 
-  /// What the messages of a publication have in common.
+  /// The common part of a publication's messages.
   private struct Delivery {
     let cascade: Cascade?
     let sender: MessageSender
@@ -68,24 +68,24 @@ package final class PublicationQueue {
   private let stored = ByteBuffer(capacity: 1024)
   private let document = TapeDocument()
 
-  /// Those in memory, the first ones.
+  /// The first publications, in memory.
   private var entries: [Entry] = []
-  /// The numbers of those that it brings to the members: of a daemon's worker all.
+  /// The numbers of its publications: for a daemon's worker all.
   private let numbers: ClosedRange<UInt64>
-  /// The number of the last one that was read from the store.
+  /// The number of the last publication read from the store.
   private var lastRead: UInt64
-  /// Up to which number all are announced, and which later ones are: one is read only once it and all before it are.
+  /// The number up to which all are announced, and the later announced ones: a publication is read only once it and all before it are.
   private var lastAnnounced: UInt64 = 0
   private var announced: Set<UInt64> = []
   /// The plugins that are not in force, or suspended, and whose publications wait in the store.
   private var away: Set<[UInt8]> = []
-  /// Whether some could not be read, so that all are read again.
+  /// Whether some publications could not be read, so that all are read again.
   private var isIncomplete = false
   /// Whether the store may have more.
   private var mayHaveMore = true
   /// The entry whose turn it is.
   private var turn = 0
-  /// Those that have reached all members with the last step.
+  /// The publications that reached their last members with the last step.
   private var done: [Entry] = []
   /// The number of the batch that has the last step.
   private var lastBatch: UInt64 = 0
@@ -100,9 +100,9 @@ package final class PublicationQueue {
     lastRead = numbers.lowerBound
   }
 
-  /// Notes that a commit has brought publications, and that the messages which their publishers sent before are with the workers.
+  /// Notes that a commit has brought publications, and that their publishers' earlier messages are with the workers.
   ///
-  /// Those numbers that the store does not have do no harm.
+  /// Numbers that the store does not have do no harm.
   package func noteMore(_ numbers: [UInt64]) {
     announced.formUnion(numbers)
     mayHaveMore = true
@@ -111,9 +111,9 @@ package final class PublicationQueue {
   /// Whether there is anything to do.
   package var hasWork: Bool { mayHaveMore || !entries.isEmpty || !done.isEmpty || !away.isEmpty || isIncomplete }
 
-  /// Begins anew with what the store has.
+  /// Begins anew from the store.
   ///
-  /// To be called before a batch is discarded, which may be that of the last step.
+  /// Call it before a batch is discarded, which may be that of the last step.
   func reload() {
     if lastBatch <= batches.durable { endDone() }
     entries.removeAll()
@@ -129,7 +129,7 @@ package final class PublicationQueue {
 
   /// Brings publications to some members, until `isOver`, if the step before is durable.
   ///
-  /// `onlyAwaited`: those alone that somebody waits for.
+  /// `onlyAwaited`: only publications with a waiting cascade.
   package func step(onlyAwaited: Bool = false, until isOver: () -> Bool = { false }) throws(RequestError) -> Remaining {
     guard hasWork else { return .nothing }
     guard lastBatch <= batches.durable else { return .more }
@@ -328,7 +328,7 @@ package final class PublicationQueue {
     subject.withView { batches.current.writes.put(key.bytes, $0) }
   }
 
-  /// The next members whom a publication is to reach, the last subject that was looked at, and whether no other comes behind it.
+  /// The next members to reach, the last subject that was looked at, and whether it is the last member.
   private func page(
     of entry: Entry, _ topic: [UInt8], _ most: Int
   ) throws(RequestError) -> (members: [[UInt8]], last: [UInt8], isLast: Bool) {
@@ -353,7 +353,7 @@ package final class PublicationQueue {
     return (members, last, isLast)
   }
 
-  /// Whether an earlier one has to reach the subject first.
+  /// Whether an earlier publication has to reach the subject first.
   private func isBlocked(_ subject: [UInt8], at index: Int) throws(RequestError) -> Bool {
     let entry = entries[index]
     for earlier in entries[..<index] {

@@ -1,10 +1,11 @@
 import RuledCore
 import Synchronization
 
-/// What all threads know of the publications under way: whose they are, and who waits for them.
+/// The publications under way, for all threads: their publishers, and the cascades that wait for them.
 package final class Publications: Sendable {
   private struct Contents {
-    /// How many of each subject are durable and not yet with all members; below zero while their arrival is known before their commit.
+    /// The number of each subject's publications that are durable and not yet with all members; below zero while their arrival is known before their
+    /// commit.
     var publishers: [[UInt8]: Int] = [:]
     /// The cascades that wait for some, by number.
     var cascades: [UInt64: Cascade] = [:]
@@ -51,6 +52,6 @@ package final class Publications: Sendable {
   /// Removes the cascade that waits for a publication.
   func takeCascade(of number: UInt64) -> Cascade? { contents.withLock { $0.cascades.removeValue(forKey: number) } }
 
-  /// Whether anybody waits for some.
+  /// Whether a cascade waits for a publication.
   package var areAwaited: Bool { contents.withLock { !$0.cascades.isEmpty } }
 }

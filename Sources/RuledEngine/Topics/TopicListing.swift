@@ -18,7 +18,7 @@ package struct TopicListing {
     ["name": .string(name), "members": .integer(Int64(members)), "publications": .integer(Int64(publications))]
   }
 
-  /// The topics whose names begin so, in order, after `after`; at most `limit`, and where to continue.
+  /// The topics whose names begin with `prefix`, in order, after `after`; at most `limit`, and where to continue.
   package static func page(
     _ context: EngineContext, prefix: String, after: String?, limit: Int
   ) throws(RequestError) -> (topics: [TopicListing], next: String?) {
@@ -52,7 +52,7 @@ package struct TopicListing {
     return (Array(found.prefix(limit)), found.count > limit ? found[limit - 1].name : nil)
   }
 
-  /// Notes whose publications an earlier process left in the store, before anything is evaluated; returns whether there are some.
+  /// Notes the publishers of an earlier process's publications in the store, before anything is evaluated; returns whether there are some.
   @discardableResult
   package static func resume(_ context: EngineContext) throws(StoreError) -> Bool {
     let document = TapeDocument()

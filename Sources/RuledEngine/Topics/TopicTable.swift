@@ -7,7 +7,7 @@ import RuledStore
 /// A membership has a key of the subject's own, which says what its rules see, and a key of the topic's, by which publications find the member. How
 /// many members a topic has is the sum of what each worker has brought it, so that no two workers write one key.
 final class TopicTable {
-  /// The publication that a message is of: stored around it, as the events that follow do not depend on it.
+  /// The publication of a message: stored around it, as the events that follow do not depend on it.
   struct Publication {
     /// `plugin/name`.
     let topic: ByteView
@@ -23,7 +23,7 @@ final class TopicTable {
     }
   }
 
-  /// From this number on a worker is none of a daemon's: it counts for itself.
+  /// Workers with numbers from this one on are none of a daemon's: each counts for itself.
   static let firstOwnWorker: UInt64 = 1 << 32
 
   private let context: EngineContext

@@ -2,21 +2,21 @@ import RuledCore
 package import RuledJournal
 import RuledStore
 
-/// Keeps what the last event did, as a journal entry: for replays, which compare it with what was recorded.
+/// Keeps the last event as a journal entry; a replay compares it with the recorded one.
 package final class EventRecorder {
-  /// What the last event did that took effect; nil if none did since it was taken.
+  /// The last event that took effect; nil if none did since it was taken.
   ///
   /// Its `sequence`, `at` and `origin` are for the replay to set; the origin says only whether a part was retried.
   private var last: JournalEntry?
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
-  /// What that event counted, in order.
+  /// The counts of that event, in order.
   package private(set) var counts: [Count] = []
-  /// What the event counts that is being committed.
+  /// The counts of the event that is being committed.
   private var counting: [Count] = []
 
-  /// What an event adds to a counter of a plugin.
+  /// The amount that an event adds to a counter of a plugin.
   package struct Count: Sendable {
     package let plugin: String
     package let key: CounterKey
@@ -48,7 +48,7 @@ package final class EventRecorder {
   /// A recorder of nothing yet.
   package init() {}
 
-  /// Takes what the last event did; nil if none took effect.
+  /// Takes the last event; nil if none took effect.
   package func take() -> JournalEntry? {
     defer { last = nil }
     return last
@@ -57,7 +57,7 @@ package final class EventRecorder {
   /// Begins the commit of an event.
   func beginCommit() { counting.removeAll(keepingCapacity: true) }
 
-  /// Notes what a plugin counts for the event.
+  /// Notes a plugin's counts for the event.
   func note(_ counts: CounterReservation, of plugin: String) {
     counts.forEach { counting.append(Count(plugin: plugin, key: $0.key, amount: $0.amount)) }
   }

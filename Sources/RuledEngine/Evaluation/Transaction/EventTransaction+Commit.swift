@@ -5,12 +5,12 @@ import RuledLua
 import RuledStore
 
 extension EventTransaction {
-  /// Adds all that the event changes to the current batch, or nothing if the store fails.
+  /// Adds all changes of the event to the current batch, or nothing if the store fails.
   ///
   /// - Parameters:
   ///   - outcome: the outcome, which is remembered if a client sent the event.
   ///   - identity: the event's hash in its subject's history.
-  ///   - cascade: what waits for the messages that the event sends.
+  ///   - cascade: the cascade that waits for the messages of the event.
   /// - Throws: when the store fails.
   func addToBatch(_ outcome: RememberedOutcome, identity: UInt64, cascade: Cascade?) throws(RequestError) {
     guard let subject else { return }
@@ -34,7 +34,7 @@ extension EventTransaction {
     recorder?.note(outcome, of: self)
   }
 
-  /// Adds what a plugin's rules asked for, or parks the event for it if it failed.
+  /// Adds the operations of a plugin's rules, or parks the event for it if it failed.
   private func addPart(of run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
     if run.hasFailed { return park(run, subject) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
@@ -95,7 +95,7 @@ extension EventTransaction {
     consequences = hash | 1
   }
 
-  /// What holds for the timers that a plugin sets for the event.
+  /// The bounds of the timers that a plugin sets for the event.
   private func timerBounds(of plugin: Catalog.Plugin) -> TimerTable.Bounds {
     let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
     return TimerTable.Bounds(
@@ -103,7 +103,7 @@ extension EventTransaction {
       isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers)
   }
 
-  /// What may follow from each message that the event sends, and from each timer that follows as they do.
+  /// The allowance of each message that the event sends, and of each timer that follows like a message.
   private var share: Allowance {
     var sends = 0, timers = 0, publications = 0
     forEachTouched { run in
@@ -166,9 +166,9 @@ extension EventTransaction {
 
   // MARK: Journal
 
-  /// Adds what the journal needs beside the writes: for a client's event hardly more than its bytes, as the outcome is among the writes.
+  /// Adds the journal's data beside the writes: for a client's event hardly more than its bytes, as the outcome is among the writes.
   ///
-  /// `plugins` is where the change for watchers names those that took part.
+  /// `plugins` is the range of the plugins' names in the change for watchers.
   private func journal(_ outcome: RememberedOutcome, _ plugins: Range<Int>?) {
     journalHead.removeAll()
     let at = event.origin == .timer ? context.clock.now.microseconds : event.now
@@ -192,7 +192,7 @@ extension EventTransaction {
 
   // MARK: Watchers
 
-  /// Adds the change to those that watchers get; returns where it names the plugins.
+  /// Adds the change for watchers; returns the range of the plugins' names in it.
   private func noteChange(_ outcome: RememberedOutcome) -> Range<Int> {
     batches.current.changes.append(outcome, of: event.subject, id: event.id, type: event.type) { bytes in
       let start = bytes.count

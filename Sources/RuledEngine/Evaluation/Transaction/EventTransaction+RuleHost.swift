@@ -3,7 +3,7 @@ import RuledJSON
 import RuledLua
 import RuledStore
 
-/// The answers to what rules ask while they run. A failure of the store is noted, and fails the whole transaction afterwards.
+/// Answers rules while they run; a failure of the store is noted, and fails the whole transaction afterwards.
 extension EventTransaction: RuleHost {
   func isUnclaimed(once key: ByteView, of vm: PluginVM) -> Bool {
     guard let subject else { return false }
@@ -89,10 +89,10 @@ extension EventTransaction: RuleHost {
   }
 }
 
-/// Checks data of events against what plugins declare about their types.
+/// Checks data of events against the declarations that plugins make about their types.
 ///
-/// Each event is checked once, when somebody says it: one of a client when it arrives, one of a rule when it is raised, sent or put into a
-/// timer. Events that wait in the store are not judged again by rules that came later.
+/// Each event is checked once, at its origin: a client's when it arrives, a rule's when it is raised, sent or put into a timer. Rules that come later
+/// do not check events in the store again.
 extension EventTransaction {
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {
     guard let schemas = plugins.listeners(to: type).schemas, let value = try? checkedData.parse(copyOf: data) else {

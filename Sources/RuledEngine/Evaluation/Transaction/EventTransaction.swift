@@ -3,7 +3,7 @@ import RuledJSON
 import RuledLua
 import RuledStore
 
-/// The event at hand: what its rules did so far, until all of it joins the batch or none of it.
+/// The event at hand and its rules' changes, until all of them join the batch or none.
 ///
 /// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `begin`,
 /// `runRules`, `outcome`, `addToBatch` unless it is a dry run, and `end`.
@@ -24,11 +24,9 @@ final class EventTransaction {
   private(set) var record: SubjectRecordView?
   /// The plugin whose parked part is retried, nil for an event that is evaluated for the first time.
   private(set) var retriedPlugin: Int?
-  /// Whether the answer leaves only once all that was evaluated before it is durable.
+  /// Whether the answer leaves only once everything evaluated before it is durable.
   private(set) var answerWaits = false
-  /// Why the store could not answer what a rule asked.
-  ///
-  /// The whole transaction then fails.
+  /// The store's failure to answer a rule; the whole transaction then fails.
   var storeFailure: RequestError?
 
   /// The events that the plugins see.
@@ -39,12 +37,12 @@ final class EventTransaction {
   var recorder: EventRecorder?
   /// Whether batches get the changes that `watch` shows.
   var isWatchable = true
-  /// The failures that the event's plugins are to have without being run, as they had them when the event was recorded.
+  /// The failures that the event's plugins get again from the record, without being run.
   var imposedFailures: [Failure] = []
-  /// How many times the processor time of a plugin's budget its rules may take: more in a replay, or one on a slower host than the
-  /// record's would stop rules that ended there, or that ran out of instructions.
+  /// The factor by which its rules may exceed the processor time of a plugin's budget: in a replay, a slower host than the record's would stop rules
+  /// that ended there, or that ran out of instructions.
   var slowness: Int64 = 1
-  /// The timer whose event it is, nil for another event.
+  /// The timer that the event belongs to, nil for another event.
   private(set) var timer: DueTimer?
   /// How many timers its plugin has for the subject, once somebody asked; see `firingCrowd`.
   private var knownCrowd: Int?
@@ -104,7 +102,7 @@ final class EventTransaction {
 
   /// Begins a call that changes nothing.
   ///
-  /// It may be about a subject or about none. `answerWaits`: the answer leaves only once all that was evaluated before it is durable.
+  /// It may be about a subject or about none. `answerWaits`: the answer leaves only once everything evaluated before it is durable.
   func beginReading(_ subject: Subject?, record: SubjectRecordView?, now: Int64, answerWaits: Bool) {
     event = EventInput.none
     if let subject { event.subject = subject.name }
@@ -115,7 +113,7 @@ final class EventTransaction {
     self.answerWaits = answerWaits
   }
 
-  /// Forgets the event, and gives back what did not join the batch.
+  /// Forgets the event, and releases counts that did not join the batch.
   func end() {
     event = .none
     timer = nil
@@ -138,7 +136,7 @@ final class EventTransaction {
 
   // MARK: Run
 
-  /// Runs the rules of all plugins on the event, in order of name, and then on what they raised, in the order raised.
+  /// Runs the rules of all plugins on the event, in order of name, and then on the raised events, in the order raised.
   func runRules() throws(RequestError) {
     var index = 0
     while index < queue.count, storeFailure == nil {
@@ -161,7 +159,7 @@ final class EventTransaction {
 
   /// Begins the part of the trace on an event.
   ///
-  /// Where no rule listens to the event that was sent, it lists what rules listen to.
+  /// If no rule listens to the sent event, it lists the types that rules listen to.
   private func beginExplanation(ofEventAt index: Int, isHeard: Bool) {
     trace.begin(event)
     trace.type = typeText(of: queue[index])
@@ -171,7 +169,7 @@ final class EventTransaction {
     if !isHeard { for run in runs { trace.list(run.plugin.entry) } }
   }
 
-  /// Calls `body`, in which the event is run as one that is not explained.
+  /// Calls `body` while explanations are off.
   func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
     let isExplained = event.isExplained
     event.isExplained = false
@@ -188,7 +186,7 @@ final class EventTransaction {
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.
   ///
-  /// `erasure` is set to what a rule asked to be erased of the subject.
+  /// `erasure` is set to the erasure that a rule asked for.
   /// - Returns: why the plugin failed again; nil when it succeeded.
   func retry(
     _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
@@ -207,14 +205,14 @@ final class EventTransaction {
     return nil
   }
 
-  /// What is erased of a subject after an event.
+  /// An erasure of the subject after an event.
   enum Erasure {
-    /// All but what plugins keep of it now.
+    /// All but the plugins' present data.
     case past
     case all
   }
 
-  /// What rules asked to be erased of the subject after the event; nil for nothing.
+  /// The erasure that rules asked for; nil for none.
   var erasure: Erasure? {
     var asked: Erasure?
     forEachTouched { run in
@@ -300,7 +298,6 @@ final class EventTransaction {
     return runCount & 15 == 0
   }
 
-  /// What a plugin may spend on the event.
   func budget(of plugin: Catalog.Plugin) -> Budget {
     var budget = plugin.manifest.budget
     budget.processorTime *= slowness
@@ -309,7 +306,7 @@ final class EventTransaction {
 
   // MARK: Events for rules
 
-  /// An event of the queue as a plugin that has not yet seen any takes it, with its state as JSON.
+  /// An event of the queue for a plugin that has not yet seen any, with its state as JSON.
   func ruleEvent(_ queued: QueuedEvent, _ state: ByteView?, for plugin: Catalog.Plugin) -> RuleEvent {
     let isSent = queued.origin == .sent
     return RuleEvent(
@@ -321,11 +318,10 @@ final class EventTransaction {
       state: state, isExplained: event.isExplained, depth: queued.depth, chain: queue.chain(of: queued))
   }
 
-  /// The time before which no timer is due that a plugin sets for the event, in microseconds; nil for any.
+  /// The earliest due time of a timer that a plugin sets for the event, in microseconds; nil for any.
   ///
   /// So a loop of timers takes a step for each, and more once many are pending: loops that fan out don't fire ever more timers a second. A loop
-  /// through other plugins or through messages takes one once as many events have followed from each other, without a step between them, as
-  /// messages may.
+  /// through other plugins or through messages takes a step after as many events in a row as messages may make.
   func earliestTimer(of plugin: Catalog.Plugin) -> Int64? {
     if let timer, isOwn(timer, of: plugin) {
       let steps = 1 + Int64(firingCrowd(of: plugin) / Limits.crowdedTimers)
@@ -352,13 +348,13 @@ final class EventTransaction {
     timer.plugin.withView { ByteOrder.equal($0, plugin.nameBytes) }
   }
 
-  /// Whether a timer that a plugin sets follows from the event as a message would: at once, and of another plugin's or of no timer.
+  /// Whether a timer follows from the event like a message: it is due at once, and the event is not of a timer of the same plugin.
   func followsAtOnce(_ due: Double, of plugin: Catalog.Plugin) -> Bool {
     guard ConsequenceID.due(due) < event.now + context.timerStep else { return false }
     return timer.map { !isOwn($0, of: plugin) } ?? true
   }
 
-  /// What a function of a plugin sees that changes nothing.
+  /// The event that a plugin's query or handler sees.
   func readingEvent(for plugin: Catalog.Plugin) throws(Failure) -> RuleEvent {
     let stored = record?.state(of: plugin.nameBytes)
     var state = stored?.json
@@ -373,7 +369,7 @@ final class EventTransaction {
 
   // MARK: Log
 
-  /// Writes to the log what the rules of a VM logged.
+  /// Writes the log lines of a VM's rules.
   func writeLog(of vm: PluginVM) {
     let operations = vm.operations
     let rules = vm.manifest.rules

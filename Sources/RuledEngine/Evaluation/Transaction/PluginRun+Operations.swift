@@ -1,9 +1,9 @@
 import RuledCore
 import RuledLua
 
-/// What a plugin's rules asked for, checked once they have run.
+/// The operations of a plugin's rules, checked once the rules have run.
 extension PluginRun {
-  /// Queues for the other plugins what this one raised, now that its rules ran without a failure.
+  /// Queues the plugin's raised events for the other plugins, now that its rules ran without a failure.
   func queueRaised(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     for index in searched..<operations.count where operations.kind(at: index) == .raise {
       guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
@@ -18,7 +18,7 @@ extension PluginRun {
     searched = operations.count
   }
 
-  /// Checks what is known only once rules have run: the number of messages, the size of the outcome, room for counters, and large scores.
+  /// Checks the limits that need the finished rules: the number of messages, the size of the outcome, room for counters, and large scores.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     var (newSends, newPublications, setsTimer, addsMuch) = (0, 0, false, false)
     let counted = counts.count
@@ -64,7 +64,7 @@ extension PluginRun {
     return rules.indices.contains(rule) ? rules[rule].name : nil
   }
 
-  /// Refuses timers beyond what may be pending for the subject, unless there are no more than before.
+  /// Refuses timers beyond the limit of pending ones for the subject, unless there are no more than before.
   private func checkTimers(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     guard let subject = transaction.subject else { return }
     let sets = operations.indices.count { operations.kind(at: $0) == .setTimer }
@@ -95,7 +95,7 @@ extension PluginRun {
         + "set one for what comes next, or send messages to subjects that set their own")
   }
 
-  /// From which number on the sum is looked at: no score comes near the bound of whole numbers by smaller steps.
+  /// The least number whose sum is checked: smaller steps bring no score near the bound of whole numbers.
   private static let leastToCheck = 0x1p32
   /// The greatest whole number up to which a score has all digits.
   private static let greatestWhole = 0x1p53

@@ -21,7 +21,7 @@ final class PluginRun {
   var sends = 0
   /// How many publications.
   var publications = 0
-  /// How many timers it sets that follow as messages do.
+  /// How many timers it sets that follow like messages.
   var immediateTimers = 0
   var counts = CounterReservation()
   /// The counters that it counted lately.
@@ -37,9 +37,9 @@ final class PluginRun {
   var checked = 0
   /// How many bytes its decisions and effects have, of the operations that were checked.
   var outcomeBytes = 0
-  /// How much processor time, in microseconds, the events took that other plugins raised.
+  /// The processor time of events that other plugins raised, in microseconds.
   private var raisedTime: Int64 = 0
-  /// How many milliseconds of processor time a run took that was discarded, as its instructions were not counted.
+  /// The processor time of a discarded uncounted run, in milliseconds.
   private var discardedMilliseconds = 0
 
   init(_ plugin: WorkerPlugin) { self.plugin = plugin }
@@ -129,7 +129,7 @@ final class PluginRun {
 
   private func fail(_ failure: Failure, in transaction: EventTransaction) {
     setFailure(failure)
-    // What stops before the VM has begun the event is a step of a migration, which has a VM of its own.
+    // A stop before the VM has begun the event is that of a migration's step, which has a VM of its own.
     let hasRun = began || plugin.vm?.isDead == true
     let ran = hasRun ? Int64(plugin.vm?.spentMilliseconds ?? 0) * 1_000 : transaction.migration.spent.microseconds
     let time = max(Int64(discardedMilliseconds) * 1_000 + ran, raisedTime)
@@ -161,7 +161,7 @@ final class PluginRun {
     hasFailed = true
   }
 
-  /// Runs rules on an event, keeps the encoded state, checks the operations, and queues what was raised.
+  /// Runs rules on an event, keeps the encoded state, checks the operations, and queues the raised events.
   private func attempt(_ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction) throws(Failure) {
     let vm =
       began
@@ -175,7 +175,7 @@ final class PluginRun {
 
   // MARK: The first event
 
-  /// Runs rules on the first event that the plugin sees: uncounted if that may do, and once more, counted, if it did not.
+  /// Runs rules on the first event that the plugin sees: uncounted if that may suffice, and once more, counted, if it did not.
   private func runFirst(
     _ rules: [Int], on queued: QueuedEvent, in transaction: EventTransaction
   ) throws(Failure) -> PluginVM {
@@ -204,7 +204,7 @@ final class PluginRun {
     return fresh
   }
 
-  /// A failure with the line that put a value into the state that can't be stored or does not fit: the events are run once more to find it.
+  /// Adds the line that put a bad or too large value into the state to a failure: the events are run once more to find it.
   private func withCause(_ failure: Failure, _ vm: PluginVM, in transaction: EventTransaction) -> Failure {
     guard failure.kind == .state, failure.line == nil, !vm.isDead, !vm.findsCause else { return failure }
     vm.findsCause = true
@@ -255,7 +255,7 @@ final class PluginRun {
     guard vm.encodeState(limit: stateLimit) != .failed else { throw vm.failure(rule: nil) }
   }
 
-  /// The state in the version that the plugin declares, valid until the next migration; what that takes is taken from the budget.
+  /// The state in the version that the plugin declares, valid until the next migration; the cost is subtracted from the budget.
   private func migrate(
     _ stored: PluginState, listeners rules: [Int], _ budget: inout Budget, in transaction: EventTransaction
   ) throws(Failure) -> ByteView {
@@ -303,7 +303,7 @@ final class PluginRun {
 
   // MARK: Rules
 
-  /// Runs rules in order; an explanation lists those that a failure keeps from running.
+  /// Runs rules in order; an explanation lists the rules that a failure keeps from running.
   private func runAll(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
     for (index, rule) in rules.enumerated() {
@@ -314,7 +314,7 @@ final class PluginRun {
     }
   }
 
-  /// Runs rules in order, each followed by the plugin's own rules for what it raised.
+  /// Runs rules in order, each followed by the plugin's own rules for the events that it raised.
   private func runRules(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     let entry = plugin.entry
     for rule in rules {
@@ -326,7 +326,7 @@ final class PluginRun {
     }
   }
 
-  /// Runs the plugin's own rules on what its operations from `first` on raise.
+  /// Runs the plugin's own rules on the events that its operations from `first` on raise.
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     let entry = plugin.entry
     for index in first..<vm.operations.count {

@@ -81,7 +81,7 @@ final class TraceWriter {
     endEntry(&json, microseconds: 0)
   }
 
-  /// Runs a rule and writes an entry for what it did.
+  /// Runs a rule and writes its entry.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
       return runUnexplained(rule, of: plugin, on: vm)
@@ -100,7 +100,7 @@ final class TraceWriter {
       return result
     }
     var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
-    // What a rule read before is not recorded again.
+    // A rule's earlier reads are not recorded again.
     writeReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &json)
     if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
     guard result == .done, vm.encodeState(limit: 0) != .failed else {
@@ -196,7 +196,7 @@ final class TraceWriter {
     writeValues(reads.compactMap { path in Self.value(at: path, in: state).map { (path, $0) } }, to: &json)
   }
 
-  /// Writes what made a rule's `when` false.
+  /// Writes the part of a rule's `when` that was false.
   private func write(_ condition: FalseCondition, to json: inout JSONWriter) {
     json.member("condition")
     json.beginObject()
@@ -207,7 +207,7 @@ final class TraceWriter {
     json.endObject()
   }
 
-  /// Writes values by what they are values of, unless they are not wanted.
+  /// Writes values by name, unless the explanation leaves values out.
   private func writeValues(_ values: [(String, JSONValue)], to json: inout JSONWriter) {
     guard event.explainsValues else { return }
     json.member("values")
@@ -233,7 +233,7 @@ final class TraceWriter {
     }
   }
 
-  /// Writes what a rule decided, emitted, raised, sent and so on, and its decisions that another rule had made already.
+  /// Writes a rule's operations, and its decisions that another rule had made already.
   private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to json: inout JSONWriter) {
     var decisions: [String] = []
     var effects: [String] = []
@@ -286,7 +286,7 @@ final class TraceWriter {
 
   /// Writes the events that follow: messages and timers, with the ids that they will have.
   ///
-  /// So many of the operations before these only an explanation records.
+  /// `recorded` of the operations before these are for explanations alone.
   private func writeConsequences(
     _ operations: Slice<Operations>, after recorded: Int, of plugin: Catalog.Plugin, to json: inout JSONWriter
   ) {
