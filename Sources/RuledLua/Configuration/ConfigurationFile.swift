@@ -23,8 +23,8 @@ package enum ConfigurationFile {
     return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
   }
 
-  /// Refuses a file that returns its values, as some programs want it, or that may end before its last line: nobody would read what it
-  /// returns, or what comes after.
+  /// Refuses a file that returns its values, as some programs want it, or that may end before its last line: nobody would read the values, or the
+  /// lines after that.
   private static func checkRunsToEnd(_ node: SyntaxNode, of root: SyntaxNode, _ path: String) throws(LoadError) {
     switch node.kind {
     case .function: return
@@ -91,11 +91,11 @@ package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible 
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
-/// What is wrong with the configuration, by the rules and the host that it is for.
+/// A problem of the configuration with its rules and its host.
 package struct ConfigurationProblem: Sendable {
   /// The path of its key, as in `["plugins", "greeter"]`.
   package let path: [String]
-  /// What is wrong and what to do.
+  /// The problem and the remedy.
   package let message: String
   /// Whether it is a bad setting, for which the plugin's own is in force.
   package let isBadSetting: Bool

@@ -15,7 +15,7 @@ package enum CounterLabels {
 
   /// The labels of a stored counter as `count` writes them; older builds stored them as rules gave them.
   ///
-  /// Of several that are one label for Prometheus the first counts.
+  /// Of several labels that are one for Prometheus the first counts.
   package static func normalized(_ labels: ByteView) -> [UInt8] {
     guard let value = try? JSONValue(parsing: labels) else { return Array(labels) }
     var members = value.objectValue?.members ?? []

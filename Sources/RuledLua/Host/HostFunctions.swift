@@ -89,7 +89,7 @@ extension PluginVM {
 
   // MARK: Ids
 
-  /// Appends what the next id is derived from: the event's identity, the plugin, and the number of ids drawn before.
+  /// Appends the source of the next id: the event's identity, the plugin, and the number of ids drawn before.
   private func drawIdentity(into buffer: ByteBuffer, label: StaticString) {
     host?.identity(into: buffer)
     buffer.append(0)
@@ -133,7 +133,7 @@ extension PluginVM {
   /// The longest name of a file, a time zone or a time that is looked at.
   fileprivate static let nameBytes = 256
 
-  /// What stands in a file as the argument of a call, for messages.
+  /// The argument of a call as a file has it, for messages.
   private func answerArgument(_ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     let path = try arguments.text(0, "the path"), line = Int(try arguments.number(1, "the line"))
     let function = try arguments.text(2, "the function")

@@ -1,11 +1,11 @@
-/// All that the host gives to rules beside Lua's own library: what editors, pages and checks know of it.
+/// The host's library for rules beside Lua's own, as editors, pages and checks describe it.
 ///
 /// A test compares it with the globals of a VM and calls each example, so that it can't differ from the bridge.
 package enum RuleLibrary {
   /// The functions, in the order of the page on rules.
   package static let functions: [LibraryFunction] = answers + events + topics + memory + boards + time + values + texts
 
-  /// Members of the tables that are no functions, by their name with the table: type and what they are.
+  /// Members of the tables that are no functions, by their name with the table: the type and a description.
   package static let constants: [(name: String, type: String, about: String)] = [
     ("json.null", "lightuserdata", "A null, which a table can hold."),
     ("plugin.name", "string", "The plugin's name."), ("plugin.version", "string", "The plugin's version."),

@@ -1,13 +1,13 @@
 import CLuaBridge
 import RuledCore
 
-/// What one plugin may spend on one event.
+/// A plugin's budget for one event.
 package struct Budget: Sendable, Equatable {
-  /// How many instructions of the Lua VM.
+  /// Instructions of the Lua VM.
   package var instructions: Int
-  /// How many bytes beyond those that the plugin uses when the event begins.
+  /// Bytes beyond those in use when the event begins.
   package var memoryBytes: Int
-  /// How many microseconds of processor time.
+  /// Microseconds of processor time.
   package var processorTime: Int64
 
   package init(
@@ -19,11 +19,11 @@ package struct Budget: Sendable, Equatable {
     self.processorTime = processorTime
   }
 
-  /// What loading a plugin may cost.
+  /// The budget for loading a plugin.
   static let loading = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
 
-  /// What one test may cost.
+  /// The budget for one test.
   package static let test = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.testTime)
 

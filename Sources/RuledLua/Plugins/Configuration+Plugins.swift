@@ -1,7 +1,7 @@
 package import RuledCore
 
 extension Configuration {
-  /// The plugins that are configured, or that configured settings name, and that do not exist.
+  /// The configured plugins, or plugins named by configured settings, that do not exist.
   package func unknownPlugins(known: [String], _ manifests: [PluginManifest]) -> [ConfigurationProblem] {
     let configured = plugins.keys.sorted().map { (path: ["plugins", $0], name: $0) }
     let named = manifests.flatMap { manifest in

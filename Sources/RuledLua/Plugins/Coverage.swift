@@ -1,7 +1,7 @@
 import CLuaBridge
 import RuledCore
 
-/// What ran of the rules: lines, functions and branches, in all VMs that were built with this coverage.
+/// The lines, functions and branches of the rules that ran, in all VMs that were built with this coverage.
 ///
 /// A VM adds its lines when it is freed, and functions and branches as they begin.
 package final class Coverage {

@@ -4,7 +4,7 @@ package struct LoadError: Error, Sendable, Equatable, CustomStringConvertible {
   package var file: String
   /// The line, 0 when it is not known.
   package var line: Int
-  /// What is wrong and how to correct it.
+  /// The error and the remedy.
   package var message: String
 
   package init(file: String, line: Int, _ message: String) {

@@ -11,7 +11,7 @@ package final class LoadNotes {
   package private(set) var notes: [Note] = []
   /// The paths of the required modules.
   package internal(set) var required: Set<String> = []
-  /// What was declared, even if the loading ended early.
+  /// The declarations, even if the loading ended early.
   package internal(set) var manifest = PluginManifest()
   private var located = 0
 

@@ -2,7 +2,7 @@ import RuledCore
 
 /// Builds a plugin's manifest from its declarations, and refuses wrong ones with a message.
 struct ManifestBuilder {
-  /// What was declared so far.
+  /// The declarations so far.
   private(set) var manifest = PluginManifest()
   private let folder: String
   private let overrides: JSONObject

@@ -1,9 +1,9 @@
-/// The version of the plugin's states, and what is wrong with it.
+/// The version of the plugin's states, and problems with it.
 extension PluginManifest {
   /// The version of the plugin's states: 1 where it declares none.
   package var stateVersion: Int { state?.version ?? 1 }
 
-  /// Why the plugin does not load with its steps; nil if it has those that it needs, and no others.
+  /// The problem with the plugin's steps; nil if it has the steps that it needs, and no others.
   var stepsProblem: LoadError? {
     let version = stateVersion
     let (file, line) = stepsDeclared ?? (state?.file ?? "", state?.line ?? 0)

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What a plugin declares: its properties, and its rules, queries and handlers in order of declaration.
+/// The declarations of a plugin: its properties, and its rules, queries and handlers in order of declaration.
 package struct PluginManifest: Sendable {
   /// A rule, without its functions.
   package struct Rule: Sendable {
@@ -24,7 +24,7 @@ package struct PluginManifest: Sendable {
     package let file: String
     /// The line at which it is declared.
     package let line: Int
-    /// What a query answers, in a sentence; may be empty.
+    /// The answer of a query, in a sentence; may be empty.
     package var about = ""
     /// The arguments that a query takes; nil for any.
     package var arguments: DataSchema?
@@ -32,15 +32,15 @@ package struct PluginManifest: Sendable {
 
   package internal(set) var name = ""
   package internal(set) var version = ""
-  /// What it is for, in a sentence.
+  /// Its purpose, in a sentence.
   package internal(set) var about = ""
-  /// Its settings as it has them by itself.
+  /// Its own settings, without the configuration's.
   var ownSettings = JSONObject()
   /// The settings of the configuration that are in force.
   package internal(set) var overrides = JSONObject()
   /// Its settings, overridden by those of the configuration.
   package internal(set) var settings = JSONObject()
-  /// What it declares about them, in order of declaration.
+  /// Its declarations of settings, in order.
   package internal(set) var declaredSettings: [SettingDeclaration] = []
   /// The problems of the configured ones.
   package internal(set) var settingProblems: [ConfigurationProblem] = []
@@ -48,7 +48,7 @@ package struct PluginManifest: Sendable {
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.
   package internal(set) var sources: [GlobPattern] = []
-  /// What it may spend on one event.
+  /// Its budget for one event.
   package internal(set) var budget = Budget()
   package internal(set) var rules: [Rule] = []
   /// The events whose data it describes, in order of declaration.

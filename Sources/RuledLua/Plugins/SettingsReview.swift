@@ -1,8 +1,8 @@
 import RuledCore
 
-/// Compares settings with what a plugin declares about them.
+/// Compares settings with a plugin's declarations of them.
 ///
-/// What the configuration sets wrong falls back to the plugin's own settings.
+/// In place of a bad configured setting the plugin's own is in force.
 struct SettingsReview {
   /// The problems of the configured settings.
   private(set) var problems: [ConfigurationProblem] = []
@@ -74,7 +74,7 @@ struct SettingsReview {
 
   // MARK: Places
 
-  /// What a declaration finds in the settings.
+  /// A value that a declaration finds in the settings, or a problem.
   private enum Found {
     case value(SettingPlace, JSONValue)
     case wrong(SettingMismatch)

@@ -17,8 +17,8 @@ package struct SourceFile: Sendable, Equatable {
 
   package static func == (left: Self, right: Self) -> Bool { left.path == right.path && left.text == right.text }
 
-  /// Refuses, with the line, what Lua itself does not refuse or not explain: a text that is nested too deep, operators of other languages, and
-  /// a pattern that is none.
+  /// Refuses, with the line, errors that Lua itself does not refuse or not explain: a text that is nested too deep, operators of other languages, and
+  /// an invalid pattern.
   func check() throws(LoadError) {
     switch functions.read(text) {
     case .failure(let error):
@@ -30,7 +30,7 @@ package struct SourceFile: Sendable, Equatable {
     }
   }
 
-  /// The text of the value that a call on that line goes over, which is the only one there of `ipairs` or of `pairs`.
+  /// The text of the argument of `function`, `ipairs` or `pairs`, on that line; nil unless the line has exactly one call of it.
   func argument(of function: String, line: Int) -> String? {
     guard case .success(let found) = functions.read(text) else { return nil }
     return found.calls.arguments[.init(function: function, line: line)] ?? nil

@@ -5,10 +5,9 @@ import RuledCore
 package final class SourceInspector {
   /// A use of a global.
   package struct Use: Sendable, Equatable {
-    /// What is done with it.
+    /// The kind of use.
     package enum Kind: Sendable { case read, write, call }
 
-    /// What is done with the global.
     package let kind: Kind
     package let name: String
     /// The first argument of a call, when it is a constant string.

@@ -2,7 +2,7 @@ import Glibc
 package import RuledCore
 package import RuledJSON
 
-/// What members an object has: an event's data or a query's arguments, as a plugin declares them.
+/// The members of an object: an event's data or a query's arguments, as a plugin declares them.
 ///
 /// A plugin writes a table of members, such as `{ code = "string", amount = "integer?: in cents", items = { "string" } }`.
 package struct DataSchema: Sendable {
@@ -11,7 +11,7 @@ package struct DataSchema: Sendable {
     package let type: DataType
     /// Whether it may be missing or null.
     package let isOptional: Bool
-    /// What it means, as the plugin says after a colon; may be empty.
+    /// Its meaning, the text after a colon; may be empty.
     package let about: String
     let nameBytes: [UInt8]
   }
@@ -95,7 +95,7 @@ extension DataSchema {
   ///
   /// - Parameters:
   ///   - value: The data.
-  ///   - path: What the data is called in the error.
+  ///   - path: The name of the data in the error.
   ///   - known: The only members that the data may have, apart from those of objects in it; nil for any.
   /// - Throws: The first mismatch: of a member that is missing or of another type, then of an unknown one.
   package func check(_ value: TapeValue?, at path: String, onlyKnown known: [String]?) throws(SchemaMismatch) {
@@ -154,7 +154,7 @@ extension TapeValue {
     return found
   }
 
-  /// What the value is, with its article.
+  /// The kind of the value, with its article.
   var kindText: String {
     switch kind {
     case .object: "an object"
@@ -169,11 +169,11 @@ extension TapeValue {
   }
 }
 
-/// Where data is not as declared, and what is wrong there.
+/// A place where data is not as declared, and the problem.
 package struct SchemaMismatch: Error, Sendable {
   /// The place, such as `data.items[3].price`.
   var path: String
-  /// What is wrong, such as `must be an integer, not a string`.
+  /// The problem, such as `must be an integer, not a string`.
   let detail: String
 
   /// The error with which a request is refused.

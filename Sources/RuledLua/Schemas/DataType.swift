@@ -11,7 +11,7 @@ package indirect enum DataType: Sendable {
   case number
   /// An object with any members.
   case object
-  /// An array with any elements, or only with such.
+  /// An array with any elements, or only with elements of that type.
   case array(DataType?)
   /// An object with these members.
   case members(DataSchema)
@@ -30,7 +30,7 @@ package indirect enum DataType: Sendable {
 
   static var names: [String] { named.map(\.name) }
 
-  /// The type's name: for one that is made of others, what these are.
+  /// The type's name; for a container, with the types of its content.
   package var text: String {
     switch self {
     case .array(let element?): "array of \(element.text)"
@@ -47,7 +47,7 @@ package indirect enum DataType: Sendable {
 }
 
 extension DataType {
-  /// The type that a table describes: of an array, with its one element, or of an object.
+  /// The type that a table describes: an array by its one element, or an object.
   init(table: JSONValue, at path: String) throws(SchemaError) {
     switch table {
     case .array(let elements) where elements.count == 1:
@@ -77,7 +77,7 @@ extension DataType {
 }
 
 extension DataType {
-  /// Whether the value, as far as it is no container, is of the type; a container with declared content is left to `mismatch`.
+  /// Whether the value is of the type; the declared content of a container is left to `mismatch`.
   func accepts(_ value: TapeValue) -> Bool {
     switch self {
     case .any: true

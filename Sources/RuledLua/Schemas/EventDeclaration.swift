@@ -1,7 +1,7 @@
-/// What a plugin declares about the data of an event type: `event "type" {…}`.
+/// A plugin's declaration of the data of an event type: `event "type" {…}`.
 package struct EventDeclaration: Sendable {
   package let type: String
-  /// What it tells, in a sentence; may be empty.
+  /// Its meaning, in a sentence; may be empty.
   package let about: String
   /// The members of the data.
   package let data: DataSchema

@@ -1,9 +1,9 @@
 import RuledCore
 import RuledJSON
 
-/// What a plugin declares about one of its settings: `setting "freezes.every_days" { type = "integer", min = 1 }`.
+/// A plugin's declaration of one of its settings: `setting "freezes.every_days" { type = "integer", min = 1 }`.
 package struct SettingDeclaration: Sendable {
-  /// By what a list is sorted.
+  /// The sort key of a list.
   struct Order: Sendable {
     /// The member of each element; nil for the elements themselves.
     let member: String?
@@ -23,7 +23,7 @@ package struct SettingDeclaration: Sendable {
   let order: Order?
   /// The keys for which a `*` at the end stands, besides those of the plugin's own settings; nil for any.
   let names: [String]?
-  /// What it is for, in a sentence; may be empty.
+  /// Its purpose, in a sentence; may be empty.
   package let about: String
   /// The index of its check; nil if it has none.
   let check: Int?
@@ -38,7 +38,7 @@ package struct SettingDeclaration: Sendable {
   /// Its type as the plugin writes it.
   package var typeText: String { type.text + (isOptional ? "?" : "") }
 
-  /// Which values of the type it may have, in words; empty for any.
+  /// The values of the type that it may have, in words; empty for any.
   package var limits: String {
     if !choices.isEmpty { return "one of \(choices.map(\.text).joined(separator: ", "))" }
     return [
@@ -59,10 +59,10 @@ extension SettingDeclaration {
     }
   }
 
-  /// The keys that it knows in the table at a depth.
+  /// The declared keys in the table at a depth.
   func names(at depth: Int) -> [String] { keys[depth] == "*" ? names ?? [] : [keys[depth]] }
 
-  /// Where a value differs from its declaration, and how; nil if it does not.
+  /// The place where a value differs from its declaration, and the problem; nil if it does not.
   func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
     if isOptional, value.stringValue == "" { return nil }
     if let found = type.mismatch(value, at: place, zones: zones) { return found }
@@ -79,7 +79,7 @@ extension SettingDeclaration {
     return nil
   }
 
-  /// What `least` and `greatest` limit, with the beginning of a message and the unit.
+  /// The measure that `least` and `greatest` limit, with the beginning of a message and the unit.
   private func size(of value: JSONValue) -> (Double, what: String, unit: String)? {
     switch (type, value) {
     case (.duration, .string(let text)):

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What a declared setting must be.
+/// The type of a declared setting.
 enum SettingType: Sendable {
   /// One of the types of events' data, or a list or a record of them.
   case data(DataType)
@@ -12,7 +12,7 @@ enum SettingType: Sendable {
   case host
   /// An http or https URL.
   case url
-  /// The name of a plugin; those that there are, are known once all are loaded.
+  /// The name of a plugin; all names are known once all plugins are loaded.
   case plugin
 
   private static let named: [(name: String, type: SettingType)] = [
@@ -36,7 +36,7 @@ enum SettingType: Sendable {
     }
   }
 
-  /// Whether it says the members of a table.
+  /// Whether it has the members of a table.
   var isRecord: Bool {
     if case .data(.members) = self { true } else { false }
   }
@@ -53,14 +53,14 @@ enum SettingType: Sendable {
     }
   }
 
-  /// Where a value differs from the type, and how; nil if it does not.
+  /// The place where a value differs from the type, and the problem; nil if it does not.
   func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
     if case .data(let type) = self { return type.mismatch(value, at: place) }
     let text = value.stringValue
     let isRight =
       switch self {
       case .data: true
-      // Without the host's files no zone is known, which `health` says.
+      // Without the host's files no zone is known; `health` says so.
       case .zone: text.map { (try? zones.knows($0)) ?? true }
       case .duration: text.map { DurationText.parse($0, allowsZero: true) != nil }
       case .host: text.map(Self.isHost)
@@ -96,14 +96,14 @@ enum SettingType: Sendable {
 
 /// A place in a plugin's settings.
 struct SettingPlace: Sendable {
-  /// The keys down to it; those of a list end with the list, which is one value.
+  /// The keys down to it; for a place in a list, down to the list, which is one value.
   private(set) var keys: [String] = []
   /// Whether it is in a list.
   private(set) var isInList = false
   /// The place as messages name it, such as `milestones[2].at`.
   private(set) var text = ""
 
-  /// The member of that name of the table that is here.
+  /// The member of that name of the table at this place.
   func member(_ name: String) -> SettingPlace {
     var place = self
     if !isInList { place.keys.append(name) }
@@ -111,7 +111,7 @@ struct SettingPlace: Sendable {
     return place
   }
 
-  /// An element of the list that is here, counted from 0 on; rules count from 1 on.
+  /// An element of the list at this place, counted from 0 on; rules count from 1 on.
   func element(_ index: Int) -> SettingPlace {
     var place = self
     place.isInList = true
@@ -120,7 +120,7 @@ struct SettingPlace: Sendable {
   }
 }
 
-/// The places where settings are not as declared, each with its problem.
+/// A place where a setting is not as declared, with the problem.
 struct SettingMismatch: Error {
   let place: SettingPlace
   /// The problem, such as `must be at least 1, not 0`.
@@ -133,7 +133,7 @@ struct SettingMismatch: Error {
 }
 
 extension DataType {
-  /// Where a setting differs from the type, and how; nil if it does not.
+  /// The place where a setting differs from the type, and the problem; nil if it does not.
   fileprivate func mismatch(_ value: JSONValue, at place: SettingPlace) -> SettingMismatch? {
     switch (self, value) {
     case (.any, _), (.string, .string), (.boolean, .bool), (.integer, .integer), (.number, .integer),

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What a plugin declares about its state: `state { version =, … }`.
+/// A plugin's declaration of its state: `state { version =, … }`.
 package struct StateShape: Sendable {
   /// The highest version that can be declared.
   static let mostVersions = 1_000_000
@@ -20,12 +20,12 @@ package struct StateShape: Sendable {
   /// The line at which it is declared.
   package let line: Int
 
-  /// The shape as a plugin writes it, without what the members mean: two shapes with the same text accept the same states.
+  /// The shape as a plugin writes it, without the members' meanings: two shapes with the same text accept the same states.
   var text: String { members.typesJSON.text + (isClosed ? " closed" : "") }
 }
 
 extension DataSchema {
-  /// The members with their types, without what they mean.
+  /// The members with their types, without their meanings.
   fileprivate var typesJSON: JSONValue {
     .object(JSONObject(members.map { (name: $0.name + ($0.isOptional ? "?" : ""), value: $0.type.typesJSON) }))
   }

@@ -3,7 +3,7 @@
 /// A level is two spaces. Two or more spaces stay before `=` and comments and after commas, where columns may be aligned, and one stays before
 /// the parenthesis of a call.
 package struct LuaFormatter {
-  /// A word or a comment, and what was before it.
+  /// A word or a comment, and the space before it.
   private struct Item {
     let range: Range<Int>
     /// The word; nil for a comment.
@@ -12,7 +12,7 @@ package struct LuaFormatter {
     let spacesBefore: Int
   }
 
-  /// Something that `end`, `until` or a bracket closes.
+  /// A word that `end`, `until` or a bracket closes.
   private struct Opener {
     let text: String
     /// The indentation of its line.
@@ -37,7 +37,7 @@ package struct LuaFormatter {
   /// The indentation of the line at hand.
   private var indent = 0
   private var isInLabel = false
-  /// The next word's item, as far as one was looked for.
+  /// The item at which the search for the next word goes on.
   private var nextToken = 0
 
   /// The text, laid out.
@@ -166,7 +166,7 @@ package struct LuaFormatter {
     return isInner ? level + Self.step : level
   }
 
-  /// Whether a line that begins with `next` continues what the line before it began.
+  /// Whether a line that begins with `next` continues the line before it.
   private func continues(_ next: LuaToken?, _ previous: LuaToken?) -> Bool {
     guard let next, let previous else { return false }
     if Self.isWord(next), Self.closers.contains(next.text) { return false }

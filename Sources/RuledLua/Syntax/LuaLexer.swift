@@ -146,7 +146,7 @@ struct LuaLexer {
     throw error("unfinished string")
   }
 
-  /// Reads what follows a backslash.
+  /// Reads the rest of an escape after its backslash.
   private mutating func escape(into value: inout [UInt8]) throws(SyntaxError) {
     guard let byte = peek() else { throw error("unfinished string") }
     let simple: [UInt8: UInt8] = [

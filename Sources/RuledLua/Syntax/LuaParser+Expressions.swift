@@ -1,5 +1,5 @@
 extension LuaParser {
-  /// How strongly operators bind to what is on their left and on their right.
+  /// The strength with which operators bind to their left and right sides.
   private static let priorities: [String: (left: Int, right: Int)] = [
     "or": (1, 1), "and": (2, 2), "<": (3, 3), ">": (3, 3), "<=": (3, 3), ">=": (3, 3), "~=": (3, 3), "==": (3, 3),
     "|": (4, 4), "~": (5, 5), "&": (6, 6), "<<": (7, 7), ">>": (7, 7), "..": (9, 8), "+": (10, 10), "-": (10, 10),
@@ -165,7 +165,7 @@ extension LuaParser {
     return node(.positionalField, start, [value])
   }
 
-  /// Reads parameters and block of a function; the word `function` and the name are behind.
+  /// Reads parameters and block of a function, after the word `function` and the name.
   mutating func functionBody(_ start: LuaToken, isMethod: Bool = false) throws(SyntaxError) -> SyntaxNode {
     let open = token
     try expect("(")

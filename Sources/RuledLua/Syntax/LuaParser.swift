@@ -73,7 +73,7 @@ struct LuaParser {
       line: token.line, message: "\(message) near '\(token.text)'", hint: hint ?? operatorHint ?? blockHint(message))
   }
 
-  /// How Lua writes the beginning of a block or a table of another language that is at hand.
+  /// The spelling in Lua for the beginning of a block or a table of another language.
   private func blockHint(_ message: String) -> String? {
     switch (token.text, message.prefix { $0 != " " }) {
     case ("{", "'then'"): "'if a {' is written if a then"
@@ -84,7 +84,7 @@ struct LuaParser {
     }
   }
 
-  /// How Lua writes the operator of another language that is at hand.
+  /// The spelling in Lua for the operator of another language.
   private var operatorHint: String? {
     guard token.kind == .symbol else { return nil }
     let before = lexer.byte(at: token.range.lowerBound - 1), after = lexer.byte(at: token.range.upperBound)
@@ -105,7 +105,7 @@ struct LuaParser {
     }
   }
 
-  /// Reads what is one level deeper.
+  /// Reads a part that is one level deeper.
   mutating func nested<Result>(_ body: (inout LuaParser) throws(SyntaxError) -> Result) throws(SyntaxError) -> Result {
     openLevels += 1
     defer { openLevels -= 1 }
@@ -291,7 +291,7 @@ struct LuaParser {
     let name = try takeName()
     try expect("::")
     let label = node(.label, start, text: name.text)
-    // As Lua does, skip what does nothing, so that labels before a block's end are last.
+    // As Lua does, skip empty statements, so that labels before a block's end are last.
     while isAt(";") || isAt("::") { _ = try nested { (parser) throws(SyntaxError) in try parser.statement() } }
     try scopes.checkLabel(name.text, line: start.line)
     try scopes.label(name.text, isLast: isBlockEnd(untilEnds: false))
@@ -300,7 +300,7 @@ struct LuaParser {
 
   // MARK: Expressions as statements
 
-  /// How Lua writes statements of other languages, by the word that they begin with.
+  /// The spelling in Lua for statements of other languages, by their first word.
   private static let statementHints = [
     "continue": "'continue' is written goto continue, with ::continue:: before the end of the loop",
     "var": "'var a' is written local a", "let": "'let a' is written local a", "const": "'const a' is written local a",

@@ -33,7 +33,7 @@ struct LuaScopes {
   private var labels: [String] = []
   /// The jumps of the open functions.
   private var jumps: [Jump] = []
-  /// Those without a label, by its name.
+  /// The jumps without a label, by its name.
   private var waiting: [String: [Int]] = [:]
   private var blocks: [Block] = []
   private var functions: [Function] = []

@@ -1,7 +1,7 @@
 import CLuaBridge
 import RuledCore
 
-/// The calls of a Lua file that are looked at before they run, or named when they fail.
+/// The calls of a Lua file that are checked before they run, or named when they fail.
 struct SourceCalls: Sendable {
   /// A function of Lua that goes over a table, and the line of a call.
   struct Place: Hashable, Sendable {
@@ -11,7 +11,7 @@ struct SourceCalls: Sendable {
 
   /// The texts of the arguments of `ipairs` and `pairs`; nil where a line has several calls.
   private(set) var arguments: [Place: String?] = [:]
-  /// The first pattern of `text.find_re` that is none, of those that stand in the text.
+  /// The first invalid pattern of `text.find_re` among the patterns that stand in the text.
   private(set) var wrongPattern: SyntaxError?
 
   private static let longestArgument = 60
@@ -47,7 +47,7 @@ struct SourceCalls: Sendable {
     }
   }
 
-  /// Why a text is no pattern; nil if it is one.
+  /// Why a text is not a valid pattern; nil if it is.
   private static func problem(of pattern: String) -> String? {
     var isPattern = false
     let why = pattern.withSlice { pattern in

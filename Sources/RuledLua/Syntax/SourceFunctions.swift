@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is read in a Lua file beside Lua's own parser: the functions that may be a rule's `when`, for explanations, and calls.
+/// The parts of a Lua file that are read besides Lua's own parser: calls, and the functions that may be a rule's `when`, for explanations.
 ///
 /// The text is parsed once, when the file is first loaded, for all VMs that load it.
 final class SourceFunctions: Sendable {
@@ -10,7 +10,7 @@ final class SourceFunctions: Sendable {
     let last: Int
   }
 
-  /// What a file has.
+  /// The functions and calls of a file.
   struct Found: Sendable {
     /// The functions by their lines; of several with the same lines, the one that is the value of a field `when`.
     let whens: [Lines: WhenText]
@@ -19,7 +19,7 @@ final class SourceFunctions: Sendable {
 
   private let known = Mutex<Result<Found, SyntaxError>?>(nil)
 
-  /// What the file's text has.
+  /// The functions and calls of a text.
   ///
   /// - Complexity: O(*n*) in the text, times the levels of functions that use each other's variables.
   func read(_ text: [UInt8]) -> Result<Found, SyntaxError> {
@@ -48,7 +48,7 @@ private struct FunctionSearch {
     var others = 0
     var last: WhenText?
 
-    /// The one that is meant.
+    /// The function that must be meant; nil if it is not certain.
     var only: WhenText? { fields.count == 1 ? fields[0] : fields.isEmpty && others == 1 ? last : nil }
   }
 

@@ -1,10 +1,10 @@
-/// Why a text is no Lua.
+/// An error in the syntax of a Lua text.
 package struct SyntaxError: Error, Sendable, Equatable {
   /// The line, from 1.
   package let line: Int
   package let message: String
   /// Whether the only fault so far is too deep nesting, which Lua itself does not refuse.
   var isTooDeep = false
-  /// How Lua writes what was meant, where another language writes it so; nil where that is not known.
+  /// The spelling in Lua for the syntax of another language; nil where that is not known.
   var hint: String?
 }

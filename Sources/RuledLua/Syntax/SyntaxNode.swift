@@ -1,6 +1,6 @@
-/// A part of a Lua text: a statement, an expression, or a list of such.
+/// A part of a Lua text: a statement, an expression, or a list of these.
 package struct SyntaxNode: Sendable {
-  /// What a part is; each says what its children are.
+  /// The kind of a part; each tells its children.
   package enum Kind: Sendable, Equatable {
     // Statements.
     /// Statements, in order.
@@ -88,9 +88,9 @@ package struct SyntaxNode: Sendable {
   package var mark = 0..<0
   /// The index of the variable in the tree's `locals`; nil for a global.
   package var local: Int?
-  /// How many levels deep it is itself, at its deepest place.
+  /// The depth of levels from it to its deepest place, itself included.
   var levels = 0
-  /// Its parts, as the kind tells.
+  /// Its parts, as described at the kind.
   package var children: [SyntaxNode] = []
 
   /// Calls `body` with this part and all in it, each before its children.

@@ -17,8 +17,8 @@ package struct SyntaxTree: Sendable {
 
   /// Reads a text.
   ///
-  /// It accepts what Lua 5.4 accepts, but for Lua's limits on registers, constants and upvalues of one function. Nesting ends at 200 levels, so
-  /// that a walk over the tree may call itself for each.
+  /// It accepts all texts of Lua 5.4, without Lua's limits on registers, constants and upvalues of one function. Nesting ends at 200 levels, so that
+  /// a walk over the tree may call itself for each.
   ///
   /// - Throws: the first error, with its line.
   package init(parsing text: [UInt8]) throws(SyntaxError) {

@@ -10,9 +10,9 @@ struct WhenText: Sendable {
     let range: Range<Int>
     /// The line on which it begins.
     let line: Int
-    /// Which condition it belongs to: an operand that is returned, or what an `if` asks.
+    /// The number of its condition: an operand that is returned, or the condition of an `if`.
     let condition: Int
-    /// Whether it is the whole operand, whose value may be what the function returns.
+    /// Whether it is the whole operand, whose value the function may return.
     let isResult: Bool
     /// Whether it is a constant, which explains nothing.
     let isConstant: Bool
@@ -41,7 +41,7 @@ struct WhenText: Sendable {
     markReturns(in: function.children[1])
   }
 
-  /// How much Lua has to read to compile the rewritten text, but for what records.
+  /// The bytes of the rewritten text that Lua has to compile, without the recording calls.
   var bytesToCompile: Int { linesBefore + range.count }
 
   /// A part as it is written, on one line.
@@ -49,7 +49,7 @@ struct WhenText: Sendable {
     String(decoding: source[part.range], as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 
-  /// A name that is neither in a text nor one of some names, so that nothing there can call what has this name, or take its place.
+  /// A name that occurs neither in a text nor among some names, so that nothing there can call its function, or take its place.
   private static func unusedName(in text: ArraySlice<UInt8>, _ names: [String]) -> String {
     let stem = "__part"
     let words = text.split { !($0 == UInt8(ascii: "_") || $0.isLetter || $0.isDigit) }
@@ -78,7 +78,7 @@ struct WhenText: Sendable {
 
   // MARK: Parts
 
-  /// Marks what a block returns, but not what functions in it return.
+  /// Marks the values that a block returns, without those of functions in it.
   private mutating func markReturns(in node: SyntaxNode) {
     switch node.kind {
     case .function: return

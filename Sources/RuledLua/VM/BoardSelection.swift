@@ -1,9 +1,9 @@
 package import RuledCore
 
-/// Which places of a board a query asks for.
+/// The places of a board that a query asks for.
 package enum BoardSelection {
-  /// So many from a rank on.
+  /// A number of places from a rank on.
   case top(Int, from: Int)
-  /// A subject's and so many on each side of it.
+  /// A subject's place and a number of places on each side of it.
   case around(ByteView, Int)
 }

@@ -1,9 +1,9 @@
 import CLuaBridge
 package import RuledCore
 
-/// What made a rule's `when` false.
+/// The part of a rule's `when` that was false.
 package struct FalseCondition: Sendable, Equatable {
-  /// The operand that was false, as it is written; `return false` if that is what the function says.
+  /// The operand that was false, as it is written; `return false` if the function returns that.
   package let text: String
   /// The file, relative to the rules folder.
   package let file: String
@@ -18,7 +18,7 @@ package struct FalseCondition: Sendable, Equatable {
 }
 
 extension PluginVM {
-  /// How much is read to explain an event, states and texts to compile: some tens of milliseconds.
+  /// The most bytes read to explain an event, states and texts to compile: some tens of milliseconds.
   private static let mostExplainedBytes = 32 << 20
 
   /// Begins to explain a rule, and stops the clock of the event's budget until `endExplanation`.
@@ -36,7 +36,7 @@ extension PluginVM {
   /// Lets the clock run again.
   package func endExplanation() { rb_resume_time(handle) }
 
-  /// As `run(rule:)`, and records what the rule's `when` looks at; between `beginExplanation` and `endExplanation`.
+  /// As `run(rule:)`, and records the values that the rule's `when` reads; between `beginExplanation` and `endExplanation`.
   package func explain(rule: Int) -> CallResult {
     func runOnTime() -> CallResult {
       rb_resume_time(handle)
@@ -56,10 +56,10 @@ extension PluginVM {
     return runOnTime()
   }
 
-  /// How many of the event's operations only an explanation records.
+  /// The number of the event's operations that are for explanations alone.
   package var recordedCount: Int { rb_recorded(handle) }
 
-  /// What made the `when` of a rule false that `explain` has run after the first `first` operations; nil if that can't be told.
+  /// The false part of the `when` of a rule that `explain` has run after the first `first` operations; nil if it is not known.
   package func falseCondition(of rule: Int, from first: Int) -> FalseCondition? {
     guard let (when, file) = when(of: rule) else { return nil }
     var result: WhenText.Part?

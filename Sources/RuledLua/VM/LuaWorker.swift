@@ -2,7 +2,7 @@ import CLuaBridge
 import Glibc
 package import RuledCore
 
-/// What all VMs of one thread share: the timer that stops rules at their deadline, and the time zones.
+/// The common parts of all VMs of one thread: the timer that stops rules at their deadline, and the time zones.
 ///
 /// It belongs to the thread that makes it. Another thread may use it only within `runOnThread`.
 package final class LuaWorker {

@@ -1,7 +1,7 @@
 public import CLuaBridge
 public import RuledCore
 
-/// What a rule asked for while it ran; nothing of it happens before the event is committed.
+/// A request of a rule, such as a decision or an effect; nothing of it happens before the event is committed.
 ///
 /// The bytes belong to the plugin's VM and are valid until its next call.
 public enum Operation {
@@ -32,20 +32,20 @@ public enum Operation {
     }
   }
 
-  /// What is added to a counter.
+  /// The amount for a counter.
   public enum Amount {
     case integer(Int64)
     case number(Double)
   }
 
-  /// What becomes of the subject's place on a board.
+  /// A change of the subject's place on a board.
   public enum Placing {
     case set(Double)
     case add(Double)
     case leave
   }
 
-  /// What a rule says of a board: how many microseconds after its last change it is removed, if ever, and whether the least score is first.
+  /// A rule's options for a board: how many microseconds after its last change it is removed, if ever, and whether the least score is first.
   public struct BoardOptions {
     public let keep: Int64?
     public let isLow: Bool
@@ -65,7 +65,7 @@ public enum Operation {
   /// An event for the rules of all plugins; `chain` are the types that led to it, `depth` is how many raises deep it is.
   case raise(type: Bytes, data: Bytes, chain: Bytes, depth: Int)
   case send(subject: Bytes, type: Bytes, data: Bytes)
-  /// `labels` is a JSON object whose members are in order; the counter is then kept for `keep` seconds, or 0 if nothing is said of that.
+  /// `labels` is a JSON object whose members are in order; the counter is then kept for `keep` seconds, or 0 if the rule does not say.
   case count(name: Bytes, labels: Bytes, amount: Amount, keep: UInt32)
   /// A timer that is due at `due` in seconds since 1970; `schedule` is JSON if it repeats, else empty.
   case setTimer(name: Bytes, type: Bytes, data: Bytes, due: Double, schedule: Bytes)
@@ -78,7 +78,7 @@ public enum Operation {
   case log(level: Int, message: Bytes, fields: Bytes)
   /// A claimed `once` key, for so many seconds or for ever.
   case once(key: Bytes, lifetime: Double?)
-  /// A place on a board; `options` are nil if the board keeps those that it has.
+  /// A place on a board; `options` are nil if the board keeps its own.
   case place(board: Bytes, Placing, options: BoardOptions?)
   /// A path of the state that a rule read; recorded only for explanations.
   case read(path: Bytes)
@@ -118,21 +118,21 @@ public enum Operation {
     @inlinable static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
     @inlinable static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
     @inlinable static var publish: Self { Self(RB_OP_PUBLISH) }
-    /// Those about the members of topics.
+    /// The kinds about the members of topics.
     @inlinable static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
-    /// Those of which a later one may undo an earlier one.
+    /// The kinds of which a later operation may undo an earlier one.
     @inlinable package static var collapsing: Self {
       Self(
         rawValue: Self.emit.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue
           | Self.topics.rawValue)
     }
-    /// Those from which something follows later: messages, timers, publications, and who gets those.
+    /// The kinds with later consequences: messages, timers, publications and memberships.
     @inlinable package static var consequences: Self {
       Self(
         rawValue: Self.send.rawValue | Self.setTimer.rawValue | Self.cancelTimer.rawValue | Self.forget.rawValue
           | Self.topics.rawValue | Self.publish.rawValue)
     }
-    /// Those that are written beside the plugin's state and the outcome.
+    /// The kinds that are written beside the plugin's state and the outcome.
     @inlinable package static var written: Self {
       Self(
         rawValue: Self.collapsing.rawValue | Self.send.rawValue | Self.count.rawValue | Self.once.rawValue

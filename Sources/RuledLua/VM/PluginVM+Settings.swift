@@ -3,9 +3,9 @@ package import RuledCore
 import RuledJSON
 
 extension PluginVM {
-  /// Loads a plugin with its configured settings: in the place of bad ones, with its own, as `manifest.settingProblems` tells.
+  /// Loads a plugin with its configured settings; the plugin's own replace bad ones, which `manifest.settingProblems` lists.
   ///
-  /// - Throws: why it does not load. An error in its own settings has the line of the declaration that they break.
+  /// - Throws: the reason. An error in its own settings has the line of the declaration that they break.
   package static func load(
     _ source: PluginSource, _ configured: Configuration.Plugin = .init(), worker: LuaWorker,
     noting notes: LoadNotes? = nil
@@ -32,13 +32,13 @@ extension PluginVM {
       }
       if review.overrides == settings { return (vm, review.problems) }
     case .failure(let error):
-      // A bad setting may also make a file fail that reads it.
+      // A bad setting may also break a file that reads it.
       guard !settings.isEmpty, let own = try? PluginVM(source: source, worker: worker) else { throw error }
       review = own.review(settings)
       guard review.overrides != settings else { throw error }
     }
-    // Each round drops a setting or sorts a list, so there is a last one. Only the first one tells unknown names:
-    // the later ones judge them beside defaults.
+    // Each round drops a setting or sorts a list, so there is a last one. Only the first one lists unknown names: later ones see them beside
+    // defaults.
     let (vm, more) = try load(source, review.overrides, worker, notes)
     let others = more.filter { problem in
       problem.isBadSetting && !review.problems.contains { $0.path == problem.path }
@@ -46,7 +46,7 @@ extension PluginVM {
     return (vm, review.problems + others)
   }
 
-  /// Compares these settings of a configuration with what the plugin declares.
+  /// Compares configured settings with the plugin's declarations.
   private func review(_ configured: JSONObject) -> SettingsReview {
     SettingsReview(manifest, configured, zones: zones) { check, value, settings in
       let argument = JSONValue.array([value, .object(settings)]).text

@@ -77,7 +77,7 @@ extension DataType {
 }
 
 extension ByteBuffer {
-  /// Appends a name, and where it stands to `names`.
+  /// Appends a name, and its range to `names`.
   fileprivate func appendName(_ name: String, to names: inout [Range<Int>]) {
     let start = count
     append(contentsOf: name)

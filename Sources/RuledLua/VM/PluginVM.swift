@@ -8,9 +8,7 @@ package import RuledJSON
 package final class PluginVM {
   package let source: PluginSource
   package var manifest: PluginManifest { builder.manifest }
-  /// Answers what rules ask.
-  ///
-  /// The one who sets it keeps it alive while rules run.
+  /// Answers rules; its owner keeps it alive while rules run.
   package unowned(unsafe) var host: (any RuleHost)?
   /// Whether the host checks the data of each event that a rule raises, sends or sets a timer for.
   package var checksData = false {
@@ -30,7 +28,7 @@ package final class PluginVM {
   let coverage: Coverage?
   let notes: LoadNotes?
   private var isFindingCause = false
-  /// How much was read to explain the current event, in bytes.
+  /// The bytes that were read to explain the current event.
   var explainedBytes = 0
   var handle: OpaquePointer
   var builder: ManifestBuilder
@@ -48,7 +46,7 @@ package final class PluginVM {
   ///
   /// - Parameters:
   ///   - source: the plugin's files.
-  ///   - settings: what the configuration sets.
+  ///   - settings: the configured settings.
   ///   - worker: the calling thread's.
   ///   - tests: whether the test files are loaded too.
   ///   - coverage: records which lines run.
@@ -127,7 +125,7 @@ package final class PluginVM {
     }
   }
 
-  /// The file as it is loaded: with coverage, its parts tell when they begin.
+  /// The file as it is loaded: with coverage, its parts report their beginnings.
   func covered(_ file: SourceFile) -> SourceFile {
     guard let coverage else { return file }
     return SourceFile(path: file.path, text: coverage.text(of: file))
@@ -192,21 +190,21 @@ package enum CallResult {
   case failed
 }
 
-/// How far `run` came with an event.
+/// The point that `run` reached with an event.
 package enum RunResult {
   /// All rules ran, and the state is encoded in `output`.
   case ended
-  /// A rule raised something; so many rules are done. The others and `encodeState` are left.
+  /// A rule raised an event; so many rules are done. The others and `encodeState` are left.
   case raised(done: Int)
-  /// A rule failed, or something around the rules; `failure(rule:)` tells why.
+  /// A rule failed, or a step around the rules; `failure(rule:)` tells why.
   case failed(rule: Int?)
 }
 
 extension PluginVM {
   /// Begins an event, runs the rules in order and encodes the state, in at most `stateLimit` bytes.
   ///
-  /// With `uncounted`, instructions are not counted if the time can show afterwards that they were within the budget. Call `endUncounted` once
-  /// the event is done.
+  /// With `uncounted`, instructions are not counted if the time can show afterwards that they were within the budget. Call `endUncounted` once the
+  /// event is done.
   package func run(
     _ event: inout RuleEvent, budget: Budget, rules: [Int], stateLimit: Int, uncounted: Bool
   ) -> RunResult {
@@ -240,7 +238,7 @@ extension PluginVM {
     return result(rb_begin(handle, &event.native, &native))
   }
 
-  /// Makes those fields of the event that no rule has read yet, before the text that they come from is gone.
+  /// Makes the fields of the event that no rule has read yet, before their text is gone.
   package func completeEvent() -> CallResult { result(rb_complete_event(handle)) }
 
   /// Begins an event that a rule of this plugin raised, within the current one; the state stays as it is.
@@ -261,7 +259,7 @@ extension PluginVM {
   /// Runs the rule of that index on the current event.
   package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
-  /// Whether to look for the line that puts a value into the state that can't be stored, when an event is run again that failed so.
+  /// Whether to look for the line that put an unstorable value into the state, when an event that failed so is run again.
   package var findsCause: Bool {
     get { isFindingCause }
     set {
@@ -270,7 +268,7 @@ extension PluginVM {
     }
   }
 
-  /// The failure with the rule, the file and the line that put the value there, if that was found.
+  /// The failure with the rule, the file and the line that put the value there, if it was found.
   package func withCause(_ failure: Failure) -> Failure {
     var file = rb_slice()
     var line: Int32 = 0
@@ -320,7 +318,7 @@ extension PluginVM {
   /// Where the last test failed; empty if it did not, or if it was stopped.
   package var failedPlace: [TestPlace] { TestPlace.list(rb_failed_place(handle).text) }
 
-  /// The result of the last call, as JSON: the state or what a function returned; valid until the next call.
+  /// The result of the last call, as JSON: the state or a function's result; valid until the next call.
   package var output: ByteView { rb_result(handle).raw }
 
   /// The operations that rules asked for since `begin`; valid until the next call.
@@ -342,7 +340,7 @@ extension PluginVM {
     }
   }
 
-  /// Marks the operations that later ones of the event undo; to be called once all rules of the event have run.
+  /// Marks the operations that later ones of the event undo; call it once all rules of the event have run.
   package func collapseOperations() { rb_collapse_ops(handle) }
 
   func result(_ status: rb_status) -> CallResult {

@@ -17,9 +17,9 @@ package struct RuleEvent {
   ///   - sender: the subject that sent a message; empty for none.
   ///   - time: when it happened, in microseconds since 1970.
   ///   - now: when it is evaluated, likewise.
-  ///   - earliestTimer: the time before which no timer is due that the plugin sets, likewise; nil for any.
+  ///   - earliestTimer: the earliest due time of a timer that the plugin sets, likewise; nil for any.
   ///   - data: its data, nil for none.
-  ///   - attributes: the object whose further members are extensions, nil for none; of the same text as the data.
+  ///   - attributes: the object whose further members are extensions, nil for none; in the same text as the data.
   ///   - seed: of `math.random`.
   ///   - state: the plugin's state as JSON; nil when there is none yet.
   ///   - isExplained: whether reads of the state are recorded.
@@ -50,7 +50,7 @@ package struct RuleEvent {
     native.chain = rb_slice(chain)
   }
 
-  /// What a query or a handler sees in the place of an event: a subject or none, its state, which can't be changed, and the time.
+  /// The event of a query or a handler: a subject or none, its state, which can't be changed, and the time.
   package init(reading subject: ByteView?, state: ByteView?, now: Int64) {
     native = rb_event()
     native.time = Double(now) / 1e6

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// Answers what rules ask while they run.
+/// Answers rules while they run.
 ///
 /// No answer raises or blocks.
 package protocol RuleHost: AnyObject {
@@ -22,11 +22,11 @@ package protocol RuleHost: AnyObject {
   func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int?
   /// How many subjects are on a board of the plugin.
   func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int
-  /// Checks the data of an event that a rule makes, as JSON, against what plugins declare about the type.
+  /// Checks the data of an event that a rule makes, as JSON, against the plugins' declarations of the type.
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
   /// Appends another plugin's state before the event as JSON; false when there is none.
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
-  /// Appends what identifies the event; the ids that rules make are derived from it.
+  /// Appends the identity of the event, from which rules' ids are derived.
   func identity(into buffer: ByteBuffer)
   func subject(into buffer: ByteBuffer)
 }

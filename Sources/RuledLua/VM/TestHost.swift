@@ -18,7 +18,7 @@ package struct TestFailure: Error, Sendable {
 package struct TestPlace: Sendable, Equatable {
   let file: String
   let line: Int
-  /// The function's name; nil for the test itself, and for what has no name.
+  /// The function's name; nil for the test itself, and for functions without a name.
   let function: String?
 
   /// The places of a text of the bridge, which has the last call first; the test itself comes first here.
@@ -33,6 +33,6 @@ package struct TestPlace: Sendable, Equatable {
     }
   }
 
-  /// The file, the line, and which function that is.
+  /// The file, the line, and the function's name.
   package var text: String { "\(file):\(line), in \(function.map { "'\($0)'" } ?? "the test")" }
 }
