@@ -39,13 +39,13 @@ static inline CURLcode ruled_curl_set_write(CURL *easy, ruled_curl_write body, v
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
 }
 
-/* Sets what is called with each line of the answer's head. */
+/* Sets the function that gets each line of the answer's head. */
 static inline CURLcode ruled_curl_set_head(CURL *easy, ruled_curl_write line, void *context) {
   CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, line);
   return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
 }
 
-/* Where libcurl writes what went wrong, CURL_ERROR_SIZE bytes. */
+/* Where libcurl writes the text of an error, CURL_ERROR_SIZE bytes. */
 static inline CURLcode ruled_curl_set_error_text(CURL *easy, char *text) {
   return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, text);
 }

@@ -1,4 +1,4 @@
-/// What the parts of this library share.
+/// The common functions of this library's parts.
 #ifndef CJSON_SCAN_H
 #define CJSON_SCAN_H
 

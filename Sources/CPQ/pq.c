@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What libpq declares; its binary interface has been the same since PostgreSQL 9.0. */
+/* The declarations of libpq; its binary interface has been the same since PostgreSQL 9.0. */
 typedef struct pg_conn PGconn;
 typedef struct pg_result PGresult;
 typedef void (*notice_receiver)(void *context, const PGresult *result);
@@ -160,7 +160,7 @@ static bool wait_until(pq_connection *c, long end, bool writes) {
     if (left <= 0) return false;
     int ready = poll(&socket, 1, (int)left);
     if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return true;  /* libpq finds out what is wrong */
+    if (ready < 0 && errno != EINTR) return true;  /* libpq finds the error */
   }
 }
 
@@ -178,7 +178,7 @@ static void begin(pq_connection *c) {
   c->sqlstate[0] = 0;
 }
 
-/* Waits for all that the server has to say on what was sent.
+/* Waits for the whole answer of the server.
 
    Only the end of the answer says that the transaction is over: a row count comes before the commit. */
 static pq_outcome finish(pq_connection *c, long end) {
@@ -215,7 +215,7 @@ static pq_outcome finish(pq_connection *c, long end) {
   return is_refused ? PQ_REFUSED : PQ_ANSWERED;
 }
 
-/* What libpq takes for parameters; the arrays belong to the caller. */
+/* Parameters in libpq's form; the arrays belong to the caller. */
 typedef struct {
   const char *values[MOST_VALUES];
   int lengths[MOST_VALUES];

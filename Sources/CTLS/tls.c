@@ -173,7 +173,7 @@ size_t ct_drain(ct_session *session, void *bytes, size_t room) {
   return ssl.BIO_read_ex(session->out, bytes, room, &moved) == 1 ? moved : 0;
 }
 
-/* What a call of OpenSSL that did not succeed means. */
+/* The meaning of a failed call of OpenSSL. */
 static enum ct_result judge(ct_session *session, int status) {
   switch (ssl.SSL_get_error(session->ssl, status)) {
   case SSL_ERROR_WANT_READ:

@@ -103,7 +103,7 @@ extension JSONValue {
     self = try text.withView { utf8 throws(JSONError) in try JSONValue(parsing: utf8, maximumDepth: maximumDepth) }
   }
 
-  /// A copy of what stands on the tape.
+  /// A copy of a value on the tape.
   package init(_ value: TapeValue) {
     switch value.kind {
     case .null: self = .null

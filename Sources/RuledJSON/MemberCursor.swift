@@ -59,7 +59,7 @@ package struct MemberCursor {
 
   // The decoded name and value tell how long a member's text is, unless it has escapes: then these functions return nil.
 
-  /// Moves over a member whose text is as long as what is decoded says; returns the value's text.
+  /// Moves over a member without escapes, by the lengths of its decoded name and value; returns the value's text.
   @inline(__always)
   private mutating func skipPlain(_ name: ByteView, _ value: TapeValue) -> ByteView? {
     var start = skipSpace(position.text.at)

@@ -24,7 +24,7 @@ package final class TapeDocument {
   /// Parses `text`.
   ///
   /// - Parameters:
-  ///   - text: The whole text; it must outlive what is taken from it.
+  ///   - text: The whole text; it must outlive all values taken from it.
   ///   - readable: How many bytes can be read from the start of `text`. With 64 more than it has, it is
   ///     parsed in place.
   /// - Returns: The root value.
@@ -46,6 +46,6 @@ package final class TapeDocument {
   /// The copy that `parse(copyOf:)` made last.
   package var text: ByteView { copy.bytes }
 
-  /// The root of what was parsed last.
+  /// The root of the last parsed text.
   private var root: TapeValue { TapeValue(tape: cj_tape(handle), strings: cj_strings(handle), index: Int(CJ_ROOT)) }
 }

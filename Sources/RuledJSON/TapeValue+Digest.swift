@@ -2,7 +2,7 @@ import CJSON
 import RuledCore
 
 extension TapeValue {
-  /// A digest of what the value means, 64 bits.
+  /// A digest of the value's meaning, 64 bits.
   ///
   /// It is the same for members in another order, for members that are null or left out, and for another spelling of strings and numbers:
   /// `1`, `1.0` and `10e-1` are one number. The store holds digests, so they must never change.

@@ -3,7 +3,7 @@ public import RuledCore
 
 /// A value on the tape of a parsed document, valid until the document parses again.
 public struct TapeValue {
-  /// What a value is; the raw value is the tape's own mark.
+  /// The kind of a value; the raw value is the tape's own mark.
   public enum Kind: UInt8 {
     case object = 0x7B
     case array = 0x5B

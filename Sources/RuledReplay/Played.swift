@@ -23,7 +23,7 @@ package struct Played: Sendable {
 }
 
 extension JournalEntry {
-  /// What the event came to: `{decisions, effects, failures}`.
+  /// The outcome of the event: `{decisions, effects, failures}`.
   var outcome: JSONObject {
     ["decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures)]
   }
@@ -41,7 +41,7 @@ extension World {
     let sequence: UInt64
     /// When it was evaluated.
     let at: Timestamp
-    /// What `now()` was.
+    /// The value of `now()`.
     let now: Timestamp
 
     init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }

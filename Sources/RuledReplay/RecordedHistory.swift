@@ -13,7 +13,7 @@ package struct RecordedHistory: Sendable {
   private var keys: [UInt64] = []
   /// The last erasure of each subject that was erased, by the hash of the name.
   private var erasures: [UInt64: Erasure] = [:]
-  /// The sequences of messages that events sent that are not in the range: an erasure may have left neither them nor the subject's name.
+  /// The sequences of messages whose sending events are not in the range: an erasure may have left neither these nor the subject's name.
   private var absent: Set<UInt64> = []
   /// The ids of messages of subjects that were erased before, or at a time that their sender may have had twice.
   private var reserved: Set<UInt64> = []
@@ -22,7 +22,7 @@ package struct RecordedHistory: Sendable {
   /// The lanes of the subjects that its messages join.
   private(set) var lanes = SubjectLanes()
 
-  /// What is known of the event that sent a message.
+  /// Whether the event that sent a message is played.
   enum Sender {
     /// It is played, or will not be.
     case known
@@ -105,7 +105,7 @@ package struct RecordedHistory: Sendable {
     return index - first
   }
 
-  /// What is known of the event that sent a recorded message.
+  /// Whether the event that sent a recorded message is played.
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
     guard isPlayed(message.from) else { return .absent }
     let isAbsent = absent.contains(sequence)

@@ -37,7 +37,7 @@ extension [UInt8] {
   }
 }
 
-/// The messages of a world that wait until their recorded counterpart is played, and those that only this world has and that wait behind these.
+/// The messages of a world that wait until their recorded counterpart is played, and messages of this world alone that wait behind these.
 struct WaitingMessages {
   private struct Entry {
     let text: MessageText
@@ -50,7 +50,7 @@ struct WaitingMessages {
   private var entries: [UInt64: [Entry]] = [:]
   /// The sequences of the messages that wait for their counterpart, in order, by sender and receiver.
   private var pairs: [MessageText.Pair: [UInt64]] = [:]
-  /// The messages that only this world has and that wait behind these, in order, likewise.
+  /// The messages of this world alone that wait behind these, in order, likewise.
   private var held: [MessageText.Pair: [CommitBatch.Message]] = [:]
 
   func count(of key: UInt64) -> Int { entries[key]?.count { !$0.isErased } ?? 0 }
@@ -61,7 +61,7 @@ struct WaitingMessages {
     if !isParked { pairs[text.pair, default: []].append(message.sequence) }
   }
 
-  /// Holds a message that only this world has if one waits that was sent before it by the same sender to the same subject; false if none does.
+  /// Holds a message of this world alone behind a waiting one that the same sender sent to the same subject before; false if none waits.
   mutating func hold(_ message: CommitBatch.Message, _ text: MessageText) -> Bool {
     guard pairs[text.pair] != nil else { return false }
     held[text.pair, default: []].append(message)
@@ -83,7 +83,7 @@ struct WaitingMessages {
     return (entry.message, entry.text, entry.isParked)
   }
 
-  /// Removes and returns the messages that only this world has and that wait for none any more, now that `message` has been delivered.
+  /// Removes and returns the messages of this world alone that wait for none any more, now that `message` has been delivered.
   mutating func release(behind message: CommitBatch.Message, _ text: MessageText) -> [CommitBatch.Message] {
     guard let left = pairs[text.pair]?.filter({ $0 > message.sequence }) else { return [] }
     pairs[text.pair] = left.isEmpty ? nil : left
@@ -93,7 +93,7 @@ struct WaitingMessages {
     return Array(free)
   }
 
-  /// Notes that what waits for a subject is erased with it.
+  /// Notes that the messages that wait for a subject are erased with it.
   mutating func erase(_ subject: String) {
     let receiver = subject.nameHash
     let name = Array(subject.utf8)

@@ -95,7 +95,7 @@ package final class World {
 
   var rules: Catalog { evaluator.catalog }
 
-  /// Puts other rules in force, from the next entry on; see `init` for whose they may be.
+  /// Puts other rules in force, from the next entry on; `init` says which catalogs it may take.
   package func adopt(_ rules: Catalog) {
     guard rules !== evaluator.catalog else { return }
     note(rules)
@@ -116,7 +116,7 @@ package final class World {
 
   // MARK: Playing
 
-  /// Plays an entry, after those timers that only this world has and that are due by then.
+  /// Plays an entry, after the timers of this world alone that are due by then.
   ///
   /// - Returns: what happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
@@ -162,7 +162,7 @@ package final class World {
     return played
   }
 
-  /// Evaluates an entry's event if it happens in this world; the recorder then has what it did.
+  /// Evaluates an entry's event if it happens in this world; the recorder then has the outcome.
   private func evaluate(_ entry: JournalEntry) throws(RequestError) {
     switch entry.origin {
     case .client: _ = try evaluator.replay(entry, recorded == nil ? .asSent : .asRecorded)
@@ -218,7 +218,7 @@ package final class World {
     return failures.compactMap { Failure(json: $0) }.filter { $0.isOfMachine && isImposed($0.plugin) }
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Runs `body`, which evaluates an event, and notes its outcome, its messages and its timers.
   private func perform(
@@ -267,7 +267,7 @@ package final class World {
     if !waiting.hold(message, text) { ownMessages.append(message) }
   }
 
-  /// Has publications make their messages, which then are as those that rules send.
+  /// Has publications make their messages, which then are like messages of rules.
   private func publish(isRecorded: Bool) throws(RequestError) {
     if !isRecorded, isOneOfSeveral { hasMissedMessage = true }
     while true {

@@ -3,7 +3,7 @@
 
 typedef struct ce_editor ce_editor;
 
-/* Completes `head`, the text before the cursor, with ce_replace or by printing what there is. */
+/* Completes `head`, the text before the cursor, with ce_replace or by printing the candidates. */
 typedef void (*ce_complete)(void *context, const char *head);
 
 /* An editor of a terminal; NULL where there is no memory. */

@@ -32,7 +32,7 @@ enum cj_error {
   CJ_ERROR_MEMORY = 6,
 };
 
-/// What a value is. An integer is `CJ_INT64` where it fits, else `CJ_UINT64`, else `CJ_DOUBLE`.
+/// The kind of a value. An integer is `CJ_INT64` where it fits, else `CJ_UINT64`, else `CJ_DOUBLE`.
 enum cj_kind {
   CJ_OBJECT = '{',
   CJ_ARRAY = '[',
@@ -64,10 +64,10 @@ void cj_free(cj_doc *_Nullable doc);
 void cj_set_depth(cj_doc *doc, size_t depth);
 
 /// Parses `length` bytes. `readable` bytes can be read from `bytes` on; with `CJ_PADDING` more than `length` nothing is
-/// copied. Returns `CJ_OK` or a `cj_error`; what the document held before is lost either way.
+/// copied. Returns `CJ_OK` or a `cj_error`; the document's earlier content is lost either way.
 int cj_parse(cj_doc *doc, const char *bytes, size_t length, size_t readable);
 
-/// What a `cj_error` means, in a few words.
+/// The meaning of a `cj_error`, in a few words.
 const char *cj_error_text(int error);
 
 /// Where a text that `cj_parse` refused stops being JSON: the offset of the byte or of the token that is wrong.

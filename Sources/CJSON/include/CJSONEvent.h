@@ -1,4 +1,4 @@
-/// What can be told of a line before it is parsed.
+/// Facts about a line before it is parsed.
 #ifndef CJSON_EVENT_H
 #define CJSON_EVENT_H
 
@@ -14,8 +14,8 @@ extern "C" {
 
 /// Yields the subject of the one event that the line can hold; false where only parsing can tell.
 ///
-/// What it yields is true of every line that turns out to be a request: then the request is an `event` with that subject, or it is refused.
-/// It says false to batches and to every line with a backslash, as names and subjects could then be written in other ways.
+/// The subject is right for every line that turns out to be a request: then the request is an `event` with that subject, or it is refused.
+/// It is false for batches and for every line with a backslash, as names and subjects could then be written in other ways.
 /// `CJ_PADDING` bytes behind the line must be readable.
 bool cj_event_subject(const char *line, size_t length, cj_slice *subject);
 

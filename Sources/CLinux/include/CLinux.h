@@ -1,4 +1,4 @@
-/* What Linux and the compiler offer beyond POSIX, which Swift's Glibc module does not show. */
+/* Functions of Linux and the compiler beyond POSIX, which Swift's Glibc module does not show. */
 #ifndef CLINUX_H
 #define CLINUX_H
 

@@ -11,7 +11,7 @@
 /* A connection to a server; one thread at a time uses it. */
 typedef struct pq_connection pq_connection;
 
-/* What became of a statement. */
+/* The outcome of a statement. */
 typedef enum {
   /* The server has answered, and its transaction is over. See `pq_warned`. */
   PQ_ANSWERED,
@@ -52,7 +52,7 @@ pq_outcome pq_execute_kept(pq_connection *connection, const char *name, const ch
 /* Executes statements without parameters, one after the other. */
 pq_outcome pq_run_script(pq_connection *connection, const char *script, int milliseconds);
 
-/* What the last statement was refused for, or what broke the connection; valid until the next call. */
+/* The reason of the last refusal, or of the broken connection; valid until the next call. */
 const char *pq_message(const pq_connection *connection);
 
 /* The five characters of the last refusal; empty if the server sent none. */

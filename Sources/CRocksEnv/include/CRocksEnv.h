@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* What RocksDB's C interface has no function for. */
+/* Functions that RocksDB's C interface lacks. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,7 +15,7 @@ struct rocksdb_env_t;
 /* A logger for rocksdb_options_set_info_log that writes nothing; it lives as long as the process.
  *
  * Debian builds RocksDB with assertions, and its own logger writes on after a write that failed: on a full disk a line of LOG aborts
- * the process. No level silences what is logged on opening. */
+ * the process. No level silences its lines on opening. */
 struct rocksdb_logger_t *cre_silent_logger(void);
 
 /* The environment for rocksdb_options_set_env; it lives as long as the process. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a node shows and whom it trusts. */
+/* The certificate that a node shows, and the authority that it trusts. */
 typedef struct ct_identity ct_identity;
 
 /* One end of a connection. */
@@ -47,7 +47,7 @@ enum ct_result {
   CT_DONE = 0,  /* it happened */
   CT_WAIT = 1,  /* more ciphertext has to come first */
   CT_ENDED = 2, /* the peer has ended the connection in good order */
-  CT_FAILED = 3 /* the connection is broken or the peer is none to talk to: ct_why says why */
+  CT_FAILED = 3 /* the connection is broken or the peer is not accepted: ct_why says why */
 };
 
 /* Goes on with the handshake. */

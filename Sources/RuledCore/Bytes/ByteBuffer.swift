@@ -118,7 +118,7 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     text.withView { append($0) }
   }
 
-  /// Appends what `body` writes into room for `length` bytes.
+  /// Appends the bytes that `body` writes into room for `length` bytes.
   ///
   /// - Parameters:
   ///   - length: How much room there is for `body`.

@@ -1,4 +1,4 @@
-/// What a command is called, takes and says of itself.
+/// The name, the arguments and the help of a command.
 ///
 /// Parsing, help and completions all read this one value.
 package struct CommandSpec: Sendable {
@@ -26,7 +26,7 @@ package struct CommandSpec: Sendable {
   var required: [String]
   /// How many more operands may follow the required ones.
   var optional: Int
-  /// What a shell offers for operands.
+  /// A shell's completions for operands.
   package var completes: Completion
   /// The options of this command alone.
   package var options: [OptionSpec]
@@ -64,7 +64,7 @@ package struct CommandSpec: Sendable {
   /// Checks how many operands were given.
   ///
   /// - Parameters:
-  ///   - arguments: What was given.
+  ///   - arguments: The given arguments.
   ///   - program: The program that the command belongs to; nil when the command is the program.
   /// - Throws: When an operand is missing or unexpected.
   package func checkOperands(of arguments: Arguments, program: String?) throws(UsageError) {

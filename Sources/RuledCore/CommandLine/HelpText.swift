@@ -1,4 +1,4 @@
-/// Writes what `--help` shows.
+/// Writes the text of `--help`.
 package struct HelpText {
   private let program: String?
   private let sharedOptions: [OptionSpec]

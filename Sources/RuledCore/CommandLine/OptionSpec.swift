@@ -1,14 +1,14 @@
-/// An option of a command: what a person may write, what help says of it, and how a shell completes it.
+/// An option of a command: its names, its help, and a shell's completions for it.
 package struct OptionSpec: Sendable, Equatable {
   /// The long name, without its dashes.
   package var name: String
   /// The one-letter name, if it has one.
   package var short: Character?
-  /// What stands for the value in help, such as `FILE`; nil for an option that takes none.
+  /// The placeholder of the value in help, such as `FILE`; nil for an option that takes none.
   package var value: String?
   /// One line for help and completions.
   package var summary: String
-  /// What a shell offers for the value.
+  /// A shell's completions for the value.
   package var completes: Completion
   /// Whether it may be given more than once.
   package var repeats: Bool
@@ -35,13 +35,13 @@ package struct OptionSpec: Sendable, Equatable {
   package static let version = OptionSpec("version", short: "V", "Shows the version.")
 }
 
-/// What a shell offers for a value or an operand.
+/// A shell's completions for a value or an operand.
 package enum Completion: Sendable, Equatable {
   /// Nothing: the value is free.
   case nothing
   case files
   case folders
   case words([String])
-  /// What `PROGRAM completions WORD -- …` prints for the command's words so far, one a line.
+  /// The output of `PROGRAM completions WORD -- …` for the command's words so far, one a line.
   case asked(String)
 }

@@ -1,4 +1,4 @@
-/// What the configuration file sets; every key has a default.
+/// The values of the configuration file; every key has a default.
 package struct Configuration: Sendable, Equatable {
   /// The path of the stream socket.
   package var socket = "/run/ruled/ruled.sock"
@@ -24,13 +24,13 @@ package struct Configuration: Sendable, Equatable {
   package var limits = Bounds()
   /// How long an outcome is remembered, in microseconds.
   package var dedupWindow = Limits.dedupWindow
-  /// What is kept of past events.
+  /// The journal of past events.
   package var journal = Journal()
-  /// What is shown among the metrics.
+  /// The counters among the metrics.
   package var metrics = Metrics()
-  /// What is set for plugins, by name.
+  /// The settings for plugins, by name.
   package var plugins: [String: Plugin] = [:]
-  /// What is set for sinks, by name.
+  /// The settings for sinks, by name.
   package var sinks: [String: Sink] = [:]
 
   /// The file that it was read from; nil if it is none.
@@ -44,7 +44,7 @@ package struct Configuration: Sendable, Equatable {
     package var listen: ListenAddress?
     /// The file that holds the token; there whenever `listen` is.
     package var tokenFile: String?
-    /// What the token's holder may call.
+    /// The role of the token's holder.
     package var role = Role.reader
     /// Where to listen for the plugins' sites, which need no token; nil is off.
     package var sites: ListenAddress?
@@ -66,7 +66,7 @@ package struct Configuration: Sendable, Equatable {
     package var stateKiB = Limits.stateKiB
     /// One plugin's series of counters.
     package var counters = Limits.counters
-    /// How long after a timer one is due at the earliest that its event sets, in microseconds.
+    /// The least time between a timer and the next one that its event sets, in microseconds.
     package var timerStep = Limits.timerStep
     /// The cache of hot subjects, in MiB.
     package var cacheMiB = Limits.cacheMiB
@@ -77,7 +77,7 @@ package struct Configuration: Sendable, Equatable {
     package func unreserved(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
   }
 
-  /// What a node of a cluster has of its own.
+  /// The settings of one node of a cluster.
   package struct Cluster: Sendable, Equatable {
     /// The node's name, which no other node has; empty outside of a cluster.
     package var node = ""
@@ -91,12 +91,11 @@ package struct Configuration: Sendable, Equatable {
     package var snapshots: SnapshotLocation?
     /// How often a snapshot is made, in microseconds.
     package var snapshotEvery: Int64 = 3_600_000_000
-    /// Where the node takes what other nodes' clients send to it as the owner, and how it proves to them who it is; nil if it neither takes
-    /// nor forwards anything.
+    /// The connections between nodes, which forward clients' requests to the owner; nil if the node neither takes nor forwards any.
     package var tunnel: Tunnel?
   }
 
-  /// How a node speaks to the others.
+  /// The node's own end of the connections between nodes.
   package struct Tunnel: Sendable, Equatable {
     /// Where the node listens, as the other nodes reach it.
     package var listen: NodeAddress
@@ -117,7 +116,7 @@ package struct Configuration: Sendable, Equatable {
     }
   }
 
-  /// What of the settings does not fit the store, with the key; nil if all does.
+  /// A setting that does not fit the store, by its key; nil if all fit.
   package var storeProblem: (key: String, message: String)? {
     guard case .postgresql = store else {
       let belongs = "belongs to a store in PostgreSQL, as in \"postgresql://…\""
@@ -132,7 +131,7 @@ package struct Configuration: Sendable, Equatable {
       ? ("durability", "a store in PostgreSQL has \"commit\", \"provider\" or \"primary\"") : nil
   }
 
-  /// What is kept of past events.
+  /// The journal of past events.
   package struct Journal: Sendable, Equatable {
     /// How long entries are kept, in microseconds; 0 turns the journal off.
     package var keep: Int64 = 7 * 86_400_000_000
@@ -148,21 +147,21 @@ package struct Configuration: Sendable, Equatable {
     package var isOn: Bool { keep > 0 }
   }
 
-  /// What the configuration adds to the metrics.
+  /// The counters of rules among the metrics.
   package struct Metrics: Sendable, Equatable {
-    /// How the names of the rules' counters begin that are shown; none unless asked for.
+    /// The prefixes of the names of the counters that are shown; none by default.
     package var counters: [String] = []
     /// How many of these counters are shown at most, each name with labels counted.
     package var series = Limits.metricSeries
   }
 
-  /// What is set for one plugin.
+  /// The settings for one plugin.
   package struct Plugin: Sendable, Equatable {
     /// Whether it is loaded.
     package var isEnabled = true
     /// The sources whose events it sees; nil for those that the plugin names itself.
     package var sources: [String]?
-    /// What overrides the plugin's own settings, key by key at every depth.
+    /// The settings that override the plugin's own, key by key at every depth.
     package var settings = JSONObject()
 
     /// A plugin that is loaded, unless it says otherwise, with its own sources and settings but for these.

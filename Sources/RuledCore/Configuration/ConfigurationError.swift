@@ -1,15 +1,15 @@
-/// One thing that is wrong in the configuration.
+/// An error in the configuration.
 package struct ConfigurationError: Sendable, Equatable, CustomStringConvertible {
   /// The key's path from the top, as in `["limits", "connections"]`.
   package var path: [String]
-  /// What is wrong and what was expected, without the path.
+  /// The error and the expected value, without the path.
   var message: String
 
   /// The path and the message.
   package var description: String { path.isEmpty ? message : "\(path.joined(separator: ".")): \(message)" }
 }
 
-/// All that is wrong in a configuration, in the order of its keys.
+/// All errors in a configuration, in the order of its keys.
 package struct ConfigurationErrors: Error, Sendable, Equatable {
   /// The errors; one or more.
   package var errors: [ConfigurationError]

@@ -1,11 +1,11 @@
-/// Reads one table of the configuration key by key, and notes what is wrong in it.
+/// Reads one table of the configuration key by key, and notes the errors in it.
 ///
 /// A key is known once it was asked for; `finish` reports the others.
 final class ConfigurationSection {
   private let path: [String]
   private let members: JSONObject
   private var known: [String] = []
-  /// What was found wrong so far.
+  /// The errors so far.
   private(set) var errors: [ConfigurationError] = []
 
   /// The table that `value` should be.
@@ -64,7 +64,7 @@ final class ConfigurationSection {
     }
   }
 
-  /// What `parse` makes of a string.
+  /// The value that `parse` makes of a string.
   func text<Value>(_ key: String, expected: String, _ parse: (String) -> Value?) -> Value? {
     read(key, expected: expected) { $0.stringValue.flatMap(parse) }
   }

@@ -1,7 +1,7 @@
 /// A bucket of an object store that speaks the protocol of S3, and the place of the snapshots in it.
 package struct ObjectBucket: Sendable, Equatable {
   package var name: String
-  /// What the names of the objects begin with, without a slash at its ends; empty for nothing.
+  /// The prefix of the objects' names, without a slash at its ends; empty for none.
   package var prefix: String
   /// The URL of the store, without a slash at its end.
   package var endpoint: String
@@ -31,7 +31,7 @@ package struct ObjectBucket: Sendable, Equatable {
   /// The endpoint of Amazon's store in a region.
   static func amazon(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
 
-  /// The region of a store of others that knows none.
+  /// The region for other stores, which know none.
   static let defaultRegion = "us-east-1"
 }
 

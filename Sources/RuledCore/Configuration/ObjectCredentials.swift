@@ -14,7 +14,7 @@ package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, 
   private static let names = ["aws_access_key_id", "aws_secret_access_key", "aws_session_token"]
   private static let maximumBytes = 64 << 10
 
-  /// Credentials by name; throws what is missing or no credential.
+  /// Credentials by name; throws an error about a missing or wrong one.
   private init(_ values: [String: String]) throws(RegularFile.Refusal) {
     for name in Self.names.prefix(2) where values[name]?.isEmpty ?? true {
       throw RegularFile.Refusal("has no \(name)")
@@ -42,7 +42,7 @@ package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, 
     return try ObjectCredentials(values)
   }
 
-  /// The credentials in the environment, as in `AWS_ACCESS_KEY_ID`; throws what is missing.
+  /// The credentials in the environment, as in `AWS_ACCESS_KEY_ID`; throws an error about a missing one.
   package static func environment() throws(RegularFile.Refusal) -> ObjectCredentials {
     var values: [String: String] = [:]
     for name in names {

@@ -1,4 +1,4 @@
-/// What a bearer token lets its holder call; each role may do all that the ones before it may.
+/// The role of a bearer token's holder; each role may do all that the roles before it may.
 package enum Role: String, Sendable, CaseIterable, Comparable {
   /// Reads: query, state, subjects, rules, counters, parked, metrics, the dashboard.
   case reader

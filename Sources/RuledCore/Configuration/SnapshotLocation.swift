@@ -46,7 +46,7 @@ extension SnapshotLocation {
     return prefix.utf8.count <= longestPrefix ? (String(name), prefix) : nil
   }
 
-  /// Whether a part of an object's path needs no escapes, in the URL and in what is signed.
+  /// Whether a part of an object's path needs no escapes, in the URL and in the signed text.
   static func isPlain(_ part: Substring) -> Bool {
     !part.isEmpty && part != "." && part != ".." && part.utf8.allSatisfy(isPlain)
   }

@@ -4,14 +4,14 @@
 /// other hashes: nothing may store them or depend on them.
 package func hash64(_ bytes: ByteView) -> UInt64 { wyhash(bytes, HashKey.process) }
 
-/// A fast hash of bytes, the same in every process: for what is stored, for checksums, and for what has to come out the same again.
+/// A fast hash of bytes, the same in every process: for stored hashes, for checksums, and for repeatable results.
 ///
 /// A client that chooses the bytes can make hashes collide.
 @inlinable package func hash64(_ bytes: ByteView, seed: UInt64) -> UInt64 {
   wyhash(bytes, HashKey(seed: seed))
 }
 
-/// What a hash depends on beside the bytes.
+/// The key of a hash: secrets and a seed.
 @usableFromInline
 struct HashKey: Sendable {
   @usableFromInline let seed: UInt64

@@ -37,10 +37,10 @@ package struct SHA256: Sendable {
     text.withView { hash($0) }
   }
 
-  /// Adds `bytes` to what is digested.
+  /// Adds `bytes` to the message.
   package mutating func update(_ bytes: ByteView) { SHA256_Update(&context, bytes.baseAddress, bytes.count) }
 
-  /// Adds the UTF-8 of `text` to what is digested.
+  /// Adds the UTF-8 of `text` to the message.
   package mutating func update(_ text: String) {
     text.withView { update($0) }
   }
@@ -58,7 +58,7 @@ package struct SHA256: Sendable {
     return Digest(words: words)
   }
 
-  /// The message authentication code of RFC 2104 under a key of at most 64 bytes; `digest` adds the message to what it is given.
+  /// The message authentication code of RFC 2104 under a key of at most 64 bytes; `digest` adds the message to a digest that has begun.
   package static func authenticator(key: [UInt8], digest: (SHA256) -> Digest) -> Digest {
     let padded = key + [UInt8](repeating: 0, count: 64 - key.count)
     var inner = SHA256(), outer = SHA256()

@@ -1,6 +1,6 @@
 /// Why a plugin failed on an event, a query or a request: a member of `failures`, and the data of `rule_failed`.
 package struct Failure: Error, Sendable, Hashable {
-  /// What went wrong, as clients switch on it.
+  /// The kind of failure, on which clients switch.
   package enum Kind: String, Sendable, CaseIterable {
     /// Lua raised an error.
     case error
@@ -47,7 +47,7 @@ package struct Failure: Error, Sendable, Hashable {
     self.line = line
   }
 
-  /// The failure as an object with the members `plugin`, `rule`, `kind`, `message`, `file` and `line`; what isn't known is null.
+  /// The failure as an object with the members `plugin`, `rule`, `kind`, `message`, `file` and `line`; unknown ones are null.
   package var json: JSONValue {
     [
       "plugin": .string(plugin), "rule": rule.map(JSONValue.string) ?? .null, "kind": .string(kind.rawValue),

@@ -22,7 +22,7 @@ package struct RootPaths: Sendable {
 }
 
 extension String {
-  /// The absolute path, without links, of what is at this path; nil if it can't be found, and then `errno` says why.
+  /// The absolute path, without links, of the file at this path; nil if it can't be found, and then `errno` says why.
   package var realPath: String? {
     guard let real = realpath(self, nil) else { return nil }
     defer { free(real) }

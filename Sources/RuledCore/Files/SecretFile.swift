@@ -14,7 +14,7 @@ package enum SecretFile {
   /// A token of fewer bytes is weak.
   private static let strongTokenBytes = 32
 
-  /// What makes the token in a file a weak one that is accepted nevertheless, each without its subject, the file's name.
+  /// The weaknesses of the token in a file, which is accepted nevertheless; each without its subject, the file's name.
   package static func weaknesses(ofToken path: String) -> [String] {
     var weaknesses: [String] = []
     if let text = try? token(path), text.utf8.count < strongTokenBytes {

@@ -32,7 +32,7 @@ package enum Limits {
   package static let counters = 100_000
   /// How many counters of rules the metrics show, by default.
   static let metricSeries = 1_000
-  /// How long after a timer one is due at the earliest that its event sets, by default.
+  /// The least time between a timer and the next one that its event sets, by default.
   static let timerStep = second
   /// How many timers of one plugin may be pending for one subject.
   package static let timers = 1_000
@@ -54,7 +54,7 @@ package enum Limits {
   package static let sourceFileBytes = 256 << 10
   /// The longest data file of a plugin.
   package static let dataFileBytes = 4 << 20
-  /// What all files of the rules folder may hold together.
+  /// The bytes of all files of the rules folder together.
   package static let folderBytes = 64 << 20
   /// How many files and folders the rules folder may hold, whatever they are called.
   package static let folderEntries = 10_000
@@ -72,7 +72,7 @@ package enum Limits {
   package static let memoryBytes = 16 << 20
   /// Processor time for one event and plugin.
   package static let processorTime: Int64 = 50_000
-  /// How many operations one plugin may ask for in one event, with all that is raised in it.
+  /// How many operations one plugin may ask for in one event, raised events included.
   ///
   /// Decisions, effects, messages, timers, counts, `once` keys, raised events and log lines count together. Their texts take no more than the
   /// budget's memory.
@@ -83,7 +83,7 @@ package enum Limits {
   package static let putOffTime: Int64 = 60 * second
   /// How long a subject is put off at most.
   package static let longestPutOffTime = hour
-  /// Of how many subjects on whose events it was stopped a plugin keeps a record.
+  /// The most subjects with stopped events of which a plugin keeps a record.
   package static let stoppedSubjects = 1_000
   /// The time over which the cost of stopped events is added up.
   package static let stopWindow: Int64 = 10 * second
@@ -108,7 +108,7 @@ package enum Limits {
 
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
   package static let raisedTime = second
-  /// How many times the processor time of a budget a replay may take; what ran out of time in the record does so again.
+  /// The factor by which a replay may exceed the processor time of a budget; rules that ran out of time in the record do so again.
   package static let replaySlowness: Int64 = 10
   /// How many hops a message may have behind it.
   package static let messageHops = 32

@@ -1,7 +1,7 @@
 /// Takes the lines of the log.
 package protocol EventLog: AnyObject, Sendable {
   func write(_ line: LogLine)
-  /// Writes one line that a stranger may cause as often as he likes, for this reason: a log that is limited leaves most of them out.
+  /// Writes a line that clients may cause as often as they like, for this reason; a limited log leaves most such lines out.
   func write(_ line: LogLine, limitedBy reason: String)
   /// How many lines were left out.
   var suppressed: Int { get }

@@ -1,4 +1,4 @@
-/// Counts values in buckets with given upper bounds, and adds the values up: what Prometheus calls a histogram.
+/// A histogram in the sense of Prometheus: counts values in buckets with given upper bounds, and adds the values up.
 ///
 /// `LatencyHistogram` tells quantiles of its own; this one can be summed over processes and time by its reader.
 package struct BucketHistogram: Sendable {
@@ -26,7 +26,7 @@ package struct BucketHistogram: Sendable {
     sum &+= value &* times
   }
 
-  /// Adds what another histogram with the same bounds has counted.
+  /// Adds another histogram with the same bounds.
   package mutating func add(_ other: BucketHistogram) {
     precondition(bounds == other.bounds, "only histograms with the same bounds can be added")
     for bucket in counts.indices { counts[bucket] += other.counts[bucket] }
@@ -35,7 +35,7 @@ package struct BucketHistogram: Sendable {
 }
 
 extension BucketHistogram {
-  /// Bounds in nanoseconds for what takes from tens of microseconds, on a fast disk, to seconds.
+  /// Bounds in nanoseconds for durations from tens of microseconds, on a fast disk, to seconds.
   package static let latencies: [UInt64] = microseconds([
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
     5_000_000, 10_000_000,

@@ -1,7 +1,7 @@
 /// Counts durations in buckets whose width grows with the duration, from 1 ns up to any length.
 ///
 /// Each power of two is cut into `2^precision` buckets of equal width, as in HdrHistogram, so that counting is a shift
-/// and an addition. A bucket's middle differs from what was counted in it by at most one part in `2^(precision + 1)`.
+/// and an addition. A bucket's middle differs from the durations in it by at most one part in `2^(precision + 1)`.
 package struct LatencyHistogram: Sendable {
   private let precision: Int
   private var counts: [UInt64]
@@ -28,7 +28,7 @@ package struct LatencyHistogram: Sendable {
     longest = max(longest, nanoseconds)
   }
 
-  /// Counts what another histogram of the same precision has counted since an earlier state of it.
+  /// Adds the counts of another histogram of the same precision since an earlier state of it.
   ///
   /// `longest` becomes the end of the highest bucket that counted, as the earlier state does not tell the exact one.
   ///

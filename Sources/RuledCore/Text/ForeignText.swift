@@ -1,7 +1,7 @@
 /// Text that others wrote, on its way to a terminal or into a log, where it must not steer anything.
 extension String {
-  /// The text with what steers a terminal or can't be seen escaped: control characters, marks that change the direction of writing, other lines'
-  /// ends, and characters without a shape.
+  /// The text with escapes in the place of characters that steer a terminal or can't be seen: control characters, marks that change the direction of
+  /// writing, other lines' ends, and characters without a shape.
   package var printable: String {
     guard unicodeScalars.contains(where: { $0.value < 0x20 || $0.isSteering }) else { return self }
     var text = ""
@@ -16,7 +16,7 @@ extension String {
     return text
   }
 
-  /// The text with all that `printable` escapes but C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
+  /// The text with the escapes of `printable`, but for C0, as `\u009b`: JSON keeps its value, and text of the program itself, such as colours, stays.
   package var withoutSteering: String {
     guard utf8.contains(where: { $0 >= 0x7F }), unicodeScalars.contains(where: \.isSteering) else { return self }
     var text = ""

@@ -13,7 +13,7 @@ package struct URLText: Sendable, Equatable {
 
   /// The scheme without its colon, in lower case.
   package var scheme: String
-  /// What precedes `@` in the authority, or nil.
+  /// The part before `@` in the authority, or nil.
   var userInfo: String?
   /// The host, without the brackets of an IPv6 address; nil without `//`, and empty in `app:///path`.
   package var host: String?
@@ -22,7 +22,7 @@ package struct URLText: Sendable, Equatable {
   package var path: String
   /// The parameters in order, each name once: of repeated ones the first wins.
   package var query: [Parameter]
-  /// What follows `#`, or nil.
+  /// The part after `#`, or nil.
   package var fragment: String?
 
   /// The value of the parameter of that name.
@@ -30,7 +30,7 @@ package struct URLText: Sendable, Equatable {
 }
 
 extension URLText {
-  /// The parts of the absolute URL that `text` is, of whatever scheme.
+  /// The parts of an absolute URL of any scheme.
   ///
   /// Real links are often malformed, so spaces and letters beyond ASCII are kept as they are everywhere but in the scheme and the host.
   ///
@@ -39,7 +39,7 @@ extension URLText {
     try text.withView { bytes throws(URLTextError) in try parse(bytes) }
   }
 
-  /// The parts of the absolute URL that `bytes` are.
+  /// The parts of an absolute URL.
   ///
   /// - Throws: What is wrong.
   static func parse(_ bytes: ByteView) throws(URLTextError) -> URLText {

@@ -55,7 +55,7 @@ package final class ZoneDatabase {  // confined: each worker has its own
   }
 }
 
-/// What rules call as `calendar`: times are seconds since the epoch, within the years 0 to 9999.
+/// The functions of the table `calendar` for rules: times are seconds since the epoch, within the years 0 to 9999.
 extension ZoneDatabase {
   /// The count of civil days from 1970-01-01 to the date in `zone` at `time`.
   ///
@@ -126,10 +126,10 @@ extension ZoneDatabase {
   /// The seconds since the epoch that an RFC 3339 text names, or nil if it is none.
   package static func parse(_ text: String) -> Double? { Timestamp(rfc3339: text)?.seconds }
 
-  /// The civil days that a calendar has: those of the years 0 to 9999.
+  /// The civil days of the years 0 to 9999.
   static let days = -719_528...2_932_896
 
-  /// The whole second of a time that a calendar has.
+  /// The whole second of a time, which must be within these days.
   static func seconds(_ time: Double) throws(CalendarError) -> Int64 {
     guard time >= Timestamp.minimum.seconds, time <= Timestamp.maximum.seconds else {
       throw CalendarError("the time must be within the years 0 to 9999")
@@ -141,7 +141,7 @@ extension ZoneDatabase {
 /// Why a civil date could not be computed, in a sentence for the author of the rule.
 package struct CalendarError: Error, Sendable, Equatable {
   package var message: String
-  /// Whether the host is at fault, and not what the rule has asked for.
+  /// Whether the host is at fault, and not the rule.
   package var isOfHost = false
 
   /// An error with its sentence.

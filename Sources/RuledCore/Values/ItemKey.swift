@@ -1,4 +1,4 @@
-/// The key of something that is stored for a subject under a number of its own.
+/// The key of an item that is stored for a subject under a number of its own.
 package protocol ItemKey: Sendable, Hashable {
   var subject: [UInt8] { get }
   /// The number, among those of all messages, effects and parked parts; later ones are higher.

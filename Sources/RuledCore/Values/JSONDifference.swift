@@ -1,4 +1,4 @@
-/// A place at which two values differ, and what each has there.
+/// A place at which two values differ, with both values there.
 package struct JSONDifference {
   package let path: String
   package let before: JSONValue?

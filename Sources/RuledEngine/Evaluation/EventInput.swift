@@ -48,7 +48,7 @@ package struct EventInput {
   package var isDryRun = false
   /// Whether the outcome has a trace.
   package var isExplained = false
-  /// Whether the trace has the values of what rules read.
+  /// Whether the trace has the values that rules read.
   package var explainsValues = true
   /// When it is evaluated, in microseconds.
   var now: Int64

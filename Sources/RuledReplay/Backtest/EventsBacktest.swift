@@ -19,7 +19,7 @@ package struct EventsBacktest {
   ///   - rules: makes the rules of both sides.
   ///   - threads: how many threads may play at once; with more than one the events may be asked for twice.
   ///   - events: calls its argument with each event until that returns false; gives whether these were all events.
-  /// - Returns: what was found, of the events that were given.
+  /// - Returns: the comparison of the given events.
   /// - Throws: what `events` throws, or when a store can't be written or rules don't load.
   package func play(
     _ rules: @escaping Replay.Rules, threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool

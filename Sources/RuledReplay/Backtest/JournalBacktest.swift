@@ -3,9 +3,9 @@ package import RuledJournal
 import RuledLua
 package import RuledStore
 
-/// A backtest on a journal: from the states of the snapshot before the range, through all that was recorded since.
+/// A backtest on a journal: from the states of the snapshot before the range, through all entries since.
 package final class JournalBacktest {
-  /// Which part of a journal is played.
+  /// The part of a journal to be played.
   package struct Selection: Sendable {
     /// Events before are played, and not compared; nil to begin with the journal.
     var since: Timestamp?
@@ -43,11 +43,11 @@ package final class JournalBacktest {
   /// Whether the record was read to its end.
   private let isRead: Bool
 
-  /// A backtest that has not begun: reads what the record says about messages and timers.
+  /// A backtest that has not begun: reads the messages and timers of the record.
   ///
   /// - Parameters:
   ///   - source: the journal.
-  ///   - selection: what is played of it.
+  ///   - selection: the part to be played.
   ///   - temporary: a folder for the states of both sides.
   ///   - shouldContinue: called now and then with the number of entries that were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
@@ -135,7 +135,7 @@ package final class JournalBacktest {
   ///   - configuration: the limits of both.
   ///   - threads: how many threads may play at once.
   ///   - shouldContinue: called now and then with the number of entries that were played; false ends the backtest. Entries may be played twice.
-  /// - Returns: what was found; after an end by `shouldContinue`, of the entries until then.
+  /// - Returns: the comparison; after an end by `shouldContinue`, of the entries until then.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
     _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), threads: Int,

@@ -10,7 +10,7 @@ package final class Replay {
   /// Loads the rules of both sides, for worlds of the calling thread.
   package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
 
-  /// What a replay begins with.
+  /// The rules, the limits, the stores and the record of a replay.
   struct Setup: Sendable {
     var rules: Rules
     /// The limits of both sides.
@@ -31,7 +31,7 @@ package final class Replay {
   }
 
   enum Ending {
-    /// All entries were played, and this was found.
+    /// All entries were played, with this result.
     case compared(Comparison)
     /// A subject's message went to a subject of another thread: the entries must be played in order on one thread.
     case joined

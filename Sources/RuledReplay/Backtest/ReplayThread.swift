@@ -6,7 +6,7 @@ import RuledThreads
 /// A thread of a replay with both sides for some lanes of the subjects: it plays their entries, and advances to the times of all others.
 ///
 /// Entries come in portions; only a few portions may wait.
-final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
+final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable fields
   /// A step of a replay.
   enum Step: Sendable {
     /// The next entry of the portion.
@@ -68,7 +68,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards what changes
     }
   }
 
-  /// Waits until all steps are done, and gives the sides; nil if something was sent to a subject of another thread.
+  /// Waits until all steps are done, and gives the sides; nil if a message was sent to a subject of another thread.
   func end() throws(RequestError) -> Sides? {
     queue.signal { isClosed = true }
     thread?.join()

@@ -4,7 +4,7 @@ package import RuledJournal
 import RuledLua
 import RuledStore
 
-/// The two sides of a backtest, each a world of its own, and what is compared between them.
+/// The two sides of a backtest, each a world of its own, and the comparison between them.
 ///
 /// It belongs to one thread.
 package final class Sides {
@@ -24,7 +24,7 @@ package final class Sides {
     }
   }
 
-  /// What was compared so far, by the lane of the subject.
+  /// The comparisons so far, by the lane of the subject.
   let comparisons = (0..<SubjectLanes.count).map { _ in Comparison() }
   private let lanes: SubjectLanes
   /// Whether entries have recorded outcomes.
@@ -41,7 +41,7 @@ package final class Sides {
   ///   - lua: the calling thread's worker.
   ///   - stores: the stores to begin from, one for each side.
   ///   - configuration: the limits of both.
-  ///   - recorded: what the entries to be played say about messages and timers; nil for events of clients alone.
+  ///   - recorded: the messages and timers of the entries to be played; nil for events of clients alone.
   ///   - events: about how many events will be played: of many, the instructions of one event in 16 are counted.
   ///   - own: the lanes of subjects whose events happen here; nil for all.
   /// - Throws: when a store can't be read.

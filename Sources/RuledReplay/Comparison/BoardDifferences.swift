@@ -64,7 +64,7 @@ struct BoardDifferences: Sendable {
   private final class Side {
     private(set) var place: Place?
     private let cursor: any StoreCursor
-    /// The generations of the boards that have one of their own.
+    /// The generations of the boards with a key of their own.
     private let generations: [Name: UInt64]
 
     init(_ cursor: any StoreCursor, of store: any StateStore) throws(StoreError) {

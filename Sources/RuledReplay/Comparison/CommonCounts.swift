@@ -9,9 +9,9 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     package var thing: Thing
     /// How often, at least.
     package var count: Int
-    /// What was noted when it came first.
+    /// The note of its first occurrence.
     var note: Note
-    /// The position that was given when it came first: of things that are equally common the earlier ones go first.
+    /// The position of its first occurrence: of equally common things the earlier ones go first.
     fileprivate var position: UInt64
     /// The order in which things with the same position came.
     fileprivate let order: Int
@@ -26,7 +26,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 
   /// Counts a thing, `times` times; `note` is kept if it is new.
   ///
-  /// `position` says where in the whole of what is counted it came, so that counts of its parts can be merged.
+  /// `position` is its place among all counted things, so that counts of parts can be merged.
   mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note) {
     if let index = entries.index(forKey: thing) {
       entries.values[index].count += times

@@ -1,6 +1,6 @@
 package import RuledJournal
 
-/// Compares what two sides, the baseline and the candidate, make of the same events.
+/// Compares the outcomes of the same events on two sides, the baseline and the candidate.
 ///
 /// Its memory is bounded: some 40 bytes a subject, and tables of limited size for all else. It belongs to one thread; those of the lanes
 /// of a replay are merged afterwards.
@@ -33,7 +33,7 @@ package final class Comparison {
 
   /// Adds an event as it came out on both sides, or on one if it did not happen on the other.
   ///
-  /// `recorded` says how it came out when it happened, if that is recorded.
+  /// `recorded` is its recorded outcome, if there is one.
   package func add(recorded: JournalEntry? = nil, baseline: Played?, candidate: Played?) {
     guard let entry = baseline?.entry ?? candidate?.entry else { return }
     let isEqual = addOutcome(baseline?.entry, candidate?.entry, at: entry.sequence)
@@ -87,7 +87,7 @@ package final class Comparison {
     }
   }
 
-  /// Adds all that another comparison has added, of the same sides and other subjects.
+  /// Adds another comparison of the same sides and other subjects.
   package func merge(_ other: Comparison) {
     others += [other.subjects] + other.others
     decisions.merge(other.decisions)

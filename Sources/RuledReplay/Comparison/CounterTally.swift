@@ -15,7 +15,7 @@ struct CounterTally {
     }
   }
 
-  /// What a counter comes to on both sides.
+  /// The sums of a counter on both sides.
   private struct Sums {
     var before = CounterValue.integer(0)
     var after = CounterValue.integer(0)

@@ -1,6 +1,6 @@
 import RuledCore
 
-/// What names a decision: its plugin and its key.
+/// The name of a decision: its plugin and its key.
 struct DecisionName: Hashable, Sendable {
   var plugin: String
   var key: ExactName

@@ -32,9 +32,9 @@ package struct DecisionTally {
   }
 
   struct MemberChange: Hashable, Sendable {
-    /// Where in the value.
+    /// The path in the value.
     var path: String
-    /// What was there and what came in its place.
+    /// The value there and its replacement.
     var change: Change
   }
 
@@ -181,7 +181,7 @@ package struct DecisionTally {
     }
   }
 
-  /// The figures of all keys, with what the memos have counted.
+  /// The figures of all keys, with the counts of the memos.
   var all: [Figures] {
     var tally = self
     for memo in memos where memo.times > 0 { tally.count(memo) }

@@ -20,13 +20,13 @@ struct Fidelity: Sendable {
   /// How many of them came out as they were recorded.
   private(set) var equal = 0
   private var different: [Reason: Int] = [:]
-  /// What happened before that later events may differ for as well.
+  /// An earlier reason, for which later events may differ as well.
   private var earlier: Reason?
 
   /// Notes that part of the history is missing, after what was added so far.
   mutating func noteGap() { earlier = earlier ?? .gap }
 
-  /// Compares a recorded event with what the baseline made of it.
+  /// Compares a recorded event with its outcome on the baseline.
   mutating func add(_ recorded: JournalEntry, _ baseline: JournalEntry?) {
     replayed += 1
     if !recorded.redacted.isEmpty { earlier = earlier ?? .redacted }

@@ -1,6 +1,6 @@
 import RuledJournal
 
-/// Finds out which of the events that one step brought about on two sides are the same.
+/// Pairs the same events of one step on two sides.
 enum PlayedPairs {
   /// An event on both sides, or on one alone.
   struct Pair {
@@ -8,14 +8,14 @@ enum PlayedPairs {
     var candidate: Played?
   }
 
-  /// What makes events the same: kind, subject, and the id or, where no ids agree, the type.
+  /// The identity of an event: kind, subject, and the id or, where no ids agree, the type.
   private struct Name: Hashable {
     var origin: JournalEntry.Origin
     var subject: String
     var text: String
   }
 
-  /// The pairs of a step, in the baseline's order, and then what the candidate alone has.
+  /// The pairs of a step, in the baseline's order, and then the events of the candidate alone.
   static func match(_ baseline: [Played], _ candidate: [Played]) -> [Pair] {
     var partners: [Int?] = Array(repeating: nil, count: baseline.count)
     var free = Set(candidate.indices)

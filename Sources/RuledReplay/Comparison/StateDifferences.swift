@@ -24,7 +24,7 @@ struct StateDifferences: Sendable {
     add(First(sequence: entry.sequence, subject: entry.subject, event: EventText.id(entry.event)), of: plugin)
   }
 
-  /// Adds what another table has found among other subjects.
+  /// Adds another table, of other subjects.
   mutating func merge(_ other: StateDifferences) {
     for (plugin, event) in other.first { add(event, of: plugin) }
   }

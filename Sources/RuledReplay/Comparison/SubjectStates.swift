@@ -81,7 +81,7 @@ struct SubjectStates: Sendable {
     return index
   }
 
-  /// What `note` takes for the states of all plugins.
+  /// The digest of the states of all plugins, for `note`.
   static func digest(of states: [JournalEntry.Digest]) -> UInt32 {
     var digest: UInt64 = 0
     for state in states {

@@ -1,8 +1,8 @@
 import RuledCore
 
-/// Finds what differs between two values, down to the members that do.
+/// Finds the differences of two values, down to their members.
 enum ValueDifference {
-  /// How many differences of one pair of values are told.
+  /// How many differences of one pair of values are listed.
   private static let most = 32
 
   /// The differences of two values that are both objects or both arrays; none for others, which differ as a whole.

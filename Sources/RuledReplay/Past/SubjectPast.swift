@@ -19,13 +19,13 @@ package final class SubjectPast {
     case event(id: String)
   }
 
-  /// What a past is read from.
+  /// The sources of a past.
   package struct Sources {
     let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.
     let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
     let configuration: Configuration
-    /// Copies what a snapshot holds of a subject.
+    /// Copies a subject's data from a snapshot.
     let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
 
     package init(
@@ -55,8 +55,8 @@ package final class SubjectPast {
 
   // MARK: States and explanations
 
-  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before, and with
-  /// what else `export` shows that rules depend on: timers, `once` keys, topics and boards.
+  /// The subject's state at a moment, as the method `state` shows it, with the time `at` and the `revision` of the last event before, and with the
+  /// other parts of `export` that rules depend on: timers, `once` keys, topics and boards.
   ///
   /// - Throws: `not_found` if the subject did not exist then, or the journal does not reach back so far; `unavailable` if the replay does not
   ///   result in the recorded state.
@@ -73,7 +73,7 @@ package final class SubjectPast {
     return .object(state)
   }
 
-  /// What an export has that a state of the past has not: it is known otherwise, or the journal has it.
+  /// The members of an export that a state of the past lacks: they are known otherwise, or the journal has them.
   private static let outOfPast: Set<String> = ["subject", "version", "effects", "parked", "events"]
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
@@ -245,7 +245,7 @@ package final class SubjectPast {
     return true
   }
 
-  /// Why the replay of an entry may not give what was recorded.
+  /// Why the replay of an entry may not give the recorded outcome.
   private static func difference(from entry: JournalEntry) -> String {
     entry.redacted.isEmpty
       ? "its replay does not give what was recorded"

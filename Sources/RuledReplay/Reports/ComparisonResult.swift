@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledJournal
 
-/// What a comparison found, ready to be reported.
+/// The result of a comparison, ready to be reported.
 package struct ComparisonResult {
   var range: ComparedRange
   /// How many events the baseline played that rules could see.
@@ -30,10 +30,10 @@ package struct ComparisonResult {
   var boards: JSONValue
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
-  /// What a report for people shows of the decisions besides.
+  /// Details of the decisions, for reports to people.
   package var details: [DecisionDetails]
 
-  /// What a report says besides what was compared.
+  /// The parts of a report beside the comparison.
   package struct Frame {
     var baseline: String
     var candidate: String

@@ -1,14 +1,14 @@
 package import RuledCore
 
-/// What a report for people shows of a decision besides what is in its JSON.
+/// Details of a decision, for reports to people, beside those in its JSON.
 package struct DecisionDetails: Sendable {
   /// A change within values that are objects or arrays on both sides.
   package struct Member: Sendable {
-    /// Where in the value, such as `profile.points`.
+    /// The path in the value, such as `profile.points`.
     package var path: String
-    /// What the baseline had there; null for nothing.
+    /// The baseline's value there; null for none.
     package var before: JSONValue
-    /// What the candidate has there; null for nothing.
+    /// The candidate's value there; null for none.
     package var after: JSONValue
     package var count: Int
   }

@@ -28,7 +28,7 @@ extension DecisionTally {
     return (try? JSONValue(parsing: String(decoding: text, as: UTF8.self))) ?? .null
   }
 
-  /// What a report for people shows besides: changes within values, and whom they are for.
+  /// Details for reports to people: changes within values, and events with them.
   var details: [DecisionDetails] {
     sorted.map { figures in
       DecisionDetails(

@@ -20,14 +20,14 @@ package struct FailCondition: Sendable, Equatable {
   /// Whether the limit is a fraction: of the events for `changed` and `failures`, of the baseline's for the others.
   package let isFraction: Bool
 
-  /// What a condition may be, for help and errors.
+  /// The forms of a condition, for help and errors.
   package static let grammar =
     "'MEASURE > LIMIT', where MEASURE is changed, failures, effects or instructions, and LIMIT a fraction such as 1% or "
     + "0.01, or a whole number such as 100"
 
   /// Reads a condition.
   ///
-  /// - Throws: for any other text, with what a condition may be.
+  /// - Throws: for any other text, with the forms of a condition.
   package init(_ text: String) throws(UsageError) {
     let parts = text.split(separator: ">", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let measure = Measure(rawValue: Self.trimmed(parts[0])) else { throw Self.error(text) }

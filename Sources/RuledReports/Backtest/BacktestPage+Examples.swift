@@ -1,6 +1,6 @@
 import RuledCore
 
-/// Whom a change concerns most, and changed events explained on both sides.
+/// The subjects that a change concerns most, and changed events explained on both sides.
 extension BacktestPage {
   /// The subjects with most changed events, each with the command that explains the first of these.
   func writeMostChanged(to page: inout HTMLText) {
@@ -50,7 +50,7 @@ extension BacktestPage {
           page.text(" \(example.type) ")
           page.element("small") { $0.text(example.event) }
         }
-        // A browser that follows a link to what is folded away opens it.
+        // A browser opens a folded part when it follows a link into it.
         page.raw("<span id=\"event-\(index)\"></span>")
         page.element("div", "sides") { page in
           Self.writeSide("before", example.lines.baseline, other: example.lines.candidate, to: &page)
@@ -60,7 +60,7 @@ extension BacktestPage {
     }
   }
 
-  /// One side's tree, with what the other side does not have marked.
+  /// One side's tree, with marks on the parts that the other side does not have.
   private static func writeSide(_ title: String, _ lines: [String], other: [String], to page: inout HTMLText) {
     let marks = LineDifferences(other)
     page.element("div", title) { page in

@@ -182,7 +182,7 @@ package struct BacktestPage {
     }
   }
 
-  /// The commonest changes; of values that are objects or arrays, what changed in them.
+  /// The commonest changes; for objects and arrays, the changes within them.
   private func changes(of decision: JSONValue) -> [(count: Int, path: String, before: JSONValue, after: JSONValue)] {
     if let members = details(of: decision)?.members, !members.isEmpty {
       return members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
@@ -192,7 +192,7 @@ package struct BacktestPage {
     }
   }
 
-  /// What is folded away until somebody opens it.
+  /// A part that is folded until the reader opens it.
   private func fold(_ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void) {
     guard !isEmpty else { return }
     page.element("details", "row same") { page in

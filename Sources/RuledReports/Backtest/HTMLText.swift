@@ -7,7 +7,7 @@ struct HTMLText {
   /// Writes text; characters with a meaning in HTML are escaped.
   mutating func text(_ plain: String) { text += plain.escapedForMarkup }
 
-  /// Writes an element around what `body` writes.
+  /// Writes an element around the output of `body`.
   mutating func element(_ name: String, _ style: String = "", _ body: (inout HTMLText) -> Void) {
     text += style.isEmpty ? "<\(name)>" : "<\(name) class=\"\(style)\">"
     body(&self)
@@ -44,7 +44,7 @@ struct HTMLText {
     element("small", "counts") { $0.text(about) }
   }
 
-  /// Draws two bars for each row: how much it was before, and how much after.
+  /// Draws two bars for each row: the value before and the value after.
   mutating func pairs(_ rows: [(name: String, before: Double, after: Double)]) {
     let most = rows.reduce(0) { max($0, abs($1.before), abs($1.after)) }
     element("div", "pairs") { page in

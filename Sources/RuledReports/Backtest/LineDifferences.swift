@@ -1,4 +1,4 @@
-/// Finds what the lines of one side of an explained event have that the other side does not have.
+/// Finds the parts in the lines of one side of an explained event that the other side does not have.
 ///
 /// Lines are compared by their parts, which end after each comma: of a long list only the elements that differ are marked.
 struct LineDifferences {
@@ -17,7 +17,7 @@ struct LineDifferences {
     parts = Set(other.flatMap { Self.split($0).parts.map(Self.name) })
   }
 
-  /// A line of this side, with what the other side does not have marked: neighbouring parts together.
+  /// A line of this side, with marks on the parts that the other side does not have, neighbouring parts together.
   func marked(_ line: String) -> Line {
     let (branches, found) = Self.split(line)
     var parts: [(text: String, isMarked: Bool)] = []
@@ -34,7 +34,7 @@ struct LineDifferences {
     return Line(indent: branches.count, parts: parts)
   }
 
-  /// The branches of the tree at a line's beginning, and what follows them in parts.
+  /// The branches of the tree at a line's beginning, and the rest of the line in parts.
   private static func split(_ line: String) -> (branches: Substring, parts: [Substring]) {
     let branches = line.prefix { "│├└─ ".contains($0) }
     var parts: [Substring] = []

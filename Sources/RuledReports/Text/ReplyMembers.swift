@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// Members of what a daemon answers, of which some may be missing.
+/// Members of a daemon's answers, of which some may be missing.
 extension JSONValue {
   /// The object's member; nil when this is no object, has no such member, or the member is null.
   package func member(_ name: String) -> JSONValue? {

@@ -20,7 +20,7 @@ package struct ReportedFailure: Sendable {
   /// Plugin, rule, message and kind in one line.
   package var line: String { line(of: "rule") }
 
-  /// The same of what is called a `part`, such as a query.
+  /// The same for a `part` other than a rule, such as a query.
   package func line(of part: String) -> String {
     "\(plugin)\(rule.isEmpty ? "" : ", \(part) '\(rule)'"): \(messageAndKind)"
   }

@@ -10,9 +10,9 @@ package struct Style: Sendable, Equatable {
   package func bold(_ text: String) -> String { wrap(text, "1") }
   /// For details.
   package func dim(_ text: String) -> String { wrap(text, "2") }
-  /// For what went wrong.
+  /// For failures.
   package func red(_ text: String) -> String { wrap(text, "31") }
-  /// For what went well.
+  /// For successes.
   package func green(_ text: String) -> String { wrap(text, "32") }
   /// For warnings.
   package func yellow(_ text: String) -> String { wrap(text, "33") }

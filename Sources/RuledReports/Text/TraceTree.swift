@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// Draws which rules fired on an event, which did not, and why; below a rule, what it raised.
+/// Draws which rules fired on an event, which did not, and why; below a rule, its raised events.
 package struct TraceTree {
   /// An event of the trace with the rules that were considered.
   private struct Event {
@@ -51,7 +51,7 @@ package struct TraceTree {
     return nodes
   }
 
-  /// The plugins with the rules that were considered on an event; takes what they raised out of `raised`.
+  /// The plugins with the rules that were considered on an event; takes the events that they raised out of `raised`.
   private func plugins(of event: Event, raised: inout [Event]) -> [TreeNode] {
     var nodes: [(name: String, node: TreeNode)] = []
     let isUnheard = event.entries.allSatisfy { Self.listensToOthers($0) || $0.member("rule")?.stringValue == nil }
@@ -65,7 +65,7 @@ package struct TraceTree {
     return (isUnheard ? [unheard(event)] : []) + nodes.map(\.node)
   }
 
-  /// Says that no rule listens to an event's type, with the nearest of those that rules listen to.
+  /// Says that no rule listens to an event's type, with the nearest type that rules listen to.
   private func unheard(_ event: Event) -> TreeNode {
     let types = event.entries.flatMap { $0.elements("on") }.compactMap(\.stringValue).filter { !$0.hasSuffix("*") }
     let hint = NearestName.find(type: event.type, in: types).map { "; did you mean '\($0)'?" } ?? ""
@@ -144,7 +144,7 @@ package struct TraceTree {
     .array((values.objectValue?.members ?? []).map { .string("\($0.name) = \($0.value.text)") })
   }
 
-  /// What a rule raised, each with the rules that were considered on it.
+  /// The events that a rule raised, each with the rules that were considered on it.
   private func raises(of entry: JSONValue, _ raised: inout [Event]) -> [TreeNode] {
     var alone: [JSONValue] = []
     var nodes: [TreeNode] = []
@@ -163,7 +163,7 @@ package struct TraceTree {
     return [list("raises", .array(alone))].compactMap { $0 } + nodes
   }
 
-  /// Messages and timers, with what came of those that were followed.
+  /// Messages and timers, with the trees of those that were followed.
   private func consequences(of entry: JSONValue) -> [TreeNode] {
     let nodes = (entry.member("follows")?.arrayValue ?? []).compactMap { event in
       event.member("id")?.stringValue.flatMap { followed[$0] }

@@ -19,7 +19,7 @@ package struct EventView {
   package private(set) var isDryRun = false
   /// Whether the reply is to have the trace.
   package private(set) var isExplained = false
-  /// Whether the trace has the values of what rules read.
+  /// Whether the trace has the values that rules read.
   package private(set) var explainsValues = true
   /// Whether the reply waits for the messages that the event causes.
   package private(set) var waitsForCascade = false
@@ -39,7 +39,7 @@ package struct EventView {
   /// - Parameters:
   ///   - value: The event's object.
   ///   - text: The object's text as sent.
-  ///   - path: What errors call the object.
+  ///   - path: The name of the object in errors.
   /// - Throws: `invalid_params` with the path of the member that is wrong.
   package init(_ value: TapeValue?, text: Bytes, path: String = "params") throws(RequestError) {
     guard let value, value.isKind(.object) else { throw .invalidParams(path: path, "must be an object") }

@@ -139,7 +139,7 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it needs neither a token nor room among the requests in flight: what watches the daemon must reach it at all times.
+  /// Whether it needs neither a token nor room among the requests in flight: probes must reach the daemon at all times.
   package var isForProbes: Bool {
     switch self {
     case .health, .alive, .ready: true

@@ -1,7 +1,7 @@
-/// The endpoint that a path leads to, and what the path names there.
+/// The endpoint of a path, and the name in the path.
 package struct HTTPRoute: Sendable, Equatable {
   package let endpoint: HTTPEndpoint
-  /// What stands in the path's place for a name, decoded; empty for a path without one.
+  /// The name in the path, decoded; empty for a path without one.
   package let item: String
 
   /// The route of a path; nil for an unknown path.
@@ -21,7 +21,7 @@ package struct HTTPRoute: Sendable, Equatable {
     self.item = item
   }
 
-  /// What the segments name if they match the pattern; nil if they don't.
+  /// The name in the segments if they match the pattern; nil if they don't.
   private static func item(_ segments: [String], _ pattern: [HTTPEndpoint.Segment]) -> String? {
     var item = ""
     for (segment, expected) in zip(segments, pattern) {

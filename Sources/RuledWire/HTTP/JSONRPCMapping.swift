@@ -1,7 +1,7 @@
 package import RuledCore
 
 extension RequestError {
-  /// The HTTP status that says the same.
+  /// The corresponding HTTP status.
   var httpStatus: Int { code.httpStatus }
 
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
@@ -13,7 +13,7 @@ extension RequestError {
 }
 
 extension RequestError.Code {
-  /// The HTTP status that says the same.
+  /// The corresponding HTTP status.
   package var httpStatus: Int {
     switch self {
     case .parseError, .invalidRequest, .invalidParams: 400

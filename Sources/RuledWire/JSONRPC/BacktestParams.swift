@@ -9,7 +9,7 @@ package struct BacktestParams: Sendable {
   package let since: LogParams.Moment?
   /// When it ends, or nil with the journal.
   package let until: LogParams.Moment?
-  /// How the subjects begin.
+  /// The beginning of the subjects' names.
   package let subjects: String
   /// The share of the subjects, as in `10%`.
   package let sample: String

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What `clock` takes: what the manual clock is set to.
+/// The params of `clock`: the new time of the manual clock.
 package enum ClockParams: Sendable, Equatable {
   /// A moment, which may be in the past.
   case set(Timestamp)

@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What `confirm` takes: what came of leased effects.
+/// The params of `confirm`: the results of leased effects.
 package struct ConfirmParams: Sendable, Equatable {
   package struct Result: Sendable, Equatable {
     package let lease: String
@@ -18,9 +18,9 @@ package struct ConfirmParams: Sendable, Equatable {
   package struct Detail: Sendable, Equatable {
     /// One sentence.
     package let error: String
-    /// The status that the receiver answered, if it did.
+    /// The status of the receiver's answer, if there was one.
     package let status: Int?
-    /// The beginning of what the receiver answered, if it did.
+    /// The beginning of the receiver's answer, if there was one.
     package let body: String?
   }
 

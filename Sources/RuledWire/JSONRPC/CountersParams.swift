@@ -2,7 +2,7 @@ package import RuledCore
 import RuledJSON
 
 package struct CountersParams: Sendable, Equatable {
-  /// How the counters' names begin; empty for all.
+  /// The beginning of the counters' names; empty for all.
   package let prefix: String
   /// The labels that a counter must have, in the order given.
   package let labels: [Label]

@@ -1,12 +1,12 @@
 package import RuledCore
 
-/// What `effect`, `resend` and `drop_effects` take: which undelivered effects.
+/// The params of `effect`, `resend` and `drop_effects`: a selection of undelivered effects.
 package enum EffectSelection: Sendable, Equatable {
-  /// Those with this id; of this subject, if one is given.
+  /// The effects with this id; of this subject, if one is given.
   case id(String, subject: String?)
-  /// Those with these keys, which `effects` lists.
+  /// The effects with these keys, which `effects` lists.
   case keys([String])
-  /// All of a sink that were given up.
+  /// All effects of a sink that were given up.
   case failed(sink: String)
 
   package init(_ request: RequestView) throws(RequestError) {

@@ -1,16 +1,16 @@
 package import RuledCore
 
-// What the methods about undelivered effects take.
+// The params of the methods about undelivered effects.
 
-/// Whether an effect is going to be tried.
+/// Whether an effect is waiting or given up.
 package enum EffectStatus: String, Sendable {
   /// It waits for its next try, or for its turn.
   case waiting
-  /// It was given up, and is tried again when somebody asks for it, or at the next start or reload.
+  /// It was given up, and is tried again on request, or at the next start or reload.
   case failed
 }
 
-/// What `effects` takes: which undelivered effects are wanted.
+/// The params of `effects`: a selection of undelivered effects.
 package struct EffectsParams: Sendable, Equatable {
   /// The sink, or nil for all.
   package var sink: String?

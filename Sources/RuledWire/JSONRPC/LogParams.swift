@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What `log` takes: which entries of the journal are wanted.
+/// The params of `log`: a selection of the journal's entries.
 package struct LogParams: Sendable, Equatable {
   /// The subject, or nil for all.
   package let subject: String?
@@ -8,7 +8,7 @@ package struct LogParams: Sendable, Equatable {
   package let type: EventPattern?
   /// The plugin that decided, failed, or had an effect, or nil for all.
   package let plugin: String?
-  /// What was decided, or nil for anything.
+  /// The decision, or nil for any.
   package let decision: Decision?
   /// Whether only entries with failures are wanted.
   package let failures: Bool

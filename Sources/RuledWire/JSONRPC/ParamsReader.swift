@@ -78,7 +78,7 @@ struct ParamsReader {
     try parsed(name, form) { LogParams.Moment($0) }
   }
 
-  /// What an optional string says, as `parse` reads it; errors say what `form` it must have.
+  /// The value of an optional string, as `parse` reads it; errors say what `form` it must have.
   func parsed<Value>(
     _ name: StaticString, _ form: String, _ parse: (String) -> Value?
   ) throws(RequestError) -> Value? {
@@ -122,7 +122,7 @@ extension TapeValue {
 }
 
 extension RequestError {
-  /// `invalid_params` at a member that nobody reads, with the one that was probably meant.
+  /// `invalid_params` at an unknown member, with the known one that was probably meant.
   package static func unknownMember(_ name: ByteView, of parent: String, known: [String]) -> RequestError {
     let all = known.isEmpty ? "there are none" : "known are \(known.joined(separator: ", "))"
     let hint = NearestName.hint(String(decoding: name, as: UTF8.self), in: known, otherwise: all) { "“\($0)”" }

@@ -15,7 +15,7 @@ package struct ParkedParams: Sendable, Equatable {
   }
 }
 
-/// What `retry` and `drop` take: which parked events.
+/// The params of `retry` and `drop`: a selection of parked events.
 package enum ParkedSelection: Sendable, Equatable {
   case event(id: String)
   case plugin(String)

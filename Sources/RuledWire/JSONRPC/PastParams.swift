@@ -1,6 +1,6 @@
 package import RuledCore
 
-/// What `explain_past` takes, and `state` with `at` or `version`: a subject and a moment of its past.
+/// The params of `explain_past`, and of `state` with `at` or `version`: a subject and a moment of its past.
 package struct PastParams: Sendable {
   package let subject: String
   package let wanted: Wanted
@@ -10,7 +10,7 @@ package struct PastParams: Sendable {
     case stateAt(LogParams.Moment, plugin: String?)
     /// The state of one plugin or of all after the event that made this version.
     case stateOf(version: UInt64, plugin: String?)
-    /// An event by its id, and beside it what other rules would have said; with states and the values that rules read unless it `omitsValues`.
+    /// An event by its id, and beside it the outcome under other rules; with states and the values that rules read unless it `omitsValues`.
     case event(id: String, rules: RequestRules?, omitsValues: Bool)
   }
 

@@ -1,13 +1,13 @@
 package import RuledCore
 package import RuledJSON
 
-// What each method takes. Each initializer reads the params of a request, or throws `invalid_params` with the path of the member that is wrong.
+// The params of the methods. Each initializer reads the params of a request, or throws `invalid_params` with the path of the wrong member.
 
-/// What `query` takes; everything in it is valid until the document parses again.
+/// The params of `query`; everything in it is valid until the document parses again.
 package struct QueryParams {
   /// The subject whose state the query sees, or nil for a query that needs none.
   package let subject: ByteView?
-  /// The plugin, which is what stands before the name's first dot.
+  /// The plugin: the part before the name's first dot.
   package let plugin: ByteView
   /// The query in the plugin; empty if the name has no dot, which no query matches.
   package let query: ByteView
@@ -41,7 +41,7 @@ package struct StateParams: Sendable, Equatable {
   }
 }
 
-/// What `export`, `forget` and `cluster_where` take.
+/// The params of `export`, `forget` and `cluster_where`.
 package struct SubjectParams: Sendable, Equatable {
   package let subject: String
 
@@ -50,9 +50,9 @@ package struct SubjectParams: Sendable, Equatable {
   }
 }
 
-/// What `subjects` and `topics` take.
+/// The params of `subjects` and `topics`.
 package struct SubjectsParams: Sendable, Equatable {
-  /// How the names begin; empty for all.
+  /// The beginning of the names; empty for all.
   package let prefix: String
   /// The name after which the list begins, or nil for the first.
   package let after: String?
@@ -66,11 +66,11 @@ package struct SubjectsParams: Sendable, Equatable {
   }
 }
 
-/// What `watch` takes: which changes are wanted.
+/// The params of `watch`: a selection of changes.
 package struct WatchParams: Sendable, Equatable {
   /// The one subject to watch, or nil for all.
   package let subject: String?
-  /// How the subjects to watch begin; empty for all.
+  /// The beginning of the names of subjects to watch; empty for all.
   package let prefix: String
   /// The plugins whose changes are wanted, or nil for all.
   package let plugins: [String]?
@@ -99,7 +99,7 @@ package struct UnwatchParams: Sendable, Equatable {
   }
 }
 
-/// What `dashboard` takes: what the session may do that the token is for.
+/// The params of `dashboard`: the role of the session that the token is for.
 package struct DashboardParams: Sendable, Equatable {
   package let role: Role
 
@@ -109,7 +109,7 @@ package struct DashboardParams: Sendable, Equatable {
   }
 }
 
-/// What `cluster`, `cluster_drain` and `cluster_undrain` take.
+/// The params of `cluster`, `cluster_drain` and `cluster_undrain`.
 package enum ClusterParams: Sendable, Equatable {
   case show
   /// Have a node give the log up; with `force` also if no other one follows closely.
@@ -127,7 +127,7 @@ package enum ClusterParams: Sendable, Equatable {
   }
 }
 
-/// What `rules`, `health` and `samples` take: an object; its members are ignored.
+/// The params of `rules`, `health` and `samples`: an object; its members are ignored.
 package struct EmptyParams: Sendable, Equatable {
   package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }
 }

@@ -15,7 +15,7 @@ package final class RequestParser {
   /// - Parameters:
   ///   - line: The line without its newline.
   ///   - readable: How many bytes can be read from the start of `line`; with 64 more than the line has, it is not copied.
-  /// - Returns: What the line holds; valid until the next line is parsed.
+  /// - Returns: The content of the line; valid until the next line is parsed.
   package func parse(_ line: ByteView, readable: Int = 0) -> RequestLine {
     do throws(RequestError) {
       let root = try value(line, readable: readable)

@@ -1,9 +1,9 @@
 package import RuledCore
 import RuledJSON
 
-// What the methods take that concern the rules in force.
+// The params of the methods on the rules in force.
 
-/// What `revision` and `rollback` take.
+/// The params of `revision` and `rollback`.
 package struct RevisionParams: Sendable, Equatable {
   /// The revision, nil for the one that was in force before.
   package let revision: String?
