@@ -16,7 +16,7 @@ struct rb_vm {
   rb_host host;
   void *context;
   rb_phase phase;
-  rb_buffer result;  /* what Swift reads, and the texts that functions return */
+  rb_buffer result;  /* the texts that Swift reads and that functions return */
   rb_buffer scratch; /* for one function's own use */
 
   rb_arena arena;

@@ -1,8 +1,8 @@
 /*
- * Which line put a value into the state that can't be stored.
+ * Finds the line that put an unstorable value into the state.
  *
- * The state is encoded once all rules have run, so that the encoder knows where the value stands but not who put it there. The event is
- * then run once more, and before each instruction the place is looked at: the instruction before it is to blame when the value has come.
+ * The state is encoded once all rules have run, so that the encoder knows the value's place but not the line that put it there. The event is
+ * then run once more, and before each instruction the place is looked at: once the value is there, the instruction before is to blame.
  */
 #include <math.h>
 

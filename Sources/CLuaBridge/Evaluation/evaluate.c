@@ -273,7 +273,7 @@ typedef struct {
   bool fits;
 } migration;
 
-/* Replaces the state on top with what the step makes of it. */
+/* Replaces the state on top with the step's result. */
 static void take_step(lua_State *L, int version, bool up) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_STEPS);
   if (lua_rawgeti(L, -1, 2 * version + !up) != LUA_TFUNCTION)

@@ -19,7 +19,7 @@ void rb_fill_event(lua_State *L, bool whole);
 void rb_push_data(lua_State *L, rb_json json, size_t data);
 
 typedef struct {
-  const char *last_source, *source; /* of the last instruction, and of the one that is to blame */
+  const char *last_source, *source; /* of the last instruction, and of the instruction to blame */
   int last_line, line, rule;
   bool was_bad; /* whether the value was there at the last instruction */
 } rb_blame;

@@ -26,7 +26,7 @@ static bool is_own_attribute(const char *name, size_t length) {
   return false;
 }
 
-/* Sets the event's extensions in the table on top; returns whether there are any. An array is none: it is the note of what is redacted. */
+/* Sets the event's extensions in the table on top; returns whether there are any. An array is none: it lists the redacted paths. */
 static bool set_extensions(lua_State *L, const rb_event *event) {
   if (!event->attributes) return false;
   bool any = false;

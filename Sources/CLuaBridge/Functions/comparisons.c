@@ -5,7 +5,7 @@
 
 /* Versions --------------------------------------------------------------------------------------------------------------------- */
 
-/* A version of semver.org 2.0.0: the three numbers, and what is after the `-`, empty if nothing is. */
+/* A version of semver.org 2.0.0: the three numbers, and the part after the `-`, which may be empty. */
 typedef struct {
   rb_slice core[3], prerelease;
 } version;

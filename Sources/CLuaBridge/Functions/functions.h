@@ -48,7 +48,7 @@ typedef struct {
   struct cp_cache *patterns; /* NULL until a rule uses one */
 } rb_functions;
 
-/* Makes the environment, with what is allowed of Lua's own library. */
+/* Makes the environment, with the allowed functions of Lua's own library. */
 void rb_open_sandbox(lua_State *L);
 int rb_base_pairs(lua_State *L);
 int rb_base_next(lua_State *L);

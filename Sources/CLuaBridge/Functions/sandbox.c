@@ -168,7 +168,7 @@ static void copy_fields(lua_State *L, int from, int into, const char *const *nam
   }
 }
 
-/* Opens a library, makes a table of what is allowed in it, and leaves [library, table] on the stack. */
+/* Opens a library, makes a table of its allowed functions, and leaves [library, table] on the stack. */
 static void open_library(lua_State *L, const char *name, lua_CFunction open, const char *const *names) {
   luaL_requiref(L, name, open, 0);
   lua_newtable(L);

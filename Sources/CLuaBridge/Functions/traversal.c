@@ -113,7 +113,7 @@ static int pairs_step(lua_State *L) {
   return 1;
 }
 
-/* Refuses what no loop can go over, and names what stands there as the argument. */
+/* Refuses a value that no loop can go over, and names the argument's text. */
 static void check_traversable(lua_State *L, const char *function) {
   int type = lua_type(L, 1);
   if (type == LUA_TTABLE || luaL_getmetafield(L, 1, "__index") != LUA_TNIL) return;

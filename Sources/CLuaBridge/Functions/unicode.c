@@ -2,7 +2,7 @@
  * `text`: letters in another case, white space at the ends, and the form in which texts are compared.
  *
  * utf8proc tells letters and spaces apart. Its functions allocate nothing here: a signal may leave them at any place. A text that is not
- * UTF-8 is repaired first, with U+FFFD in the place of what is wrong.
+ * UTF-8 is repaired first, with U+FFFD in the place of malformed bytes.
  */
 #include <utf8proc.h>
 

@@ -99,7 +99,7 @@ static bool read_port(rb_slice text, long *port) {
   return true;
 }
 
-/* Sets the host and the port of the table at `url` to those of an authority; returns what is wrong with it, or NULL. */
+/* Sets the host and the port of the table at `url` to those of an authority; returns the problem with it, or NULL. */
 static const char *read_authority(lua_State *L, int url, rb_slice authority, bool web) {
   const char *start = authority.bytes, *end = end_of(authority);
   for (const char *at = end; at > start; at--) {

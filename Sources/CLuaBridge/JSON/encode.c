@@ -2,7 +2,7 @@
  * Lua values to JSON: the one way in which state, decisions, effects and messages leave a VM.
  *
  * Members are in byte order of their names, so that equal values have equal encodings. Integers have no fraction, floats always have a
- * fraction or an exponent, so that both are read back as what they were. Metamethods never run here: only raw content is read.
+ * fraction or an exponent, so that each is read back as its kind. Metamethods never run here: only raw content is read.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct {
   int depth;
 } encoder;
 
-/* What a value may have as JSON. */
+/* The longest JSON of a value. */
 enum { VALUE_LIMIT = 1024 * 1024 };
 
 static void encode_value(encoder *e, int index);
@@ -36,7 +36,7 @@ static size_t write_root(const encoder *e, char *into, size_t room) {
   return written < 0 ? 0 : (size_t)written < room ? (size_t)written : room - 1;
 }
 
-/* Keeps where in the state the value is: the first `depth` steps of the path. */
+/* Keeps the place of the value in the state: the first `depth` steps of the path. */
 static void note_bad(rb_vm *vm, int depth) {
   rb_bad_place *bad = &vm->encoding.bad;
   bad->keys.length = 0;

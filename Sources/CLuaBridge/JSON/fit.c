@@ -1,8 +1,8 @@
 /*
  * Whether a state has the shape that its plugin declares.
  *
- * It is looked at right before it is encoded, member by member of what is declared, so that a large array or map of no declared content costs
- * nothing. What can't be stored at all is left to the encoder.
+ * The check is right before the encoding, and visits the declared members, so that a large array or map of no declared content costs
+ * nothing. Values that can't be stored at all are left to the encoder.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void push_content(lua_State *L, int index) {
   if (!rb_push_store(L, index)) lua_pushvalue(L, index);
 }
 
-/* What a table is: an object, an array, or both while it is empty. */
+/* The kinds of a table: an object, an array, or both while it is empty. */
 static void table_kinds(lua_State *L, int index, bool *object, bool *array) {
   int top = lua_gettop(L);
   push_content(L, index);
@@ -96,7 +96,7 @@ static bool is_of_type(lua_State *L, rb_fit_type type, int index) {
   }
 }
 
-/* What the value at index is, with its article. */
+/* The kind of the value at index, with its article. */
 static const char *kind_name(lua_State *L, int index) {
   bool object = false, array = false;
   switch (lua_type(L, index)) {

@@ -65,7 +65,7 @@ typedef struct {
   lua_Integer index;
 } rb_bad_step;
 
-/* Where in the state the last value was that can't be stored. */
+/* The place in the state of the last value that can't be stored. */
 typedef struct {
   rb_bad_step steps[RB_DEPTH + 2];
   int depth;
@@ -87,9 +87,9 @@ void rb_encode(lua_State *L, int index, rb_buffer *into, rb_kind kind, const cha
 rb_slice rb_encode_result(lua_State *L, int index, rb_kind kind, const char *root);
 /* As rb_encode, with a limit on the text's length. Without one, a value may be as long as an outcome, other texts as long as memory allows. */
 void rb_encode_within(lua_State *L, int index, rb_buffer *into, rb_kind kind, const char *root, size_t limit);
-/* Refuses the state for what is at the first `depth` steps of the VM's path. */
+/* Refuses the state for the value at the first `depth` steps of the VM's path. */
 _Noreturn void rb_refuse_state(lua_State *L, int depth, const char *problem);
-/* The place stays what it is, or no longer. */
+/* Keeps the place as it is from now on, or no longer. */
 void rb_keep_bad_place(rb_vm *vm, bool stays);
 const rb_bad_place *rb_last_bad_place(const rb_vm *vm);
 
@@ -104,13 +104,13 @@ typedef struct {
   bool optional;
 } rb_fit_node;
 
-/* In what way a state does not fit. */
+/* The way in which a state does not fit. */
 typedef enum { RB_MISFIT_NONE = 0, RB_MISFIT_TYPE, RB_MISFIT_MISSING, RB_MISFIT_UNKNOWN } rb_misfit;
 
 typedef struct {
   rb_fit_node *nodes; /* NULL for no shape */
   bool closed;
-  rb_misfit misfit; /* how the last state that was encoded does not fit, if that is what is wrong with it */
+  rb_misfit misfit; /* how the last encoded state does not fit, if that was its problem */
   uint32_t part;
 } rb_fit;
 
@@ -166,7 +166,7 @@ bool rb_push_text(lua_State *L, const char *text, size_t length, bool frozen);
 bool rb_push_state(lua_State *L, const char *text, size_t length);
 /* Pushes the name of a member. */
 void rb_push_name(lua_State *L, const char *bytes, size_t length);
-/* Frees what only a large event needs. */
+/* Frees the memory that only a large event needs. */
 void rb_trim_tokens(rb_vm *vm);
 
 /* Reading JSON as the encoder writes it. */

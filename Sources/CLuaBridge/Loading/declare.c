@@ -1,9 +1,9 @@
-/* Loading: the files of a plugin, what they require, and what they declare. */
+/* Loading: the files of a plugin, their modules, and their declarations. */
 #include <stdio.h>
 
 #include "vm.h"
 
-/* What a plugin file may hold, and a little more, for a mutation of it. */
+/* The longest plugin file, and a little more, for a mutation of it. */
 enum { SOURCE_LIMIT = 256 * 1024 + 64, STATE_VERSIONS = 1000000 };
 
 /* Chunks ----------------------------------------------------------------------------------------------------------------------- */

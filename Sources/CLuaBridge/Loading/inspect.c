@@ -1,9 +1,9 @@
-/* What a text or a VM holds, for tools, and the evaluation of configuration files. */
+/* The content of a text or a VM, for tools, and the evaluation of configuration files. */
 #include "Loading/loading.h"
 
 /* Inspection ------------------------------------------------------------------------------------------------------------------- */
 
-/* A text, and who hears of what is found in it. */
+/* A text, and the callback for findings in it. */
 typedef struct {
   rb_slice text, path;
   void *context;

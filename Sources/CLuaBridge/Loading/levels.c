@@ -15,7 +15,7 @@ void __wrap_luaE_incCstack(lua_State *L);
 
 static _Atomic size_t counter_offset;
 
-/* Finds the counter in a state, whose layout Lua keeps to itself: what one call adds 1 to. */
+/* Finds the counter in a state, whose layout Lua keeps to itself: one call adds 1 to it. */
 void rb_find_call_counter(lua_State *L) {
   if (counter_offset) return;
   uint32_t before[SEARCHED_BYTES / 4], after[SEARCHED_BYTES / 4];

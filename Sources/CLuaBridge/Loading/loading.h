@@ -3,7 +3,7 @@
 /* Loading a plugin, and looking at compiled texts. */
 #include "Functions/functions.h"
 
-/* How many of each there are. The evaluation reads `whens`. */
+/* The numbers of declarations. The evaluation reads `whens`. */
 typedef struct {
   int rules, whens, queries, webs, sinks, tests;
 } rb_declared;
@@ -12,7 +12,7 @@ typedef struct {
 void rb_open_declarations(lua_State *L);
 /* Pushes the compiled text with the sandbox's globals as its environment. Raises if it does not compile. */
 void rb_push_chunk(lua_State *L, rb_slice text, rb_slice path);
-/* To be called with each new state, before it reads any text. */
+/* Call it with each new state, before it reads any text. */
 void rb_find_call_counter(lua_State *L);
 
 typedef struct {

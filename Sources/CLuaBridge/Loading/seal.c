@@ -2,8 +2,8 @@
  * Makes a plugin's file-level values constants.
  *
  * All that rules can reach is walked once, from the declared functions and the modules on. Tables are frozen in place: their content moves
- * to a store, so that every holder of the table sees it frozen. Functions that assign a file-level local are refused with their line, as is
- * all that keeps a state of its own (coroutines, iterators, userdata).
+ * to a store, so that every holder of the table sees it frozen. Functions that assign a file-level local are refused with their line, as are
+ * values with a state of their own (coroutines, iterators, userdata).
  */
 #include "vm.h"
 

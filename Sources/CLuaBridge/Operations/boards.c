@@ -1,5 +1,5 @@
 /*
- * Boards: rules place the event's subject, queries read who is first.
+ * Boards: rules place the event's subject, queries read the ranks.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #ifndef RB_OPERATIONS_H
 #define RB_OPERATIONS_H
-/* What rules ask for: each decision, effect or message is recorded as an operation. */
+/* The operations of rules: each decision, effect or message is recorded as one. */
 #include "Functions/functions.h"
 
 /* The last operation on each name, by hash; holds the first `done` operations. */
@@ -11,7 +11,7 @@ typedef struct {
 
 typedef struct {
   double now, earliest_timer;
-  uint16_t rule; /* the one that runs; the evaluation sets it */
+  uint16_t rule; /* the rule that runs; the evaluation sets it */
   int depth;     /* of raised events, over all plugins */
   rb_buffer chain;
   bool checks_data; /* the host checks the data of events that rules make */
@@ -47,10 +47,10 @@ void rb_add_op(rb_vm *vm, rb_op_kind kind, rb_op op);
 void rb_add_text(rb_vm *vm, rb_slice text, uint32_t *at, uint32_t *length);
 /* Appends the labels in the table at index, or none for nil, to the operations' bytes as JSON. */
 void rb_encode_labels(lua_State *L, int table);
-/* Pushes a proxy that records what is read through it. */
+/* Pushes a proxy that records the reads through it. */
 void rb_push_tracked(lua_State *L, int store, const char *path);
 
-/* What the event's own operations did to a name. */
+/* The effect of the event's own operations on a name. */
 typedef enum { RB_UNKNOWN, RB_KNOWN_SET, RB_KNOWN_UNSET } rb_known;
 
 void rb_clear_op_index(rb_vm *vm);

@@ -1,4 +1,4 @@
-/* Proxies that record what is read through them, for explanations. */
+/* Proxies that record the reads through them, for explanations. */
 #include "vm.h"
 
 /* Upvalues of the three functions: the store, the path to it. */

@@ -3,7 +3,7 @@
 /*
  * The memory of one VM: reserved address space that is handed out in size classes and freed as a whole.
  *
- * Lua passes the size of what it frees, so blocks need no headers. Nothing here takes a lock or calls malloc: a signal may jump out of any
+ * Lua passes the size of each freed block, so blocks need no headers. Nothing here takes a lock or calls malloc: a signal may jump out of any
  * function, as the arena is freed right after.
  */
 #include <stddef.h>
@@ -20,7 +20,7 @@ typedef struct {
   size_t reserved;
   size_t top;   /* bytes handed out from the front at least once */
   size_t used;  /* bytes in use, in whole classes */
-  size_t limit; /* what `used` may not exceed */
+  size_t limit; /* the bound of `used` */
   rb_free_block *free[RB_ARENA_CLASSES];
 } rb_arena;
 

@@ -31,7 +31,7 @@ static void on_tick(int number, siginfo_t *information, void *machine) {
   worker->ticks = worker->ticks + 1;
   rb_vm *vm = worker->current;
   if (!vm || !vm->limits.running || (int32_t)(worker->ticks - vm->limits.deadline) < 0) return;
-  /* While a plugin loads, the next hook stops it, as that knows the line. What reaches no hook is stopped by the next tick. */
+  /* While a plugin loads, the next hook stops it, as that knows the line. The next tick stops code that reaches no hook. */
   if (vm->limits.in_host || (vm->phase == RB_PHASE_LOAD && !vm->limits.expired)) {
     vm->limits.expired = 1;
   } else {
@@ -158,7 +158,7 @@ static void grant(rb_vm *vm, const rb_budget *budget) {
   vm->limits.memory = (size_t)budget->memory_bytes;
   vm->arena.limit = vm->arena.used + (size_t)budget->memory_bytes;
   if (vm->arena.limit > vm->arena.reserved) vm->arena.limit = vm->arena.reserved;
-  /* To record what runs takes several times as long as to run it. */
+  /* Recording the lines takes several times as long as running them. */
   int milliseconds = vm->limits.on_line ? budget->milliseconds * COVERING_FACTOR : budget->milliseconds;
   vm->limits.begun = vm->limits.worker->acting->ticks;
   vm->limits.deadline = vm->limits.end = vm->limits.begun + (uint32_t)(milliseconds / RB_TICK_MS) + 1;

@@ -1,5 +1,5 @@
 /*
- * Which rules ran on an event, and how many instructions each took: for replays, which compare rules.
+ * The rules that ran on an event, and the instructions that each took: for replays, which compare rules.
  *
  * The hook that stops a rule comes every RB_HOOK_COUNT instructions, which is more than most rules take. While an event is measured, it comes at
  * each instruction, and only every RB_HOOK_COUNT-th time takes them from the budget: so a rule is stopped where it would be otherwise.

@@ -1,6 +1,6 @@
 #ifndef RB_RUN_H
 #define RB_RUN_H
-/* Memory, budgets and failures of what runs in a VM. vm.h has the inline functions. */
+/* Memory, budgets and failures of a VM. vm.h has the inline functions. */
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct {
 /* Makes room for `extra` more bytes; stops the VM when there is no memory. */
 void rb_grow(rb_vm *vm, rb_buffer *buffer, size_t extra);
 void rb_set(rb_vm *vm, rb_buffer *buffer, const char *bytes, size_t length);
-/* Empties a buffer, and frees what only a large event needs. */
+/* Empties a buffer, and frees the memory that only a large event needs. */
 void rb_trim(rb_buffer *buffer);
 /* Doubles the capacity of the array whose pointer is at `array`; from 0 it grows to `least`. `size` is of one element. */
 void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_t size);
@@ -29,7 +29,7 @@ void rb_grow_array(rb_vm *vm, void *array, size_t *capacity, size_t least, size_
 /* Up to so many bytes are kept from one event to the next. */
 enum { RB_KEPT_BYTES = 1 << 20 };
 
-/* Budgets: what a call may cost, and how it is stopped ------------------------------------------------------------------------- */
+/* Budgets: the cost of a call, and its stop --------------------------------------------------------------------------------- */
 
 enum { RB_HOOK_COUNT = 1000, RB_COROUTINE_COUNT = 100, RB_BYTES_CHARGED = 8, RB_TICK_MS = 5 };
 
@@ -115,7 +115,7 @@ typedef struct {
   rb_buffer place;
   rb_buffer here; /* the same of a test that calls the host */
   bool in_test;
-  bool keeps_place; /* the next error says again what an earlier one said, whose place it was */
+  bool keeps_place; /* the next error repeats an earlier one, with its place */
 } rb_failures;
 
 extern const char rb_null; /* address of json.null */
@@ -130,7 +130,7 @@ void rb_compile(lua_State *L, rb_slice text, rb_slice path);
 void rb_forget_error(rb_vm *vm);
 /* From now on, or no longer, notes where an error was raised: in the test's own files, and in those of its plugin. */
 void rb_set_in_test(rb_vm *vm, bool in_test);
-/* Notes where the test is that runs; as a handler of errors, it leaves the error as it is. */
+/* Notes the place of the running test; as a handler of errors, it leaves the error as it is. */
 int rb_note_place(lua_State *L);
 /* The next error has the place of the last one, or none. */
 void rb_keep_place(rb_vm *vm, bool has_place);

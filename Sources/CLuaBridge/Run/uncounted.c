@@ -1,7 +1,7 @@
 /*
  * Running without counting instructions.
  *
- * A hook makes Lua check for it at every instruction, which doubles what a rule costs. A plugin's first run on an event is therefore tried
+ * A hook makes Lua check for it at every instruction, which doubles the cost of a rule. A plugin's first run on an event is therefore tried
  * without one. If it took less time than the budget's instructions need at least, it was within the budget and is valid. If it took all the
  * processor time that the budget allows, it is stopped for good: with the hook it would have taken more. Otherwise nothing is known: it is
  * discarded, and the event runs again with the hook, which alone decides.

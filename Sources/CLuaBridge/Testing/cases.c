@@ -49,7 +49,7 @@ static const char text[] =
     "  end\n"
     "  if not any then error('t:each has no cases', 2) end\n"
     "end\n"
-    /* What a generator draws from. Each value is made of choices, of which 0 is the simplest, so that shrinking changes choices alone. */
+    /* The source that a generator draws from. Each value is made of choices, of which 0 is the simplest, so that shrinking changes choices alone. */
     "local Random = {}\n"
     "Random.__index = Random\n"
     "local function draw(random, most)\n"

@@ -1,4 +1,4 @@
-/* Which lines of a plugin's files ran, for `rulectl test --coverage`. */
+/* The lines of a plugin's files that ran, for `rulectl test --coverage`. */
 #include <stdlib.h>
 
 #include "vm.h"

@@ -1,6 +1,6 @@
 #ifndef RB_TESTING_H
 #define RB_TESTING_H
-/* What tests need beyond rules. */
+/* Parts of a VM for tests alone. */
 #include "Loading/loading.h"
 
 typedef struct {
@@ -19,7 +19,7 @@ typedef struct {
 void rb_coverage_free(rb_vm *vm);
 
 void rb_open_driver(lua_State *L);
-/* Adds to the driver at that index what is written in Lua; `host` is a table of calls that tests can't make. */
+/* Adds the functions written in Lua to the driver at that index; `host` is a table of calls that tests can't make. */
 void rb_open_cases(lua_State *L, int driver, int host);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Proxies: tables in front of another table, their store. Frozen ones refuse writes (events, settings, all that a plugin holds once it is
- * loaded); tracked ones record what is read, for explanations (tracking.c).
+ * Proxies: tables in front of another table, their store. Frozen ones refuse writes (events, settings, a plugin's values once it is
+ * loaded); tracked ones record reads, for explanations (tracking.c).
  *
  * A proxy is an empty table whose metatable has the store as `__index`, so that Lua reads at full speed. Functions of the sandbox that
  * would see the raw table (`next`, `rawget`, the encoder …) call `rb_push_store` first.

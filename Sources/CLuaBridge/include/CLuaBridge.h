@@ -112,7 +112,7 @@ typedef enum {
   RB_CALL_TOPIC_COUNT,  /* name -> integer */
 } rb_call;
 
-/* What a file of a plugin declares while it loads. */
+/* The kinds of declarations, which a plugin's file makes while it loads. */
 typedef enum {
   RB_DECLARE_PLUGIN = 0, /* json: the manifest; answers the merged settings as RB_JSON_FROZEN */
   RB_DECLARE_RULE,       /* name, json {on, priority, has_when} */
@@ -126,7 +126,7 @@ typedef enum {
   RB_DECLARE_SETTING, /* path, index of its check, json of its options; `check` is true if there is one */
 } rb_declaration;
 
-/* What `find` answers. */
+/* The answers of `find`. */
 enum { RB_MODULE_ABSENT, RB_MODULE_FOUND, RB_MODULE_REFUSED };
 
 typedef struct {
@@ -139,22 +139,22 @@ typedef struct {
                   rb_slice *error);
 } rb_host;
 
-/* What one event of a plugin may cost. */
+/* The budget of a plugin for one event. */
 typedef struct {
   int64_t instructions;
-  int64_t memory_bytes; /* beyond what the VM holds when the event begins */
+  int64_t memory_bytes; /* beyond those in use when the event begins */
   int milliseconds;     /* of processor time */
   int operations;       /* how many operations rules may ask for; more of them are an error */
 } rb_budget;
 
-/* What a rule asked for. `a` to `d` are offsets in `rb_op_bytes`, with their lengths; what they hold depends on the kind. */
+/* The kinds of operations. `a` to `d` are offsets in `rb_op_bytes`, with their lengths; their content depends on the kind. */
 typedef enum {
   RB_OP_DECIDE = 0,   /* a key, b json */
   RB_OP_SHADOWED,     /* a key, integer: the rule that decided it */
   RB_OP_EMIT,         /* a sink, b type, c json, d id, RB_OP_KEYED */
   RB_OP_RAISE,        /* a type, b json, c the types that led to it, integer: depth in raises */
   RB_OP_SEND,         /* a subject, b type, c json */
-  RB_OP_COUNT,        /* a name, b labels json, number or integer; c is no offset but for how many seconds it is kept, 0 if that is not said */
+  RB_OP_COUNT,        /* a name, b labels json, number or integer; c is no offset but the seconds that it is kept, 0 if the rule does not say */
   RB_OP_TIMER_SET,    /* a name, b type, c json, number: when, d json of a schedule if it repeats */
   RB_OP_TIMER_CANCEL, /* a name */
   RB_OP_FORGET,
@@ -169,7 +169,7 @@ typedef enum {
   RB_OP_FORGET_PAST,
 } rb_op_kind;
 
-/* Flags of RB_OP_PLACE: what becomes of the subject's place, that options were given, and that the least score is first. */
+/* Flags of RB_OP_PLACE: the change of the subject's place, that options were given, and that the least score is first. */
 enum { RB_OP_SET = 0, RB_OP_ADD = 1, RB_OP_LEAVE = 2, RB_OP_OPTIONS = 4, RB_OP_LOW = 8 };
 
 /* Flags of operations; rb_collapse_ops sets the last two. */
@@ -198,7 +198,7 @@ typedef struct {
 /* The event that rules run on. */
 typedef struct {
   rb_slice id, source, type, subject;
-  rb_slice origin; /* what rules get as `event.origin` */
+  rb_slice origin; /* the value of `event.origin` */
   rb_slice sender; /* the subject that sent a message; empty for none */
   double time;
   rb_json json;           /* the parsed text that holds `data` and the extensions */
@@ -209,7 +209,7 @@ typedef struct {
   uint64_t seed; /* of math.random */
   rb_slice state; /* JSON; empty when there is none yet; no address for a query without a subject */
   bool read_only; /* a query or handler: state is frozen, and functions that change something raise */
-  bool explain;   /* record what is read */
+  bool explain;   /* record reads */
   int depth;      /* how many raises deep the event is */
   rb_slice chain; /* the types that led to the event, its own last; for the message on a cycle */
 } rb_event;
@@ -232,7 +232,7 @@ void rb_vm_set_context(rb_vm *vm, void *context);
 void rb_vm_set_checking(rb_vm *vm, bool checking);
 void rb_vm_free(rb_vm *vm);
 bool rb_vm_dead(const rb_vm *vm);
-/* Whether the processor time of what runs is over: a host function that takes long asks this from time to time, and returns early then. */
+/* Whether the processor time of the running call is over: a host function that takes long asks this from time to time, and returns early then. */
 bool rb_vm_expired(const rb_vm *vm);
 /* How many milliseconds of processor time were taken since the budget began, to a tick of 5. */
 int rb_vm_spent(const rb_vm *vm);
@@ -244,7 +244,7 @@ rb_failure rb_failure_of(const rb_vm *vm);
 rb_status rb_load_data(rb_vm *vm, rb_slice name, rb_slice text, const rb_budget *budget);
 /* Runs a file of the plugin under the budget; declarations reach `host.declare`. NULL for a budget is as above. */
 rb_status rb_load(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget);
-/* What a part of the state is to be. */
+/* The types of parts of the state. */
 typedef enum {
   RB_FIT_ANY = 0, /* any value but null */
   RB_FIT_STRING,
@@ -265,11 +265,11 @@ typedef struct {
   int parts;     /* how many it has itself, those of its parts left out */
 } rb_fit_part;
 
-/* Has the encoder refuse states that do not fit; `closed`: also those with other members. The first part is the state. To be called before
+/* Has the encoder refuse states that do not fit; `closed`: also those with other members. The first part is the state. Call it before
    rb_seal. */
 rb_status rb_set_fit(rb_vm *vm, const rb_fit_part *parts, size_t count, bool closed);
 
-/* Ends loading: freezes what rules can reach, and refuses what could carry a value from one event to the next. */
+/* Ends loading: freezes all values that rules can reach, and refuses functions that could carry a value from one event to the next. */
 rb_status rb_seal(rb_vm *vm);
 
 /* Writes the name under which Prometheus has a label; returns its length, which is 6 more than the name's at most. */
@@ -300,7 +300,7 @@ rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget 
 
 /* Begins an event: makes its table and that of the state, removes the operations, starts the budget. */
 rb_status rb_begin(rb_vm *vm, const rb_event *event, const rb_budget *budget);
-/* The rules that rb_run runs on an event, and how far it came. */
+/* The rules that rb_run runs on an event, and its progress. */
 typedef struct {
   const long *rules; /* in order */
   size_t count;
@@ -312,19 +312,19 @@ typedef struct {
 /* Begins an event, runs the rules and encodes the state in one call, but stops after a rule that raised an event: rb_run_rule and
    rb_encode_state do the rest. With `uncounted`, instructions may not be counted, and rb_end_uncounted must be called at the end. */
 rb_status rb_run(rb_vm *vm, const rb_event *event, const rb_budget *budget, bool uncounted, rb_progress *progress);
-/* Ends an event that was run uncounted, whether it failed or not. False if more instructions than the budget's may have run: discard what
-   it did, and the VM too if it is dead, and run the event again with counting. */
+/* Ends an event that was run uncounted, whether it failed or not. False if more instructions than the budget's may have run: discard its
+   work, and the VM too if it is dead, and run the event again with counting. */
 bool rb_end_uncounted(rb_vm *vm);
-/* Makes those fields of the event that no rule has read yet; to be called before the text that they come from is gone. */
+/* Makes the fields of the event that no rule has read yet; call it before their text is gone. */
 rb_status rb_complete_event(rb_vm *vm);
 /* Makes an event that a rule raised the current one until rb_end_raised; the state is the same. For an event that another plugin raised,
    `budget`, `depth` and `chain` are given; for one of this plugin's own, `budget` is NULL. */
 rb_status rb_begin_raised(rb_vm *vm, rb_slice type, rb_json json, size_t data, const rb_budget *budget, int depth, rb_slice chain);
 void rb_end_raised(rb_vm *vm);
 /* From now on, records which rules run on each event. The instructions of an event are counted one by one, which takes several times as long,
-   if its seed has no bit in common with `mask`: those of all events for 0. What rules do, and when they are stopped, stays the same. */
+   if its seed has no bit in common with `mask`: those of all events for 0. The behaviour of rules, and the place where they are stopped, stay the same. */
 void rb_record_costs(rb_vm *vm, uint64_t mask);
-/* What one run of a rule cost. */
+/* The cost of one run of a rule. */
 typedef struct {
   int rule;
   int64_t instructions; /* -1 where they were not counted */
@@ -334,7 +334,7 @@ const rb_cost *rb_costs(rb_vm *vm, size_t *count);
 /* Stops the clock of the event's budget while the host explains, and lets it run again. */
 void rb_pause_time(rb_vm *vm);
 void rb_resume_time(rb_vm *vm);
-/* How many operations of the event only an explanation records. */
+/* How many operations of the event are for explanations alone. */
 size_t rb_recorded(const rb_vm *vm);
 /* Runs one rule on the current event. */
 rb_status rb_run_rule(rb_vm *vm, int rule);
@@ -353,7 +353,7 @@ rb_status rb_encode_state(rb_vm *vm, size_t state_limit);
 rb_status rb_migrate(rb_vm *vm, const rb_event *event, const rb_budget *budget, int from, int to, size_t state_limit, bool fits);
 /* How many instructions of the budget are left. */
 int64_t rb_instructions_left(const rb_vm *vm);
-/* Calls query `index` after rb_begin; `rb_result` holds what it returns. */
+/* Calls query `index` after rb_begin; `rb_result` holds its result. */
 rb_status rb_query(rb_vm *vm, int index, rb_json json, size_t arguments);
 /* Calls a web or sink handler after rb_begin; `rb_result` holds an array of its results. */
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json);
@@ -364,20 +364,20 @@ rb_slice rb_test_place(rb_vm *vm);
 /* Where the last test failed. */
 rb_slice rb_failed_place(const rb_vm *vm);
 
-/* What the last rb_encode_state, rb_query, rb_handle or rb_configure left. */
+/* The result of the last rb_encode_state, rb_query, rb_handle or rb_configure. */
 rb_slice rb_result(const rb_vm *vm);
 /* The operations since rb_begin. */
 const rb_op *rb_ops(const rb_vm *vm, size_t *count);
 const char *rb_op_bytes(const rb_vm *vm);
-/* Sets RB_OP_VOID on operations that are undone or repeated; to be called once all rules of the event have run. */
+/* Sets RB_OP_VOID on operations that are undone or repeated; call it once all rules of the event have run. */
 void rb_collapse_ops(rb_vm *vm);
 
 /* Blame ------------------------------------------------------------------------------------------------------------------------ */
 
 /* While `blaming`, each instruction is followed by a look at the place in the state where the last encoding found a value that can't be
-   stored. To be set before an event is run again that failed so. */
+   stored. Set it before an event that failed so is run again. */
 void rb_set_blaming(rb_vm *vm, bool blaming);
-/* Where that value was put there, since blaming began; false when it is not known. */
+/* The line that put that value there, since blaming began; false when it is not known. */
 bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule);
 
 /* Coverage --------------------------------------------------------------------------------------------------------------------- */
