@@ -12,7 +12,7 @@ package import RuledStore
 /// happens when the record says. A recorded one that this world does not have does not happen. One that only this world has happens when
 /// the daemon would do it: a message right after its sender's event and after all that the sender sent to the same subject before, a timer when it
 /// is due. A message to a subject that the record erases later does not happen, as the record has nothing of the subject from before.
-/// docs/decisions/33 says what an entry contains, and what is imposed.
+/// docs/decisions/33 describes the entries and the imposed failures.
 ///
 /// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
 /// follow their sender's event, and timers fire when they are due.
@@ -65,7 +65,7 @@ package final class World {
   ///   - recorded: the messages and timers among the entries to be played; nil if all are events of clients.
   ///   - costMask: counts the instructions of rules for events whose seed has no bit in common with it: 0 for all, 15 for one in 16; with nil,
   ///     not even the rules that ran are listed.
-  ///   - log: takes what rules log.
+  ///   - log: takes the rules' lines.
   /// - Throws: when the base can't be read.
   package init(
     rules: Catalog, lua: LuaWorker, base: any StateStore = MemoryStore(), configuration: Configuration = .init(),
@@ -118,7 +118,7 @@ package final class World {
 
   /// Plays an entry, after the timers of this world alone that are due by then.
   ///
-  /// - Returns: what happened, in order; without the entry itself if it does not happen in this world.
+  /// - Returns: the events that happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
     var played: [Played] = []
     try fireOwnTimers(until: entry.at, &played)

@@ -4,7 +4,7 @@ internal import RuledCore
 package struct Tool {
   var name: String
   var version: String
-  /// What the program is for, in a sentence.
+  /// The program's purpose, in a sentence.
   var about: String
   /// The commands, in the order in which help lists them.
   var commands: [any Command.Type]

@@ -30,7 +30,7 @@ package struct CommandSpec: Sendable {
   package var completes: Completion
   /// The options of this command alone.
   package var options: [OptionSpec]
-  /// A few lines on what is not obvious.
+  /// A few lines on details.
   package var details: String
   package var examples: [Example]
 

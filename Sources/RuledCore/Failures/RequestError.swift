@@ -64,7 +64,7 @@ package struct RequestError: Error, Sendable, Equatable {
     self.init(code, message, details: [Detail("retry_after_ms", .integer(milliseconds))])
   }
 
-  /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and what is wrong with it.
+  /// `invalid_params`, naming the offending member as in `params.data.items[3].x` and the problem with it.
   package static func invalidParams(path: String, _ detail: String) -> RequestError {
     RequestError(
       .invalidParams, "\(path): \(detail)", details: [Detail("path", .string(path)), Detail("detail", .string(detail))])

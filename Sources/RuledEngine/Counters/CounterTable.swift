@@ -97,7 +97,7 @@ package final class CounterTable: Sendable {
       return counts[plugin, default: 0] < limit
     }
 
-    /// Releases what is reserved for the amounts of a delta, and removes the series if it has no value.
+    /// Releases the reservation of a delta's amounts, and removes the series if it has no value.
     mutating func release(_ delta: CounterDelta) {
       guard let index = series.index(forKey: delta.key) else { return }
       series.values[index].release(delta.amounts, delta.amount)

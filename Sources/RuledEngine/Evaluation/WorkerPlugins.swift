@@ -8,7 +8,7 @@ final class WorkerPlugins {
   private(set) var all: [WorkerPlugin]
   /// Records which lines of the rules run, where their tests ask for it.
   var coverage: Coverage?
-  /// Has VMs record what rules cost, of the events whose seed has no bit in common with this mask; nil for none.
+  /// Has VMs record the costs of rules, of the events whose seed has no bit in common with this mask; nil for none.
   var costMask: UInt64?
   /// Answers rules while they run.
   unowned(unsafe) var host: (any RuleHost)?

@@ -56,7 +56,7 @@ package final class LocalEngine {
   ///   - store: the store.
   ///   - start: the virtual time at the beginning.
   ///   - configuration: the limits.
-  ///   - log: takes what rules log.
+  ///   - log: takes the rules' lines.
   ///   - coverage: records which lines of the rules run.
   ///   - keepsFailures: whether failures on timers and messages are kept for `takeFailures`.
   /// - Throws: when the store fails, or a message that waits in it.

@@ -16,7 +16,7 @@ struct RevisionFile {
   /// Whether a name is that of a file that a crash left half written.
   static func isUnfinished(_ name: String) -> Bool { name.hasSuffix(".new") }
 
-  /// An error about a file that is not what was written.
+  /// An error about a damaged file.
   static func damaged(_ path: String, _ reason: String) -> StoreError {
     StoreError(
       .corrupt, "the archived revision \(path) is damaged: \(reason); load the same rules again, or remove the file")

@@ -4,8 +4,8 @@ import RuledStore
 
 /// The members of plugins' topics, as one worker changes them for its subjects.
 ///
-/// A membership has a key of the subject's own, which says what its rules see, and a key of the topic's, by which publications find the member. How
-/// many members a topic has is the sum of what each worker has brought it, so that no two workers write one key.
+/// A membership has a key of the subject's own, for its rules, and a key of the topic's, by which publications find the member. The number of a
+/// topic's members is the sum of the workers' own counts, so that no two workers write one key.
 final class TopicTable {
   /// The publication of a message: stored around it, as the events that follow do not depend on it.
   struct Publication {

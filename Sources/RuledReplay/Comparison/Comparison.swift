@@ -28,7 +28,7 @@ package final class Comparison {
 
   package init() {}
 
-  /// Notes that part of the history is missing, after what was added so far.
+  /// Notes that part of the history is missing after the events so far.
   func noteGap() { fidelity.noteGap() }
 
   /// Adds an event as it came out on both sides, or on one if it did not happen on the other.

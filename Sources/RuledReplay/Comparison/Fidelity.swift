@@ -23,7 +23,7 @@ struct Fidelity: Sendable {
   /// An earlier reason, for which later events may differ as well.
   private var earlier: Reason?
 
-  /// Notes that part of the history is missing, after what was added so far.
+  /// Notes that part of the history is missing after the events so far.
   mutating func noteGap() { earlier = earlier ?? .gap }
 
   /// Compares a recorded event with its outcome on the baseline.

@@ -65,7 +65,7 @@ enum BacktestCommand: Command {
     }
     if let path = arguments.value("html") {
       let examples = isWhole ? try run.examples(of: result) : []
-      // The page has subjects and what was decided about them.
+      // The page has subjects and the decisions on them.
       try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path, forOwner: true)
     }
     guard isWhole else {

@@ -11,10 +11,10 @@ struct BacktestRules: Sendable {
   let candidate: RulesSource
   /// The candidate's folder, as it was named.
   let folder: String
-  /// What the daemon has configured for plugins, for both sides.
+  /// The daemon's configuration of plugins, for both sides.
   let configuration: [String: Configuration.Plugin]
 
-  /// The rules that the options name; `live` are those in force, if a daemon or a store is at hand.
+  /// The rules that the options name; `live` are the rules in force, if a daemon or a store is at hand.
   init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
     folder = arguments.operand(0) ?? "rules"
     configuration = live?.configuration ?? [:]

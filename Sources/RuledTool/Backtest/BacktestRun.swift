@@ -33,7 +33,7 @@ final class BacktestRun {
   /// The parts of the history that are missing.
   var gaps: [JournalGap] { if case .journal(let journal) = events { journal.gaps } else { [] } }
 
-  /// What was compared so far.
+  /// The comparison so far.
   var result: ComparisonResult { (found?.comparison ?? Comparison()).result }
 
   /// Plays all events; false when the user interrupted.
@@ -51,7 +51,7 @@ final class BacktestRun {
     return found.isWhole
   }
 
-  /// Plays the events once more to explain some of those that came out differently; none where they can't be read twice.
+  /// Plays the events once more to explain some that came out differently; none where they can't be read twice.
   func examples(of result: ComparisonResult) throws -> [BacktestExample] {
     if case .file("-") = events { return [] }
     defer { watch.clear() }

@@ -7,7 +7,7 @@ internal import RuledStore
 
 /// Where a backtest takes events and the rules in force from: a file, a running daemon, or a store's folder.
 struct BacktestSource {
-  /// The rules in force and what is configured for plugins; nil without a daemon and a store.
+  /// The rules in force and the configuration of plugins; nil without a daemon and a store.
   let live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?
   private let file: String?
   private let journal: String?
@@ -45,7 +45,7 @@ struct BacktestSource {
     live = try store.flatMap { try Self.rules(in: $0, revision) }
   }
 
-  /// The events to play; `shouldContinue` is asked while the journal is read, with how many entries were.
+  /// The events to play; `shouldContinue` is asked while the journal is read, with the number of entries read.
   func events(
     _ selection: SubjectSelection, shouldContinue: (_ read: Int) -> Bool
   ) throws(ToolError) -> BacktestRun.Events {
@@ -60,7 +60,7 @@ struct BacktestSource {
     return .journal(backtest)
   }
 
-  /// The folder for what does not fit into memory.
+  /// The folder for data that does not fit into memory.
   static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.

@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledReplay
 internal import RuledReports
 
-/// Writes a backtest's report for a terminal: whom the change concerns, and how, on one screen.
+/// Writes a backtest's report for a terminal: the subjects that the change concerns, and the change, on one screen.
 struct BacktestText {
   /// How many decisions, effects, rules and failures are listed, and how many changes of each decision.
   private static let (mostRows, mostChanges) = (8, 3)
@@ -125,7 +125,7 @@ struct BacktestText {
     return text
   }
 
-  /// The commonest changes: of values that are objects or arrays, what changed in them.
+  /// The commonest changes; for objects and arrays, the changes within them.
   private func changes(of decision: JSONValue, _ details: DecisionDetails?) -> [String] {
     let members = (details?.members ?? []).map { member in
       (member.count, "\(member.path): \(Self.value(member.before)) → \(Self.value(member.after))")

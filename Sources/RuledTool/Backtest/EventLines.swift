@@ -25,7 +25,7 @@ struct EventLines {
 
   /// The next event; nil at the end.
   ///
-  /// Its time is what `now()` will be; one without a time happens at the time of the event before it.
+  /// Its time is the value of `now()`; an event without a time happens at the time of the event before it.
   mutating func next() throws(ToolError) -> JournalEntry? {
     while let text = try input.nextLine() {
       line += 1

@@ -52,7 +52,7 @@ final class BenchConnection {
     }
   }
 
-  /// Receives and counts the replies that are there, at the time `now` in nanoseconds.
+  /// Receives and counts the replies that have arrived, at the time `now` in nanoseconds.
   ///
   /// `isInTime`: whether the throughput counts them.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
@@ -93,7 +93,7 @@ final class BenchConnection {
   }
 }
 
-/// What `rulectl bench` needs of a reply, found by searching its text: parsing would limit the load.
+/// The parts of a reply that `rulectl bench` needs, found by searching its text: parsing would limit the load.
 private struct BenchReply {
   let id: Int64?
   /// Whether it is an outcome that no plugin failed on.

@@ -1,6 +1,6 @@
 internal import RuledCore
 
-/// What `rulectl bench` sends, how fast and for how long.
+/// The events that `rulectl bench` sends, their rate and the duration.
 struct BenchPlan: Sendable {
   var connections = 50
   /// Requests in flight on each connection, at most.

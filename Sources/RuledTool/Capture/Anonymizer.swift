@@ -2,10 +2,10 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// Replaces every string and number of events and states that does not stand in the rules, the same each time the same comes.
+/// Replaces every string and number of events and states that does not stand in the rules, and equal ones by equal replacements.
 ///
-/// What comes in its place has the same form: letters for letters, digits for digits, a date for a date, and says nothing of what was there.
-/// What rules tell cases apart by stays: what stands in them, truth values, numbers of one digit, and times about when the events happened.
+/// A replacement has the same form, letters for letters, digits for digits, a date for a date, and says nothing of the original. Values by which
+/// rules tell cases apart stay: the rules' own words and numbers, truth values, numbers of one digit, and times about when the events happened.
 struct Anonymizer {
   private let rules: RuleWords
   /// The patterns of sources that plugins take.
@@ -17,7 +17,7 @@ struct Anonymizer {
   private var replaced: [String: String] = [:]
   /// The same for numbers without their sign that are not replaced as texts.
   private var numbers: [String: String] = [:]
-  /// All that was there, which does not come out by chance.
+  /// All originals, so that no replacement is one of them by chance.
   private var originals: Set<String> = []
   /// How the names of subjects begin, up to the colon.
   private var prefixes: Set<String> = []
@@ -28,10 +28,10 @@ struct Anonymizer {
   private static let near: Int64 = 100 * 86_400_000_000
   /// How far a number may be in an event's data, where a telephone's may look like a time.
   private static let close: Int64 = 86_400_000_000
-  /// The shortest word that is replaced by the same wherever it stands: single letters would be a code that can be broken.
+  /// The shortest word with one replacement wherever it stands: single letters would be a code that can be broken.
   private static let shortest = 3
 
-  /// An anonymizer of a test under these rules, which keeps what is at some paths.
+  /// An anonymizer of a test under these rules, which keeps the values at some paths.
   init(_ test: CapturedTest, under catalog: Catalog, keeping paths: [String] = []) {
     rules = RuleWords(catalog.source)
     sources = catalog.plugins.flatMap(\.manifest.sources)
@@ -82,10 +82,10 @@ struct Anonymizer {
     return other
   }
 
-  /// What an id was replaced with; nil if it has not come yet.
+  /// The replacement of an id; nil if it has not come yet.
   func known(_ id: String) -> String? { replaced[id] }
 
-  /// An event with all replaced but its type, its time and its content type.
+  /// An event with replacements for everything but its type, its time and its content type.
   mutating func event(_ event: JSONObject) -> JSONObject {
     var other = event
     if let name = event["subject"]?.stringValue { other["subject"] = .string(subject(name)) }
@@ -97,7 +97,7 @@ struct Anonymizer {
     return other
   }
 
-  /// Whether a path may be one of what stays.
+  /// Whether values at a path can be kept.
   static func canKeep(_ path: String) -> Bool {
     let parts = path.split(separator: ".")
     return parts.first.map { ["data", "state"].contains($0) } == true
@@ -130,7 +130,7 @@ struct Anonymizer {
     JSONObject(states.map { (name: $0.name, value: value($0.value, at: ["state", $0.name])) })
   }
 
-  /// The timers, the `once` keys and the topics of a subject; when they are due, and when they expire, stays.
+  /// The timers, the `once` keys and the topics of a subject; their due times and their expiries stay.
   mutating func items(_ items: JSONObject) -> JSONObject {
     JSONObject(
       items.map { name, list in
@@ -170,7 +170,7 @@ struct Anonymizer {
     }
   }
 
-  /// The name of a member: a rule's own word, or something that came in, such as a subject.
+  /// The name of a member: a rule's own word, or a name from outside, such as a subject.
   private mutating func name(_ name: String) -> String { rules.names.contains(name) ? name : text(name) }
 
   private mutating func number(_ value: JSONValue, isInState: Bool) -> JSONValue {
@@ -217,7 +217,7 @@ struct Anonymizer {
 
   // MARK: Replacements
 
-  /// What `make` makes, but nothing that was there or has been made before.
+  /// A new value of `make`, which is no original and no earlier replacement.
   private mutating func fresh(_ make: (inout Anonymizer) -> String) -> String {
     var other = make(&self)
     for _ in 0..<100 where originals.contains(other) || rules.strings.contains(other) { other = make(&self) }
@@ -225,7 +225,7 @@ struct Anonymizer {
     return other
   }
 
-  /// What a text was replaced with, now and from now on by what `make` makes.
+  /// The replacement of a text: the known one, or from now on a value of `make`.
   private mutating func remembered(_ text: String, _ make: (inout Anonymizer) -> String) -> String {
     if let known = replaced[text] { return known }
     let other = fresh(make)
@@ -282,7 +282,7 @@ struct Anonymizer {
     return isUppercase ? Character(letter.uppercased()) : letter
   }
 
-  /// The next number of a series that is the same for each test, and so tells nothing of what is replaced.
+  /// The next number of a series that is the same for each test, and so tells nothing of the originals.
   private mutating func draw() -> Int {
     draws += 1
     return Int("\(draws)".withView { hash64($0, seed: 0) } >> 16)
@@ -300,7 +300,7 @@ struct Anonymizer {
     return "\(stem)\(counts[stem] ?? 0)"
   }
 
-  /// The words and numbers of a text, and what stands between them.
+  /// The words and numbers of a text, and the parts between them.
   private static func parts(of text: String) -> [String] {
     var parts: [String] = []
     var kind: Int?
@@ -317,7 +317,7 @@ struct Anonymizer {
   }
 }
 
-/// What stands in rules and their data.
+/// The words, texts and numbers in rules and their data.
 struct RuleWords {
   private(set) var strings: Set<String> = []
   private(set) var words: Set<String> = []

@@ -2,9 +2,9 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// Collects from a daemon what a captured test needs.
+/// Collects the data for a captured test from a daemon.
 struct Capture {
-  /// How many senders may stand before an event, each having got the message of the one before.
+  /// The most senders before an event, each of which got the message of the one before.
   private static let mostSenders = 3
 
   let client: Client
@@ -22,7 +22,7 @@ struct Capture {
     revision = last.member("revision")?.stringValue ?? ""
     var test = CapturedTest(name: "captured from \(subject) at \(first.word("at"))")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
-    // By the sequence of the event that caused it: what was decided at last on what follows, and which plugins fail on that.
+    // By the sequence of the causing event: the last decisions on the events that follow, and the plugins that fail on these.
     var decided: [Int64: JSONValue] = [:]
     var failing: [Int64: [CapturedTest.Step]] = [:]
     var effects: [Int64: [JSONValue]] = [:]
@@ -136,7 +136,7 @@ struct Capture {
     return messages.firstIndex { Self.sequence(of: $0) == sequence }.map { causes[$0] }
   }
 
-  /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form where that can't be told.
+  /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form if that event is not known.
   private mutating func sending(
     _ message: JSONValue, to subject: String, depth: Int
   ) throws -> (sequence: Int64, steps: [CapturedTest.Step])? {

@@ -69,7 +69,7 @@ extension CapturedTest {
     }
   }
 
-  /// The test with everything personal replaced, and without notes.
+  /// The test with replacements for everything personal, and without notes.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
     var other = CapturedTest(name: "captured")
     for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }

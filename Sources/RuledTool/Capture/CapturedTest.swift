@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// What a captured test does, step by step.
+/// The steps of a captured test.
 struct CapturedTest {
   enum Step {
     case at(Timestamp)
@@ -17,7 +17,7 @@ struct CapturedTest {
     case effects(String, from: Int, [JSONValue])
     /// A plugin fails on the next event of a subject, whatever its rules say.
     case failing(String, plugin: String)
-    /// So many failures of rules have come since the last ones, besides those that were asked for.
+    /// So many failures of rules have come since the last ones, besides those that a step asks for.
     case failures(Int)
     /// The parked events of a subject for a plugin are tried again: the event with that id, or all.
     case retry(String, plugin: String, event: String?)
@@ -30,7 +30,7 @@ struct CapturedTest {
   /// Whether a rule ran when the test was played last.
   private(set) var runsRules = false
 
-  /// An effect without what differs from one run of other rules to the next: its id.
+  /// An effect without its id, which differs from one run of other rules to the next.
   static func withoutIdentity(_ effect: JSONValue) -> JSONValue {
     .members(["plugin": effect["plugin"], "sink": effect["sink"], "type": effect["type"], "data": effect["data"]])
   }
@@ -61,7 +61,7 @@ struct CapturedTest {
     .note("recorded: \(recorded.text); played as a test, the rules decide otherwise")
   }
 
-  /// Replaces all that is expected with what comes out now, as the events have been changed.
+  /// Replaces all expectations with the present results, as the events have been changed.
   mutating func expectWhatComesOut(under catalog: Catalog) throws(RequestError) {
     let results = try play(under: catalog)
     steps = zip(steps, results).flatMap { step, result -> [Step] in
@@ -79,11 +79,11 @@ struct CapturedTest {
     }
   }
 
-  /// What a step came to.
+  /// The result of a step.
   private struct Result {
-    /// What was decided; nil for a step that decides nothing, and for a retry of nothing.
+    /// The decisions; nil for a step that decides nothing, and for a retry of nothing.
     var decided: JSONValue?
-    /// How many failures came that no step asks for.
+    /// The number of failures that no step asks for.
     var failures = 0
     /// The effects since the last step that looks at them, without ids, and the number of the first one.
     var effects: [JSONValue] = []
@@ -121,12 +121,12 @@ struct CapturedTest {
     return results
   }
 
-  /// How many of the failures were not asked for.
+  /// The number of failures that no step asks for.
   private static func count(_ failures: [JSONValue]) -> Int {
     failures.count { $0["message"]?.stringValue != LocalEngine.wantedFailure }
   }
 
-  /// What a captured test compares effects by.
+  /// The function by which a captured test compares effects.
   private static let effects = """
     -- The effects on a subject from one on, without what differs from run to run.
     local function effects(t, subject, from)

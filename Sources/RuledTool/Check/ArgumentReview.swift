@@ -1,14 +1,14 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds arguments in one file that the host's functions refuse: of another type, options that they don't have, zones, times of day and
-/// durations that are none, and counts of days, seconds and times in each other's place.
+/// Finds arguments in one file that the host's functions refuse: of another type, unknown options, wrong zones, times of day and durations, and
+/// counts of days, seconds and times in each other's place.
 struct ArgumentReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
   private let flow: ValueFlow
-  /// What variables count, where that is certain.
+  /// The units of variables, where they are certain.
   private var units: [Int: Unit] = [:]
 
   private enum Unit {
@@ -16,7 +16,7 @@ struct ArgumentReview: FileReview {
     case moment
     /// Civil days.
     case day
-    /// What it counts is up to who wrote it: a constant, or a setting.
+    /// A constant or a setting, whose unit its author knows.
     case constant
   }
 
@@ -92,7 +92,7 @@ struct ArgumentReview: FileReview {
     if function == "forget", chosen.count > 1 { add(table, .wrongArguments, "forget takes all or past, not both") }
   }
 
-  /// Finds zones, times of day and durations that are none.
+  /// Finds wrong zones, times of day and durations.
   private mutating func review(text node: SyntaxNode, _ parameter: String) {
     guard let text = node.stringValue else { return }
     switch parameter {
@@ -108,7 +108,7 @@ struct ArgumentReview: FileReview {
     }
   }
 
-  /// Finds what is wrong with a schedule; members that are no literals count as right ones.
+  /// Finds errors in a schedule; members that are no literals count as right ones.
   private mutating func review(schedule table: SyntaxNode) {
     guard table.kind == .table, !table.isEmptyTable else { return }
     var spec = JSONObject()
@@ -152,7 +152,7 @@ struct ArgumentReview: FileReview {
     }
   }
 
-  /// What an expression counts; nil where that can't be told.
+  /// The unit of an expression; nil where it is not known.
   private func unit(of node: SyntaxNode) -> Unit? {
     switch node.kind {
     case .number: return .constant

@@ -1,14 +1,13 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds calls in one file that give what a function does not take, or not all that it needs, members that a module does not have, and
-/// plugins that `peek` names and that do not exist.
+/// Finds calls in one file with too many, too few or unknown arguments, unknown members of modules, and unknown plugins that `peek` names.
 struct CallReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
   private let functions: FileFunctions
-  /// What the plugin's modules give, by name; nil for one that is not known.
+  /// The exports of the plugin's modules, by name; nil for an unknown one.
   private let modules: [String: ModuleExports]
   private let plugins: [String]
   /// The tables that variables hold always.
@@ -36,7 +35,7 @@ struct CallReview: FileReview {
     visit(tree.root)
   }
 
-  /// `isUsed`: whether something gets what the node gives, if it is a call.
+  /// `isUsed`: whether the node's results are used, if it is a call.
   private mutating func visit(_ node: SyntaxNode, isUsed: Bool = true) {
     switch node.kind {
     case .index:
@@ -50,7 +49,7 @@ struct CallReview: FileReview {
     case .call: review(call: node, isUsed: isUsed)
     default: break
     }
-    // A rule may end with `return f()`, whatever f gives.
+    // A rule may end with `return f()`, whatever the results of f.
     let isEnd = node.kind == .callStatement || node.kind == .returnStatement
     for child in node.children { visit(child, isUsed: node.kind == .list ? isUsed : !isEnd) }
   }
@@ -89,7 +88,7 @@ struct CallReview: FileReview {
 
   // MARK: Options
 
-  /// What a call of a module's function gives as its options, and the module's name.
+  /// The options in a call of a module's function, and the module's name.
   private func options(of call: SyntaxNode) -> (argument: SyntaxNode, module: String)? {
     let function = call.children[0], arguments = call.arguments
     guard function.kind == .index, let module = functions.module(of: function.children[0]),
@@ -99,7 +98,7 @@ struct CallReview: FileReview {
     return (arguments[index], module)
   }
 
-  /// Finds options that a module does not have, in a table that is given to it, also by way of a local function.
+  /// Finds unknown options in a table that is given to a module, also by way of a local function.
   private mutating func reviewOptions(_ call: SyntaxNode) {
     var given = [options(of: call)].compactMap { $0 }
     if let body = call.children[0].local.flatMap({ functions.bodies[$0] }) {

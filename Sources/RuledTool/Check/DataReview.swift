@@ -24,7 +24,7 @@ struct DataReview {
   }
 
   private(set) var reads: [Read] = []
-  /// The events that are made with data whose members can be told, in order.
+  /// The events that are made with data whose members are known, in order.
   private(set) var made: [Made] = []
 
   /// Which variables hold events and their data.

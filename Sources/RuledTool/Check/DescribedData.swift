@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Compares what rules read of events, and give to events, with how plugins describe these.
+/// Compares the members that rules read of events, and give to events, with the plugins' descriptions.
 struct DescribedData {
   private let declarations: [String: [EventDeclaration]]
 
@@ -11,7 +11,7 @@ struct DescribedData {
     declarations = Dictionary(grouping: all, by: \.type)
   }
 
-  /// What is wrong in a file; any member may be read and given where no description is closed, unless it is nearly a described one.
+  /// The mistakes in a file; any member may be read and given where no description is closed, unless it is nearly a described one.
   func findings(_ review: DataReview, file: String) -> [Finding] {
     review.reads.compactMap { finding($0, file: file) } + review.made.compactMap { finding($0, file: file) }
   }
@@ -47,7 +47,7 @@ struct DescribedData {
         + ValueType(literal: literal).text, code: .oddExpression)
   }
 
-  /// The members of what a path leads to; nil if it has none that are declared.
+  /// The members of the value at a path; nil if it has no declared ones.
   private static func schema(_ schema: DataSchema, at path: ArraySlice<String>) -> DataSchema? {
     guard let name = path.first else { return schema }
     guard case .members(let inner)? = schema.members.first(where: { $0.name == name })?.type else { return nil }

@@ -15,10 +15,10 @@ struct EventFlow {
     case data([String], path: [String])
     /// The plugin's state of the event's subject.
     case state
-    /// Something else, or something that can't be told.
+    /// Any other value, or an unknown one.
     case unknown
 
-    /// What a variable holds that gets this in one place and `other` in another.
+    /// The value of a variable that gets this in one place and `other` in another.
     func joined(_ other: Value) -> Value {
       switch (self, other) {
       case (.nothing, let value), (let value, .nothing): value
@@ -143,7 +143,7 @@ struct EventFlow {
     if let variable = target.local { sources[variable, default: []].append(source) }
   }
 
-  /// Notes what a call gives to the parameters of a local function; those that it gives nothing to may hold anything.
+  /// Notes the arguments of a call for the parameters of a local function; parameters without one may hold anything.
   private mutating func give(_ arguments: [Source], toFunctionIn variable: Int) {
     for (index, parameter) in parameters[variable, default: []].enumerated() {
       add(index < arguments.count ? arguments[index] : .fixed(.unknown), to: parameter)

@@ -1,7 +1,7 @@
 internal import RuledLua
 
-/// Finds expressions in one file that are valid Lua and probably mistakes: functions that are not called, results that nothing gets,
-/// `not a == b`, `a == "b" or "c"`, lists that begin at 0, and fields that a table has twice.
+/// Finds expressions in one file that are valid Lua and probably mistakes: functions that are not called, unused results, `not a == b`, `a == "b" or
+/// "c"`, lists that begin at 0, and fields that a table has twice.
 struct ExpressionReview: FileReview {
   var findings: [Finding] = []
 

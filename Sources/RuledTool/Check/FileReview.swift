@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds what is wrong in one file.
+/// Finds mistakes in one file.
 protocol FileReview {
   var file: SourceFile { get }
   var findings: [Finding] { get set }
@@ -17,7 +17,7 @@ extension FileReview {
   /// Adds a finding on a name that is none of `known`: the message, the nearest known name or else `advice`, and a fix
   /// where that name differs by one letter.
   ///
-  /// The fix replaces `range`; what the node has between its quotes by default.
+  /// The fix replaces `range`, by default the text between the node's quotes.
   mutating func add(
     _ node: SyntaxNode, _ code: Finding.Code, _ message: String, unknown name: String, _ known: [String],
     otherwise advice: String? = nil, at range: Range<Int>? = nil

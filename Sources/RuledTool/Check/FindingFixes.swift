@@ -1,7 +1,7 @@
 internal import RuledLua
 
 enum FindingFixes {
-  /// Applies all fixes after which a file is Lua still, and returns how many there were; the files are relative to `root`.
+  /// Applies all fixes that leave a file valid Lua, and returns their number; the files are relative to `root`.
   static func apply(_ findings: [Finding], root: String) throws(ToolError) -> Int {
     var count = 0
     for file in Set(findings.filter { $0.fix != nil }.map(\.file)).sorted() {

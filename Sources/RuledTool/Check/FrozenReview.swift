@@ -6,7 +6,7 @@ struct FrozenReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
-  /// What the variables hold that hold something frozen.
+  /// Descriptions of the frozen values that variables hold.
   private var frozen: [Int: String] = [:]
   private let assigned: Set<Int>
 
@@ -56,7 +56,7 @@ struct FrozenReview: FileReview {
     }
   }
 
-  /// What the frozen thing is that an expression is a part of; nil if it is none.
+  /// The frozen value that an expression is a part of; nil if it is none.
   private func owner(of node: SyntaxNode) -> String? {
     let root = node.chainRoot
     if let local = root.local { return frozen[local] }

@@ -1,12 +1,12 @@
 internal import RuledLua
 
-/// Finds in one file what queries and handlers can't call, what rules can't, and functions that are to return something and don't.
+/// Finds in one file forbidden calls in queries, handlers and rules, and functions that should return a value and don't.
 struct HandlerReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
   private let functions: FileFunctions
-  /// What the function at hand is, what it can't call and why, and the local functions that were visited for it.
+  /// The kind of the function at hand, its forbidden calls and the reason, and the local functions that were visited for it.
   private var handler = ""
   private var refused: (names: Set<String>, why: String) = ([], "")
   private var visited: Set<Int> = []

@@ -11,7 +11,7 @@ struct HostNames {
     members = Dictionary(uniqueKeysWithValues: tables.filter { !$0.1.isEmpty && $0.0 != "plugin" })
   }
 
-  /// What is known before a file is read, of a plugin with that manifest.
+  /// The surroundings of a file of a plugin with that manifest.
   func surroundings(_ manifest: PluginManifest?, isTest: Bool = false) -> SourceReview.Surroundings {
     SourceReview.Surroundings(
       members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settingNames) },

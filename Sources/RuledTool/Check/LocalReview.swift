@@ -24,7 +24,7 @@ enum LocalReview {
       declared.append(node.children[0])
       parts = parts.dropFirst()
     case .assignment, .functionStatement:
-      // To be assigned is not to be read.
+      // An assignment is no read.
       let targets = node.kind == .assignment ? node.children[0].children : [node.children[0]]
       for target in targets where target.local == nil { visit(target, &declared, &read) }
       parts = parts.dropFirst()

@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds members in one file that what the host gives does not have: answers of its functions, requests, effects and arguments of queries.
+/// Finds unknown members of the host's values in one file: answers of its functions, requests, effects and arguments of queries.
 struct MemberReview: FileReview {
   let file: SourceFile
   var findings: [Finding] = []

@@ -1,6 +1,6 @@
 internal import RuledLua
 
-/// What a module gives to those who require it, where its text tells all of it.
+/// The exports of a module, where its text tells all of them.
 struct ModuleExports {
   /// The members by name; the signature is nil where a member is no function, or an unknown one.
   private(set) var members: [String: Signature?] = [:]
@@ -42,9 +42,9 @@ struct ModuleExports {
     members.updateValue(isKnown ? nil : function.map { Signature($0, in: file.text) }, forKey: name)
   }
 
-  /// A walk over a file that notes which members of `options` it reads.
+  /// A walk over a file that notes the members of `options` that it reads.
   private struct OptionReads {
-    /// The members; nil if `options` is passed on to where its reads can't be told.
+    /// The members; nil if `options` is passed on to a function whose reads are not known.
     private(set) var names: Set<String>? = []
     private let functions: FileFunctions
 
@@ -65,7 +65,7 @@ struct ModuleExports {
     }
   }
 
-  /// A walk over a file that notes what is put into a table, and whether the table is used in other ways.
+  /// A walk over a file that notes the members put into a table, and whether the table is used in other ways.
   private struct Walk {
     let local: Int
     let functions: FileFunctions

@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds names of timers, boards, topics and counters that a plugin uses, and that nothing in it makes, and labels of counters.
+/// Finds names of timers, boards, topics and counters that a plugin uses and never makes, and mistakes in labels of counters.
 struct NameReview {
   private(set) var findings: [Finding] = []
 
@@ -10,7 +10,7 @@ struct NameReview {
     let makers: Set<String>
     let users: Set<String>
     let without: String
-    /// Whether the name may be the beginning of one, and a plugin may use those of others.
+    /// Whether the name may be the beginning of a name, and a plugin may use other plugins' names.
     var isPrefix = false
   }
 

@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// Finds what is wrong in a rules folder: in every branch, and also after the first error.
+/// Finds mistakes in a rules folder: in every branch, and also after the first error.
 struct RulesCheck {
   /// The findings, by file and line.
   var findings: [Finding] { found.sorted { $0.file != $1.file ? $0.file < $1.file : $0.line < $1.line } }
@@ -204,8 +204,7 @@ struct RulesCheck {
 }
 
 extension RulesCheck {
-  /// Finds what is wrong in a configuration file, the plugins, settings and sinks in it that do not exist, and the files, folders and
-  /// accounts that this host does not have.
+  /// Finds mistakes in a configuration file: unknown plugins, settings and sinks, and files, folders and accounts that this host does not have.
   mutating func check(configuration path: String) {
     let configuration: Configuration
     do throws(ConfigurationFileError) { configuration = try ConfigurationFile.load(path) } catch {
@@ -223,7 +222,7 @@ extension RulesCheck {
   }
 
   private mutating func add(_ problems: [ConfigurationProblem], _ path: String, areNotes: Bool = false) {
-    // Several may be about one line, such as the list of administrators.
+    // Several problems may be about one line, such as the list of administrators.
     found += problems.map { problem in
       Finding(
         file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message,

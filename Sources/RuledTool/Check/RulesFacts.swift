@@ -2,7 +2,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// What the plugins of a rules folder have to agree upon: the types of events, settings, and what tests read.
+/// The facts on which the plugins of a rules folder have to agree: the types of events, settings, and the members that tests read.
 struct RulesFacts {
   private(set) var findings: [Finding] = []
 
@@ -19,7 +19,7 @@ struct RulesFacts {
   /// Those of them that are kept for rules.
   private var kept: Set<String> = []
 
-  /// Compares the plugins with each other and with those that are not checked themselves.
+  /// Compares the plugins with each other and with the unchecked ones.
   ///
   /// `allLoad`: whether all of them load.
   init(
@@ -83,7 +83,7 @@ struct RulesFacts {
 
   // MARK: Calls
 
-  /// Checks what the plugin's files and the modules of the library that it uses call, each by itself and as one program.
+  /// Checks the calls in the plugin's files and in the modules of the library that it uses, each by itself and as one program.
   private mutating func checkCalls(
     _ files: [(SourceFile, SourceReview?)], tests: [(SourceFile, SourceReview?)], plugins: [String]
   ) {
@@ -149,7 +149,7 @@ struct RulesFacts {
     let hearsAll = patterns.contains(.any)
     for made in types where !isHeard(made.type) {
       let near = heard.first { isOneEdit($0, made.type) }
-      // Where more than this call knows the type, the rule is wrong.
+      // Where other places know the type of this call, the rule is wrong.
       if let near, isSupported(made.type, by: tested), !isSupported(near, by: self.made + tested) { continue }
       guard near != nil || !hearsAll else { continue }
       let meant = near ?? NearestName.find(type: made.type, in: heard + described)
@@ -172,13 +172,13 @@ struct RulesFacts {
     let own = tested.filter { $0.file.hasPrefix("\(plugin.name)/") && !isHeard($0.type) }
     for test in own {
       guard let near = heard.first(where: { isOneEdit($0, test.type) }) else { continue }
-      // Where nothing but one rule knows the other type, the rule is wrong.
+      // Where one rule alone knows the other type, the rule is wrong.
       guard isSupported(near, by: made + tested), !isSupported(test.type, by: made) else { continue }
       add(test, .similarType, "no rule listens to '\(test.type)'; did you mean '\(near)'?", near)
     }
   }
 
-  /// Finds rules on a type that nothing else knows, and that looks like one that something makes, describes or listens to.
+  /// Finds rules on an unknown type that looks like a known one.
   private mutating func checkRules(_ manifest: PluginManifest) {
     let evidence = Set((made + tested).map(\.type) + described)
     let known = (evidence.sorted() + heard).map { (type: $0, bytes: Array($0.utf8)) }
@@ -195,11 +195,11 @@ struct RulesFacts {
     }
   }
 
-  /// Finds descriptions of a type that no rule hears, and that looks like one that a rule hears and nobody describes.
+  /// Finds descriptions of a type without rules that looks like a type with rules and without a description.
   private mutating func checkDescriptions(_ manifest: PluginManifest) {
     for event in manifest.events where !isHeard(event.type) {
       let near = heard.first { isOneEdit($0, event.type) && !described.contains($0) }
-      // Where nothing but the rule knows its type, the rule is wrong.
+      // Where the rule alone knows its type, the rule is wrong.
       guard let near, (made + tested).contains(where: { $0.type == near }) else { continue }
       add(
         event.file, event.line, .similarType,

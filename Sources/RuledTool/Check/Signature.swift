@@ -1,15 +1,15 @@
 internal import RuledLua
 
-/// What a function takes, for those who call it.
+/// The parameters and results of a function, for its callers.
 struct Signature {
   let parameters: [String]
-  /// How many of them it can't do without.
+  /// The number of its required parameters.
   let needed: Int
   let takesMore: Bool
   /// How many values it returns at most; nil for any number.
   let results: Int?
 
-  /// What a function of the host takes.
+  /// The signature of a function of the host.
   init(_ function: LibraryFunction) {
     parameters = function.parameters.map(\.name)
     needed = (function.parameters.lastIndex { !$0.type.hasSuffix("?") } ?? -1) + 1
@@ -17,9 +17,9 @@ struct Signature {
     results = function.results.contains { $0.type.hasSuffix("...") } ? nil : function.results.count
   }
 
-  /// What a function of Lua takes.
+  /// The signature of a function in Lua.
   ///
-  /// It can't do without a parameter whose use as nil would be an error, and which it nowhere compares or replaces.
+  /// A parameter is required if its use as nil would be an error, and if the function nowhere compares or replaces it.
   init(_ function: SyntaxNode, in text: [UInt8]) {
     let list = function.children[0]
     parameters = list.children.map(\.text)
@@ -30,7 +30,7 @@ struct Signature {
     needed = (list.children.lastIndex { $0.local.map(uses.isNeeded) ?? false } ?? -1) + 1
   }
 
-  /// What is wrong with a call that gives `count` arguments, and perhaps more if it `isOpen`; nil if nothing is.
+  /// The problem of a call that gives `count` arguments, and perhaps more if it `isOpen`; nil if there is none.
   func problem(of name: String, count: Int, isOpen: Bool) -> String? {
     if count > parameters.count, !takesMore {
       let taken = parameters.isEmpty ? "no argument" : "\(parameters.count) (\(parameters.joined(separator: ", ")))"

@@ -1,9 +1,9 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Reads one file of a plugin as a tree: finds what is wrong in it, and notes what other files have to agree with.
+/// Reads one file of a plugin as a tree: finds mistakes in it, and notes facts on which files have to agree.
 struct SourceReview: FileReview {
-  /// What is known before a file is read.
+  /// The facts that are known before a file is read.
   struct Surroundings {
     /// The members of the host's tables, by the table's name.
     let members: [String: [String]]
@@ -17,7 +17,7 @@ struct SourceReview: FileReview {
 
   /// An event type that a call names.
   struct NamedType {
-    /// What the call does with the type, as in `which is raised here`.
+    /// The call's use of the type, as in `which is raised here`.
     let verb: String
     let type: String
     let file: String
@@ -39,7 +39,7 @@ struct SourceReview: FileReview {
   private(set) var readsAnySetting = false
   /// All names and texts that the file mentions.
   private(set) var words: Set<String> = []
-  /// What the file reads of events' data, and gives to events.
+  /// The members of events' data that the file reads, and gives to events.
   let data: DataReview
 
   let file: SourceFile
@@ -49,7 +49,7 @@ struct SourceReview: FileReview {
   private var events: Set<Int> = []
   private var states: Set<Int> = []
   private var drivers: Set<Int> = []
-  /// Where names stand as the table of a member that was judged already.
+  /// The positions of names as tables of members that were judged already.
   private var judged: Set<Int> = []
 
   /// Reads a file; nil if it is no Lua.
@@ -254,7 +254,7 @@ struct SourceReview: FileReview {
   }
 }
 
-/// What to use in rules in the place of what other Lua programs use.
+/// Advice on functions of other Lua programs that rules don't have.
 enum HostAdvice {
   private static let advice = [
     "print": "log.info(message) writes a line that names plugin, rule and event",
@@ -281,7 +281,7 @@ enum HostAdvice {
     "coroutine.close": "let the coroutine end",
   ]
 
-  /// What to use in the place of a name such as `print` or `os.time`; nil if there is nothing to say.
+  /// Advice on a name such as `print` or `os.time`; nil if there is none.
   static func hint(_ name: String) -> String? { advice[name] }
 }
 

@@ -1,8 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds members of plugins' states that a file reads or writes, and that the plugins do not declare, and values of other types than
-/// declared.
+/// Finds members of plugins' states that a file reads or writes and that the plugins do not declare, and values of other types than declared.
 ///
 /// The state is the second parameter of rules' functions, the first of queries', and any parameter called `state`. Local
 /// functions that get it, and variables that get a part of it once, and nothing else, are followed.
@@ -13,7 +12,7 @@ struct StateReview: FileReview {
   /// The plugin's state; nil if it does not declare it.
   private let root: DataType?
   private let states: [String: DataType]
-  /// What the variables hold that hold the state or a part of it.
+  /// The types of variables that hold the state or a part of it.
   private var held: [Int: DataType] = [:]
   private let flow: EventFlow
   /// The variables that are assigned after their declaration.
@@ -86,7 +85,7 @@ struct StateReview: FileReview {
     hold(element, variables[1])
   }
 
-  /// What an expression is of the state; nil if it is nothing of it, or if that can't be told.
+  /// The type of an expression within the state; nil if it is not of the state, or not known.
   private func type(of node: SyntaxNode) -> DataType? {
     switch node.kind {
     case .name: return node.local.flatMap { held[$0] ?? (flow.holdsState($0) ? root : nil) }
@@ -111,7 +110,7 @@ struct StateReview: FileReview {
     function.kind != .function || function.children[0].children.count > 1
   }
 
-  /// Notes a member that a function uses as if it were there, where it is the first that the function does with its state.
+  /// Notes a member that a function uses as if it were there, if that is its first use of the state.
   private mutating func findFirstUse(in function: SyntaxNode, parameter: Int) {
     guard root != nil, function.kind == .function, function.children[0].children.count > parameter,
       let state = function.children[0].children[parameter].local

@@ -1,6 +1,6 @@
 internal import RuledLua
 
-/// What the expressions of a file are, where that is certain: literals, what the host's functions give, and variables that get one of these
+/// The types of the expressions of a file, where they are certain: literals, results of the host's functions, and variables that get one of these
 /// once.
 struct ValueFlow {
   private var held: [Int: ValueType] = [:]
@@ -9,7 +9,7 @@ struct ValueFlow {
 
   private static let functions = Dictionary(
     uniqueKeysWithValues: RuleLibrary.functions.map { ($0.name, $0.results.first.map { ValueType($0.type) } ?? .any) })
-  /// What handlers get, by the function that declares them.
+  /// The types of the handlers' arguments, by the function that declares them.
   private static let given: [String: ValueType] = [
     "web": ValueType(
       "{ method: string, host: string, path: string, query: table, query_string: string, headers: table, body: string }"
@@ -55,7 +55,7 @@ struct ValueFlow {
       names.compactMap { $0 }.map { ValueType.Member(name: $0.last == "?" ? String($0.dropLast()) : $0, type: .any) })
   }
 
-  /// What a member of an event is.
+  /// The type of a member of an event.
   private static func member(of node: SyntaxNode) -> ValueType {
     switch node.children[1].stringValue {
     case "time": .number
@@ -65,7 +65,7 @@ struct ValueFlow {
     }
   }
 
-  /// What an expression is; `any` where that can't be told.
+  /// The type of an expression; `any` where it is not known.
   func type(of node: SyntaxNode) -> ValueType {
     switch node.kind {
     case .name:
@@ -100,7 +100,7 @@ struct ValueFlow {
 
 /// The declarations of a file: `rule "name" {…}`, `query "name" (function …)` and the like.
 enum Declaration {
-  /// What a call declares, its function, and the fields of its table; nil if it declares no query and no handler.
+  /// The kind of a call's declaration, its function, and the fields of its table; nil if it declares no query and no handler.
   static func handler(_ call: SyntaxNode) -> (kind: String, handler: SyntaxNode, options: [String: SyntaxNode])? {
     guard call.kind == .call, call.children[0].kind == .call, let kind = call.children[0].children[0].globalName,
       ["query", "web", "sink"].contains(kind), let body = call.children[1].children.first

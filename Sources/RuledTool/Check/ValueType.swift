@@ -1,8 +1,8 @@
 internal import RuledLua
 
-/// What a value of the host is, as far as the check of rules cares.
+/// The type of a value of the host, as far as the check of rules cares.
 indirect enum ValueType: Equatable, Sendable {
-  /// Anything, or something that can't be told.
+  /// Any value, or an unknown one.
   case any
   case string
   case number
@@ -67,7 +67,7 @@ indirect enum ValueType: Equatable, Sendable {
     }
   }
 
-  /// What it is in a message.
+  /// Its name in a message.
   var text: String {
     switch self {
     case .any: "any value"

@@ -57,7 +57,7 @@ package final class Client {
 
   /// Sends a request and waits for its result.
   ///
-  /// - Throws: `DaemonError` for what the daemon refused, `ToolError` when no reply came.
+  /// - Throws: `DaemonError` for a refusal by the daemon, `ToolError` when no reply came.
   package func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
     let id = submit(method, params)
     while true {

@@ -18,7 +18,7 @@ package struct DaemonError: Error, Sendable {
     self.json = json
   }
 
-  /// An error that was found before the daemon was asked.
+  /// An error that was found without asking the daemon.
   init(code: RequestError.Code, _ message: String) {
     self.init([
       "code": .integer(Int64(code.number)), "message": .string(message), "data": ["code": .string(code.rawValue)],
@@ -40,7 +40,7 @@ package struct DaemonError: Error, Sendable {
     }
   }
 
-  /// What is wrong and what to do about it: one line, and one more for each problem of rules that do not load.
+  /// The problem and the remedy: one line, and one more for each problem of rules that do not load.
   package var lines: [String] {
     let data = json.member("data")
     switch code {

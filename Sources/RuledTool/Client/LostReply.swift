@@ -1,6 +1,6 @@
 internal import RuledCore
 
-/// What a person should know of a request to which no reply came, as the daemon closed the connection.
+/// Advice on a request without a reply, as the daemon closed the connection.
 enum LostReply {
   /// The methods besides `event` that change something.
   private static let changing: Set<String> = [
@@ -9,7 +9,7 @@ enum LostReply {
     "rollout_set", "rollout_promote", "rollout_abort",
   ]
 
-  /// That it is not known whether the request took effect, and how to send an event again; nil if it changes nothing.
+  /// A note that the request may have taken effect, with the way to send an event again; nil if it changes nothing.
   static func note(on method: String, _ params: JSONValue) -> String? {
     guard method == "event" else {
       return changing.contains(method) ? "it is not known whether '\(method)' took effect" : nil

@@ -19,7 +19,7 @@ enum PagedList {
 
   /// Prints one page, or with `--all` every page, and on standard error whether there is more.
   ///
-  /// `method` lists, and its result's member of that name holds the entries; without `--json` they look as `text` says.
+  /// `method` lists, and its result's member of that name holds the entries; without `--json` they are printed as `text`.
   static func show(
     _ method: String, _ params: JSONObject, _ arguments: Arguments, _ environment: ToolEnvironment,
     as text: ([JSONValue]) -> String

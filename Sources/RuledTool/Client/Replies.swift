@@ -1,7 +1,7 @@
 package import RuledCore
 
 extension JSONValue {
-  /// How deep a daemon's answer may nest: it wraps what was sent, so it may be deeper than a request.
+  /// How deep a daemon's answer may nest: it wraps sent values, so it may be deeper than a request.
   static let replyDepth = 4 * Limits.jsonDepth
 
   /// Parses `text`; nil when it is not JSON.

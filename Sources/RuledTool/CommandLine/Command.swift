@@ -8,8 +8,7 @@ protocol Command {
 
   /// Executes the command with arguments that were checked against `spec`.
   ///
-  /// - Throws: `UsageError` for arguments that make no sense, `ToolError` for what cannot be done, `DaemonError` for
-  ///   what the daemon refused.
+  /// - Throws: `UsageError` for arguments that make no sense, `ToolError` for failures of the tool, `DaemonError` for refusals by the daemon.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode
 }
 

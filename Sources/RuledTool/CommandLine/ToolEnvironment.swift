@@ -2,7 +2,7 @@ internal import Glibc
 package import RuledCore
 import RuledReports
 
-/// What a command reads and writes besides its arguments.
+/// The inputs and outputs of a command besides its arguments.
 package struct ToolEnvironment {
   /// The daemon's socket unless an option or a variable names another one.
   static let defaultSocket = "/run/ruled/ruled.sock"
@@ -67,7 +67,7 @@ package struct ToolEnvironment {
     return show(try client.call(method, params()), arguments, as: text)
   }
 
-  /// Asks a person on a terminal whether to do what can't be undone; true without a terminal, or with `--yes`.
+  /// Asks a person on a terminal whether to do an irreversible thing; true without a terminal, or with `--yes`.
   func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
     guard !arguments.has("yes"), input.isTerminal else { return true }
     errors.write("\(question.printable) [y/N] ")

@@ -1,7 +1,7 @@
 internal import RuledEngine
 
 package struct ToolError: Error, Sendable, Equatable {
-  /// What is wrong and what to do about it, in one line without the program's name.
+  /// The problem and the remedy, in one line without the program's name.
   var message: String
   var exit: ExitCode
 
@@ -17,7 +17,7 @@ package struct ToolError: Error, Sendable, Equatable {
 }
 
 package enum ExitCode: Int32, Sendable {
-  /// The command did what it was asked.
+  /// The command did its work.
   case done = 0
   /// The answer is no: nothing is stored for the subject, a test failed.
   case no = 1

@@ -6,7 +6,7 @@ struct Checkpoint {
   let path: String
   let time: Timestamp
 
-  /// Has the daemon make a checkpoint, which nobody else uses while `body` does.
+  /// Has the daemon make a checkpoint for `body` alone.
   static func use<Result>(_ client: Client, _ body: (Checkpoint) throws -> Result) throws -> Result {
     let answer = try client.call("backup", [:])
     guard let path = answer.member("checkpoint")?.stringValue,

@@ -70,7 +70,7 @@ enum ClusterCommand: Command {
     return owner(result) == nil ? .no : .done
   }
 
-  /// Asks until a node other than `node` owns the log; nil when that takes too long.
+  /// Asks until a node other than `node` owns the log; nil after the time-out.
   ///
   /// The connection to the node that gives the log up breaks meanwhile.
   private static func awaitOwner(other node: String, _ environment: ToolEnvironment) -> JSONValue? {

@@ -136,7 +136,7 @@ private final class ProxiedConnection {
   /// Whether nothing is left to pass on.
   var isOver: Bool { responses.isOver }
 
-  /// What to wait for at the browser's socket, and at the daemon's.
+  /// The events to wait for at the browser's socket, and at the daemon's.
   var polled: [pollfd] {
     [Self.polled(browser, requests, responses), Self.polled(daemon, responses, requests)]
   }
@@ -146,7 +146,7 @@ private final class ProxiedConnection {
     return pollfd(fd: events == 0 ? -1 : descriptor, events: events, revents: 0)
   }
 
-  /// Passes on what the sockets allow, by the events that came.
+  /// Passes on as many bytes as the sockets allow, by the events that came.
   func move(_ browserEvents: Int16, _ daemonEvents: Int16) {
     let readable = Int16(POLLIN | POLLHUP | POLLERR)
     if browserEvents & readable != 0 { requests.fill(from: browser) }

@@ -136,7 +136,7 @@ enum EffectsCommand: Command {
     }
   }
 
-  /// A page of the effects that are meant, with their data.
+  /// A page of the chosen effects, with their data.
   private static func page(of choice: EffectChoice, after: JSONValue?, _ client: Client) throws -> JSONValue {
     guard var params = choice.params.objectValue, choice.sink != nil else {
       return ["effects": .array([try client.call("effect", choice.params)])]

@@ -64,7 +64,7 @@ enum EventCommand: Command {
     }
   }
 
-  /// The event with what followed; nil if the daemon does not tell, for which standard error gets the reason.
+  /// The event with the events that followed; nil if the daemon does not tell, for which standard error gets the reason.
   ///
   /// That is no failure of the command: a caller that sends the event again, as it failed, would apply it twice.
   private static func followed(

@@ -192,9 +192,9 @@ private struct EventFileSummary {
   let isDryRun: Bool
   /// Events that the daemon accepted.
   private(set) var sent = 0
-  /// Those of them that it had accepted before.
+  /// Sent events that it had accepted before.
   private(set) var duplicates = 0
-  /// Those duplicates whose type or data differ from what it had accepted.
+  /// Duplicates whose type or data differ from those of the accepted event.
   private(set) var differences = 0
   /// Accepted events that a plugin failed on.
   private(set) var failed = 0

@@ -107,7 +107,7 @@ enum ExplainCommand: Command {
     return text + "\n" + differences(outcome, beside, style)
   }
 
-  /// What only one of two outcomes has: decisions, effects and failures, a line each.
+  /// The decisions, effects and failures that only one of two outcomes has, a line each.
   private static func differences(_ before: JSONValue, _ after: JSONValue, _ style: Style) -> String {
     let (old, new) = (OutcomeText(before, style: .plain).findings, OutcomeText(after, style: .plain).findings)
     let lines =

@@ -1,14 +1,14 @@
 internal import RuledCore
 internal import RuledReports
 
-/// An event with all that followed from it: its messages and timers, theirs in turn; or what would follow from a dry run.
+/// An event with all events that followed from it: its messages and timers, theirs in turn; or those that would follow from a dry run.
 struct FollowedEvent {
   /// How many events are followed; a cascade may have more.
   static let most = 1000
 
-  /// What the trace of its cause says of it: `kind`, `id`, `type`, `subject`, and `due` of a timer.
+  /// The announcement in the trace of its cause: `kind`, `id`, `type`, `subject`, and `due` of a timer.
   let announced: JSONValue
-  /// What `explain_past` answers, of a dry run what is known of that; nil if it has not happened.
+  /// The answer of `explain_past`, for a dry run its known parts; nil if it has not happened.
   let past: JSONValue?
   let children: [FollowedEvent]
   /// Whether it belongs to a dry run, so that nothing of it ever happens.
@@ -25,9 +25,9 @@ struct FollowedEvent {
       }, isDry: true)
   }
 
-  /// Asks the daemon what happened.
+  /// Asks the daemon for an event and those that followed.
   ///
-  /// - Throws: What goes wrong with the first event. That a later one has not happened is no error.
+  /// - Throws: The failure to get the first event. That a later one has not happened is no error.
   static func follow(subject: String, id: String, on client: Client) throws -> FollowedEvent {
     var remaining = most
     let past = try explain(subject, id, on: client)
@@ -62,7 +62,7 @@ struct FollowedEvent {
     return found
   }
 
-  /// The event as JSON: what `explain_past` answers, with `followed`, the same of each event that followed.
+  /// The event as JSON: the answer of `explain_past`, with `followed`, the same of each event that followed.
   var json: JSONValue {
     var object = (past ?? announced).objectValue ?? [:]
     object["followed"] = .array(children.map(\.json))

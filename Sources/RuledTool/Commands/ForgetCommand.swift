@@ -49,7 +49,7 @@ enum ForgetCommand: Command {
     return environment.show(answer, arguments) { "forgot \(count): \(text($0.member("forgotten")))\n" }
   }
 
-  /// What was erased, as `state 1, timers 2`; empty for nothing.
+  /// The erased items, as `state 1, timers 2`; empty for none.
   private static func text(_ forgotten: JSONValue?) -> String {
     let counts = (forgotten?.objectValue?.members ?? []).filter { $0.value.intValue != 0 }
     return counts.map { "\($0.name.printable) \(Figures.count(Int($0.value.intValue ?? 0)))" }.joined(separator: ", ")

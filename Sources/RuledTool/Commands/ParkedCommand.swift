@@ -51,7 +51,7 @@ enum ParkedCommand: Command {
     return .done
   }
 
-  /// All parked events of a plugin or of all, whose failure is as the options say.
+  /// All parked events of a plugin or of all whose failure matches the options.
   private static func selected(_ arguments: Arguments, _ client: Client) throws -> [JSONValue] {
     let params = PagedList.params(["plugin"], arguments)
     let text = arguments.value("message")?.lowercased()

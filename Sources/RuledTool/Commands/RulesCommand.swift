@@ -77,7 +77,7 @@ enum RulesCommand: Command {
   }
 }
 
-/// What plugins describe of the data of events.
+/// The plugins' descriptions of the data of events.
 private struct EventDescriptions {
   private let events: [(plugin: String, event: JSONValue)]
 

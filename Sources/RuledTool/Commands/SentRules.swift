@@ -14,7 +14,7 @@ enum SentRules {
     }
   }
 
-  /// What a request has as `rules`: the rules themselves, or the name of an upload if they are long.
+  /// The member `rules` of a request: the rules themselves, or the name of an upload if they are long.
   static func send(_ rules: JSONValue, over client: Client) throws -> JSONValue {
     let text = Array(rules.text.utf8)
     guard text.count > partBytes else { return rules }

@@ -1,12 +1,12 @@
 internal import RuledCore
 internal import RuledLua
 
-/// What an editor with lua-language-server needs to know of rules: definitions in LuaCATS, and its settings.
+/// The files for an editor with lua-language-server: definitions of rules in LuaCATS, and its settings.
 enum Definitions {
   /// Where the definitions are, within the rules folder; the daemon ignores names that begin with a dot.
   static let path = ".definitions/ruled.lua"
 
-  /// `.luarc.json`: the version of Lua, where the definitions are, and what rules don't have of Lua.
+  /// `.luarc.json`: the version of Lua, the place of the definitions, and the functions of Lua that rules don't have.
   ///
   /// `library` is the folder of the modules that are installed with the program, which `require` finds after those of `lib`.
   static func settings(library: String?) -> String {
@@ -24,7 +24,7 @@ enum Definitions {
       """
   }
 
-  /// The definitions of all that the host gives to rules and tests.
+  /// The definitions of the host's functions for rules and tests.
   static var text: String {
     var lines = [
       "---@meta ruled", "",

@@ -4,7 +4,7 @@ struct Mutant: Sendable {
   let line: Int
   let range: Range<Int>
   let replacement: String
-  /// What stood there, in one line.
+  /// The original text, in one line.
   let original: String
 
   /// The change as `a == b` → `a ~= b`.

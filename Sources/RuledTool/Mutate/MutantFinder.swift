@@ -1,8 +1,8 @@
 internal import RuledLua
 
-/// Finds what can be changed in a file: operators, constants and branches, in the order of the text.
+/// Finds the possible changes of a file: operators, constants and branches, in the order of the text.
 struct MutantFinder {
-  /// For each operator the one that it is replaced by.
+  /// For each operator its replacement.
   private static let operators = [
     "==": "~=", "~=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "and": "or", "or": "and", "+": "-", "-": "+",
     "*": "+", "/": "*", "//": "+", "%": "*", "^": "*", "&": "|", "|": "&", "~": "&", "<<": ">>", ">>": "<<",

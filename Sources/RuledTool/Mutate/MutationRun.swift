@@ -41,7 +41,8 @@ struct MutationRun: Sendable {
     results = try work.results(jobs: options.jobs, name: "mutant", first: run, further: run)
   }
 
-  /// The modules of the selected plugins; with the library's tests the library, too, or else, with all plugins, what they require of it.
+  /// The modules of the selected plugins; with the library's tests the library, too, or else, with all plugins, the library's modules that they
+  /// require.
   private static func files(_ source: RulesSource, _ selection: RulesSelection) -> [SourceFile] {
     let plugins = source.plugins.filter { selection.contains($0.name) }
     var files: [SourceFile] = []
@@ -68,11 +69,11 @@ private final class TestReach: Sendable {
   let tests: [TestCase]
   /// How long each takes, in microseconds of the clock, at least.
   let times: [Int]
-  /// Those that fail without a change.
+  /// The tests that fail without a change.
   let failing: [TestResult]
   private let parts: [String: [CoveredPart]]
   private let reached: [Set<Int>]
-  /// What runs when the plugins load.
+  /// The parts that run when the plugins load.
   private let loading: Set<Int>
 
   init(_ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions) throws {
@@ -106,7 +107,7 @@ private final class TestReach: Sendable {
 
   private static func magnitude(_ time: Int) -> Int { Int.bitWidth - (time / 4000).leadingZeroBitCount }
 
-  /// The indices of the tests that run what a mutant changes: all, for what runs when a plugin loads.
+  /// The indices of the tests that run a mutant's part: all tests for a part that runs when a plugin loads.
   func tests(of mutant: Mutant) -> [Int] {
     guard let parts = parts[mutant.file] else { return [] }
     let around = parts.filter {
@@ -118,7 +119,7 @@ private final class TestReach: Sendable {
     return tests.indices.filter { reached[$0].contains(inner.number) }
   }
 
-  /// What becomes of a mutant of `base`.
+  /// Runs the tests against a mutant of `base`.
   func attempt(_ mutant: Mutant, _ base: Catalog, _ worker: TestWorker) -> MutantResult {
     let indices = self.tests(of: mutant)
     guard !indices.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }

@@ -3,7 +3,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// What a plugin did with example events: the first example of each thing.
+/// A plugin's decisions and effects on example events: the first example of each.
 struct PluginExamples {
   struct Event {
     /// The event as it was sent.

@@ -6,7 +6,7 @@ struct PluginPage {
   private let manifest: PluginManifest
   private let examples: PluginExamples
 
-  /// The page on what a plugin declares, with what it did with examples.
+  /// The page on a plugin's declarations, with examples.
   init(_ manifest: PluginManifest, _ examples: PluginExamples) {
     self.manifest = manifest
     self.examples = examples

@@ -2,7 +2,7 @@ internal import CEdit
 
 /// Lets a person type lines on a terminal with libedit: its keys, earlier lines and completion.
 final class LineEditor {
-  /// What the end of a line may be completed to; each candidate replaces the line's last word.
+  /// The candidates for the end of a line; each replaces the line's last word.
   var completion: (String) -> [String] = { _ in [] }
 
   private var history: LineHistory
@@ -29,7 +29,7 @@ final class LineEditor {
     return line
   }
 
-  /// Completes what all candidates begin with; lists them if that is nothing new.
+  /// Completes the common beginning of all candidates; lists them if that is nothing new.
   fileprivate func complete(_ head: String) {
     let candidates = completion(head)
     guard let first = candidates.first else { return }

@@ -84,7 +84,7 @@ final class ReplSession {
     try engine.query(name, subject: subject, arguments: arguments)
   }
 
-  /// Failures on timers and messages, and what rules logged, since the last call.
+  /// Failures on timers and messages, and the rules' log lines, since the last call.
   func takeNotes() -> [String] {
     let failures = engine.takeFailures().map { "\($0.type) of \($0.subject): \(ReportedFailure($0.failure).line)" }
     return log.take() + failures
@@ -93,9 +93,9 @@ final class ReplSession {
   // MARK: Lines
 
   struct Answer {
-    /// The values as JSON, or as Lua shows what has no JSON.
+    /// The values as JSON, or as Lua shows a value without JSON.
     let values: [String]
-    /// What the line asked the host for, each with its kind: `sends`, `timers` and so on.
+    /// The requests of the line to the host, each with its kind: `sends`, `timers` and so on.
     let asked: [(kind: String, what: String)]
   }
 

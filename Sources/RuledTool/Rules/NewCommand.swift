@@ -84,7 +84,7 @@ enum NewCommand: Command {
     ((try? Folder.names(folder)) ?? []).filter { $0.hasSuffix(".ndjson") }.sorted()
   }
 
-  /// Writes what editors read: the definitions anew, their settings unless there are some.
+  /// Writes the files for editors: the definitions anew, the settings unless there are some.
   private static func writeDefinitions(_ rules: String) throws(ToolError) {
     if mkdir("\(rules)/.definitions", 0o777) != 0, errno != EEXIST {
       throw failed("make the folder '\(rules)/.definitions'")

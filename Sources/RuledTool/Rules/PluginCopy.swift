@@ -2,7 +2,7 @@ internal import RuledLua
 
 /// The files of a plugin under another name.
 ///
-/// What bears the plugin's name becomes the copy's: counters, topics, boards, queries, and the events that the plugin makes itself. An event that
+/// Names with the plugin's name become the copy's: counters, topics, boards, queries, and the events that the plugin makes itself. An event that
 /// is kept for rules gets the copy's name before its own, so that neither plugin hears the other's. Types of events that others send stay, and so
 /// do sinks.
 struct PluginCopy {
@@ -100,7 +100,7 @@ struct PluginCopy {
 
   private func isName(_ node: SyntaxNode) -> Bool { node.stringValue == name }
 
-  /// Whether it is what says whose a failure or an effect is.
+  /// Whether it is the member that names the plugin of a failure or an effect.
   private func isPlugin(_ node: SyntaxNode) -> Bool { node.kind == .index && node.children[1].stringValue == "plugin" }
 
   /// Whether it is a table by plugin: the decisions of all.

@@ -21,10 +21,10 @@ package final class Output {
     self.isTerminal = isTerminal
   }
 
-  /// What was written and not flushed; in memory, all that was written.
+  /// The text that was written and not flushed; in memory, all of it.
   package var text: String { buffer.text }
 
-  /// Writes `text`, with what steers a terminal escaped as in JSON, but for C0.
+  /// Writes `text`, with characters that steer a terminal escaped as in JSON, but for C0.
   func write(_ text: String) { writeExactly(text.withoutSteering) }
 
   /// Writes `text` as it is, which must be meant for a file.

@@ -19,7 +19,7 @@ struct Progress {
   /// - Parameters:
   ///   - share: How much is done, from 0 to 1, when that is known: drawn as a bar, and with the time that the rest takes at the rate so far.
   ///   - count: How many of `noun` are done: shown with their rate.
-  ///   - noun: What is counted, in the singular.
+  ///   - noun: The noun of the count, in the singular.
   ///   - plural: The plural of `noun`, if it is irregular.
   mutating func show(share: Double?, count: Int, _ noun: String, plural: String? = nil) {
     guard let errors else { return }

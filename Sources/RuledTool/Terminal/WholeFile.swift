@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Writes a text as a whole file; output that could not be written whole is an error.
 enum WholeFile {
-  /// Writes to `path`: a new file, in place of what a file has, or to what else is there, such as a pipe.
+  /// Writes to `path`: a new file, in place of a file's content, or to an existing pipe and the like.
   ///
   /// With `forOwner`, nobody else may read the file.
   static func write(_ text: [UInt8], to path: String, forOwner: Bool = false) throws(ToolError) {
@@ -12,7 +12,7 @@ enum WholeFile {
   /// Writes a new file; an error if there is one.
   static func create(_ path: String, with text: [UInt8]) throws(ToolError) { try write(text, path, O_EXCL, path) }
 
-  /// Replaces a file in one step, so that nobody who reads it finds half of it, and a failure leaves it as it was.
+  /// Replaces a file in one step: no reader finds half of it, and a failure leaves it as it was.
   ///
   /// With `forOwner`, nobody else may read it.
   static func replace(_ path: String, with text: [UInt8], forOwner: Bool = false) throws(ToolError) {

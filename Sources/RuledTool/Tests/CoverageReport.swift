@@ -1,11 +1,11 @@
 internal import RuledCore
 internal import RuledReports
 
-/// What tests ran of the rules, file by file.
+/// The parts of the rules that tests ran, file by file.
 struct CoverageReport: Sendable {
   private(set) var files: [CoveredFile] = []
 
-  /// Adds a file, or what else ran of one that is there.
+  /// Adds a file, or further parts that ran of a known one.
   mutating func add(_ file: CoveredFile) {
     if let index = files.firstIndex(where: { $0.path == file.path }) {
       files[index].merge(file)

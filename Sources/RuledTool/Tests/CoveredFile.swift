@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledLua
 
-/// A file of the rules, and what tests ran of it.
+/// A file of the rules, and the parts that tests ran.
 struct CoveredFile: Sendable {
   enum Aspect { case lines, functions, branches }
 
@@ -25,7 +25,7 @@ struct CoveredFile: Sendable {
     for index in ranParts.indices { ranParts[index] = ranParts[index] || other.ranParts[index] }
   }
 
-  /// How many of what is counted there are, and how many ran.
+  /// The number of lines or parts, and of those that ran.
   func count(_ aspect: Aspect) -> (all: Int, ran: Int) {
     switch aspect {
     case .lines: return (lines.count, lines.count { ranLines.contains($0) })
@@ -36,7 +36,7 @@ struct CoveredFile: Sendable {
   }
 
   var all: Int { lines.count + parts.count }
-  /// How many of them ran.
+  /// The number of lines and parts that ran.
   var ran: Int { count(.lines).ran + ranParts.count { $0 } }
   /// How much of the file ran, in per cent with one decimal.
   var percent: Double { Self.percent(ran, of: all) }
@@ -60,7 +60,7 @@ struct CoveredFile: Sendable {
     Set(parts.indices.filter { !ranParts[$0] && parts[$0].kind == kind }.map { parts[$0].line }).sorted()
   }
 
-  /// What never ran: `12-14, 20; functions 30; branches 7`, the parts of lines that never ran left out.
+  /// The parts that never ran: `12-14, 20; functions 30; branches 7`, without parts of lines that never ran.
   var missedText: String {
     let missed = Set(missedLines)
     var texts = [Self.ranges(missedLines)]

@@ -35,7 +35,7 @@ final class TestDriver: TestHost {
   /// Catalogs with other settings, by the settings' JSON.
   private var catalogs: [String: Catalog] = [:]
   private var marks: [Mark] = []
-  /// The events of the test with what came of them, and the subjects that they name, for snapshots.
+  /// The events of the test with their outcomes, and the subjects that they name, for snapshots.
   private var events: [JSONValue] = []
   private var subjects: [String] = []
 
@@ -305,7 +305,7 @@ final class TestDriver: TestHost {
     return []
   }
 
-  /// What the test did so far: events with their outcomes, messages, and the states of all subjects.
+  /// The content of the test so far: events with their outcomes, messages, and the states of all subjects.
   private func everything() throws -> JSONValue {
     var states = JSONObject()
     let receivers = engine.sent.compactMap { Self.message($0)["subject"]?.stringValue }

@@ -12,10 +12,10 @@ struct TestFailures {
     let subject: String
     /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
     let outcome: Int?
-    /// Where the test was: the line of the test, then those of its helpers.
+    /// The line of the test, then those of its helpers.
     let place: [TestPlace]
 
-    /// The file, the line, the rule, and what failed, in a line.
+    /// The file, the line, the rule, and the failure, in a line.
     var text: String {
       var text = ""
       if let file = failure["file"]?.stringValue { text = "\(file):\(failure["line"]?.intValue ?? 0): " }
@@ -35,7 +35,7 @@ struct TestFailures {
     }
   }
 
-  /// Those that the test neither read nor took, in order.
+  /// The failures that the test neither read nor took, in order.
   private(set) var unexpected: [Entry] = []
   private(set) var outcomes = 0
 
@@ -67,7 +67,7 @@ struct TestFailures {
     return Array(unexpected.dropFirst(first))
   }
 
-  /// Failures as the text of an error: the first one's place at its beginning, and below it where the test was.
+  /// Failures as the text of an error: the first one's place at its beginning, and below it the lines of the test.
   static func text(_ entries: [Entry]) -> String? {
     guard let first = entries.first else { return nil }
     let most = 10

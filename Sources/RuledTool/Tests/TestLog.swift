@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import Synchronization
 
-/// Keeps what rules log in a test, to be shown beside its failure.
+/// Keeps the log lines of rules in a test, to be shown beside its failure.
 final class TestLog: EventLog {
   private static let most = 200
 

@@ -1,6 +1,6 @@
 internal import RuledReports
 
-/// Writes a test run for people: one line for each plugin, and each failure with what was expected.
+/// Writes a test run for people: one line for each plugin, and each failure with the expectation.
 struct TestReport {
   /// A test of this many microseconds is called slow.
   private static let slow = 100_000

@@ -6,7 +6,7 @@ internal import Synchronization
 struct TestRun: Sendable {
   /// The tests in order of their plugins, files and declarations.
   private(set) var results: [TestResult] = []
-  /// What ran of the rules, if coverage was measured.
+  /// The coverage of the rules, if it was measured.
   private(set) var coverage = CoverageReport()
 
   /// Runs the tests of the selected plugins.

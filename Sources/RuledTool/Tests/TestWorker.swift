@@ -12,9 +12,9 @@ struct TestCase: Sendable {
 /// Runs tests on one thread, one after the other.
 final class TestWorker {
   let lua: LuaWorker
-  /// What ran, if that is measured.
+  /// The coverage, if it is measured.
   let coverage: Coverage?
-  /// Drives the tests; nil once what ran was summed up.
+  /// Drives the tests; nil once the coverage was summed up.
   private var driver: TestDriver?
   private var catalog: Catalog
   private let options: TestOptions
@@ -70,7 +70,7 @@ final class TestWorker {
       log: driver.takeLog())
   }
 
-  /// Why a test failed: because rules failed that it did not expect to, or by itself, or because it was captured and no rule ran.
+  /// Why a test failed: by itself, by unexpected failures of rules, or because it was captured and no rule ran.
   private func failure(of test: TestCase, _ own: Failure?, _ driver: TestDriver) -> Failure? {
     let unexpected = driver.failures.unexpected
     guard let first = unexpected.first, let text = TestFailures.text(unexpected) else {
@@ -108,7 +108,7 @@ final class TestWorker {
 
   // MARK: Coverage
 
-  /// What ran in the selected files, and in the library's if it is one of them; no test runs after that.
+  /// The coverage of the selected files, and of the library's if it is one of them; no test runs after that.
   ///
   /// All VMs are released, as each adds its lines then.
   func covered(_ sources: [PluginSource], withLibrary: Bool) throws(LoadError) -> CoverageReport {

@@ -11,7 +11,7 @@ package enum UnifiedDiff {
     let text: Substring
   }
 
-  /// The difference of one file, of which a text is nil where there is none: the hunks after the names of the file.
+  /// The difference of one file: the hunks after the names of the file; a text is nil if the file does not exist.
   package static func text(_ old: String?, _ new: String?, path: String) -> String {
     guard old != new else { return "" }
     var text = "--- \(old == nil ? "/dev/null" : "a/\(path)")\n+++ \(new == nil ? "/dev/null" : "b/\(path)")\n"

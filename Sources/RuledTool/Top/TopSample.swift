@@ -39,7 +39,7 @@ struct TopSample {
   /// How many problems keep the rules on disk from loading.
   var errors: Int
 
-  /// What a call answers; nil where the daemon does not know the method or the caller may not call it.
+  /// The answer of a call; nil where the daemon does not know the method or the caller may not call it.
   private static func optional(_ call: () throws -> JSONValue) throws -> JSONValue? {
     do { return try call() } catch let error as DaemonError where ["unknown_method", "forbidden"].contains(error.code) {
       return nil

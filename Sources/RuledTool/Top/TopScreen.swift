@@ -1,7 +1,7 @@
 internal import RuledCore
 internal import RuledReports
 
-/// One screen of `rulectl top`: what changed between two samples.
+/// One screen of `rulectl top`: the changes between two samples.
 struct TopScreen {
   var before: TopSample
   var after: TopSample
@@ -65,7 +65,7 @@ struct TopScreen {
     return [parts.joined(separator: ", "), rates.joined(separator: ", "), waiting(style)].map { $0 + "\n" }.joined()
   }
 
-  /// What waits: parked events, and what each sink has to deliver or has given up.
+  /// The waiting work: parked events, and each sink's effects to deliver or given up.
   private func waiting(_ style: Style) -> String {
     let parked = "\(after.parked.map { Figures.count($0) } ?? "-") parked"
     var parts = [after.parked ?? 0 > 0 ? style.red(parked) : parked]
