@@ -1,5 +1,5 @@
--- Consent and deletion. Both hold whatever becomes of their report: of the counters, of another plugin's state, and of
--- all else that can fail.
+-- Consent and deletion. Both hold even if their report fails, as for the counters, for another plugin's state, or for
+-- any other reason.
 
 local days  = require "days"
 local plan  = require "plan"

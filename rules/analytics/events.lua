@@ -1,4 +1,4 @@
--- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+-- The events of clients, for readers and editors. The rules judge the data themselves, so nothing is checked here.
 local plan = require "plan"
 
 local types = { string = "string", int = "integer", double = "number", bool = "boolean" }

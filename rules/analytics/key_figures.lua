@@ -9,7 +9,7 @@ local key_figures = {}
 
 local mean, pct = figures.mean, figures.pct
 
--- A list of `{ name, read }` of what `reader` makes of the members of a table.
+-- A list of `{ name, read }`: for each member of a table the function that `reader` makes of it.
 local function readers(of, reader)
   local list = {}
   for name, inner in pairs(of) do list[#list + 1] = { name = name, read = reader(inner, name) } end
@@ -21,7 +21,7 @@ local function read_all(list, into, ...)
   return into
 end
 
--- The figure that figures.json describes, or a table of such.
+-- The figure that figures.json describes, or a table of figures.
 local function described(of)
   local figure, ratio = of.sum or of.mean or of.pct, of.mean and mean or pct
   if type(figure) ~= "string" then

@@ -28,7 +28,7 @@ local function add_all(sum, more, factor)
   for figure in pairs(sum) do sum[figure] = sum[figure] + factor * (more[figure] or 0) end
 end
 
--- The figures of each row, of which the last ends with what users had `reached`.
+-- The figures of each row; the users had `reached` their steps by the end of the last one.
 local function figures_of(list, sum, steps, reached)
   local all = array {}
   add_all(reached, sum.n, -1)

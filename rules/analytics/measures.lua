@@ -5,7 +5,7 @@ local plan   = require "plan"
 
 local GROUPS = { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" }
 
--- What is counted whatever the file says, and the key figures that are made of it.
+-- The figures beside those of the file, and the key figures made of them.
 local COUNTED = {
   dau = true, wau = true, installs = true, sessions = true, sessions_with_errors = true, errors = true,
 }

@@ -1,4 +1,4 @@
--- Figures that count each user once. The user's own state holds what was already counted (last active day, levels,
+-- Figures that count each user once. The user's own state holds the counts so far (last active day, levels,
 -- steps reached), so the shared counters need no subject.
 
 local fields   = require "fields"

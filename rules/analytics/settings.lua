@@ -1,4 +1,4 @@
--- What the settings must be: checked at load, those of the configuration too.
+-- The declarations of the settings, which are checked at load, those of the configuration too.
 
 local fields = require "fields"
 

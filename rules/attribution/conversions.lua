@@ -4,7 +4,7 @@ local meta = require "meta"
 
 local conversions = {}
 
--- What the settings say of the device's platform.
+-- The settings of the device's platform.
 local function platform(state) return settings.platforms[state.platform] or {} end
 
 --- Whether tracking needs the user's consent there.
@@ -25,7 +25,7 @@ local function origin(state)
   return state.attribution and meta.origin(state.attribution) or state.install_origin or {}
 end
 
---- Keeps what an unsent AppInstall needs, the email hashed, before the device's attribution is cleared.
+--- Keeps the data for an unsent AppInstall, the email hashed, before the device's attribution is cleared.
 function conversions.keep_for_install(state)
   if state.install_owed and state.attribution then state.install_origin = origin(state) end
 end

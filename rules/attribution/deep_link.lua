@@ -22,7 +22,7 @@ function deep_link.attribution(link)
   return found
 end
 
--- Where an install came from, as its click ids say and its source, ignoring case.
+-- The source of an install, by its click ids and its source parameter, ignoring case.
 local function sources(attribution)
   local list = {}
   for name, source in pairs(settings.click_ids) do

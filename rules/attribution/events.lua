@@ -28,7 +28,7 @@ event("email.submitted", { email = "string" }, documented "Somebody typed an add
 event("user.authenticated", { user = "string" }, documented "Somebody signed in on the device.")
 event("account.deleted", {}, documented "A user deleted the account.")
 
--- What the rules tell each other.
+-- Events between the rules.
 event(plugin.name .. ".linked", {
   from = "rules", attribution = "object?", facebook = "boolean?", att_status = "string?",
 }, documented "A device's attribution moves to the user who signed in on it, or its status has changed.")

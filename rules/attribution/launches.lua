@@ -22,7 +22,7 @@ end
 --- Whether an event is a launch on no platform of the settings.
 function launches.is_unknown(event) return subjects.is_device(event) and not launches.is_known(event) end
 
--- An install that is older than the rules says so: where it came from is not known any more.
+-- An install that is older than the rules says so: its source is not known any more.
 local function is_first(state, data) return not state.launched and data.first_launch ~= false end
 
 local function begin(state, data)

@@ -1,5 +1,5 @@
 -- When somebody signs in, the attribution moves from the device to that user. The device joins the user's topic, by
--- which it hears of the end of the account, whoever signs in later.
+-- which it hears of the end of the account, even if somebody else signs in later.
 
 local conversions = require "conversions"
 local fields = require "fields"

@@ -14,7 +14,7 @@ local function counts(state, attribution, facebook)
   return not state.attribution or (facebook and not state.facebook)
 end
 
---- On a user: a device, which sent the message, brings what it knows. Devices hear whether the user came from Facebook.
+--- On a user: a device, which sent the message, brings its data. Devices hear whether the user came from Facebook.
 function profile.linked(event, state)
   local link, device, was_facebook = event.data, event.sender, state.facebook
   if link.att_status then state.att_status, state.status_from = link.att_status, device end
@@ -50,21 +50,21 @@ function profile.owner_deleted(event, state)
   forget { past = true }
 end
 
---- Takes what a device brought out of a user's state.
+--- Removes a device's data from a user's state.
 function profile.take_back(state, device)
   if state.attribution_from == device then state.attribution, state.facebook, state.attribution_from = nil, nil, nil end
   if state.status_from == device then state.att_status, state.status_from = nil, nil end
 end
 
---- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well; what answered it
---- goes from the device.
+--- On a deleted user: a link of the device that was under way has arrived meanwhile, and goes as well; its answer goes
+--- from the device.
 function profile.device_left(event, state)
   profile.take_back(state, event.sender)
   send(event.sender, plugin.name .. ".left", {})
   if next(state) == nil then forget { all = true } end
 end
 
---- On a device: what the deleted user, who sent the message, has answered names that user.
+--- On a device: the answers of the deleted user, who sent the message, name that user.
 function profile.left(_, state) forget(next(state) and { past = true } or { all = true }) end
 
 function profile.answer(state)

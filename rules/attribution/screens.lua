@@ -1,4 +1,4 @@
--- Which screen comes next: what screens.json says of an event, by the first line whose conditions hold.
+-- The next screen: that of the first line in screens.json for the event whose conditions hold.
 
 local conversions = require "conversions"
 local routes = require "routes"
@@ -15,14 +15,14 @@ for _, name in ipairs {
   assert(FLOWS[name], FILE .. ": the flow '" .. name .. "' is missing")
 end
 
---- Decides the screen of a flow by facts, and what it is filled in with.
+--- Decides the screen of a flow by facts, with the values to fill in.
 function screens.decide(flow, facts, email)
   local names, line = routes.flow(FLOWS, flow, facts)
   decide("screen", names[1])
   if line.prefill and email then decide("prefill", { email = email }) end
 end
 
---- Decides the screen of a flow by what is known of a device.
+--- Decides the screen of a flow by the facts about a device.
 function screens.show(flow, state)
   local email = state.attribution and state.attribution.email
   screens.decide(flow, {

@@ -1,4 +1,4 @@
--- What the settings must be: checked at load, those of the configuration too.
+-- The declarations of the settings, which are checked at load, those of the configuration too.
 
 -- A device's state, with its link and its values, holds 256 KiB.
 local function bytes(most, about) return { type = "integer", min = 1, max = most, about = about } end

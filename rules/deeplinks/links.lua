@@ -1,4 +1,4 @@
--- A link was opened: whether it is ours, where it leads, what is stored and reported.
+-- A link was opened: whether it is ours, where it leads, and what the plugin stores and reports.
 
 local fields = require "fields"
 local paths = require "paths"

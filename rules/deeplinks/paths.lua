@@ -1,4 +1,4 @@
--- What links.json says, checked: the paths of the links, what a link can name itself, and the screens that lead to each
+-- The content of links.json, checked: the paths of the links, the targets of links, and the screens that lead to each
 -- destination. The one table of paths routes in the app, makes Apple's and Google's files, and tells the website which
 -- paths to redirect. New marketing channels use query parameters, not new paths.
 

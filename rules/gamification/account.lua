@@ -1,4 +1,4 @@
--- The user's settings and what they may ask about themselves: gamification on or off, time zone, export, deletion.
+-- The user's settings and requests about themselves: gamification on or off, time zone, export, deletion.
 local fields = require "fields"
 local payload = require "payload"
 local player = require "player"
@@ -40,7 +40,7 @@ function account.exported(event, state)
   raise(EXPORTED, { export_format = fields.plain(payload(event).export_format) or "json" })
 end
 
--- Nothing is reported: it was not the game's data that the user deleted.
+-- Nothing is reported: the user did not delete the game's data.
 function account.ended(_, state)
   standings.leave(state)
   forget()

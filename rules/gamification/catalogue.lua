@@ -1,4 +1,4 @@
--- The actions of the settings: which events they are, when they make sense, what is a repeat.
+-- The actions of the settings: their events, the conditions under which they make sense, their repeats.
 local fields = require "fields"
 local telling = require "telling"
 
@@ -29,7 +29,7 @@ local function judging(name, is_needed, is_thing, range, others)
   end
 end
 
--- What judges an action's data: the members that it needs, that have a range, or that must be new.
+-- The functions that judge an action's data: the members that it needs, that have a range, or that must be new.
 local function judge_of(action)
   local judge = makes_sense
   local function add(name, is_needed)

@@ -1,4 +1,4 @@
--- What clients send, for readers and editors. The rules judge the data themselves, so nothing is checked here.
+-- The events of clients, for readers and editors. The rules judge the data themselves, so nothing is checked here.
 local documented = function(about) return { about = about, checked = false } end
 
 event("app.opened", { launch_type = "string?" }, documented "The app was opened; the first time of a day earns points.")

@@ -27,7 +27,7 @@ function moving.leave(event, state)
   send(subjects.of_user(user), moving.TYPE, { record = record })
 end
 
--- What the device has earned of this day beyond the caps, with its multiplier.
+-- The device's earnings of this day beyond the caps, with its multiplier.
 local function over_caps(state, record)
   local times = points.times(settings.multipliers, "streak", record.streak)
   return points.join(state, player.points, record) * times

@@ -1,4 +1,4 @@
--- What the settings must be: checked at load, those of the configuration too.
+-- The declarations of the settings, which are checked at load, those of the configuration too.
 
 local fields = require "fields"
 
@@ -6,7 +6,7 @@ local unlike = fields.unlike
 local OWN_CAUSES = { moved = true, spend = true } -- of changes of points, beside actions
 local MOST_POINTS, MOST_TIMES, MOST_MULTIPLIED = 1000000, 100000, 100 -- so that no sum of points leaves the integers
 
--- What the actions earn, and the members of their data: the keys that `points` and `ranges` may have.
+-- The earnings of the actions, and the members of their data: the keys that `points` and `ranges` may have.
 local earned, members = {}, {}
 for _, action in ipairs(settings.actions) do
   earned[#earned + 1] = action.earns

@@ -1,5 +1,5 @@
--- The game as a whole: how many players have how many points, who reached which tier, and what was earned and spent on
--- each day. Counters that all players share, which name nobody.
+-- The game as a whole: the numbers of players by points and by tier, and the points earned and spent on each day.
+-- Counters that all players share, which name nobody.
 local figures = require "figures"
 local points = require "points"
 

@@ -1,5 +1,5 @@
--- The names of events for analytics: the plugin's and what happened, as in `gamification_points_awarded`. So a copy of
--- the plugin tells events of its own. Three have other names in Vibe8's document.
+-- The names of events for analytics: the plugin's name and the action, as in `gamification_points_awarded`. So a copy
+-- of the plugin tells events of its own. Three have other names in Vibe8's document.
 
 local DOCUMENTED = {
   gamification = {

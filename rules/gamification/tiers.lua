@@ -40,7 +40,7 @@ function tiers.refusal(state, name)
   if LADDER[place].spent == NEVER then return "not_for_points" end
 end
 
---- Brings what another record of the player has reached, and has spent on tiers.
+--- Brings the tier of another record of the player, and the points spent on tiers there.
 function tiers.join(state, record)
   local held, theirs = points.place(LADDER, state.tier) or 0, points.place(LADDER, record.tier) or 0
   for place = held + 1, theirs do

@@ -70,7 +70,7 @@ local function digest_at(digest, at)
   return at < today and today or calendar.at(day + 1, digest.at, digest.zone)
 end
 
---- What becomes of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
+--- The outcome of a message: `send` now, which counts; `hold` till a moment, with `digest`, `quiet` or `window` as the
 --- reason; `drop`, with `cap` or `kind_cap`. An urgent message is always sent, and counts.
 function attention.judge(kept, options, at, message)
   local kind = message.kind
@@ -107,7 +107,7 @@ local function take_due(kept, at)
   return due
 end
 
--- Puts what is of the digest into one message of the kind `digest`, the last one, with the messages as `items`.
+-- Puts the digest's messages into one of the kind `digest`, the last one, with the messages as `items`.
 local function with_digest(due)
   local all, digest = {}, nil
   for _, message in ipairs(due) do

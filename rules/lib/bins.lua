@@ -2,7 +2,7 @@
 
 local bins = {}
 
---- Bins by their upper edges; what is above the last is "5000+".
+--- Bins by their upper edges; counts above the last one are "5000+".
 function bins.new(edges)
   local made, below = { edges = edges, labels = {} }, -1
   for i, edge in ipairs(edges) do

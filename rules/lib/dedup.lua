@@ -1,4 +1,4 @@
--- What happens once: by key, by who was first, by window, and pairs of effects with one id.
+-- Events that count once: by key, by the first one, by window; and pairs of effects with one id.
 
 local fields = require "fields"
 
@@ -17,8 +17,8 @@ end
 --- True the first time for these parts, whatever they hold: `once` with a key of any length.
 function dedup.once(...) return once(dedup.key(...)) end
 
---- Keeps the first value under a name. Returns what is kept, and whether it is this one. A value for which
---- `better(value, kept)` holds replaces what is kept.
+--- Keeps the first value under a name. Returns the kept value, and whether it is this one. A value for which
+--- `better(value, kept)` holds replaces the kept one.
 function dedup.first(kept, name, value, better)
   local held = kept[name]
   if held ~= nil and not (better and better(value, held)) then return held, false end
@@ -31,7 +31,7 @@ local function times_of(kept, key) return type(kept[key]) == "table" and kept[ke
 
 local function keep(kept, key, times) kept[key] = times[2] and times or times[1] end
 
--- Forgets what counted up to `since`; returns how many keys are left, and the one whose last time is the oldest.
+-- Forgets times up to `since`; returns how many keys are left, and the one whose last time is the oldest.
 local function purge(kept, since)
   local left, oldest, before = 0, nil, nil
   for key in pairs(kept) do

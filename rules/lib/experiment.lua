@@ -1,4 +1,4 @@
--- Experiments: arms by weights, for some of the people, of whom each stays in the arm that it had.
+-- Experiments: arms by weights, for a part of the people; each person stays in one arm.
 
 local experiment = {}
 
@@ -16,8 +16,8 @@ local function outside(kept, options, key)
   if options.share and not is_of(options.share, name .. ":share", key) then return "not_yet" end
 end
 
---- The arm, drawn by the weights `options.arms` the first time, and kept. Nil for who is not in the experiment, and
---- why: `holdout`, `excluded`, `not_yet`.
+--- The arm, drawn by the weights `options.arms` the first time, and kept. Nil for a person outside of the experiment,
+--- and why: `holdout`, `excluded`, `not_yet`.
 function experiment.arm(kept, options, key)
   local known = kept[options.name]
   if known then return known.arm end
@@ -28,7 +28,7 @@ function experiment.arm(kept, options, key)
   return arm
 end
 
---- The arm, and whether the user sees it for the first time: what an experiment counts as an exposure.
+--- The arm, and whether the user sees it for the first time, which an experiment counts as an exposure.
 function experiment.expose(kept, options, key)
   local arm, why = experiment.arm(kept, options, key)
   if not arm then return nil, why end

@@ -54,7 +54,7 @@ function fields.flag(value, before)
   return before
 end
 
---- What may be passed on of a value: a table, which may have any number of members, becomes an empty one, which is as
+--- A value that may be passed on: a table, which may have any number of members, becomes an empty one, which is just as
 --- wrong where a string, a number or a boolean belongs.
 function fields.plain(value)
   if type(value) == "table" and value ~= json.null then return {} end

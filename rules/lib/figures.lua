@@ -1,8 +1,8 @@
--- Figures that all subjects share, which name nobody: counters by civil day (UTC), and what queries make of them.
+-- Figures that all subjects share, which name nobody: counters by civil day (UTC), and tables of them for queries.
 
 local figures = {}
 
--- What the host counts of too many counters has none of their labels.
+-- Of too many counters the host counts the further ones without their labels.
 local OTHER = "other"
 
 local date_of = calendar.date
@@ -70,8 +70,8 @@ function figures.by(name, label)
   return values, sum
 end
 
---- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 for what was never counted. Of
---- those of days, only of the days `from` to `to`, which are dates or nil.
+--- The sums of all counters whose names begin with `prefix`, by the rest of the name; 0 without any count. Of
+--- counters by day, only the days `from` to `to`, which are dates or nil.
 function figures.sums(prefix, from, to)
   local sums = setmetatable({}, { __index = function() return 0 end })
   for _, counter in ipairs(counters(prefix)) do

@@ -26,7 +26,7 @@ function meta.device(device, most)
   return known
 end
 
--- What may leave: not a text with an address in it.
+-- A text that may leave: one without an address in it.
 local function told(text) return text and not pii.holds_address(text) and text or nil end
 
 --- `extinfo`: 16 strings about the device in Meta's order, "" where unknown or an address. `version` is i2 for iOS, a2

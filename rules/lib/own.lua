@@ -1,5 +1,5 @@
--- For tests of a plugin: what is its own among the effects of an outcome or a list, or among messages, whose type its
--- name precedes. Another plugin, such as a copy of it, may hear the same events.
+-- For tests of a plugin: its own effects in an outcome or a list, and its own messages, whose types begin with its
+-- name. Another plugin, such as a copy of it, may hear the same events.
 
 return function(outcome)
   local list = array {}

@@ -1,7 +1,7 @@
 -- Figures by day and by month: counters that name nobody. A query reads a few days by day, and a year by month.
 --
 -- The period stands in a counter's name, as in `shop.day.2025-11-10.orders` and `shop.sum.2025-11.orders`, and not in a
--- label. Where a plugin has too many counters, the host counts what is new under another label of the same name, so
+-- label. Where a plugin has too many counters, the host counts new ones under another label of the same name, so
 -- that a sum is right even then.
 
 local figures = require "figures"

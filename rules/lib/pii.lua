@@ -117,7 +117,7 @@ local CAMPAIGN = {
   begins = { "^[(0]", "^%d%d%d[-. ]%d%d%d[-. ]%d%d%d%d%f[%D]" },
 }
 
--- What is no phone number in a campaign's parameter: dates, and long ids, beside which others may stand.
+-- Texts in a campaign's parameter that are no phone numbers: dates, and long ids, possibly next to other digits.
 local DATES_AND_IDS = {
   date_pattern, "%f[%d]20%d%d[01]%d[0-3]%d%f[%D]", "%f[%d]%d%d?[./-]%d%d?[./-]20%d%d%f[%D]",
   "%f[%d+][1-9]" .. ("%d"):rep(10) .. "+",

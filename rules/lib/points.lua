@@ -1,4 +1,4 @@
--- Points: a wallet with what is earned, spent, pending and expired; multipliers, milestones, tiers, caps.
+-- Points: a wallet with earned, spent, pending and expired points; multipliers, milestones, tiers, caps.
 
 local fields = require "fields"
 
@@ -28,7 +28,7 @@ local function write_down(kept, options, at, cause, earned, times)
   for _ = most + 1, count do table.remove(history, 1) end
 end
 
--- What of `n` the day's cap of the cause still allows. A move to the day before does not give it back.
+-- The part of `n` that the day's cap of the cause still allows. A move to the day before does not give it back.
 local function allowed(kept, options, at, cause, n, today)
   local cap = options.caps[cause]
   if not cap then return n end
@@ -45,8 +45,8 @@ local function allowed(kept, options, at, cause, n, today)
   return rest
 end
 
---- Counts in the day's caps what another record has earned on its last day, before it was multiplied. Returns how much
---- of it is more than they allow.
+--- Counts another record's earnings of its last day in the day's caps, before multiplication. Returns the part that the
+--- caps do not allow.
 function points.join(kept, options, record)
   local over = 0
   for cause in pairs(options.caps) do
@@ -56,7 +56,7 @@ function points.join(kept, options, record)
   return over
 end
 
--- Takes what has expired by `at`, the oldest points first.
+-- Takes the points that have expired by `at`, the oldest first.
 local function expire(kept, options, at)
   local lots = kept.lots
   while lots[1] and lots[1].till <= at do
@@ -224,8 +224,8 @@ local function names_up_to(ladder, place, held)
   return names
 end
 
---- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and by
---- what it is reached, as `reached(tier, kept, measure)` says: a text, or nil. Nil if nothing is reached.
+--- The tiers of a ladder that are reached above `kept.tier`, which becomes the highest of them: their names, and the
+--- reason, as `reached(tier, kept, measure)` gives it: a text, or nil. Nil if nothing is reached.
 function points.climb(kept, ladder, reached, measure)
   local held = kept.tier
   for place = #ladder, 1, -1 do

@@ -8,7 +8,7 @@ local pii = require "pii"
 
 local reports = {}
 
--- What an error is whose code or type is none.
+-- The name for an error's code or type that is none.
 local OTHER = "other"
 
 -- A number beyond 64 bits is not whole: it could not leave as an integer.
@@ -32,7 +32,7 @@ local forms = {
   screen = function(text) return text:find("^[%w_./:-]+$") ~= nil end,
 }
 
--- What the members of a property are, and of which types a property may have them, if not of all.
+-- The members of a property, and the types of properties that may have them, if not all may.
 local members = {
   type     = { is = "string" },
   values   = { is = "table" },
@@ -110,7 +110,7 @@ local function permitted(plan, of, value)
   return of.values ~= nil and fields.is_one_of(value, of.values)
 end
 
--- What rules count may be fractions, such as points times 1.5.
+-- Counts of rules may be fractions, such as points times 1.5.
 local function violation_of_binned(value, by_rules)
   if type(value) == "string" then return "value" end
   if not (whole(value) or by_rules and type(value) == "number") then return "type" end

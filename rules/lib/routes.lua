@@ -1,6 +1,6 @@
 -- Routes: which link leads where, through which screens, and the files that tell Apple and Google of the same paths.
 --
--- In a pattern `*` is any text and `?` one character, as in Apple's file. What stands for the first `*` is the id that
+-- In a pattern `*` is any text and `?` one character, as in Apple's file. The text for the first `*` is the id that
 -- the destination needs.
 
 local fields = require "fields"
@@ -19,7 +19,7 @@ local function expression(part)
   return (part:gsub("[\\^$.|()%[%]{}+]", "\\%0"):gsub("%*", ".*"):gsub("%?", "."))
 end
 
--- What finds a pattern's paths in the app: what stands for the first `*` is a group, and not nothing.
+-- A regular expression for a pattern's paths in the app: the text for the first `*` is a group, and never empty.
 local function compiled(path)
   local before, after = path:match("^([^*]*)%*(.*)$")
   if not before then return "(?s)^" .. expression(path) .. "$" end
@@ -37,8 +37,8 @@ local function problem_of_line(line, is_last, facts)
 end
 
 --- Flows, `{ [name] = { { when, screens }, … } }`. To be called at load, which a wrong flow refuses: one without a line
---- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, names of what is true
---- or false, where they are given.
+--- that always holds at its end, and there only, or with a `when` that asks for none of `facts`, the names of facts, if
+--- these are given.
 function routes.flows(flows, facts, file)
   for name, lines in pairs(flows) do
     local what = "the flow '" .. name .. "'"
@@ -78,8 +78,8 @@ function routes.new(list, flows, file)
   return made
 end
 
---- What a link's parameter can name: `plain` for a destination, `id` for one that is written like report:<id>. To be
---- called at load, which a target refuses that has no flow, or that no parameter can name.
+--- The targets of a link's parameter: `plain` for a destination, `id` for one that is written like report:<id>. To be
+--- called at load, which refuses a target without a flow, or one that no parameter can name.
 function routes.targets(targets, flows, file)
   for name, kind in pairs(targets) do
     local what = "the target '" .. name .. "'"

@@ -64,7 +64,7 @@ local function remember(kept, options, freezes, today)
   while recent[1] < today - options.late do step(kept.before, freezes, table.remove(recent, 1)) end
 end
 
--- Puts a late period among the recent ones, and counts them again from what was before them.
+-- Puts a late period among the recent ones, and counts them again from the streak before them.
 local function insert(kept, options, freezes, today)
   local recent, place, previous, before = kept.recent, 1, kept.streak, kept.before and kept.before.counted
   if not recent or today < kept.counted - options.late or before and today <= before then return nil end

@@ -36,7 +36,7 @@ local function shown(touch)
   return whole
 end
 
---- Both touches, with null for what is absent.
+--- Both touches, with null for absent members.
 function utm.touches(kept)
   return { first_touch = shown(kept and kept.first_touch), last_touch = shown(kept and kept.last_touch) }
 end

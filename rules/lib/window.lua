@@ -1,6 +1,6 @@
 -- Sliding windows: how many, how much and how many different in the last seconds, exactly.
 --
--- Times, values and ids are kept in three lists, in order of time. What is too old or too much leaves at the front.
+-- Times, values and ids are kept in three lists, in order of time. The oldest leave at the front.
 
 local window = {}
 
@@ -16,7 +16,7 @@ local function until_moment(times, at)
   return low - 1
 end
 
--- Drops what no window needs any more, and the oldest of what is too much. `lost` is the latest that was too much.
+-- Drops values that no window needs any more, and the oldest of too many. `lost` is the latest of the latter.
 local function trim(kept, options)
   local times, values, ids = kept.times, kept.values, kept.ids
   local gone = until_moment(times, times[#times] - options.seconds - (options.late or 0))

@@ -1,5 +1,5 @@
--- The end of an account: all of the user goes, and what others hold of them. A subject of its own tells these, and once
--- more for what the user's messages that are under way bring them.
+-- The end of an account: all data of the user goes, with others too. A subject of its own tells these, and once more
+-- for messages of the user that are still under way.
 local bell = require "bell"
 local subjects = require "subjects"
 

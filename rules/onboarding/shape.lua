@@ -1,4 +1,4 @@
--- What the states hold: those of users, and at last what areas of earlier rules hold until their next stamp.
+-- The shape of the states: that of users, and at the end that of areas by earlier rules, until their next stamp.
 state {
   version = 2,
   name = "string?", locale = "string?", time_zone = "string?", secret = "string?: signs what others are told",

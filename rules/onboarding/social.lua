@@ -1,4 +1,4 @@
--- What users do to each other, such as follows, likes, comments and mentions. The actor's event becomes a message to
+-- Deeds of users to each other, such as follows, likes, comments and mentions. The actor's event becomes a message to
 -- the other user, who is notified once of the same deed, or of each where the setting says so. Nobody is notified of
 -- their own actions.
 local bell = require "bell"

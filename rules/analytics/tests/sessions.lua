@@ -1,4 +1,4 @@
--- Sessions, and what is derived from them, from the days and from the time of day.
+-- Sessions, and properties derived from them, from the days and from the time of day.
 
 local own = require "own"
 

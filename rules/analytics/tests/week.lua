@@ -29,7 +29,7 @@ local function dice(seed)
   end
 end
 
--- What a user does in a session: a name of the plan and its properties.
+-- The reports of a user in a session: a name of the plan and its properties.
 local function deed(roll)
   local kind, tone = roll(14), tones[roll(5)]
   local failed = { error_code = ({ "timeout", "api_error" })[roll(2)], error_message = "no answer", retry_attempt = 1 }
@@ -63,7 +63,7 @@ local function deed(roll)
     total_flirts_revealed = 12 }
 end
 
--- Plays the days and notes what was accepted: {day, user, session, name, properties}; and who was installed when.
+-- Plays the days and notes the accepted reports: {day, user, session, name, properties}; and who was installed when.
 local function play(t, users, length)
   local roll, noted, installed, sessions = dice(4711), {}, {}, 0
   local function tell(day, user, kind, name, properties)

@@ -1,4 +1,4 @@
--- The end of an account: what goes with it, and what stays because it is somebody else's.
+-- The end of an account: the data that goes with it, and that which stays, as it is somebody else's.
 
 local account = require "profile"
 local own = require "own"

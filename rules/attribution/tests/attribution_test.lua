@@ -1,4 +1,4 @@
--- The first launch: what a link says about an install, and what is decided from it.
+-- The first launch: a link's facts about an install, and the decisions on them.
 
 local LINK = "https://discovery.ozma.io/go-app/the-boss?"
 

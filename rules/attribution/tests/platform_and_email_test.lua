@@ -1,4 +1,4 @@
--- What a launch may tell: which platforms there are, and what counts as an email.
+-- The data of a launch: known platforms, and valid emails.
 
 local own = require "own"
 

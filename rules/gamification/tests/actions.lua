@@ -1,4 +1,4 @@
--- Points for actions, ratings, what is told to analytics, and the acceptance story.
+-- Points for actions, ratings, reports to analytics, and the acceptance story.
 local function reveal(t, subject)
   return t:event(subject, "flirt.revealed", { flirt_index = 0, scroll_duration_ms = 900, reveal_method = "scroll" })
 end

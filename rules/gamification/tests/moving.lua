@@ -1,4 +1,4 @@
--- What a device has earned, when somebody signs in on it.
+-- The earnings of a device, when somebody signs in on it.
 local function sign_in(t, device, user)
   return t:event(device, "user.authenticated", { user = user })
 end

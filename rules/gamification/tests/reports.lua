@@ -1,7 +1,7 @@
--- What clients say in free text, with the reports that leave through the plugin analytics, if it is there.
+-- Free text of clients, with the reports that leave through the plugin analytics, if it is there.
 local SECRET = "anna, dinner at eight"
 
--- What the event's reports say, as texts.
+-- The texts of the event's reports.
 local function told(t, type, data)
   local outcome = t:event("user:1", type, data)
   t:equal(outcome.decisions.error, nil)

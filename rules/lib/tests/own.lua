@@ -1,4 +1,4 @@
--- What of effects and messages is the plugin's own.
+-- The plugin's own effects and messages.
 
 local own = require "own"
 

@@ -1,4 +1,4 @@
--- Personal data as people write it, in any script, and what only resembles it.
+-- Personal data as people write it, in any script, and texts that only resemble it.
 local pii = require "pii"
 
 local OPTIONS = {
