@@ -82,7 +82,7 @@ class Postgres:
       self.process.wait(60)
 
   def sql(self, statement):
-    """What a statement returns."""
+    """The result of a statement."""
     command = [PROGRAMS / "psql", self.url, "-v", "ON_ERROR_STOP=1", "-Atqc", statement]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 

@@ -75,7 +75,7 @@ class Node(servers.Ruled):
 
   @property
   def health(self):
-    """What the node says of itself; it closes its connections when it becomes the owner."""
+    """The node's status; it closes its connections when it becomes the owner."""
     return self.result("health") or {"behind": None}
 
   def result(self, method, **params):
@@ -143,7 +143,7 @@ class Cluster:
     if self.database:
       self.database.stop()
     shutil.rmtree(self.folder, ignore_errors=True)
-    os.sync()  # so that the removal does not hold up what is measured next
+    os.sync()  # so that the removal does not hold up the next measurement
 
   def __enter__(self):
     return self
@@ -163,7 +163,7 @@ def wait(condition, problem, seconds=120):
 
 
 def bare(database, seconds, connections=1, logs="one", rate=None):
-  """What a C program commits to the same database, with the batches that the nodes have written last, so many a second if a rate is given."""
+  """The commits of a C program to the same database, with the batches that the nodes have written last, so many a second if a rate is given."""
   command = [place.BUILD / "commits", database.primary.url, str(seconds), str(connections), logs, *([f"{rate:.2f}"] if rate else [])]
   done = subprocess.run(command, capture_output=True, text=True)
   if done.returncode:

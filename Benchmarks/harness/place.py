@@ -25,7 +25,7 @@ def build_load():
 
 
 def install(packages):
-  """Installs Debian packages that are missing, without starting what they bring."""
+  """Installs Debian packages that are missing, without starting their services."""
   missing = [name for name, program in packages.items() if shutil.which(program) is None]
   if not missing:
     return

@@ -162,7 +162,7 @@ class Ruled(Server):
     return reply["result"]
 
   def tool(self, *words):
-    """What rulectl prints for these words."""
+    """The output of rulectl for these words."""
     done = subprocess.run([place.RULECTL, "--socket", self.socket, *words], capture_output=True, text=True)
     if done.returncode:
       place.fail(f"rulectl {' '.join(map(str, words))}: {done.stderr.strip()}")

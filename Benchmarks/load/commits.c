@@ -32,7 +32,7 @@ static const char tables[] =
   "WITH held AS (UPDATE bare.logs SET sequence = sequence + 1, digest = $5::bytea WHERE log = $1::int8 AND epoch = $2::int8" condition \
   " RETURNING sequence) INSERT INTO bare.commits (log, sequence, epoch, previous, digest, batch)" \
   " SELECT $1::int8, sequence, $2::int8, $4::bytea, $5::bytea, $6::bytea FROM held"
-// Of several in flight on one log none knows where the log ends when its turn comes; the types of what is not compared are named.
+// Of several in flight on one log none knows where the log ends when its turn comes; parameters without a comparison have their types stated.
 static const char append_alone[] = APPEND(" AND sequence = $3::int8 AND digest = $4::bytea");
 static const char append_beside[] = APPEND(" AND $3::int8 IS NOT NULL");
 

@@ -21,7 +21,7 @@ struct template {
   bool slot_is_binary;   // four bytes, big endian; otherwise SLOT_DIGITS decimal digits from SLOT_BASE on
 };
 
-// What the generator reads of a reply.
+// The parts of a reply that the generator reads.
 struct reply {
   int64_t slot;  // -1: the oldest request of the connection
   bool failed;

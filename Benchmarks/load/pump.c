@@ -103,7 +103,7 @@ static uint64_t due_time(const struct pump *pump, uint64_t number) {
   return pump->started + (uint64_t)((double)number * 1e9 / pump->options->rate);
 }
 
-// Sends what may be sent on the connection now: as much as the pipeline holds, as much as is due.
+// Sends the requests that may leave on the connection now: as much as the pipeline holds, as much as is due.
 static void refill(struct pump *pump, struct connection *connection, uint64_t now) {
   const struct options *options = pump->options;
   if (connection->queued) return flush(pump, connection);

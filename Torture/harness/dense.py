@@ -121,12 +121,12 @@ class Place:
     new.rename(self.folder / "rules/stream/plugin.lua")
 
   def sql(self, statement):
-    """What a statement returns in the cluster's database."""
+    """The result of a statement in the cluster's database."""
     return self.database.sql(statement)
 
   @staticmethod
   def empty(node):
-    """Removes what a node has stored, which must not run."""
+    """Removes the store of a node, which must not run."""
     for path in (node.folder / "store").glob("*"):
       with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(path) if path.is_dir() else path.unlink()

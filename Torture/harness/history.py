@@ -1,4 +1,4 @@
-"""What clients of several nodes did and were told, and whether one process could have answered so."""
+"""The requests and replies of clients of several nodes, and whether one process could have answered so."""
 
 import random
 import threading
@@ -38,7 +38,7 @@ class Operation:
 
 
 class Read:
-  """What a client was told of a subject's numbers."""
+  """A reply to a client about a subject's numbers."""
 
   def __init__(self, subject, begin, numbers):
     self.subject, self.begin, self.numbers = subject, begin, numbers
@@ -99,7 +99,7 @@ class History:
       operation.attempts[at] = "refused"
 
   def has_gone_on(self):
-    """What tells whether each client goes on."""
+    """A function that tells whether each client goes on."""
     return going_on(self.progress)
 
   def end(self):
@@ -110,7 +110,7 @@ class History:
   def check(self, node):
     """The contradictions between the clients' replies and the state of `node`; an empty list if one process could have answered so.
 
-    Afterwards `found` has the numbers of each subject, and `stale` the reads that lacked what had been acknowledged before they began.
+    Afterwards `found` has the numbers of each subject, and `stale` the reads that lacked events acknowledged before they began.
     """
     wrong = []
     for subject in self.subjects:

@@ -1,4 +1,4 @@
-"""Compares the store with what the clients were told, after each restart."""
+"""Compares the store with the clients' replies, after each restart."""
 import json
 import time
 
@@ -17,7 +17,7 @@ class Judge:
     self.cut = None  # time of the last power cut, if commits were not synced
 
   def restarted(self, cut=None):
-    """Checks what must hold as soon as the daemon serves again."""
+    """Checks the conditions that hold as soon as the daemon serves again."""
     self.cut = cut
     client = self.daemon.client()
     hitters = self.load.hitters()

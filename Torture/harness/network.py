@@ -44,16 +44,16 @@ class Network:
     return f"{self.tag}-{name}"
 
   def prefix(self, name):
-    """What starts a command at a place."""
+    """The words before a command that start it at a place."""
     return ["ip", "netns", "exec", self.space(name)]
 
   def way(self, sender, receiver):
-    """The arguments of `ip` for what the sender knows of the receiver."""
+    """The arguments of `ip` for the sender's knowledge of the receiver."""
     space, device = ([], self.tag) if sender == "" else (["-n", self.space(sender)], "eth0")
     return space, [self.addresses[receiver], "dev", device]
 
   def cut(self, sender, receiver):
-    """Loses without a word what one place sends to another."""
+    """Drops silently all packets from one place to another."""
     space, target = self.way(sender, receiver)
     ip(*space, "neigh", "replace", *target, "lladdr", NOWHERE, "nud", "permanent")
 

@@ -29,7 +29,7 @@ rule "add" {
 
 
 class Failure(Exception):
-  """A sentence that says what is wrong."""
+  """A sentence about the fault."""
 
 
 BEGIN = time.monotonic()
@@ -40,7 +40,7 @@ def say(text):
 
 
 def wait(condition, seconds, failure):
-  """Waits until the condition holds; gives what it returned, and how many seconds that took."""
+  """Waits until the condition holds; gives its result, and how many seconds that took."""
   begin = time.monotonic()
   while not (found := condition()):
     if time.monotonic() - begin > seconds:
@@ -50,13 +50,13 @@ def wait(condition, seconds, failure):
 
 
 def going_on(counts):
-  """What tells whether each of the counts of acknowledged events has grown by two: the answer to an event under way may have been on its way."""
+  """A function that tells whether each of the counts of acknowledged events has grown by two: the answer to an event under way may have been on its way."""
   before = list(counts)
   return lambda: all(now > was + 1 for now, was in zip(counts, before))
 
 
 def without_mark(outcome):
-  """An outcome as it was the first time: without what says that the event was sent again."""
+  """An outcome as it was the first time: without the marks of a repeat."""
   return {name: value for name, value in outcome.items() if name != "duplicate"}
 
 
@@ -81,7 +81,7 @@ class Hosts:
     return json.loads(self.run("status"))["primary"]
 
   def primary_other_than(self, host):
-    """What gives the primary once it is another host, else None."""
+    """A function that gives the primary once it is another host, else None."""
     return lambda: next((name for name in [self.primary] if name != host), None)
 
   def fail_over(self, host):
@@ -195,7 +195,7 @@ class Clients:
 
 
 def copy_rules(folder):
-  """The shipped rules, and those that note what comes in."""
+  """The shipped rules, and those that note the events."""
   shutil.copytree(ROOT / "rules", folder / "rules")
   (folder / "rules/tally").mkdir()
   (folder / "rules/tally/plugin.lua").write_text(TALLY)

@@ -63,12 +63,12 @@ class Servers:
           os.kill(int(child), number)
 
   def kill(self, name):
-    """Kills all processes of a server, as a power cut would, but for what the system still writes."""
+    """Kills all processes of a server, as a power cut would, but the system still writes its buffers."""
     self.signal(name, signal.SIGKILL)
     self.servers[name].process.wait()
 
   def sql(self, statement, seconds=10):
-    """What a statement returns on the primary; None if it fails."""
+    """The result of a statement on the primary; None if it fails."""
     command = [PROGRAMS / "psql", self.servers["primary"].url, "-Atqc", statement]
     with contextlib.suppress(subprocess.TimeoutExpired):
       done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env={**os.environ, "PGCONNECT_TIMEOUT": "3"})

@@ -124,7 +124,7 @@ class Rounds:
   # MARK: Failing calls
 
   def fail_calls(self):
-    """Makes calls fail under load or during the start; then they succeed again, and a kill shows what the disk holds."""
+    """Makes calls fail under load or during the start; then they succeed again, and a kill shows the content of the disk."""
     faults = [self.failing() for _ in range(self.generator.choice([1, 1, 2, 3]))]
     self.what = "failing calls: " + "; ".join(map(str, faults))
     while self.generator.random() < 0.25:

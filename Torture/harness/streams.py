@@ -205,7 +205,7 @@ class Streams:
     return sum(stream.acknowledged for stream in self.streams)
 
   def check(self, owner, accounts, awaits_timers=True):
-    """What is wrong; an empty list if one process could have answered so.
+    """The contradictions; an empty list if one process could have answered so.
 
     `accounts` has what the counters had before, and is brought up to date. Timers may fire hours later if clocks were set.
     """
@@ -315,7 +315,7 @@ class Streams:
           try:
             data = json.loads(line)["data"]
           except ValueError:
-            continue  # the end of what a killed node wrote
+            continue  # the end of a killed node's file
           found.add((data["subject"], data["n"]))
       missing = wanted - found
       if not missing or time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What the clients know about each subject: what was sent, what was answered, and what the store must therefore hold."""
+"""The clients' knowledge of each subject: the events sent, the replies, and the store's content that follows from them."""
 import collections
 import json
 import re
@@ -113,7 +113,7 @@ class Hitter:
       sent.applied = None
 
   def compare(self, reply, figures, cut=None, keeps=0):
-    """Compares the store with what is known; `cut` is the time of the power cut, if commits were not synced.
+    """Compares the store with this knowledge; `cut` is the time of the power cut, if commits were not synced.
 
     Events acknowledged in the last `keeps` seconds may still be lost by a power cut, so they stay unconfirmed.
     """
@@ -205,7 +205,7 @@ class Journey:
     self.events = template.named(suffix)
     self.deletions = template.deletions
     self.index = 0
-    self.outcomes = []  # of acknowledged events: what must be answered again, and when it was
+    self.outcomes = []  # of acknowledged events: the reply that must come again, and its time
     self.status = None
     self.may_be_applied = False  # the event at `index`, by an earlier try
     self.repeats = collections.deque()

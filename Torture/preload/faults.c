@@ -1,7 +1,7 @@
 // Makes chosen calls of a program on chosen files fail, or kills or stops it right before or after one; sets its clock off. Preloaded into the
 // daemon. The driver chooses at run time, through a page of memory that both map (`TORTURE_CONTROL` names its file).
 //
-// A failed sync may also drop what was written since the last successful one, as a real system may: each write since then saves the bytes
+// A failed sync may also drop the writes since the last successful one, as a real system may: each write since then saves the bytes
 // that it overwrites, and for some of the pages they are restored.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ enum call {
 
 enum action {
   FAIL = 0,         // fails with the rule's error, without effect
-  FAIL_DROPPING,    // as above, and some pages lose what was written since the last successful sync
+  FAIL_DROPPING,    // as above, and some pages lose the writes since the last successful sync
   FAIL_AFTER,       // takes effect, and then fails, as a sync that reports an earlier error does
   SHORT,            // writes a part
   KILL_BEFORE,      // kills the process instead of the call
@@ -111,7 +111,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 __attribute__((constructor)) static void begin(void) { pthread_once(&once, resolve); }
 
-// MARK: What is to happen to a call
+// MARK: The fault for a call
 
 static uint64_t random_number(void) {
   static _Thread_local uint64_t state;
@@ -224,7 +224,7 @@ static int is_refused(struct rule *rule) {
   return 1;
 }
 
-// What a call that was made gives back: `result`, or -1.
+// The result of a call that was made: `result`, or -1.
 static long told(struct rule *rule, long result) {
   if (!rule) return result;
   if (rule->action == KILL_AFTER) die();
@@ -234,7 +234,7 @@ static long told(struct rule *rule, long result) {
   return -1;
 }
 
-// MARK: What was written since the last good sync
+// MARK: Writes since the last good sync
 
 struct written {
   struct written *earlier;
@@ -264,7 +264,7 @@ static void remember(int descriptor, const struct stat *status, size_t count, of
   latest = written;
 }
 
-// Forgets what was written to a file up to a number.
+// Forgets the writes to a file up to a number.
 static void forget_written(ino_t file, uint64_t number) {
   for (struct written **link = &latest; *link;) {
     struct written *written = *link;
@@ -277,7 +277,7 @@ static void forget_written(ino_t file, uint64_t number) {
   }
 }
 
-// Puts back what stood in about half of the pages that were written to since the last good sync.
+// Restores the old content of about half of the pages that were written to since the last good sync.
 static void drop(int descriptor, const struct stat *status) {
   const off_t page = 4096;
   uint64_t salt = random_number();

@@ -45,7 +45,7 @@ def processor_seconds(processes):
 # Commits
 
 def commits(cluster, folder, load, arguments, say):
-  """The owner's commits under each load, and in turns what a C program commits with the same batches: alone, one after the other; and as
+  """The owner's commits under each load, and in turns those of a C program with the same batches: alone, one after the other; and as
   many a second as the owner, beside a daemon with an embedded store that decides as many events, so that the processors have as much to do
   and as long to rest."""
   owner, database = cluster.owner, cluster.database
@@ -68,7 +68,7 @@ def commits(cluster, folder, load, arguments, say):
 
 
 def bare_beside(folder, load, database, arguments, options, rate):
-  """What the C program commits at a rate, while a daemon with an embedded store takes a load."""
+  """The commits of the C program at a rate, while a daemon with an embedded store takes a load."""
   with servers.streaks(folder, "interval") as server, concurrent.futures.ThreadPoolExecutor() as pool:
     loaded = pool.submit(load.once, server, subjects=arguments.subjects, **options)
     time.sleep(load.warmup)

@@ -1,4 +1,4 @@
-"""What an event costs in this build, in two fixed ones, and how that moved: small losses that no single change shows add up. Each build
+"""The cost of an event in this build, in two fixed ones, and its change: small losses that no single change shows add up. Each build
 plays the benchmark's rule and the game as its own rules have it, in turns, on the same load."""
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ from ..load import Load
 
 # The first is the build to whose cost the game is held; the second is the last release.
 FIXED = ["b86bd342", "5018dc80"]
-OLD_LIBRARY = ("libmicrohttpd", "libmicrohttpd-dev")  # what the first one needs besides
+OLD_LIBRARY = ("libmicrohttpd", "libmicrohttpd-dev")  # for the first one alone
 SHAPE = {"connections": 8, "pipeline": 64}
 WITHOUT_JOURNAL = 'journal = { keep = "0" }'
 RULES = {

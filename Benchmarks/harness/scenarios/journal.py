@@ -1,4 +1,4 @@
-"""What the journal costs: throughput and processor time with it and without, in turns; its bytes on disk for each event;
+"""The cost of the journal: throughput and processor time with it and without, in turns; its bytes on disk for each event;
 and how fast a backtest replays it, compared with the daemon itself."""
 import json
 import statistics

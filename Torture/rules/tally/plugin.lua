@@ -1,4 +1,4 @@
--- Records every event in each kind of data that a commit can have, so that it can be checked exactly what was applied:
+-- Records every event in each kind of data that a commit can have, so that the applied events can be checked exactly:
 -- each number of a subject once, in order except those that were refused and sent again, with its messages, timers,
 -- effects, `once` keys and counters.
 plugin { name = "tally", version = "1", sinks = { "ledger" } }
