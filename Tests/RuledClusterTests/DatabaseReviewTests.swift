@@ -46,7 +46,7 @@ extension Cluster {
       #expect(DatabaseReview(settings).problems.map { $0.contains("install that version") } == [true])
     }
 
-    @Test func `times that a database sets for its people don't end what a node does`() throws {
+    @Test func `times that a database sets for its people don't end a node's work`() throws {
       let settings = try Cluster.settings()
       try Self.run(
         "ALTER ROLE postgres SET statement_timeout = '5s'; ALTER ROLE postgres SET idle_session_timeout = '5s'",

@@ -161,7 +161,7 @@ extension Cluster {
       #expect(texts == ["1", "4"] || texts == ["1", "2", "4"])
     }
 
-    @Test func `a database that could lose what it acknowledges is refused`() throws {
+    @Test func `a database that could lose acknowledged commits is refused`() throws {
       var settings = try Cluster.settings()
       settings.durability = .commit
       #expect(Cluster.code { _ = try LogClient(settings).readHead() } == .unsafeDatabase)

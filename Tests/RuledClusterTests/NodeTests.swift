@@ -50,7 +50,7 @@ extension Cluster {
 
   /// Nodes that follow and take over.
   @Suite struct NodeTests {
-    @Test func `a standby has what the owner commits, and takes over when its lease is given back`() throws {
+    @Test func `a standby has the owner's commits, and takes over when its lease is given back`() throws {
       let settings = try Cluster.settings()
       let first = try Node("a", settings)
       let store = try first.own()
@@ -116,7 +116,7 @@ extension Cluster {
       other.end()
     }
 
-    @Test func `a node that comes back goes on from what it had, and checks that it is of this log`() throws {
+    @Test func `a node that comes back goes on from its store, and checks that this is of the same log`() throws {
       let settings = try Cluster.settings()
       let folder = TemporaryFolder()
       do {
@@ -239,7 +239,7 @@ extension Cluster {
       withExtendedLifetime(writer) {}
     }
 
-    @Test func `a database that lost what a node has played back is refused`() throws {
+    @Test func `a database that lost commits which a node has played back is refused`() throws {
       let settings = try Cluster.settings()
       let node = try Node("a", settings)
       let store = try node.own()

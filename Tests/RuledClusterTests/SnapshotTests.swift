@@ -87,7 +87,7 @@ extension Cluster {
     }
 
     @Test(arguments: [true, false])
-    func `a node that has played back what a failover lost takes what the log has`(hasSnapshot: Bool) throws {
+    func `a node that has played back commits which a failover lost takes the log's commits`(hasSnapshot: Bool) throws {
       let (settings, node, store, place) = try Cluster.owner(5)
       if hasSnapshot { try place.write(node, settings) }
       for text in ["lost", "lost too"] { try store.commit(Cluster.writes(text), durable: true) }
@@ -113,7 +113,7 @@ extension Cluster {
       }
     }
 
-    @Test func `the log is not cut past what a live node has to play`() throws {
+    @Test func `the log is not cut past the commits that a live node has to play`() throws {
       let (settings, node, store, place) = try Cluster.owner(5)
       let behind = Cluster.node("b")
       var slow = settings

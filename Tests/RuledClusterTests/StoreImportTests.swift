@@ -24,7 +24,7 @@ extension Cluster {
       return try report.get()
     }
 
-    @Test func `nodes have what a single daemon had`() throws {
+    @Test func `nodes have the data of the single daemon`() throws {
       let (settings, folder) = (try Cluster.settings(), TemporaryFolder())
       let texts = try Self.single(300, in: folder, bytes: 10_000)
       let report = try Self.run(settings, folder)

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func `A buffer does what an array does`() {
+  @Test func `A buffer behaves like an array`() {
     var random = SeededRandom(seed: 7)
     let buffer = ByteBuffer(capacity: 0)
     var model: [UInt8] = []

@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: ["10.0.0.5:7433", "db1:7433", "[fd00::5]:7433"])
-  func `A node has an address that others reach, and what it proves its name with`(listen: String) throws {
+  func `A node has an address that others reach, and a certificate that proves its name`(listen: String) throws {
     let text = """
       {"store":"postgresql://db/x","cluster":{"node":"a","listen":"\(listen)","certificate":"/c","key":"/k","authority":"/a"}}
       """
@@ -213,7 +213,7 @@ import Testing
   }
 
   @Test(arguments: ["user.*", "*", "people[1].name", "$.user"])
-  func `A path of what is redacted with a wildcard or an index is refused, with what to write`(path: String) throws {
+  func `A path to redact with a wildcard or an index is refused, with what to write`(path: String) throws {
     let refused = try errors(#"{"journal":{"redact":["email","\#(path)"]}}"#)
     #expect(refused.count == 1 && refused[0].hasPrefix("journal.redact: has '\(path)'"), "\(refused)")
     #expect(refused[0].contains("'user' replaces all that user has"))

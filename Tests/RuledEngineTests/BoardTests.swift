@@ -101,7 +101,7 @@ import Testing
     #expect(Self.text(try Self.engine(store: engine.store)) == "user:2=5 user:3=3")
   }
 
-  @Test func `queries read ranks from 1 on, parts of a board, and what is around a subject`() throws {
+  @Test func `queries read ranks from 1 on, parts of a board, and the places around a subject`() throws {
     let engine = try Self.engine()
     for number in 1...7 as ClosedRange<Int64> { try engine.send("set", ["n": .integer(-number)], to: "user:\(number)") }
     func subjects(_ places: JSONValue) -> [String] {
@@ -124,7 +124,7 @@ import Testing
   @Test(arguments: [
     "nan", "text", "infinite", "option", "keep", "low", "twice", "name", "half", "digits", "least", "sum",
   ])
-  func `what is no score or no option is a failure of kind value, and changes nothing`(what: String) throws {
+  func `a wrong score or option is a failure of kind value, and changes nothing`(what: String) throws {
     let engine = try Self.engine()
     #expect(try engine.send("peculiar", ["what": .string(what)]).failureKinds == ["value"])
     #expect(Self.text(engine) == "")
@@ -181,7 +181,7 @@ import Testing
 
   // MARK: Forgetting
 
-  @Test func `forget takes the subject off the plugin's boards, and what follows it holds`() throws {
+  @Test func `forget takes the subject off the plugin's boards, and later places hold`() throws {
     let engine = try Self.engine()
     for name in ["b", "c"] {
       for subject in ["user:1", "user:2"] { try engine.send("set", ["n": 1, "name": .string(name)], to: subject) }

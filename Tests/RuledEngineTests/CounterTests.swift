@@ -127,7 +127,7 @@ import Testing
     #expect(try other.send("n", ["n": value.isNegative ? 1 : -1])["failures"] == [])
   }
 
-  @Test func `amounts that are not yet committed count for what may overflow, in either direction`() throws {
+  @Test func `amounts that are not yet committed count for a possible overflow, in either direction`() throws {
     let engine = try Engine(["p": Self.summing])
     let worker = LuaWorker()
     let evaluator = another(engine, worker)

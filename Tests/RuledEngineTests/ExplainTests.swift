@@ -223,7 +223,9 @@ import Testing
     #expect(outcome["trace"]?.text.contains("topsecret") == false)
   }
 
-  @Test func `A raised event names the rule that raised it, and what follows is named before it happens`() throws {
+  @Test func `A raised event names the rule that raised it, and messages and timers are named before they happen`()
+    throws
+  {
     let rules: KeyValuePairs = [
       "p": """
       rule 'say' { on = 'x', run = function(e, s)

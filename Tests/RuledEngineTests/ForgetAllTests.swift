@@ -34,8 +34,7 @@ import Testing
     try engine.local.contents().map { String(decoding: $0.key + $0.value, as: UTF8.self) }.joined()
   }
 
-  @Test func `nothing of the subject is left in the store, whichever plugin held it, but what others were told`() throws
-  {
+  @Test func `nothing of the subject is left in the store, whichever plugin held it, but messages to others`() throws {
     let engine = try Engine(Self.rules)
     for type in ["keep", "fail"] { try engine.send(type, ["name": "marker"], to: "user:marker") }
     #expect(try Self.keys(engine).contains("marker"))
@@ -62,7 +61,7 @@ import Testing
     #expect(engine.local.context.parkedCounts.all.isEmpty)
   }
 
-  @Test func `an erased past leaves what plugins hold, also by a retry, and a dry run tells of it`() throws {
+  @Test func `an erased past leaves the plugins' data, also by a retry, and a dry run tells of it`() throws {
     let engine = try Engine(Self.rules, manifest: "sinks = { 'client', 'mail' }, settings = { well = false }")
     try engine.send("keep", ["name": "marker"])
     for type in ["keep", "fail"] { try engine.send(type, ["name": "stays"]) }

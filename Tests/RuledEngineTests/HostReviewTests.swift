@@ -24,7 +24,7 @@ import Testing
     return HostReview(configuration, sinks: ["mail", "client"]).problems.map(\.message)
   }
 
-  @Test func `nothing is wrong with what a daemon starts with, and nothing is made`() {
+  @Test func `a readable token and a sink's new file are no problem, and nothing is made`() {
     folder.write("token", "secret\n")
     let found = problems {
       $0.http.tokenFile = folder("token")

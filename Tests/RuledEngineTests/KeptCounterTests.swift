@@ -44,7 +44,7 @@ import Testing
     #expect(counters(engine) == [#"{"a":"1"}=7"#, #"{"b":"1"}=2"#])
   }
 
-  @Test func `what is removed makes room for other labels, and is gone after a restart`() throws {
+  @Test func `a removed counter makes room for other labels, and is gone after a restart`() throws {
     var configuration = Configuration()
     configuration.limits.counters = 2
     let engine = try Engine(["p": Self.counting], configuration: configuration)
@@ -68,7 +68,7 @@ import Testing
 
   /// Against a plain model: amounts by label with the second of the last count.
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `counters come to what a plain model says, in one commit or in many`(seed: UInt64) throws {
+  func `counters equal those of a plain model, in one commit or in many`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let engine = try Engine(["p": Self.counting])
     var model: [String: (sum: Int64, keep: Int64, last: Int64)] = [:]

@@ -104,7 +104,7 @@ import Testing
     #expect(try engine.stored(.message).isEmpty)
   }
 
-  @Test func `messages of several plugins share what may follow from one event`() throws {
+  @Test func `messages of several plugins share the allowance of one event`() throws {
     let text = "rule 'go' { on = 'go', run = function(e) for i = 1, 400 do send('user:2', e.data.type) end end }"
     let engine = try Engine(["a": text, "b": text])
     try engine.send("go", ["type": "got"])

@@ -54,7 +54,7 @@ import Testing
   private static let start = Double(LocalEngine.start.microseconds) / 1e6
   private static let verbs = ["once", "hour", "set", "cancel", "due", "keyed", "put"]
 
-  @Test(arguments: 0..<25) func `operations come to what a naive model says, few or many in one event`(seed: UInt64)
+  @Test(arguments: 0..<25) func `operations have the results of a naive model, few or many in one event`(seed: UInt64)
     throws
   {
     var random = SeededRandom(seed: seed)

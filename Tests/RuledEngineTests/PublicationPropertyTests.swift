@@ -183,7 +183,7 @@ import Testing
     return workers
   }
 
-  @Test(arguments: UInt64(1)...30) func `every member gets exactly what it is to get, in order`(seed: UInt64) throws {
+  @Test(arguments: UInt64(1)...30) func `every member gets exactly its publications, in order`(seed: UInt64) throws {
     let workers = try Self.run(seed: seed)
     let all = (0..<10).map { "user:\($0)" }
     // By subject: what it must have, what it may have, and the topics that it is a member of.

@@ -54,7 +54,7 @@ import Testing
     #expect(try engine.stored(.timer).count == 1 && engine.stored(.timerIndex).count == 1)
   }
 
-  @Test func `what was missed fires once, late, and it goes on in its grid`() throws {
+  @Test func `a missed timer fires once, late, and goes on in its grid`() throws {
     let first = try engine(at: "2025-01-01T00:00:00Z")
     try first.send("set", ["every": ["seconds": 3600]])
     let second = try engine(at: "2025-01-01T05:20:00Z", store: first.store)

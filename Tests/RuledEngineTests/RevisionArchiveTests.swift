@@ -37,7 +37,7 @@ struct RevisionArchiveTests {
   }
 
   @Test(arguments: [true, false])
-  func `a revision can be built again from what was kept, with files that are no UTF-8 and with settings`(
+  func `a revision can be built again from the archive, with files that are no UTF-8 and with settings`(
     onDisk: Bool
   ) throws {
     let path = onDisk ? folder("revisions") : nil

@@ -33,7 +33,8 @@ struct RulesFolderTests {
 
   private func readInstalled() throws -> RulesSource { try RulesFolder.read(rules, installed: folder("installed")) }
 
-  @Test func `what plugins require of the installed library belongs to the revision, and nothing else of it`() throws {
+  @Test func `the modules of the installed library that plugins require belong to the revision, and no others`() throws
+  {
     folder.write("rules/greeter/plugin.lua", "plugin { name = 'greeter' }\nrequire(\"first\") local note = 'third'")
     folder.write("installed/first.lua", "return require 'second'")
     folder.write("installed/second.lua", "return 2")
@@ -278,7 +279,7 @@ struct CatalogTests {
     #expect(CatalogBuilder.required(by: plugin).map(\.name) == ["a.lua", "b.lua", "c.lua", "e.lua"])
   }
 
-  @Test func `a kept revision is what was kept, in the present form and in that of earlier versions`() throws {
+  @Test func `a kept revision is read as it was kept, in the present form and in that of earlier versions`() throws {
     let library = [Self.file("a", "return 1")]
     let source = RulesSource(plugins: [
       Self.source("p", "require 'a'", library: library), Self.source("q", "", library: library),

@@ -67,7 +67,8 @@ import Testing
       "timer.set of 'promo.redeemed': data.code must be a string, not a boolean"
     ),
   ])
-  func `A rule that says what is not as declared fails with kind value`(call: String, message: String) throws {
+  func `A rule that makes an event against its declaration fails with kind value`(call: String, message: String) throws
+  {
     let engine = try Engine([
       "p": Self.declared, "q": "rule 'sayer' { on = 'x', run = function(e, s) s.said = true \(call) end }",
     ])

@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `what did not fit before the event has no line`() throws {
+  @Test func `a value that did not fit before the event has no line`() throws {
     let engine = try Engine(["p": "rule 'r' { on = 'x', run = function(_, state) state.n = 'a' end }"])
     try engine.send("x")
     try engine.adopt([

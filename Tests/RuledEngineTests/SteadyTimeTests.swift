@@ -123,7 +123,7 @@ import Testing
     #expect(try daemon.send(1)["duplicate"] == false)
   }
 
-  @Test func `numbers go up over a restart with the clock set back, and over one that lost what was kept of them`()
+  @Test func `numbers go up over a restart with the clock set back, and over one that lost their stored bound`()
     throws
   {
     let lua = LuaWorker()

@@ -72,7 +72,7 @@ import Testing
     #expect(looping(engine) == [])
   }
 
-  @Test func `the step is what the configuration says`() throws {
+  @Test func `the step is that of the configuration`() throws {
     var configuration = Configuration()
     configuration.limits.timerStep = 5 * Limits.second
     let engine = try Engine(["p": Self.ticking], configuration: configuration)

@@ -29,7 +29,7 @@ import Testing
     try Array(subject.utf8).withView { try engine.local.evaluator.administration.export($0) }
   }
 
-  @Test func `members get what is published, each once and in order, and nobody else`() throws {
+  @Test func `members get publications, each once and in order, and nobody else does`() throws {
     let engine = try Engine(["p": Self.news])
     for n in 1...3 { try engine.send("join", to: "user:\(n)") }
     try engine.send("leave", to: "user:3")
@@ -104,7 +104,7 @@ import Testing
     #expect(try StoreListing.subjects(engine.local.context, prefix: "", after: nil, limit: 9).subjects == ["user:1"])
   }
 
-  @Test func `topics are listed by name with their members and what is under way`() throws {
+  @Test func `topics are listed by name with their members and the publications under way`() throws {
     let engine = try Engine(["p": Self.news])
     for n in 1...3 { try engine.send("join", ["topic": .string("t\(n)")], to: "user:\(n)") }
     try engine.send("join", ["topic": "t2"], to: "user:9")

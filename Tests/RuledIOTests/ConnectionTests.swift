@@ -32,7 +32,7 @@ import Testing
     writer.join()
   }
 
-  @Test func `a slow reader limits what is buffered and gets all in the end`() throws {
+  @Test func `a slow reader limits the buffer and gets all bytes in the end`() throws {
     var limits = ConnectionLimits()
     limits.unsentBytes = 100_000
     let server = try EchoServer(limits: limits)
@@ -228,7 +228,7 @@ import Testing
     client.close()
   }
 
-  @Test func `draining answers what was received whole and closes`() throws {
+  @Test func `draining answers the requests received whole, and closes`() throws {
     let server = try EchoServer(holdsReplies: true)
     defer { server.end() }
     let busy = server.connect()

@@ -55,7 +55,7 @@ import Testing
     #expect(ticks == 5)
   }
 
-  @Test func `closing a loop releases what its handles hold`() throws {
+  @Test func `closing a loop releases the objects that its handles hold`() throws {
     final class Token {}
     weak var weakToken: Token?
     weak var weakLoop: EventLoop?

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: JSONVerdict.all())
-  func `both readers take what is JSON and refuse what is not`(_ example: JSONVerdict) {
+  func `both readers take JSON and refuse other texts`(_ example: JSONVerdict) {
     let document = TapeDocument()
     let padded = example.bytes + [UInt8](repeating: 0x31, count: 64)
     padded.withView { buffer in

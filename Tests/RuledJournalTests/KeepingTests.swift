@@ -119,7 +119,7 @@ import Testing
     #expect(try rig.entries().map(\.subject) == ["other", "", "", "secret:again", "", "other"])
   }
 
-  @Test func `a snapshot is taken before files go for which there is no room, and what has none before it is said`()
+  @Test func `a snapshot is taken before files go for want of room, and entries before the first one are told`()
     throws
   {
     let rig = try JournalRig { $0.maxBytes = 6_000 }

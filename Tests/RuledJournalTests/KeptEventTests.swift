@@ -13,7 +13,7 @@ import Testing
     return Array(text.bytes)
   }
 
-  @Test func `all bytes come out again, and what is shown has none`() throws {
+  @Test func `all bytes come out again, and the shown event has none`() throws {
     var random = SeededRandom(seed: 81)
     for count in 0..<200 {
       let records = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -114,7 +114,7 @@ import Testing
     #expect(refused(&requests).count == 5_000)
   }
 
-  @Test func `what all clients wait for is counted and bounded, by requests and by the bytes of their ids`() {
+  @Test func `the waiting requests of all clients are counted and bounded, by number and by the bytes of their ids`() {
     var requests = [UnansweredRequests(all), UnansweredRequests(all)]
     #expect(add("[\(request("1")),\(request("2"))]", to: &requests[0]) && add(request("1"), to: &requests[1]))
     #expect(all.isFull(3) && !all.isFull(4))

@@ -9,7 +9,7 @@ import Testing
 
 /// What links and tunnels do that break.
 @Suite struct BreakTests {
-  @Test func `a tunnel that was reset has what came, and the link comes back`() throws {
+  @Test func `a tunnel that was reset has the bytes that came before, and the link comes back`() throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let (client, daemon) = try rig.tunnel()

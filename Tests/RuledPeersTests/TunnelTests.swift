@@ -31,7 +31,7 @@ import Testing
     PeerClient(.lines), PeerClient(.lines, isAdmin: true), PeerClient(.web, isCourier: true), PeerClient(.api),
     PeerClient(.sites),
   ])
-  func `the other node is told who the client is, and first gets what was read before`(client: PeerClient) throws {
+  func `the other node is told who the client is, and first gets the bytes read before`(client: PeerClient) throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let near = rig.open(client, after: Array("GET ".utf8))

@@ -158,7 +158,7 @@ import Testing
       ])
   }
 
-  @Test func `parts of a replay are merged into what one comparison would have found`() throws {
+  @Test func `parts of a replay are merged into the result of a single comparison`() throws {
     let (whole, left, right) = (Comparison(), Comparison(), Comparison())
     for number in 1...200 {
       let baseline = played(#""p":{"a":\#(number % 7),"b":"x"}"#, subject: "user:\(number % 20)", id: "\(number)")

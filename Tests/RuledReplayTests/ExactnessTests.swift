@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 6..<8) func `what is left of a record after subjects were erased comes out again`(
+  @Test(arguments: 6..<8) func `the rest of a record after subjects were erased comes out again`(
     seed: UInt64
   ) throws {
     let record = try Self.record(seed: seed, steps: 800)

@@ -15,7 +15,7 @@ import Testing
     return totals
   }
 
-  @Test func `a sample is what was counted since the one before`() {
+  @Test func `a sample has the counts since the one before`() {
     var series = LoadSeries(seconds: 1, length: 3)
     series.add(Self.totals(events: 10, runs: 5, took: [1000]), at: Timestamp(microseconds: 0))
     #expect(series.json["events"] == [] && series.json["end"] == .null)

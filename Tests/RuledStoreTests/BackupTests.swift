@@ -33,7 +33,7 @@ import Testing
 
   // MARK: Checkpoints
 
-  @Test func `a checkpoint has what the log holds and does not flush it`() throws {
+  @Test func `a checkpoint has the commits of the log and does not flush them`() throws {
     let store = try open(live, flushes: false)
     for round in 0..<200 { try store.put("r\(round)", String(repeating: "a", count: 1000), durable: round % 2 == 0) }
     let bytes = store.logBytes

@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...4)
-  func `each commit is what its thread was told, whichever thread's sync failed and whoever reopened the store`(
+  func `each commit has the outcome that its thread was told, whichever thread failed to sync or reopened the store`(
     seed: UInt64
   ) throws {
     let live = folder.path + "/live"

@@ -7,7 +7,7 @@ import Testing
 /// The events that a subject's record has no room for.
 struct EarlierEventsTests {
   @Test(arguments: UInt64(1)...20)
-  func `a value gives back what was written`(seed: UInt64) {
+  func `a value is read as it was written`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let events = (0..<Int.random(in: 0...EarlierEvents.most, using: &random)).map { _ in
       RecentEvent(hash: .random(in: 0 ... .max, using: &random), seconds: .random(in: 0 ... .max, using: &random))

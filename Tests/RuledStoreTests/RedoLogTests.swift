@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...30)
-  func `damage among what was synced is refused, wherever it is`(seed: UInt64) throws {
+  func `damage in synced bytes is refused, wherever it is`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let store = try unflushed(live, .small)
     for round in 0..<20 {
@@ -124,7 +124,7 @@ import Testing
     #expect(try unflushed(path, .small).pairs().count == count * 3 + 1)
   }
 
-  @Test func `damage of what a file was made of is refused: the header, the file, the manifest`() throws {
+  @Test func `damage of a file's parts is refused: the header, the file, the manifest`() throws {
     let store = try unflushed(live, .small)
     for round in 0..<3 { try store.put("r\(round)", "1", durable: true) }
     func damaged(_ name: String, _ damage: (String) throws -> Void) throws -> StoreError? {
@@ -257,7 +257,7 @@ import Testing
     #expect(try found.text("rc") == "3")
   }
 
-  @Test func `an append that fails leaves alone what was appended before it`() throws {
+  @Test func `an append that fails leaves earlier appends alone`() throws {
     let files = FailingFiles()
     let store = try unflushed(live, files: files)
     func set(_ key: String, bytes: Int) -> WriteSet {

@@ -25,7 +25,7 @@ struct RememberedOutcomeTests {
   }
 
   @Test(arguments: UInt64(1)...50)
-  func `a value gives back what was written`(seed: UInt64) throws {
+  func `a value is read as it was written`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let parts = (0..<4).map { _ in random.value(most: 300) }
     let id = Bool.random(using: &random) ? random.value(most: 100) : []

@@ -7,12 +7,12 @@ import Testing
 /// Checks what every store promises.
 struct StateStoreTests {
   @Test(arguments: UInt64(1)...20)
-  func `a memory store does what the model does`(seed: UInt64) throws {
+  func `a memory store behaves like the model`(seed: UInt64) throws {
     try followModel(MemoryStore(), seed: seed, rounds: 200) { store, _ in store }
   }
 
   @Test(arguments: UInt64(1)...4)
-  func `a RocksDB store does what the model does and keeps it over closing and reopening`(seed: UInt64) throws {
+  func `a RocksDB store behaves like the model and keeps its content over closing and reopening`(seed: UInt64) throws {
     let folder = TemporaryFolder()
     let store = try RocksStore(path: folder.path)
     try followModel(store, seed: seed, rounds: 120) { store, random in

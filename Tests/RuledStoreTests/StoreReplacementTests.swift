@@ -37,7 +37,7 @@ import Testing
     #expect(!TemporaryFolder.names(path).contains { $0.hasPrefix("replacement") })
   }
 
-  @Test func `another store takes the place, and what is beside it stays`() throws {
+  @Test func `another store takes the place, and the files beside it stay`() throws {
     try prepare().commit()
     try expectNewStore()
   }

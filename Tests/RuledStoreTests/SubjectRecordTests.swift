@@ -7,7 +7,7 @@ import Testing
 /// The record of a subject.
 struct SubjectRecordTests {
   @Test(arguments: UInt64(1)...30)
-  func `a record gives back what was written`(seed: UInt64) throws {
+  func `a record is read as it was written`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let version = UInt64.random(in: 0 ... .max, using: &random) >> UInt64.random(in: 0...63, using: &random)
     let until = RememberedUntil(

@@ -6,7 +6,7 @@ import Testing
 /// The writes of a commit.
 struct WriteSetTests {
   @Test(arguments: UInt64(1)...50)
-  func `looking a key up gives what a store would give after the commit`(seed: UInt64) throws {
+  func `a lookup of a key gives the value that a store has after the commit`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var model = ModelStore()
     let set = WriteSet()
@@ -21,7 +21,7 @@ struct WriteSetTests {
   }
 
   @Test(arguments: UInt64(1)...30)
-  func `looking up among many writes follows what is added and what is cut back`(seed: UInt64) {
+  func `a lookup among many writes follows additions and truncations`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let set = WriteSet()
     var marks: [(mark: WriteSet.Mark, model: ModelStore)] = []
@@ -45,7 +45,7 @@ struct WriteSetTests {
     }
   }
 
-  @Test func `a mark takes back what a failed plugin wrote`() {
+  @Test func `a mark takes back the writes of a failed plugin`() {
     let set = WriteSet(capacity: 1)
     set.put([1], [10])
     let mark = set.mark

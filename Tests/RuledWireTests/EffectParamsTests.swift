@@ -59,7 +59,7 @@ struct EffectParamsTests {
     }
   }
 
-  @Test func `each lease is confirmed with what came of it`() throws {
+  @Test func `each lease is confirmed with its result`() throws {
     let params = """
       {"leases":[{"lease":"a","result":"delivered"},
       {"lease":"b","result":"retry","error":"busy","status":503,"body":"later","retry_after_s":60,"hold":true},

@@ -18,7 +18,7 @@ struct EventViewTests {
   private func text(_ bytes: ByteView?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
   @Test
-  func `An event's attributes are what was sent`() throws {
+  func `An event's attributes are those that were sent`() throws {
     let params = #"""
       { "type":"app.l\u0061unched","subject":"device:ü","id":"3f","source":"ios","specversion":"1.0",
       "time":"2025-11-10T12:34:56.789Z","data" : {"a": [1.0, "}"]} ,"traceparent":"00","weight":2,"on":true,"dryrun":true,

@@ -8,7 +8,7 @@ import Testing
 @Suite("Mutated input")
 struct MutationTests {
   @Test
-  func `Nothing traps, and two parsers agree on what is JSON and what it holds`() throws {
+  func `Nothing traps, and two parsers agree on which texts are JSON and on their values`() throws {
     let seeds = try Seeds.lines()
     try #require(seeds.count > 10)
     var random = SeededRandom(seed: 11)

@@ -140,7 +140,7 @@ extension EndToEnd {
       #expect(answer.contains("200 OK"))
     }
 
-    @Test func `without a journal the methods say so, and what was kept before is gone`() throws {
+    @Test func `without a journal the methods say so, and earlier entries are gone`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "journal = { keep = '1h', max_gib = 0.5 }")
       _ = try daemon.client().call("event", ["type": "greet", "subject": "a"])
       #expect(daemon.end(SIGTERM) == 0)

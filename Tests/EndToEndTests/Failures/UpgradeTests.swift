@@ -78,7 +78,7 @@ extension EndToEnd {
       #expect(difference == nil, "\(difference ?? "")")
     }
 
-    @Test func `a store of the format before opens with what it has, and its journal begins there`() throws {
+    @Test func `a store of the format before opens with its content, and its journal begins there`() throws {
       let daemon = try RuledDaemon(rules: Self.rules, configuration: "journal = { keep = '0' }")
       for _ in 0..<3 { _ = try daemon.client().event("hit", "a") }
       #expect(daemon.end(SIGTERM) == 0)

@@ -116,7 +116,7 @@ extension EndToEnd {
       }
     }
 
-    @Test func `rulectl explains a past event, and shows what changed between versions`() throws {
+    @Test func `rulectl explains a past event, and shows the changes between versions`() throws {
       let daemon = try Self.daemon()
       daemon.folder.write("next/game/plugin.lua", Self.game.replacing(">= settings.at", with: ">= 15"))
       let explained = tool(daemon, "explain", "user:anna", "e1", "--rules", daemon.folder("next"))
@@ -206,7 +206,7 @@ extension EndToEnd {
       #expect(passed.code == 0, "\(passed.output)")
     }
 
-    @Test func `an anonymized test has nothing of events and states but what stands in the rules or is kept`() throws {
+    @Test func `an anonymized test has nothing of events and states but words of the rules and kept values`() throws {
       let rules = """
         plugin { name = "calls" }
         rule "call" { on = "called", run = function(event, state)

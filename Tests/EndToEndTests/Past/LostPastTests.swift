@@ -92,7 +92,7 @@ extension EndToEnd {
       #expect(gap == nil || tool(daemon, "log", "--json", "--limit", "1").output.contains("can't replay"))
     }
 
-    @Test func `a redacted event is explained with what was recorded beside what its replay decides`() throws {
+    @Test func `a redacted event is explained with the recorded outcome beside that of its replay`() throws {
       let rules = """
         plugin { name = "mail" }
         rule "length" { on = "joined", run = function(event) decide("length", #event.data.mail) decide("to", "to " .. event.data.mail) end }

@@ -108,7 +108,7 @@ extension EndToEnd {
       try expectNoFile(of: daemon, holds: [address, hash])
     }
 
-    @Test func `what tells others of a deleted account is itself erased when all have heard`() throws {
+    @Test func `the subject that tells others of a deleted account is erased when all have heard`() throws {
       let daemon = try RuledDaemon(
         rules: [:], manualClock: true,
         preparation: "cp -r '\(Self.root)/rules/onboarding' '\(Self.root)/rules/lib' \"$2\"")

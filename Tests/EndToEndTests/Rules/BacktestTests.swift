@@ -63,7 +63,7 @@ extension EndToEnd {
       #expect(report["states"]?["changed"] == 0)
     }
 
-    @Test func `a range begins with the states of then, and the gate says what changed in it`() throws {
+    @Test func `a range begins with the states of then, and the gate tells the changes in it`() throws {
       let daemon = try daemon()
       daemon.folder.replace(
         "next/game/plugin.lua", with: Self.rules.replacing("earned = 10", with: "earned = 20"))

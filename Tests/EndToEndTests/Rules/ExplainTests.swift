@@ -39,7 +39,7 @@ extension EndToEnd {
       try RuledDaemon(rules: ["friends/plugin.lua": Self.rules], manualClock: true)
     }
 
-    @Test func `the whole cascade of an event is one tree, with what is still to come`() throws {
+    @Test func `the whole cascade of an event is one tree, with the events still to come`() throws {
       let daemon = try daemon()
       let run = rulectl(daemon, "event", "friend.invited", "user:1", "friend=user:2", "--follow", "--id", "first")
       #expect(run.code == 0)

@@ -60,7 +60,7 @@ extension EndToEnd {
         + client.call("effects", ["data": true]).text + client.call("parked").text
     }
 
-    @Test func `the past of a subject is gone, what plugins hold of it goes on, and replays have it`() throws {
+    @Test func `the past of a subject is gone, the plugins' data goes on, and replays have it`() throws {
       let daemon = try RuledDaemon(rules: ["keeps/plugin.lua": Self.rules], manualClock: true)
       var client = try daemon.client()
       _ = try client.call("clock", ["set": "2040-01-01T00:00:00Z"])
@@ -123,7 +123,7 @@ extension EndToEnd {
       #expect(try daemon.client().event("spared", "user:1")["failures"]?[0]?["kind"] == "value")
     }
 
-    @Test func `what later rules kept goes on after a rollback, in replays too`() throws {
+    @Test func `data of later rules goes on after a rollback, in replays too`() throws {
       func rules(_ version: Int, _ member: String, _ steps: String = "") -> String {
         """
         plugin { name = "keeps" }

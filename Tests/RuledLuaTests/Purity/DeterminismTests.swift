@@ -73,7 +73,7 @@ import Testing
     #expect(try bench.handle(seed: 1) == one)
   }
 
-  @Test func `explaining changes nothing but what is noted`() throws {
+  @Test func `explaining changes nothing but the notes`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -81,7 +81,7 @@ import Testing
     #expect((1...6).allSatisfy { decisions["e\($0)"]?.hasPrefix("[false,") == true })
   }
 
-  @Test func `a working day is none of a list of dates, and what is no such list is refused`() throws {
+  @Test func `a working day is none of a list of dates, and another argument is refused`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -36,7 +36,7 @@ import Testing
     "80", "8443", "65536", "099", "x.com", "a=1", "a=2", "b", "\u{7F}", "😀",
   ]
 
-  @Test func `url.parse gives rules what Swift makes of the same URL`() throws {
+  @Test func `url.parse gives rules the same parts as Swift`() throws {
     let bench = try Bench(
       Bench.rule("local parsed, why = url.parse(event.data.text) decide('result', parsed or { why = why })"))
     var random = SeededRandom(seed: 11)
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `data within a function is what was decoded at load`() throws {
+  @Test func `data within a function is the value decoded at load`() throws {
     let large = "[" + (1...200_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
     let bench = try Bench(
       Bench.rule("decide('n', #data('large.json'))"),

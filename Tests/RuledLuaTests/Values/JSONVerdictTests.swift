@@ -6,7 +6,7 @@ import Testing
 
 /// `json.decode` of rules against the verdicts of JSONTestSuite.
 @Suite struct JSONVerdictTests {
-  @Test func `a rule's json.decode takes what is JSON and refuses what is not`() throws {
+  @Test func `a rule's json.decode takes JSON and refuses other texts`() throws {
     let bench = try Bench(
       Bench.rule(
         """

@@ -111,7 +111,7 @@ struct SettingTests {
     #expect(JSONValue.object(manifest.settings) == .object(own))
   }
 
-  @Test func `only what is bad falls back`() throws {
+  @Test func `only bad settings fall back`() throws {
     let manifest = try load(["size": 0, "freezes": ["at_start": 2, "every_days": 0], "zone": "Europe/Paris"])
     #expect(manifest.settingProblems.count == 2)
     #expect(manifest.settings["freezes"] == ["at_start": 2, "every_days": 7])
@@ -228,7 +228,7 @@ struct SettingTests {
     ("setting 'size' { type = 'integer', check = 1 }", "'check' must be a function, not a number"),
     ("for _ = 1, 2 do setting 'size' { type = 'any' } end", "setting 'size' is declared twice, first at t/plugin.lua:"),
   ])
-  func `what the rules themselves have wrong is an error with its line`(text: String, message: String) throws {
+  func `a mistake in the rules themselves is an error with its line`(text: String, message: String) throws {
     let found = try #require(error(Self.defaults + "\n" + text))
     #expect(found.message.contains(message), "\(found)")
     let lines = Self.defaults.split(separator: "\n", omittingEmptySubsequences: false).count

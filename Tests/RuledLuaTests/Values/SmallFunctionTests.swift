@@ -77,7 +77,7 @@ import Testing
     "ip.within('::1', '::ffff:0:0/95')", "base64.decode('Zg')", "base64.decode('Zh==')", "base64.decode('Z===')",
     "base64.decode('Zm8=Zm8=')", "base64.decode('Zm 8')", "hex.decode('abc')", "hex.decode('0g')",
   ])
-  func `what is no version, address or encoding is nil`(_ call: String) throws {
+  func `a text that is no version, address or encoding is nil`(_ call: String) throws {
     let outcome = try Bench(Bench.rule("decide('v', { (\(call)) == nil, type((select(2, \(call)))) })")).handle()
     let why = call.contains("decode") ? "string" : "nil"
     #expect(try JSONValue(parsing: outcome.decisions["v"] ?? "null") == [true, .string(why)])

@@ -82,7 +82,7 @@ import Testing
     #expect(line.subjectHash == nil && !line.fields.contains(#""e""#))
   }
 
-  @Test func `what the shipped analytics reports has no subject, whichever plugin reports it`() throws {
+  @Test func `reports of the shipped analytics have no subject, whichever plugin makes them`() throws {
     let rig = try DeliveryRig(
       sinks: ["analytics": .file(folder("out"))],
       rules: try RulesFolder.read(Self.root + "/rules") { ["analytics", "deeplinks"].contains($0) })

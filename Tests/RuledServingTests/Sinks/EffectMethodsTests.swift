@@ -234,7 +234,8 @@ import Testing
     #expect(growth < count * data.utf8.count / 3, "memory grew by \(growth) bytes")
   }
 
-  @Test func `health tells what is given up now, the oldest, the rate, and a sink that has failed for five minutes`()
+  @Test
+  func `health tells the effects given up now, the oldest, the rate, and a sink that has failed for five minutes`()
     throws
   {
     let receiver = try Receiver { index, _ in .init(status: index == 0 ? 200 : index < 3 ? 400 : 200) }

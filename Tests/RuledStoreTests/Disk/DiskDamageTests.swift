@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...12)
-  func `damage of what was durable is refused with the file's name, or takes nothing`(seed: UInt64) throws {
+  func `damage of durable bytes is refused with the file's name, or takes nothing`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed &* 77)
     let world = LogWorld(seed: seed, settings: Self.settings)
     #expect(try world.open() == nil)

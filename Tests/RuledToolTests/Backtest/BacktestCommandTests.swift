@@ -49,7 +49,7 @@ import Testing
 
   private func report(_ run: Run) -> JSONValue { JSONValue(text: run.output) ?? .null }
 
-  @Test func `what is counted is compared by name and labels`() {
+  @Test func `counters are compared by name and labels`() {
     let first = "    state.count = (state.count or 0) + 1\n"
     before.write("greeter/plugin.lua", Self.plugin.replacing(first, with: first + "count('greeter.n', { p = 'a' })\n"))
     change(first, first + "count('greeter.n', { p = 'a' }, 2) count('greeter.m', nil, 0.5)\n")
@@ -104,7 +104,7 @@ import Testing
     #expect(report["messages"] == ["before": 5, "after": 0])
   }
 
-  @Test func `a gate names what was exceeded`() {
+  @Test func `a gate names the exceeded limit`() {
     change("\"hello\"", "\"hi\"")
     let run = run("--fail-on", "changed > 1%", "--fail-on", "changed > 90%", "--fail-on", "failures > 0")
     #expect(run.exit == .no)
@@ -158,7 +158,7 @@ import Testing
     #expect(unknown.errors.contains("greeter"))
   }
 
-  @Test func `the page has no outside parts, escapes what events say, and explains changed events on both sides`()
+  @Test func `the page has no outside parts, escapes texts of events, and explains changed events on both sides`()
     throws
   {
     change("settings.words", "event.data.name or settings.words")

@@ -46,7 +46,7 @@ import Testing
     #expect(report["states"]?["changed"] != 0)
   }
 
-  @Test func `a state member that is lost shows in the states and in what depends on it`() throws {
+  @Test func `a state member that is lost shows in the states and in the decisions that depend on it`() throws {
     try plant(
       "lib/streak.lua",
       [

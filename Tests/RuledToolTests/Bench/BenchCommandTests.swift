@@ -42,7 +42,7 @@ struct BenchCommandTests {
     #expect(try Self.figures(run)["sent"] == 100)
   }
 
-  @Test func `At a rate, what became due while the sender did not run is sent, too`() throws {
+  @Test func `At a rate, requests that became due while the sender did not run are sent, too`() throws {
     let daemon = try FakeDaemon(result: Self.outcome)
     defer { daemon.stop() }
     let words = ["-c", "1", "-p", "64", "--rate", "200", "--seconds", "0.3"]
@@ -53,7 +53,7 @@ struct BenchCommandTests {
     #expect(tally.missing == 0)
   }
 
-  @Test func `At a rate, the wait for a slow reply is charged to what was due meanwhile`() throws {
+  @Test func `At a rate, the wait for a slow reply is charged to the requests due meanwhile`() throws {
     let daemon = try FakeDaemon { request in
       let isFirst = request.params["id"]?.stringValue?.hasSuffix("-0") ?? false
       if isFirst { usleep(400_000) }
@@ -199,7 +199,7 @@ struct TopCommandTests {
     #expect(run.output.contains("  p.r\n"))
   }
 
-  @Test func `A plugin whose every run fails is the headline, and what was not measured is no time`() throws {
+  @Test func `A plugin whose every run fails is the headline, and an unmeasured time is left out`() throws {
     let requests = Atomic<Int>(0)
     let daemon = try FakeDaemon { request in
       let count = Int64(request.method == "rules" ? requests.add(1, ordering: .relaxed).oldValue : 0)

@@ -74,7 +74,7 @@ struct ClientTests {
     #expect(run.errors == "rulectl: the state can't be read, nothing was applied\n")
   }
 
-  @Test func `A lost reply to what changes something leaves open whether it took effect`() throws {
+  @Test func `A lost reply to a change leaves open whether it took effect`() throws {
     let daemon = try FakeDaemon { _ in nil }
     defer { daemon.stop() }
     func errors(_ words: String...) -> String { Run(words: words, on: daemon).errors }

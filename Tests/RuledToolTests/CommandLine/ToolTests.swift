@@ -133,7 +133,7 @@ struct CompletionsTests {
       Run("completions", "tcsh").errors == "rulectl: there are no completions for 'tcsh'; write bash, zsh or fish\n")
   }
 
-  @Test func `The words of an event come from what plugins describe`() throws {
+  @Test func `The words of an event come from the plugins' descriptions`() throws {
     let daemon = try FakeDaemon(result: [
       "plugins": [
         ["events": [["type": "paid", "data": ["amount": "integer", "note": "string?"]]]],

@@ -28,7 +28,7 @@ struct DaemonCommandsTests {
     "errors": [["file": "x/plugin.lua", "line": 3, "message": "'end' expected"]],
   ]
 
-  @Test func `Rules are listed with their figures and what does not load`() throws {
+  @Test func `Rules are listed with their figures and the errors at load`() throws {
     let daemon = try FakeDaemon(result: Self.rules)
     defer { daemon.stop() }
     let run = Run("rules", on: daemon)
@@ -56,7 +56,7 @@ struct DaemonCommandsTests {
     #expect(wrong.errors == "rulectl: no plugin 'greter' is loaded; did you mean 'greeter'?\n")
   }
 
-  @Test func `A reload prints the revision or what is wrong`() throws {
+  @Test func `A reload prints the revision or the errors`() throws {
     let daemon = try FakeDaemon(result: ["revision": "abc", "changed": true])
     defer { daemon.stop() }
     #expect(Run("reload", on: daemon).output == "revision abc serves now\n")
@@ -150,7 +150,7 @@ struct DaemonCommandsTests {
     #expect(Run("health", "--json", on: daemon).exit == exit)
   }
 
-  @Test func `Health is shown in words, and of sinks what is not zero`() throws {
+  @Test func `Health is shown in words, and of sinks the figures that are not zero`() throws {
     let daemon = try FakeDaemon(result: [
       "status": "degraded", "problems": ["one", "two"], "suspended": [], "parked": ["p": 2, "q": 1], "messages": [:],
       "sinks": ["mail": ["delivered": 3, "failed": 0, "oldest_s": nil, "rate": 0.2], "idle": ["delivered": 0]],

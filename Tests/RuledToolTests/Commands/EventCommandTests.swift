@@ -179,7 +179,7 @@ struct ExplainCommandTests {
     #expect(!run.output.contains("parked"))
   }
 
-  @Test func `What was read has its value, and what a rule asked for is listed`() throws {
+  @Test func `Each read has its value, and a rule's operations are listed`() throws {
     let daemon = try FakeDaemon(result: [
       "subject": "s", "id": "e", "version": 0, "decisions": [:], "effects": [], "failures": [],
       "trace": [

@@ -49,7 +49,7 @@ struct ReplCommandTests {
         """)
   }
 
-  @Test func `A line says what it asked the host for, and 'state' is a copy of the subject's states`() throws {
+  @Test func `A line tells its requests to the host, and 'state' is a copy of the subject's states`() throws {
     let daemon = try FakeDaemon(result: ["subject": "user:7", "version": 3, "plugins": ["shop": ["total": 5]]])
     defer { daemon.stop() }
     let run = repl(
@@ -103,7 +103,7 @@ struct ReplCommandTests {
         """)
   }
 
-  @Test func `Rules that are edited are read again for the next event, and what does not load is told`() throws {
+  @Test func `Rules that are edited are read again for the next event, and errors at load are told`() throws {
     let rule = "rule 'r' { on = 'x', run = function() decide('n', 1) end }"
     let folder = RulesFolderOnDisk(["p/plugin.lua": "plugin { name = 'p' } \(rule)"])
     let session = try ReplSession(RulesSelection(folder.path), subject: "s", version: 0, states: [:])

@@ -84,7 +84,7 @@ import Testing
     "local function f(a) local function g() return f(a) end return g end f(f)", "log.info(peek('loyalty'))",
     "local f = function() end f = outbox.all f(1)", "decide('k', outbox.all())",
   ])
-  func `nothing is said of what may be right`(statement: String) {
+  func `nothing is said of code that may be right`(statement: String) {
     let run = check(statement)
     #expect(run.exit == .done && !run.output.contains("nothing reads the local"), "\(run.output)")
   }

@@ -57,7 +57,7 @@ import Testing
     """,
     "local function f(event)\nlog.info(event.data.nmae) end rule 'r' { on = 'x', run = f } rule 's' { on = 'closed', run = f }",
   ])
-  func `what local functions read of an event that they get is held against its description`(rules: String) {
+  func `reads of local functions from an event that they get are held against its description`(rules: String) {
     let run = check(Self.described + rules)
     #expect(run.exit == .no)
     #expect(run.output.contains("p/plugin.lua:6: the data of 'x'"), "\(run.output)")
@@ -77,7 +77,7 @@ import Testing
     "local function f(data) return data.data.nmae end rule 'r' { on = 'x', run = function(e) f(e.data) f(e) end }",
     "rule 'r' { on = 'x', run = function(event) local data = event.data data = {} log.info(data.nmae) end }",
   ])
-  func `nothing is said of what a function may get from elsewhere`(rules: String) {
+  func `nothing is said of arguments that a function may get from elsewhere`(rules: String) {
     let run = check(Self.described + rules)
     #expect(!run.output.contains("has no member 'nmae'"), "\(run.output)")
   }
@@ -196,7 +196,7 @@ import Testing
       "a table is no iterator; write in ipairs(list or {}), or pairs(…)"
     ),
   ])
-  func `what fails or is always true at run time is found`(text: String, message: String) {
+  func `code that fails at run time, or is always true, is found`(text: String, message: String) {
     let run = check("rule 'r' { on = 'x', run = function() end } \(text)")
     #expect(run.output.contains("p/plugin.lua:3: \(message)\n"), "\(run.output)")
   }
@@ -270,7 +270,7 @@ import Testing
       ("cafe.quiet", nil), ("cafe.gift.receivd", "cafe.gift.received"), ("cafe.stamp", "cafe.stamped"),
       ("cafee.gift", "cafe.gift"),
     ] as [(String, String?)])
-  func `a type that nothing listens to names one that is near in what differs`(type: String, near: String?) {
+  func `a type that nothing listens to names one that is near in the differing part`(type: String, near: String?) {
     let heard = ["cafe.gift", "cafe.stamped", "cafe.gift.received"].map { "'\($0)'" }.joined(separator: ", ")
     let run = check(
       "rule 'h' { on = { \(heard) }, run = function() end }\nrule 'r' { on = 'x', run = function() raise('\(type)') end }"

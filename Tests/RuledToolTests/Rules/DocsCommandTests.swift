@@ -32,7 +32,7 @@ struct DocsCommandTests {
       """)
   }
 
-  @Test func `A page shows what a plugin declares and what came of examples`() throws {
+  @Test func `A page shows a plugin's declarations and the outcomes of examples`() throws {
     let folder = TemporaryFolder()
     Self.plugin(folder, "event('shop.html', {}, { about = 'Takes <b>all</b> & more.' })")
     let run = Run("docs", folder("rules"), "--examples", folder("examples"))
@@ -52,7 +52,7 @@ struct DocsCommandTests {
     #expect(Run("docs", folder("rules/shop")).output.contains("Example") == false)
   }
 
-  @Test func `What looks like HTML is shown as it is written`() {
+  @Test func `Text that looks like HTML is shown as it is written`() {
     let folder = TemporaryFolder()
     Self.plugin(
       folder,
@@ -67,7 +67,7 @@ struct DocsCommandTests {
     ] { #expect(page.split(separator: "\n").contains { $0 == line }, "\(page)") }
   }
 
-  @Test func `Pages are written to a folder, and what does not load is told with its place`() throws {
+  @Test func `Pages are written to a folder, and a plugin that does not load is told with its place`() throws {
     let folder = TemporaryFolder()
     Self.plugin(folder, "")
     folder.write("pages/shop.md", "old")

@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `Two thirds of the mistakes are found before a test is written, or by what is declared`() {
+  @Test func `Two thirds of the mistakes are found before a test is written, or by declarations`() {
     let declared = ["Found when it is loaded", "Found by `rulectl check`", "Found when the rule runs"]
     let found = declared.flatMap(Self.mistakes).count
     let all = found + Self.mistakes("Found by tests").count + Self.mistakes("Found by nothing").count

@@ -89,7 +89,7 @@ import Testing
     end)
     """
 
-  @Test func `a property shrinks what fails to the simplest and prints the seed`() {
+  @Test func `a property shrinks failing values to the simplest and prints the seed`() {
     let folder = folder(Self.property)
     let first = run(folder, ["--seed", "7"])
     #expect(first.exit == .no)

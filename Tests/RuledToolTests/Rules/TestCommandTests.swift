@@ -177,7 +177,7 @@ import Testing
     #expect(run.exit == .done, "\(run.output)\(run.errors)")
   }
 
-  @Test func `a subject is given topics as export shows them, and gets what is published there`() {
+  @Test func `a subject is given topics as export shows them, and gets their publications`() {
     let plugin = """
       plugin { name = "news", version = "1" }
       rule "go" { on = "go", run = function() publish("all", "came") end }

@@ -154,7 +154,7 @@ import Testing
     ("t:event('user:1')", "t:event: argument 2 must be an event type"),
     ("t:event('user:1', 'described', { nme = 'a' })", "the daemon refuses 'described': params.data.name: is required"),
   ])
-  func `a test is refused what the daemon refuses`(call: String, message: String) {
+  func `a test is refused events that the daemon refuses`(call: String, message: String) {
     let run = run("test 'a' (function(t)\n\(call)\nend)")
     #expect(run.exit == .no)
     #expect(run.output.contains(message), "\(run.output)")

@@ -34,7 +34,7 @@ import Testing
     #expect(TemporaryFolder.read(folder("state/rulectl/history")) == "earlier\nnow\nearlier!\n")
   }
 
-  @Test func `tab completes what all candidates begin with, and lists them after that`() throws {
+  @Test func `tab completes the common beginning of all candidates, and lists them after that`() throws {
     #expect(try lines(["(d\t\ti\t)\r", "x\t\r", "1 + o\t\r"]) == ["(decide)", "x", "1 + once"])
   }
 
