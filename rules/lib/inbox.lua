@@ -1,5 +1,6 @@
 -- A user's notifications: oldest first in the state, newest first in answers, at most so many. `options.gone(kept,
--- notification)` is called for each that has left.
+-- notification)` is called for each that has left. The id of a dismissed one keeps its place, so that a page may begin
+-- behind it: it has no type, and is the first to make room.
 
 local fields = require "fields"
 
@@ -11,9 +12,12 @@ local function list(kept) return kept.notifications or NONE end
 
 local function find(kept, id) return fields.find(list(kept), "id", id) end
 
-local function take(kept, options, place)
-  local notification = table.remove(kept.notifications, place)
+local function tell_gone(kept, options, notification)
   if options.gone then options.gone(kept, notification) end
+end
+
+local function take(kept, options, place)
+  tell_gone(kept, options, table.remove(kept.notifications, place))
 end
 
 --- Adds a notification with an id and a time. More than `options.most` are not kept: the oldest leaves, or the one
@@ -25,7 +29,7 @@ function inbox.add(kept, options, at, notification)
   notifications[#notifications + 1] = notification
   while #notifications > options.most do
     local keeps = #notifications > 1 and options.keeps and options.keeps(kept, notifications[1])
-    take(kept, options, keeps and 2 or 1)
+    take(kept, options, fields.find(notifications, "type", nil) or keeps and 2 or 1)
   end
 end
 
@@ -41,7 +45,8 @@ end
 --- Marks a notification as read, or not. Returns it; nil for an id that is not there.
 function inbox.mark(kept, id, is_read)
   local _, notification = find(kept, id)
-  if notification then notification.isRead = is_read end
+  if not notification or not notification.type then return nil end
+  notification.isRead = is_read
   return notification
 end
 
@@ -49,7 +54,13 @@ function inbox.read_all(kept)
   for _, notification in ipairs(list(kept)) do notification.isRead = true end
 end
 
---- Removes the notifications whose member has that value, such as the one with an id.
+--- Dismisses a notification, which must be there.
+function inbox.dismiss(kept, options, notification)
+  kept.notifications[find(kept, notification.id)] = { id = notification.id, isRead = true }
+  tell_gone(kept, options, notification)
+end
+
+--- Removes the notifications whose member has that value.
 function inbox.remove(kept, options, member, value)
   local place = fields.find(list(kept), member, value)
   while place do
@@ -62,10 +73,13 @@ end
 --- `limit` is no count.
 function inbox.page(kept, page, limit, before)
   local notifications, items = list(kept), array {}
-  local last = #notifications
-  if before ~= nil then last = (find(kept, before) or 1) - 1 end
+  local place = #notifications + 1
+  if before ~= nil then place = find(kept, before) or 1 end
   local count = fields.whole(limit) or page
-  for i = last, math.max(1, last - math.max(0, count) + 1), -1 do items[#items + 1] = notifications[i] end
+  while #items < count and place > 1 do
+    place = place - 1
+    if notifications[place].type then items[#items + 1] = notifications[place] end
+  end
   return { items = items, unread = inbox.unread(kept) }
 end
 

@@ -49,7 +49,7 @@ function bell.mark(state, data, event)
   if notification.type == "welcome" and not state.welcomed then
     if event.type ~= "notification.read" then state.welcome_dismissed = dismisses or nil end
   elseif dismisses then
-    inbox.remove(state, INBOX, "id", data.id)
+    inbox.dismiss(state, INBOX, notification)
   end
 end
 
@@ -57,7 +57,7 @@ end
 function bell.welcome_done(state)
   local _, notification = fields.find(state.notifications or {}, "type", "welcome")
   if notification then notification.isRead = true end
-  if notification and state.welcome_dismissed then inbox.remove(state, INBOX, "id", notification.id) end
+  if notification and state.welcome_dismissed then inbox.dismiss(state, INBOX, notification) end
   state.welcome_dismissed = nil
 end
 

@@ -120,6 +120,21 @@ test "pages are listed from the newest to the oldest" (function(t)
   t:equal(t:query(nil, "notifications"), { items = {}, unread = 0 })
 end)
 
+test "a page begins behind a dismissed notification, too" (function(t)
+  t:settings { notifications_kept = 4 }
+  for i = 2, 5 do t:event("user:" .. i, "user.followed", { target = "1" }) end
+  local before = list(t)[2].id
+  t:event("user:1", "notification.dismissed", { id = before })
+  t:event("user:1", "notification.dismissed", { id = list(t)[2].id })
+  t:equal(#list(t), 2)
+  local page = list(t, { limit = 1, before = before })
+  t:equal({ #page, page[1].actor }, { 1, "2" })
+  t:equal(t:event("user:1", "notification.unread", { id = before }).decisions.error, "unknown_notification")
+  t:equal(t:event("user:1", "notifications.read_all").decisions, { badge = 0 })
+  for i = 6, 7 do t:event("user:" .. i, "user.followed", { target = "1" }) end
+  t:equal(#list(t), 4)
+end)
+
 test "the oldest are removed from a full list, except the unclaimed welcome" (function(t)
   t:settings { notifications_kept = 3 }
   t:event("user:1", "user.signed_in")
