@@ -8,8 +8,8 @@ package enum BinaryEvent {
   /// A JSON body becomes `data`, UTF-8 text a string, anything else `data_base64`. The daemon's own attributes `dryrun`, `explain` and
   /// `internal` become booleans when they are `true` or `false`; all other values are strings.
   ///
-  /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute or one called `data`, and
-  /// `parse_error` for a body that is not the JSON that it claims to be.
+  /// `parser` parses a JSON body, to check it. Errors are `invalid_params` for a repeated attribute, one called `data` or one that is no
+  /// UTF-8, and `parse_error` for a body that is not the JSON that it claims to be.
   package static func write(
     _ headers: HTTPHeaders, body: ByteView, parser: RequestParser, to buffer: ByteBuffer
   ) throws(RequestError) {
@@ -23,15 +23,15 @@ package enum BinaryEvent {
       }
       attributes[field.name] = try value(of: field)
     }
-    let contentType = headers["content-type"]
-    if let contentType { attributes["datacontenttype"] = .string(contentType) }
+    let contentType = headers.first("content-type")
+    if let contentType { attributes["datacontenttype"] = .string(try text(of: contentType, "datacontenttype")) }
     var writer = JSONWriter(buffer)
     writer.beginObject()
     for attribute in attributes {
       writer.member(named: attribute.name)
       writer.value(attribute.value)
     }
-    if !body.isEmpty { try writeData(body, contentType, parser, to: &writer) }
+    if !body.isEmpty { try writeData(body, contentType?.value, parser, to: &writer) }
     writer.endObject()
   }
 
@@ -49,8 +49,16 @@ package enum BinaryEvent {
     }
   }
 
+  private static func text(of field: HTTPHeaders.Field, _ attribute: String) throws(RequestError) -> String {
+    guard field.isText else {
+      throw .invalidParams(
+        path: "params.\(attribute)", "is no UTF-8; a header may have other characters as percent escapes of it")
+    }
+    return field.value
+  }
+
   private static func value(of field: HTTPHeaders.Field) throws(RequestError) -> JSONValue {
-    guard let text = PercentText.decodeStrictly(unquoted(field.value)) else {
+    guard let text = PercentText.decodeStrictly(unquoted(try text(of: field, field.name))) else {
       throw .invalidParams(path: "params.\(field.name)", "has percent escapes that are no UTF-8")
     }
     switch (field.name, text) {

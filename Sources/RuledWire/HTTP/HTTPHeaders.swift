@@ -5,22 +5,30 @@ package struct HTTPHeaders: Sendable {
     package let name: String
     /// The value without the white space around it.
     package let value: String
+    /// Whether the value is UTF-8; if not, each character has the number of a byte, so that different bytes stay different.
+    let isText: Bool
 
     /// A field; the name in lower case.
-    package init(name: String, value: String) {
+    package init(name: String, value: String, isText: Bool = true) {
       self.name = name
       self.value = value
+      self.isText = isText
     }
   }
 
   package private(set) var fields: [Field] = []
 
-  mutating func append(_ name: String, _ value: String) {
-    fields.append(Field(name: name.lowercased(), value: value))
+  mutating func append(_ name: String, _ value: some Collection<UInt8>) {
+    let text = String(validating: value, as: UTF8.self)
+    func characters() -> String { String(String.UnicodeScalarView(value.map { UnicodeScalar($0) })) }
+    fields.append(Field(name: name.lowercased(), value: text ?? characters(), isText: text != nil))
   }
 
+  /// The first field with that name, given in lower case.
+  func first(_ name: String) -> Field? { fields.first { $0.name == name } }
+
   /// The value of the first field with that name, given in lower case.
-  package subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
+  package subscript(name: String) -> String? { first(name)?.value }
 
   func count(of name: String) -> Int { fields.count { $0.name == name } }
 
@@ -34,7 +42,8 @@ package struct HTTPHeaders: Sendable {
   /// The CloudEvents attributes among them, without their prefix.
   package var attributes: [Field] {
     fields.compactMap { field in
-      field.name.hasPrefix("ce-") ? Field(name: String(field.name.dropFirst(3)), value: field.value) : nil
+      guard field.name.hasPrefix("ce-") else { return nil }
+      return Field(name: String(field.name.dropFirst(3)), value: field.value, isText: field.isText)
     }
   }
 }

@@ -69,7 +69,7 @@ package struct HTTPRequestHead: Sendable {
     headers.append(name, value)
   }
 
-  static func field(_ line: [UInt8]) throws(HTTPError) -> (name: String, value: String) {
+  static func field(_ line: [UInt8]) throws(HTTPError) -> (name: String, value: ArraySlice<UInt8>) {
     guard let first = line.first, !first.isBlank else {
       throw HTTPError(400, "a field's line begins with its name: folded lines are refused")
     }
@@ -79,12 +79,7 @@ package struct HTTPRequestHead: Sendable {
     }
     var value = line[(colon + 1)...].drop { $0.isBlank }
     while value.last?.isBlank == true { value.removeLast() }
-    return (String(decoding: line[..<colon], as: UTF8.self), text(value))
-  }
-
-  /// A value as text: UTF-8, else each byte as the character of that number, so that different bytes stay different.
-  private static func text(_ value: ArraySlice<UInt8>) -> String {
-    String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { UnicodeScalar($0) }))
+    return (String(decoding: line[..<colon], as: UTF8.self), value)
   }
 
   /// Checks the host and finds the framing of the body, once all fields are added.

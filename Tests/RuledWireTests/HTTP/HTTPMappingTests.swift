@@ -36,7 +36,7 @@ import Testing
     ] as [([String], Bool)])
   func `a body is plain unless a field says how it is encoded`(_ encodings: [String], _ isPlain: Bool) {
     var headers = HTTPHeaders()
-    for encoding in encodings { headers.append("Content-Encoding", encoding) }
+    for encoding in encodings { headers.append("Content-Encoding", encoding.utf8) }
     #expect(headers.isPlainBody == isPlain)
   }
 
@@ -45,8 +45,8 @@ import Testing
       as [(String, String?)])
   func `an attribute in a header is percent-encoded UTF-8`(_ value: String, _ subject: String?) throws {
     var headers = HTTPHeaders()
-    headers.append("ce-type", "t")
-    headers.append("ce-subject", value)
+    headers.append("ce-type", "t".utf8)
+    headers.append("ce-subject", value.utf8)
     let buffer = ByteBuffer()
     func write() throws(RequestError) {
       try BinaryEvent.write(headers, body: .empty, parser: RequestParser(), to: buffer)
@@ -58,6 +58,18 @@ import Testing
     }
     try write()
     #expect(try JSONValue(parsing: buffer.text)["subject"] == .string(subject))
+  }
+
+  @Test(arguments: [
+    ("ce-subject", "params.subject"), ("ce-Note", "params.note"), ("Content-Type", "params.datacontenttype"),
+  ])
+  func `a value of a binary event in another encoding than UTF-8 is refused`(_ name: String, _ path: String) {
+    var headers = HTTPHeaders()
+    headers.append(name, [UInt8(ascii: "M"), 0xFC, UInt8(ascii: "r")])
+    let error = #expect(throws: RequestError.self) {
+      try BinaryEvent.write(headers, body: .empty, parser: RequestParser(), to: ByteBuffer())
+    }
+    #expect(error?.code == .invalidParams && error?.details.first { $0.name == "path" }?.value == .string(path))
   }
 
   @Test(arguments: [
@@ -85,8 +97,8 @@ import Testing
   ])
   func `a binary event's body is its data`(_ type: String, _ body: String, _ members: String) throws {
     var headers = HTTPHeaders()
-    headers.append("CE-Type", "t")
-    headers.append("Content-Type", type)
+    headers.append("CE-Type", "t".utf8)
+    headers.append("Content-Type", type.utf8)
     let buffer = ByteBuffer()
     let text = Array(body.utf8)
     try text.withView { try BinaryEvent.write(headers, body: $0, parser: RequestParser(), to: buffer) }
