@@ -61,7 +61,15 @@ package enum ConfigurationFile {
     }
     guard status == RB_OK else {
       let failure = rb_failure_of(vm)
-      throw ConfigurationFileError([LoadError(file: path, line: Int(failure.line), failure.message.text)])
+      let message = failure.message.text, root = "configuration.values."
+      guard message.hasPrefix(root) else {
+        throw ConfigurationFileError([LoadError(file: path, line: Int(failure.line), message)])
+      }
+      let problem = message.dropFirst(root.count)
+      let key = problem.prefix { $0 != " " && $0 != "[" }.split(separator: ".").map(String.init)
+      throw ConfigurationFileError([
+        LoadError(file: path, line: ConfigurationText(text).line(of: key, endingAt: 0), String(problem))
+      ])
     }
     guard let result = try? JSONValue(parsing: rb_result(vm).raw), let values = result["values"] else {
       throw ConfigurationFileError([LoadError(file: path, line: 0, "it can't be read as values")])

@@ -41,6 +41,19 @@ import Testing
     #expect(errors("local function two() return 2 end\nworkers = two()\n\(loop)\nreturn").isEmpty)
   }
 
+  @Test(arguments: [
+    ("limits = {\n  in_flight = 1,\n  connections = 0/0,\n}", 3, "limits.connections is not a number (NaN)"),
+    ("workers = 2\nworkers = math.huge", 2, "workers is infinite"),
+    ("\nadmins = { 'root', -1/0 }", 2, "admins[2] is infinite"),
+    ("plugins = { p = {\n['a b'] = tostring } }", 1, "plugins.p.a b is a function"),
+    ("socket = '\\xff'", 1, "socket is a string that is not UTF-8"),
+  ])
+  func `a value that nothing can hold is refused with its line`(_ text: String, _ line: Int, _ message: String) {
+    let found = errors(text)
+    #expect(
+      found.count == 1 && found.first?.line == line && found.first?.message.hasPrefix(message) == true, "\(found)")
+  }
+
   @Test func `a byte order mark at the start is skipped`() {
     #expect(errors("\u{FEFF}workers = 2").isEmpty)
     #expect(errors("\u{FEFF}workers = 'x'").first?.line == 1)
