@@ -38,17 +38,19 @@ extension PluginVM {
       guard review.overrides != settings else { throw error }
     }
     // Each round drops a setting or sorts a list, so there is a last one. Only the first one lists unknown names: later ones see them beside
-    // defaults.
+    // defaults. A problem beside defaults alone is a consequence of the listed ones.
     let (vm, more) = try load(source, review.overrides, worker, notes)
+    let causes = more.isEmpty ? [] : vm.review(settings, runsAllChecks: true).problems
     let others = more.filter { problem in
       problem.isBadSetting && !review.problems.contains { $0.path == problem.path }
+        && causes.contains { $0.path == problem.path }
     }
     return (vm, review.problems + others)
   }
 
   /// Compares configured settings with the plugin's declarations.
-  private func review(_ configured: JSONObject) -> SettingsReview {
-    SettingsReview(manifest, configured, zones: zones) { check, value, settings in
+  private func review(_ configured: JSONObject, runsAllChecks: Bool = false) -> SettingsReview {
+    SettingsReview(manifest, configured, zones: zones, runsAllChecks: runsAllChecks) { check, value, settings in
       let argument = JSONValue.array([value, .object(settings)]).text
       let result = argument.withSlice { rb_handle(handle, RB_DECLARE_SETTING, Int32(check), $0) }
       guard result == RB_OK else { return "its check fails: \(failure(rule: nil).message)" }

@@ -210,6 +210,28 @@ struct SettingTests {
       ])
   }
 
+  @Test func `a bad setting is told alone, without those that can't be right beside the plugin's own`() throws {
+    let text = """
+      plugin { name = "t", settings = { deeds = { "buy" }, points = { buy = 1 }, caps = {}, size = 1 } }
+      local function check(names, all)
+        for _, name in pairs(names) do if not all.points[name] then return false, name .. " is missing" end end
+        return true
+      end
+      setting "deeds" { type = { "string" }, check = check }
+      setting "caps" { type = { "string" }, check = check }
+      setting "points.*" { type = "integer" }
+      setting "size" { type = "integer", check = function(n) return n ~= 4, "four is unlucky" end }
+      """
+    let settings: JSONObject = ["deeds": ["read"], "points": ["read": "ten"], "caps": ["read"], "size": 4]
+    let manifest = try load(settings, text)
+    #expect(
+      manifest.settingProblems.map(\.message) == [
+        "the setting 'points.read' of plugin 't' must be an integer, not \"ten\"",
+        "the setting 'size' of plugin 't' can't be 4: four is unlucky",
+      ])
+    #expect(JSONValue.object(manifest.settings) == ["caps": [:], "deeds": ["buy"], "points": ["buy": 1], "size": 1])
+  }
+
   @Test(arguments: [
     ("setting 'words' { type = 'integer' }", "the setting 'words' of plugin 't' must be an integer, not \"hi\""),
     ("setting 'size' { type = 'integer', max = 2 }", "the setting 'size' of plugin 't' must be at most 2, not 3"),
