@@ -113,18 +113,39 @@ import Testing
     #expect(try engine.stored(.parked).map { $0["failure"]?["kind"] } == ["cycle"])
   }
 
-  @Test func `a loop of timers of two plugins takes a step after 32 of them`() throws {
+  @Test func `a loop of timers of two plugins takes a step after 32 of them, and is named then until it ends`() throws {
     let engine = try Engine([
-      "p": "rule 'a' { on = 'a', run = function(e, s) s.n = (s.n or 0) + 1 timer.set('t', now(), 'b') end }",
-      "q": "rule 'b' { on = 'b', run = function(e, s) s.n = (s.n or 0) + 1 timer.set('t', now(), 'a') end }",
+      "p": """
+      rule 'a' { on = 'a', run = function(e, s) s.n = (s.n or 0) + 1 timer.set('t', now(), 'b') end }
+      rule 'stop' { on = 'stop', run = function() timer.cancel('t') end }
+      """,
+      "q": """
+      rule 'b' { on = 'b', run = function(e, s) s.n = (s.n or 0) + 1 timer.set('t', now(), 'a') end }
+      rule 'stop' { on = 'stop', run = function() timer.cancel('t') end }
+      """,
     ])
     try engine.send("a")
     func events() throws -> Int64 {
       (try engine.state("p")?["n"]?.intValue ?? 0) + (try engine.state("q")?["n"]?.intValue ?? 0)
     }
     #expect(try events() == 33)
+    #expect(looping(engine) == ["p/a: 1"])
     try advance(engine, seconds: 3)
     #expect(try events() == 4 * 33)
+    #expect(looping(engine) == ["p/a: 1", "q/b: 1"])
+    try engine.send("stop")
+    try advance(engine, seconds: 30)
+    #expect(looping(engine) == [])
+  }
+
+  @Test func `a loop of timers and messages that takes steps is named`() throws {
+    let engine = try Engine([
+      "p": "rule 'm' { on = 'm', run = function() timer.set('t', now(), 'x') end }",
+      "q": "rule 'x' { on = 'x', run = function() send('user:1', 'm', {}) end }",
+    ])
+    try engine.send("m")
+    #expect(looping(engine) == ["p/m: 1"])
+    #expect(try engine.stored(.parked).isEmpty)
   }
 
   @Test func `timers that follow at once share the messages that may follow, as messages do`() throws {

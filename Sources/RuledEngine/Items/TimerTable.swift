@@ -85,6 +85,9 @@ final class TimerTable {
       if bounds.earliest == due, run + 1 >= TimerLoops.least || bounds.isCrowded {
         noteLoop(of: plugin, rule, subject, due: due)
       }
+    } else if event.hops >= Limits.messageHops, bounds.earliest == due {
+      // As many events have followed from each other at once as messages may; the next chain begins with this timer.
+      noteLoop(of: plugin, rule, subject, due: due)
     } else if due < event.now + context.timerStep {
       json.member("hops", event.hops + 1)
       allowance.write(to: &json)
