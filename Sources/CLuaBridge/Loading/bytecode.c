@@ -17,7 +17,7 @@ typedef struct {
   bool environment;
 } upvalue;
 
-enum { OP_MOVE = 0, OP_LOADK = 3, OP_GETUPVAL = 9, OP_SETUPVAL = 10, OP_GETTABUP = 11, OP_SETTABUP = 15, OP_CALL = 68, OP_TAILCALL = 69 };
+enum { OP_MOVE = 0, OP_LOADK = 3, OP_GETUPVAL = 9, OP_SETUPVAL = 10, OP_GETTABUP = 11, OP_SETTABUP = 15, OP_JMP = 56, OP_CALL = 68, OP_TAILCALL = 69 };
 enum { MAX_INSTRUCTIONS = 1 << 22, LINE_UNKNOWN = -0x80 };
 
 static uint8_t read_byte(reader *r) {
@@ -73,6 +73,16 @@ static void note_escape(const upvalue *upvalues, size_t count, uint32_t index, c
   if (visitor->escaped && index < count && upvalues[index].outer == 0) visitor->escaped(visitor->context);
 }
 
+/* Whether the first argument of a call stays as the instruction at `pc` loads it; `"a" .. b` begins with a constant, too. */
+static bool stays_argument(const uint8_t *code, size_t length, size_t pc, uint32_t function) {
+  while (++pc < length) {
+    uint32_t opcode = instruction_at(code, pc) & 0x7f, a = (instruction_at(code, pc) >> 7) & 0xff;
+    if (a == function && (opcode == OP_CALL || opcode == OP_TAILCALL)) return true;
+    if (a == function + 1 && opcode != OP_JMP) return false;
+  }
+  return false;
+}
+
 static void visit_code(const uint8_t *code, size_t length, const int *lines, const rb_slice *constants, size_t constant_count,
                        const upvalue *upvalues, size_t upvalue_count, bool outermost, const rb_bytecode_visitor *visitor) {
   for (size_t pc = 0; pc < length; pc++) {
@@ -101,7 +111,8 @@ static void visit_code(const uint8_t *code, size_t length, const int *lines, con
           /* `name("text" …`: the next instruction loads the first argument after the function. */
           uint32_t next = pc + 1 < length ? instruction_at(code, pc + 1) : 0;
           uint32_t index = next >> 15;
-          if ((next & 0x7f) == OP_LOADK && ((next >> 7) & 0xff) == a + 1 && index < constant_count && constants[index].bytes) {
+          if ((next & 0x7f) == OP_LOADK && ((next >> 7) & 0xff) == a + 1 && index < constant_count && constants[index].bytes &&
+              stays_argument(code, length, pc + 1, a)) {
             finding.kind = RB_FIND_CALL;
             finding.argument = constants[index];
             visitor->global(visitor->context, &finding);

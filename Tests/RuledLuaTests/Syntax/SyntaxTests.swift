@@ -35,6 +35,18 @@ import Testing
     }
   }()
 
+  @Test(
+    arguments: [
+      ("f('a')", "a"), ("f 'a' 'b'", "a"), ("return f('a', ...)", "a"), ("f('a', b and 1 or 'c' .. d, g('e'))", "a"),
+      ("f('a' .. b)", nil), ("f('a' .. 'b')", nil), ("f('a' == b)", nil), ("f(('a'):rep(2))", nil), ("f(b)", nil),
+    ] as [(String, String?)])
+  func `the constant that a global function gets is told, and none of which something else is made`(
+    text: String, argument: String?
+  ) throws {
+    let uses = try inspector.uses(in: SourceFile(path: "t.lua", text: Array(text.utf8)))
+    #expect(uses.first { $0.kind == .call && $0.name == "f" }?.argument == argument)
+  }
+
   private func check(_ text: [UInt8], _ origin: @autoclosure () -> String = "") {
     let refusal = refusal(text)
     do throws(SyntaxError) {
