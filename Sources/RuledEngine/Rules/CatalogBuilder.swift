@@ -71,7 +71,7 @@ package enum CatalogBuilder {
           readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
           generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
         loaded.readyVMs.add(vm)
-        if let inspector { errors += check(plugin, required: vm.required, inspector) }
+        if let inspector { errors += check(plugin, required: vm.manifest.required, inspector) }
         plugins.append(loaded)
         changed.append(loaded)
       } catch {

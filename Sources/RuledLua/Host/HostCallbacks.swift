@@ -30,8 +30,8 @@ func findModule(
   path: UnsafeMutablePointer<rb_slice>?
 ) -> Int32 {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
-  vm.required.insert(file.path)
-  vm.notes?.required.insert(file.path)
+  vm.builder.require(file.path)
+  vm.notes?.manifest = vm.manifest
   do throws(LoadError) { try file.check() } catch {
     vm.declarationError.removeAll()
     vm.declarationError.append(contentsOf: error.description)

@@ -1,4 +1,4 @@
-/// The errors in a plugin's declarations, collected while it is loaded to its end, and the modules that it required.
+/// The errors in a plugin's declarations, collected while it is loaded to its end.
 package final class LoadNotes {
   package struct Note: Sendable {
     /// The error and its position.
@@ -9,9 +9,7 @@ package final class LoadNotes {
 
   /// The errors, in the order found.
   package private(set) var notes: [Note] = []
-  /// The paths of the required modules.
-  package internal(set) var required: Set<String> = []
-  /// The declarations, even if the loading ended early.
+  /// The declarations and the required modules, even if the loading ended early.
   package internal(set) var manifest = PluginManifest()
   private var located = 0
 

@@ -57,6 +57,9 @@ struct ManifestBuilder {
     return manifest.settings
   }
 
+  /// Takes a module that is found.
+  mutating func require(_ path: String) { manifest.required.insert(path) }
+
   /// Takes `rule "name" {…}`.
   mutating func rule(_ name: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
     try declared("rule", name)

@@ -66,6 +66,8 @@ package struct PluginManifest: Sendable {
   package internal(set) var sinkHandlers: [Handler] = []
   /// The sinks that its effects reach without their subject.
   package internal(set) var anonymousSinks: [Handler] = []
+  /// The paths of the modules that it requires.
+  package internal(set) var required: Set<String> = []
   /// Its tests, if they were loaded.
   package internal(set) var tests: [Handler] = []
 

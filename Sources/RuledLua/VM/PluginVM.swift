@@ -35,8 +35,6 @@ package final class PluginVM {
   /// Holds the bytes that a callback returns to Lua, until the next callback.
   let answer = ByteBuffer(capacity: 256)
   var declarationError = ByteBuffer(capacity: 256)
-  /// The paths of the modules that were required.
-  package internal(set) var required: Set<String> = []
   /// How many ids rules have drawn for the current event.
   var drawn: UInt64 = 0
 

@@ -11,8 +11,6 @@ struct RulesCheck {
   private(set) var manifests: [PluginManifest] = []
   let worker = LuaWorker()
   private var allLoad = true
-  /// The paths of the modules that each plugin required.
-  private var required: [String: Set<String>] = [:]
   /// The findings in the order found.
   var found: [Finding] = []
 
@@ -75,7 +73,7 @@ struct RulesCheck {
   /// Finds uses of sinks, files and modules that the plugin does not have.
   private mutating func checkNames(_ plugin: PluginSource, _ inspector: SourceInspector) {
     let manifest = manifests.first { $0.name == plugin.name }
-    let required = required[plugin.name] ?? []
+    let required = manifest?.required ?? []
     for file in plugin.modules + CatalogBuilder.required(by: plugin) {
       for missing in (try? inspector.missingFiles(in: file, of: plugin, required: required)) ?? [] {
         add(missing.file, missing.line, missing.message, .unknownName)
@@ -114,7 +112,6 @@ struct RulesCheck {
       add(notes, plugin)
       add(error)
     }
-    required[plugin.name] = notes.required
     for file in plugin.data { if let error = file.jsonError { add(error) } }
     add(notes, plugin)
     if !notes.manifest.name.isEmpty { manifests.append(notes.manifest) }
@@ -125,7 +122,7 @@ struct RulesCheck {
       _ = try PluginVM(source: plugin, worker: worker, tests: true, noting: testNotes)
       add(testNotes, plugin)
     } catch { add(error) }
-    let required = notes.required.union(testNotes.required)
+    let required = notes.manifest.required.union(testNotes.manifest.required)
     for module in plugin.modules where module.name != "plugin.lua" && !required.contains(module.path) {
       add(module.path, 1, "nothing requires this file, so no event can reach what it declares")
     }
