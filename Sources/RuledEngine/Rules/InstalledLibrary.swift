@@ -44,14 +44,14 @@ package enum InstalledLibrary {
 
   private static func names(of files: [SourceFile]) -> Set<String> { Set(files.map { String($0.name.dropLast(4)) }) }
 
-  /// The names that a text requires in quotes, as far as a module of the library may have them.
+  /// The names that a text requires in quotes, also through `pcall`, as far as a module of the library may have them.
   private static func required(in text: [UInt8]) -> Set<String> {
     let word = Array("require".utf8)
     var names: Set<String> = []
     var rest = text[...]
     while let found = rest.firstRange(of: word) {
       rest = rest[found.upperBound...]
-      let argument = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "(") }
+      let argument = rest.drop { " (,".utf8.contains($0) }
       guard let quote = argument.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { continue }
       let name = argument.dropFirst().prefix { isLetter($0) }
       if argument.dropFirst(1 + name.count).first == quote { names.insert(String(decoding: name, as: UTF8.self)) }

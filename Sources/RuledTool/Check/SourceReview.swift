@@ -79,8 +79,14 @@ struct SourceReview: FileReview {
 
   private mutating func review(name node: SyntaxNode) {
     guard let name = node.globalName else { return }
-    if name == "settings", !judged.contains(node.range.lowerBound) { readsAnySetting = true }
-    guard !around.isGlobal(name), !judged.contains(node.range.lowerBound) else { return }
+    guard !judged.contains(node.range.lowerBound) else { return }
+    if name == "settings" { readsAnySetting = true }
+    if name == "require" {
+      add(
+        node, .unknownName, "what is required here is not checked; call require directly, as in require \"name\"",
+        isNote: true)
+    }
+    guard !around.isGlobal(name) else { return }
     if let advice = HostAdvice.hint(name) {
       return add(node, .unknownGlobal, "there is no global '\(name)': \(advice)")
     }
@@ -138,6 +144,7 @@ struct SourceReview: FileReview {
         if isEmpty || arguments.count > 1 && arguments[1].kind == .nil {
           add(node, .emptyDecision, "decide without a value decides null; leave the call out, or decide json.null")
         }
+      case "require": if arguments.first?.stringValue != nil { judged.insert(function.range.lowerBound) }
       case "raise": note(arguments.first, "which is raised here")
       case "send": note(arguments.dropFirst().first, "which is sent here")
       case "publish": note(arguments.dropFirst().first, "which is published here")
