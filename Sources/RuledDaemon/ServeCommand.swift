@@ -170,6 +170,9 @@ package enum ServeCommand {
       return 1
     }
     var others = AddressReview(configuration, inherited: SocketActivation.inheritedSockets()).problems
+    if case .rocksdb(let path) = configuration.store, let problem = StoreReview.problem(of: path) {
+      others.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
+    }
     let database = database(of: configuration)
     others += (database?.problems ?? []).map { ConfigurationProblem(path: ["store"], message: "store: \($0)") }
     do throws(ReloadError) {

@@ -64,8 +64,10 @@ import Testing
   }
 
   private func start(_ path: String, damaged file: String) throws -> Verdict {
+    let problem = StoreReview.problem(of: path)
     do {
       let found = try unflushed(path, .small).pairs()
+      #expect(problem == nil)
       #expect(found.count % 3 == 0)
       let expected = (0..<found.count / 3).flatMap { round in (0..<3).map { Array("r\(round)-\($0)".utf8) } }
       #expect(Set(found.map(\.key)) == Set(expected))
@@ -73,6 +75,7 @@ import Testing
     } catch let error as StoreError {
       #expect(error.code == .corrupt && error.message.contains(file) && error.message.contains("--salvage"))
       #expect(error.message.contains("is damaged at byte"))
+      #expect(problem == error)
       return .refused
     }
   }
@@ -131,7 +134,12 @@ import Testing
       let path = folder.path + "/" + name
       TemporaryFolder.copy(live, to: path)
       try damage(path)
-      return #expect(throws: StoreError.self) { try unflushed(path, .small) }
+      let names = TemporaryFolder.names(path)
+      let problem = StoreReview.problem(of: path)
+      #expect(TemporaryFolder.names(path) == names)
+      let error = #expect(throws: StoreError.self) { try unflushed(path, .small) }
+      #expect(problem == error)
+      return error
     }
     let log = try #require(try logs(in: live).last?.split(separator: "/").last.map(String.init))
     for byte in stride(from: 0, to: LogFrame.fileHeader, by: 7) {
@@ -148,6 +156,8 @@ import Testing
     #expect(bit?.message.contains("log.manifest is damaged") == true)
     let current = try damaged("current") { unlink("\($0)/CURRENT") }
     #expect(current?.message.contains("CURRENT is damaged") == true)
+    unlink("\(live)/log.manifest")
+    #expect(StoreReview.problem(of: live) == nil, "the store is open")
     for error in [gone, folderGone, manifest, bit, current] { #expect(error?.message.contains("--salvage") == true) }
   }
 

@@ -10,7 +10,7 @@ final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the 
   let handle: OpaquePointer
   private let options: RocksOptions
   private let path: String
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
   /// Whether the contents of the MANIFEST are unknown.
   private let isUncertain = Atomic(false)
   /// The last ranges of damaged keys whose ends a cursor has searched for, so that no other cursor searches again.

@@ -34,8 +34,9 @@ enum StoreFormat {
     return format
   }
 
-  /// Marks the database with the present format.
+  /// Marks the database with the present format, unless it is open to read only.
   static func mark(_ database: RocksDatabase) throws(StoreError) {
+    guard !database.isReadOnly else { return }
     let value = ByteBuffer(capacity: 16)
     value.append(decimal: Int64(RocksStore.format))
     let key = key

@@ -3,6 +3,8 @@ struct StoreOpening {
   let path: String
   let files: any FileSystem
   let options: RocksOptions
+  /// Whether the database is opened to read only.
+  var opensToRead = false
 
   /// The folder of the log's files.
   var logFolder: String { path + "/log" }
@@ -18,13 +20,11 @@ struct StoreOpening {
       try files.createFolder(logFolder)
       try LogManifest.write(LogManifest.Contents(), to: path, files)
     }
-    if let contents, contents.next > 1, !files.exists(path + "/CURRENT") {
-      throw LogDamage(
-        file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
-      ).error
-    }
+    try checkDatabase(contents)
     try files.syncFolder(path)  // the names of an earlier process may be in the page cache only
-    let database = try RocksDatabase(path: path, options: options)
+    let database =
+      opensToRead
+      ? try RocksDatabase(readOnly: path, options: options) : try RocksDatabase(path: path, options: options)
     let format = try StoreFormat.check(database, path: path)
     if contents == nil { contents = try upgrade(from: format) }
     let known = contents ?? LogManifest.Contents()
@@ -42,6 +42,14 @@ struct StoreOpening {
     try manifest.change { $0.flushed = flushed }
     try files.createFolder(logFolder)
     return (database, manifest)
+  }
+
+  /// Refuses a store that has lost its database, by the log's manifest.
+  func checkDatabase(_ contents: LogManifest.Contents?) throws(StoreError) {
+    guard let contents, contents.next > 1, !files.exists(path + "/CURRENT") else { return }
+    throw LogDamage(
+      file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
+    ).error
   }
 
   /// Whether nothing of a store is in the folder yet.
