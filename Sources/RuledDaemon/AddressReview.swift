@@ -19,6 +19,11 @@ struct AddressReview {
     if let problem = DaemonSockets.unused(of: inherited, configuration) {
       problems.append(ConfigurationProblem(path: ["http"], message: problem))
     }
+    if inherited.unix.isEmpty {
+      do throws(ListenError) { try ListeningSocket.address(configuration.socket) } catch {
+        problems.append(ConfigurationProblem(path: ["socket"], message: "socket: \(error)"))
+      }
+    }
     if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
       problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
     }

@@ -110,6 +110,12 @@ import Testing
     #expect(problems { $0.socket = folder("file") }[0].contains("is a file"))
     #expect(problems { $0.store = .rocksdb(path: folder("file")) }[0].contains("no folder"))
     #expect(problems { $0.store = .rocksdb(path: folder("file/store")) }[0].contains("is no folder"))
+    folder.write("store/log", "")
+    #expect(problems { $0.store = .rocksdb(path: folder("store")) }[0].contains("\(folder("store"))/log is no folder"))
+    symlink(folder("nowhere"), folder("link"))
+    #expect(problems { $0.store = .rocksdb(path: folder("link")) }[0].contains("is a link and no folder"))
+    #expect(problems { $0.socket = folder("link") }[0].contains("is a link and no socket"))
+    #expect(problems { $0.sinks["mail"] = .init(file: folder("link")) }.isEmpty)
     #expect(problems { $0.sinks["mail"] = .init(file: folder.path) }[0].contains("is a folder; name a file"))
     #expect(problems { $0.sinks["mail"] = .init(file: folder("none/x")) }[0].contains("does not exist"))
   }

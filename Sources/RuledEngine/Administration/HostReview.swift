@@ -91,7 +91,9 @@ package struct HostReview {
 
   /// The file of a sink, which is made where it does not exist yet.
   private mutating func reviewLines(_ path: String, _ key: [String]) {
-    guard let mode = Self.mode(path) else { return reviewFolder(Folder.parent(of: path), key, of: path) }
+    guard let mode = Self.mode(path), mode & S_IFMT != S_IFLNK else {
+      return reviewFolder(Folder.parent(of: path), key, of: path)
+    }
     guard mode & S_IFMT != S_IFDIR else { return add(key, "\(path) is a folder; name a file") }
     if access(path, R_OK | W_OK) != 0 { add(key, "\(path) can't be written: \(Self.reason)") }
   }
@@ -99,8 +101,14 @@ package struct HostReview {
   // MARK: Folders
 
   private mutating func reviewSocket(_ path: String) {
-    if let mode = Self.mode(path), mode & S_IFMT != S_IFSOCK {
-      return add(["socket"], "\(path) is \(RegularFile.name(of: mode)) and no socket; name another path")
+    var status = stat()
+    if lstat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFSOCK else {
+        return add(["socket"], "\(path) is \(RegularFile.name(of: status.st_mode)) and no socket; name another path")
+      }
+      if access(path, W_OK) != 0 {
+        add(["socket"], "\(path) can't be replaced: \(Self.reason); remove it, or name another path")
+      }
     }
     reviewMadeFolder(Folder.parent(of: path), ["socket"], of: path)
   }
@@ -111,6 +119,7 @@ package struct HostReview {
       return add(["store"], "\(path) is \(RegularFile.name(of: mode)) and no folder; name another path")
     }
     reviewMadeFolder(path, ["store"], of: path)
+    if Self.mode("\(path)/log") != nil { reviewFolder("\(path)/log", ["store"], of: path) }
   }
 
   /// A folder that the start makes with its parents: the first one that exists must take new files.
@@ -130,10 +139,17 @@ package struct HostReview {
       return add(key, "the folder \(folder) of \(path) does not exist; make it, or name another path")
     }
     guard mode & S_IFMT == S_IFDIR else { return add(key, "\(folder) is no folder; name another path") }
-    if access(folder, W_OK | X_OK) != 0 {
+    if access(folder, R_OK | W_OK | X_OK) != 0 {
       add(
-        key, "the folder \(folder) can't be written: \(Self.reason); run this as the daemon's user, or change its owner"
+        key,
+        "the folder \(folder) can't be read and written: \(Self.reason); run this as the daemon's user, or change its owner"
       )
+    }
+    // A socket takes no space.
+    var disk = statvfs()
+    guard key != ["socket"], statvfs(folder, &disk) == 0, disk.f_blocks > 0 else { return }
+    if (geteuid() == 0 ? disk.f_bfree : disk.f_bavail) == 0 {
+      add(key, "no space is left on the disk of the folder \(folder); make room, or name another path")
     }
   }
 
@@ -142,9 +158,10 @@ package struct HostReview {
     ["/run", "/var/lib", "/var/log"].contains(Folder.parent(of: folder))
   }
 
+  /// The mode of a file or a folder, or of a link that leads to neither; nil if there is nothing of that name.
   private static func mode(_ path: String) -> UInt32? {
     var status = stat()
-    return stat(path, &status) == 0 ? status.st_mode : nil
+    return stat(path, &status) == 0 || lstat(path, &status) == 0 ? status.st_mode : nil
   }
 
   private static var reason: String { String(cString: strerror(errno)) }

@@ -41,7 +41,7 @@ package struct ListeningSocket: ~Copyable {
   /// A socket file is replaced when connecting to it is refused. A lock on the folder keeps apart two daemons that start at the same time.
   /// `mode` is the mode of the socket file, regardless of the umask.
   package init(path: String, mode: UInt32 = 0o660) throws(ListenError) {
-    guard let address = UnixAddress(path), path.utf8.first != UInt8(ascii: "@") else { throw .invalidPath(path: path) }
+    let address = try Self.address(path)
     do {
       let folder = Self.folder(of: path)
       try Self.makeFolders(folder)
@@ -61,6 +61,13 @@ package struct ListeningSocket: ~Copyable {
     if let file, let status = Self.status(of: file.path), status.st_dev == file.device, status.st_ino == file.inode {
       unlink(file.path)
     }
+  }
+
+  /// The address of a socket that is made at `path`; throws `invalidPath` if none can be.
+  @discardableResult
+  package static func address(_ path: String) throws(ListenError) -> UnixAddress {
+    guard let address = UnixAddress(path), path.utf8.first != UInt8(ascii: "@") else { throw .invalidPath(path: path) }
+    return address
   }
 
   private static func folder(of path: String) -> String {

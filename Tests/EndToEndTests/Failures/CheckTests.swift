@@ -37,6 +37,23 @@ extension EndToEnd {
       #expect(start == 2 && !refusal.isEmpty, "\(start): \(refusal)")
     }
 
+    @Test(.oneDaemon("it is about the files of a store"))
+    func `the check finds a socket's path that is too long, and damage of a store that no daemon has open`() throws {
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": "plugin { name = \"p\", version = \"1\" }\n"])
+      func check(_ words: String...) -> (code: Int32, output: String) {
+        let usual = ["--rules", daemon.folder("rules"), "--store", "rocksdb:\(daemon.store)"]
+        return Self.run("ruled", usual + ["--socket", daemon.socket, "--check"] + words)
+      }
+      let long = daemon.folder(String(repeating: "s", count: 108))
+      #expect(check("--socket", long).output.contains("\(long): not a socket path"))
+      daemon.end(SIGKILL)
+      #expect(check().code == 0)
+      daemon.folder.replace("store/log.manifest", with: "")
+      let (code, output) = check()
+      #expect(code == 1 && output.contains("store: \(daemon.store)/log.manifest is damaged at byte 0"), "\(output)")
+      #expect(daemon.rival().output.contains("log.manifest is damaged at byte 0"))
+    }
+
     @Test(arguments: ["ruled", "ruled-courier"])
     func `systemd does not restart a program whose configuration is refused`(_ program: String) {
       let folder = TemporaryFolder()

@@ -43,6 +43,17 @@ extension EndToEnd {
     }
 
     @Test(.enabled(if: SmallDisk.isAvailable))
+    func `the check finds a disk that is too full for a start`() throws {
+      let disk = try #require(SmallDisk())
+      disk.fill()
+      let daemon = try RuledDaemon(rules: Tally.rules)
+      let words = ["--rules", daemon.folder("rules"), "--store", "rocksdb:\(disk.folder.path)/store"]
+      let found = Program.run("\(RuledDaemon.programs)/ruled", words + ["--socket", daemon.folder("t"), "--check"])
+      #expect(found.code == 1 && found.output.contains("store: no space is left on the disk"), "\(found.output)")
+      #expect(daemon.rival(socket: daemon.folder("t"), store: "rocksdb:\(disk.folder.path)/store").code == 2)
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable))
     func `on a full disk events are unavailable and not applied, the daemon is degraded, and it recovers`() throws {
       let disk = try #require(SmallDisk())
       let daemon = try RuledDaemon(rules: Tally.rules, store: "rocksdb:\(disk.folder.path)/store")
