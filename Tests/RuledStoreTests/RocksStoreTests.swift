@@ -54,6 +54,36 @@ import Testing
     #expect(throws: StoreError.self) { try store.checkpoint(to: folder.path + "/b") }
   }
 
+  @Test(arguments: UInt64(1)...4)
+  func `the keys of one subject are found in segments of any length, whatever was read before`(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let store = try RocksStore(path: folder.path, blockCacheBytes: 1 << 20, settings: .small)
+    var model: [[UInt8]: [UInt8]] = [:]
+    for _ in 0..<400 {
+      let set = WriteSet()
+      for _ in 0..<Int.random(in: 1...30, using: &random) {
+        // Records and `once` keys of more subjects than are remembered.
+        let text = "\(["r", "o"][Int.random(in: 0...1, using: &random)])s\(Int.random(in: 0..<40, using: &random))\u{0}"
+        let key = Array((text.hasPrefix("o") ? text + "p\u{0}\(Int.random(in: 0..<3, using: &random))" : text).utf8)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          set.delete(key)
+          model[key] = nil
+        } else {
+          model[key] = random.value(most: 60)
+          set.put(key, model[key] ?? [])
+        }
+      }
+      try store.commit(set, durable: false)
+      let subject = Int.random(in: 0..<40, using: &random)
+      for kind in ["r", "o"] {
+        let prefix = Array("\(kind)s\(subject)\u{0}".utf8)
+        let expected = model.filter { $0.key.starts(with: prefix) }.map { Pair(key: $0.key, value: $0.value) }
+        let found = try store.pairs(from: prefix, to: prefix.dropLast() + [1])
+        #expect(found == expected.sorted { $0.key.lexicographicallyPrecedes($1.key) })
+      }
+    }
+  }
+
   @Test func `compaction drops outcomes that expired before the cutoff and nothing else`() throws {
     let store = try RocksStore(path: folder.path)
     let set = WriteSet()

@@ -28,6 +28,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// The last committed write on each key.
   private(set) var index: SegmentIndex
   private var ordered: [UInt8: OrderedWrites] = [:]
+  private let subjects = SubjectWrites()
   private let staged = UnsafeMutablePointer<Staged>.allocate(capacity: Segment.atOnce)
 
   /// A segment without frames, with room for one commit of `payload` bytes at least; its memory comes from `pool` and returns there.
@@ -181,14 +182,27 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// The last committed writes on the keys of a scope, in order, and perhaps on others; on all keys when there is no scope.
   func writes(in scope: KeyScope?) -> OrderedWrites {
     if let scope, Self.orderedKinds.contains(scope.kind) { return ordered[scope.kind] ?? OrderedWrites() }
-    let found = committed < index.bytes ? offsetsOfFrames(in: scope) : index.offsets(in: scope)
+    guard let scope, scope.subject != 0 else {
+      let found = offsets(from: LogFrame.fileHeader) { kind, tag in scope?.holds(kind: kind, tag: tag) ?? true }
+      return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
+    }
+    let ofSubject = subjects.offsets(of: scope.subject, before: committed) { start in
+      offsets(from: start) { _, tag in tag == scope.subject }
+    }
+    let found = ofSubject.filter { offset in
+      let key = SegmentWrite.key(at: Int(offset), in: base)
+      return key.first == scope.kind && index.find(key, in: base) == Int(offset)
+    }
     return OrderedWrites(sorted: SortedWrites.sort(found, in: base))
   }
 
-  /// The same as `SegmentIndex.offsets`, from the frames: there is less to read while the segment has few.
-  private func offsetsOfFrames(in scope: KeyScope?) -> [UInt32] {
+  /// The offsets of the last writes in the frames from `start` on whose kind and tag are wanted, in no order.
+  ///
+  /// Reads the frames if they are few, and the index otherwise, of which a byte is read eight times as fast.
+  private func offsets(from start: Int, _ isWanted: (_ kind: UInt8, _ tag: UInt32) -> Bool) -> [UInt32] {
+    guard committed - start < index.bytes / 8 else { return index.offsets(from: start, isWanted) }
     var found: [UInt32] = []
-    forEachCommit(from: nil, before: committed) { payload, frame in
+    forEachCommit(from: start, before: committed) { payload, frame in
       var next = frame + LogFrame.header
       let end = next + payload.count
       while next < end {
@@ -196,8 +210,8 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
         SegmentWrite.skip(&next, in: base)
         if WriteRecords.isForJournal(in: base, at: write) { continue }
         let key = SegmentWrite.key(at: write, in: base)
-        let isWanted = scope.map { $0.holds(kind: key.first ?? 0, tag: KeyScope.tag(key)) } ?? true
-        if isWanted, index.find(key, in: base) == write { found.append(UInt32(write)) }
+        guard isWanted(key.first ?? 0, KeyScope.tag(key)), index.find(key, in: base) == write else { continue }
+        found.append(UInt32(write))
       }
       return true
     }

@@ -53,13 +53,13 @@ struct SegmentIndex {
   /// How many bytes the table has.
   var bytes: Int { slots.count * MemoryLayout<Slot>.stride }
 
-  /// The offsets of the last writes on the keys of a scope, in no order, and perhaps on others; on all keys when there is no scope.
+  /// The offsets of the last writes at or behind `start` whose kind and tag are wanted, in no order.
   ///
   /// - Complexity: O(slots).
-  func offsets(in scope: KeyScope?) -> [UInt32] {
+  func offsets(from start: Int, _ isWanted: (_ kind: UInt8, _ tag: UInt32) -> Bool) -> [UInt32] {
     var found: [UInt32] = []
-    for slot in slots where slot.offset != 0 {
-      if scope?.holds(kind: slot.kind, tag: slot.subject) ?? true { found.append(slot.offset) }
+    for slot in slots where slot.offset != 0 && slot.offset >= start {
+      if isWanted(slot.kind, slot.subject) { found.append(slot.offset) }
     }
     return found
   }
