@@ -79,7 +79,7 @@ final class StandbyServer: ConnectionHandler {
     loop = try EventLoop()
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
-    limits.lineMemory = LineMemory(max(Limits.lineBytes, 4 * limits.lineBytes))
+    limits.lineMemory = MemoryBudget(max(Limits.lineBytes, 4 * limits.lineBytes))
     table = ConnectionTable(on: loop, limits: limits)
     table.handler = self
     loop.atTickEnd(.work) { [unowned self] in flush() }

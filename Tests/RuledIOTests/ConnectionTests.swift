@@ -1,5 +1,6 @@
 import Glibc
 import IOTestSupport
+import RuledCore
 import RuledThreads
 import TestSupport
 import Testing
@@ -164,9 +165,28 @@ import Testing
       })
   }
 
+  @Test func `a client that leaves more replies unread than memory is left for is closed`() throws {
+    var limits = ConnectionLimits()
+    let memory = MemoryBudget(6 << 20)
+    limits.outputMemory = memory
+    let server = try EchoServer(limits: limits)
+    defer { server.end() }
+    let clients = (0..<2).map { _ in server.connect() }
+    for client in clients {
+      client.send("{1}\n")
+      #expect(client.receive(lines: 1) == "{1}\n")
+    }
+    let replies = [UInt8](repeating: 0x78, count: 5 << 20)
+    server.withTable { table in replies.withView { bytes in table.forEach { $0.send(bytes) } } }
+    #expect(eventually { server.seen.closed == 1 })
+    #expect((2 << 20...6 << 20).contains(memory.reservedBytes))
+    for client in clients { client.close() }
+    #expect(eventually { memory.reservedBytes == 0 })
+  }
+
   @Test func `incomplete long lines share one limit of memory`() throws {
     var limits = ConnectionLimits()
-    let memory = LineMemory(4 << 20)
+    let memory = MemoryBudget(4 << 20)
     limits.lineMemory = memory
     let server = try EchoServer(limits: limits)
     defer { server.end() }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LineFramerTests {
   /// What a framer of lines up to `limit` makes of `text` cut at the places that `step` gives.
   private func frame(_ text: [UInt8], limit: Int, step: () -> Int) -> [[UInt8]?] {
-    let framer = LineFramer(limit: limit, memory: LineMemory(1 << 30))
+    let framer = LineFramer(limit: limit, memory: MemoryBudget(1 << 30))
     var items: [[UInt8]?] = []
     func take(_ item: LineFramer.Item) {
       switch item {

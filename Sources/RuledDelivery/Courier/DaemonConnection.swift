@@ -33,7 +33,7 @@ final class DaemonConnection: ConnectionHandler {
     self.log = log
     var limits = ConnectionLimits()
     limits.lineBytes = Self.replyBytes
-    limits.lineMemory = LineMemory(2 * Self.replyBytes)
+    limits.lineMemory = MemoryBudget(2 * Self.replyBytes)
     table = ConnectionTable(on: loop, limits: limits)
     table.handler = self
     retry = try LoopTimer(on: loop) { [unowned self] in connect() }

@@ -61,6 +61,7 @@ package final class Connection {
   var output: ByteBuffer?
   /// The bytes of the output that are sent already.
   var sent = 0
+  private var outputMemory: OutputMemory
   /// Whether the client can no longer be written to.
   var outputBroken = false
   /// Whether the socket took less than there was.
@@ -75,6 +76,7 @@ package final class Connection {
     self.place = place
     self.token = token
     self.table = table
+    outputMemory = OutputMemory(table.limits.outputMemory)
     peer = PeerCredentials(of: descriptor)
     poll = try DescriptorPoll(on: table.loop, descriptor) { [self] events in ready(events) }
     poll?.wait(for: .readable)
@@ -114,7 +116,7 @@ package final class Connection {
   /// Counts bytes of replies that wait for others, or no longer do.
   package func countWaiting(_ bytes: Int) {
     waitingBytes += bytes
-    if isOpen, bytes < 0, isPaused { queueForTickEnd() }
+    if isOpen, bytes < 0 ? isPaused : !outputMemory.cover(unsent + waitingBytes) { queueForTickEnd() }
   }
 
   /// Delivers no further line until `resumeLines`.
@@ -160,6 +162,7 @@ package final class Connection {
     phase = .closed
     poll?.close()
     poll = nil
+    _ = outputMemory.cover(0)
     table.remove(self)
     if let output { table.pool.recycle(output) }
     output = nil
@@ -219,6 +222,10 @@ package final class Connection {
     isQueued = false
     if isOpen {
       write()
+      if !outputMemory.cover(unsent + waitingBytes) {
+        table.handler?.reportUnreadOutput(on: self)
+        close()
+      }
       noteUse()
     }
     guard isOpen else {
@@ -438,12 +445,17 @@ package protocol ConnectionHandler: AnyObject {
   /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
   func noteInputEnd(on connection: Connection)
 
+  /// The connection closes, as it has more unsent output than memory is left for.
+  func reportUnreadOutput(on connection: Connection)
+
   /// The connection has ended. Called once, at the end of the tick, when its token is no longer valid.
   func forget(_ connection: Connection)
 }
 
 extension ConnectionHandler {
   package func noteInputEnd(on connection: Connection) {}
+
+  package func reportUnreadOutput(on connection: Connection) {}
 }
 
 /// A client whose connection another node has carried here, as that node describes it.

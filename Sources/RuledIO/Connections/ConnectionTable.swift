@@ -149,7 +149,9 @@ package struct ConnectionLimits: Sendable {
   /// The number of requests in flight at which the connection pauses.
   var requestsInFlight = 4096
   /// The memory that all connections share for long lines.
-  package var lineMemory = LineMemory(64 << 20)
+  package var lineMemory = MemoryBudget(64 << 20)
+  /// The memory that all connections share for unsent output, beyond 1 MiB of each.
+  package var outputMemory = MemoryBudget(Limits.unsentBytes)
   /// How long unsent output, or a long line, may make no progress before the connection is closed, in milliseconds.
   var stallMilliseconds: UInt64 = 60_000
   /// How long a long line may take to arrive, in milliseconds.
@@ -166,12 +168,12 @@ final class ConnectionBufferPool {
   private static let maximumOutputBytes = 256 << 10
 
   private let lineBytes: Int
-  private let memory: LineMemory
+  private let memory: MemoryBudget
   private var framers: [LineFramer] = []
   private var outputs: [ByteBuffer] = []
 
   /// A pool for connections with lines of at most `lineBytes`, whose buffers grow as `memory` has room.
-  init(lineBytes: Int, memory: LineMemory) {
+  init(lineBytes: Int, memory: MemoryBudget) {
     self.lineBytes = lineBytes
     self.memory = memory
   }

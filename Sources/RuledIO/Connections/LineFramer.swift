@@ -1,6 +1,5 @@
 internal import Glibc
 import RuledCore
-internal import Synchronization
 
 /// Cuts a stream of bytes into lines without copying: `fill` reads bytes into the buffer, and lines are views of it.
 ///
@@ -37,13 +36,13 @@ package final class LineFramer {
   private var end = 0
   private var isSkipping = false
   private var isOutOfMemory = false
-  private let memory: LineMemory
+  private let memory: MemoryBudget
   private let changes = ByteChanges()
 
   /// A framer for lines of at most `limit` bytes.
   ///
   /// Memory beyond `readBytes` is counted in `memory`.
-  init(limit: Int, memory: LineMemory) {
+  init(limit: Int, memory: MemoryBudget) {
     self.limit = limit
     self.memory = memory
     capacity = Self.readBytes
@@ -159,25 +158,4 @@ package final class LineFramer {
     end = unread
     start = 0
   }
-}
-
-/// The memory that the connections of all loops share for incomplete long lines.
-///
-/// It counts the bytes that buffers have beyond the first read, so that short lines never wait for memory.
-package final class LineMemory: Sendable {
-  private let reserved = Atomic<Int>(0)
-  private let limit: Int
-
-  package init(_ limit: Int) { self.limit = limit }
-
-  var reservedBytes: Int { reserved.load(ordering: .relaxed) }
-
-  /// Reserves `count` bytes; false when fewer are left.
-  func reserve(_ count: Int) -> Bool {
-    if reserved.wrappingAdd(count, ordering: .relaxed).newValue <= limit { return true }
-    release(count)
-    return false
-  }
-
-  func release(_ count: Int) { reserved.wrappingSubtract(count, ordering: .relaxed) }
 }

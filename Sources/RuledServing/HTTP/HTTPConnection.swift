@@ -40,6 +40,7 @@ final class HTTPConnection {
   private var awaitsProxyLine: Bool
   private var output = ByteBuffer(capacity: 16)
   private var sentCount = 0
+  private var outputMemory: OutputMemory
   private var exchange: HTTPExchange?
   private var stream: EventStream?
   /// The form of the response to the current request.
@@ -61,6 +62,7 @@ final class HTTPConnection {
     self.place = place
     self.number = number
     self.table = table
+    outputMemory = OutputMemory(table.server.services.outputMemory)
     peer = HTTPPeer(descriptor, from: origin, admins: table.server.services.admins)
     awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
@@ -121,6 +123,7 @@ final class HTTPConnection {
     poll = nil
     SystemCalls.close(descriptor)
     use(0)
+    _ = outputMemory.cover(0)
     exchange?.abandon()
     exchange = nil
     endRequest()
@@ -272,6 +275,7 @@ final class HTTPConnection {
 
   private func flush() {
     guard unsentCount > 0, phase != .closed else { return }
+    defer { coverOutput() }
     if sentCount == 0 { lastProgress = table.loop.now }
     switch SystemCalls.send(descriptor, output.bytes.extracting(sentCount...)) {
     case .moved(let count):
@@ -287,6 +291,12 @@ final class HTTPConnection {
     case .wouldBlock: break
     case .ended, .failed: close()
     }
+  }
+
+  private func coverOutput() {
+    guard phase != .closed, !outputMemory.cover(unsentCount) else { return }
+    table.server.services.refusals.noteUnread(unsentCount)
+    close()
   }
 
   private func endRequest() {

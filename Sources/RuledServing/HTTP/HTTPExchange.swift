@@ -57,11 +57,12 @@ final class HTTPExchange: Sendable {
 
   /// Stores the reply to the request at an index.
   ///
-  /// Returns the indices of the requests to send next, and the response once all are answered; nil when no reply is expected there.
-  func store(_ reply: JSONRPCReply, at index: Int) -> (next: Range<Int>, response: HTTPResponse?)? {
+  /// Returns the indices of the requests to send next, none if it is the last turn, and the response once all are answered; nil when no reply is
+  /// expected there.
+  func store(_ reply: JSONRPCReply, at index: Int, isLastTurn: Bool) -> (next: Range<Int>, response: HTTPResponse?)? {
     requests.withLock { requests in
       guard requests?.store(reply, at: index) == true else { return nil }
-      return (requests?.nextTurn() ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
+      return (requests?.nextTurn(isLast: isLastTurn) ?? 0..<0, requests?.isComplete == true ? requests?.response : nil)
     }
   }
 
@@ -84,6 +85,12 @@ struct RPCRequests: Sendable {
   /// The memory of a request and its reply beside their texts, in bytes.
   private static let overhead = 128
 
+  private static let tooManyReplies: JSONRPCReply = {
+    let buffer = ByteBuffer(capacity: 256)
+    ReplyWriter.error(RequestTurn.tooManyReplies, id: nil, isAlone: false, replacing: buffer)
+    return JSONRPCReply(buffer.bytes)
+  }()
+
   let requests: [Request]
   /// Whether the response is an array of the replies.
   let isArray: Bool
@@ -92,6 +99,7 @@ struct RPCRequests: Sendable {
   /// The bytes of the requests and of the replies so far.
   private(set) var usedBytes: Int
   private var replies: [JSONRPCReply?]
+  private var replyBytes = 0
   private var next = 0
   private var pending = 0
 
@@ -108,15 +116,19 @@ struct RPCRequests: Sendable {
     usedBytes = requests.reduce(0) { $0 + $1.text.count + Self.overhead }
   }
 
-  /// The indices of the next requests to send: neighbours for one worker, at most `Limits.requestsPerTurn`.
+  /// The indices of the next requests to send: neighbours for one worker, as many as a turn has.
   ///
-  /// Empty at the end, and while replies are pending: so the requests are executed in order.
-  mutating func nextTurn() -> Range<Int> {
+  /// Empty at the end, and while replies are pending: so the requests are executed in order. If the turn before was the last, or once the replies take
+  /// as much as they may, the other requests are refused.
+  mutating func nextTurn(isLast: Bool = false) -> Range<Int> {
     let start = next
     guard pending == 0 else { return start..<start }
-    while next < requests.count, next - start < Limits.requestsPerTurn, requests[next].worker == requests[start].worker
-    {
-      next += 1
+    let most = RequestTurn.length(replies: start, bytes: replyBytes)
+    while next < requests.count, next - start < most, requests[next].worker == requests[start].worker { next += 1 }
+    if isLast || replyBytes > Limits.replyBytes {
+      next = requests.count
+      for index in start..<next { replies[index] = Self.tooManyReplies }
+      return next..<next
     }
     pending = next - start
     return start..<next
@@ -127,6 +139,7 @@ struct RPCRequests: Sendable {
     guard replies.indices.contains(index), replies[index] == nil else { return false }
     replies[index] = reply
     usedBytes += reply.body.count
+    replyBytes += reply.body.count
     pending -= 1
     return true
   }

@@ -186,7 +186,7 @@ final class HTTPServer: WebServer {
   func receive(_ reply: ByteView, for target: ReplyTarget) {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
-    guard let (next, response) = exchange.store(reply, at: target.slot) else { return }
+    guard let (next, response) = exchange.store(reply, at: target.slot, isLastTurn: !hasRoom) else { return }
     use(reply.body.count)
     if let response { finish(exchange.token, response) } else { send(next, of: exchange) }
   }

@@ -5,6 +5,12 @@ struct ReplyTarget: Sendable {
     case http
   }
 
+  /// A connection among those of all workers, or an HTTP exchange.
+  struct Client: Hashable {
+    let receiver: Receiver
+    let connection: UInt64
+  }
+
   /// The connection's token, or the token of the HTTP exchange.
   let connection: UInt64
   /// The request batch that the request is part of, 0 for none.
@@ -16,6 +22,8 @@ struct ReplyTarget: Sendable {
   let isAdmin: Bool
   /// Whether an explanation may have the values that rules read, as the client may call `state`.
   let mayReadStates: Bool
+
+  var client: Client { Client(receiver: receiver, connection: connection) }
 
   init(
     _ receiver: Receiver, connection: UInt64, batch: UInt64 = 0, slot: Int = 0, isAdmin: Bool,

@@ -13,6 +13,8 @@ package final class Refusals: Sendable {
     /// A request, among `limits.in_flight`.
     case inFlight = "in_flight"
     case watches
+    /// A request, or a connection, of a client with too many bytes of replies to come.
+    case replies
   }
 
   /// The error for a client beyond the connections that there is room for.
@@ -49,6 +51,14 @@ package final class Refusals: Sendable {
       return isFirst ? entry.text : "\(entry.text) (\(entry.count) since the start)"
     }
     if let line { log.warn(line) }
+  }
+
+  /// Counts a connection that is closed because its client leaves so many bytes of replies unread.
+  func noteUnread(_ bytes: Int) {
+    note(.replies) {
+      "connections are closed whose clients don't read their replies, the last one with \(bytes >> 20) MiB: the unread replies of all connections "
+        + "may take \(Limits.unsentBytes >> 20) MiB"
+    }
   }
 
   func count(_ reason: Reason) -> Int { entries.withLock { $0[reason]?.count ?? 0 } }

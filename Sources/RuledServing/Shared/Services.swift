@@ -50,7 +50,9 @@ final class Services: Sendable {
   /// The number of requests in flight: received and not answered.
   let inFlight = Atomic<Int>(0)
   /// The memory of incomplete long lines of all workers.
-  let lineMemory: LineMemory
+  let lineMemory: MemoryBudget
+  /// The memory of unsent replies of all workers' connections.
+  let outputMemory = MemoryBudget(Limits.unsentBytes)
   /// The most requests in flight other than an administrator's or a probe's.
   let unreservedInFlight: Int
   /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
@@ -81,7 +83,7 @@ final class Services: Sendable {
     revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     refusals = Refusals(log: context.log)
-    lineMemory = LineMemory(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
+    lineMemory = MemoryBudget(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
     figures = (0..<count).map { _ in WorkerFigures() }
     let configuration = context.configuration
     current = Mutex((configuration, Administrators(configuration.admins), Administrators(configuration.couriers)))

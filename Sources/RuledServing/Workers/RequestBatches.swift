@@ -19,6 +19,8 @@ final class PendingRequestBatch {
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []
   fileprivate private(set) var replyBytes = 0
+  /// The bytes of replies that this worker wrote, those that wait for a commit included.
+  private var writtenBytes = 0
   private var next = 0
   /// The number of forwarded requests without a reply; all of them are for `owner`.
   private var pending = 0
@@ -44,6 +46,9 @@ final class PendingRequestBatch {
       }
     }
   }
+
+  /// Whether its replies take as much as they may.
+  fileprivate var isFull: Bool { max(replyBytes, writtenBytes) > Limits.replyBytes }
 
   /// Whether every request is executed or forwarded.
   var isForwarded: Bool { next == elements.count }
@@ -75,12 +80,14 @@ final class PendingRequestBatch {
     case wait
   }
 
-  /// Passes requests to `body`, for up to `RequestBatches.turnTime` and up to `Limits.requestsPerTurn` of them.
+  /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
+  /// `Limits.requestsPerTurn` of them, and until their replies take 1 MiB.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
   /// worker, requests beyond a turn, so that it is not flooded.
-  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Void) -> Next {
+  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Int) -> Next {
     let start = EventLoop.nanoseconds
+    let before = writtenBytes
     var count = 0
     while next < elements.count {
       let index = next
@@ -89,16 +96,20 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner != owner { return .wait }
-      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.turnTime else {
+      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.turnTime,
+        writtenBytes - before < RequestTurn.bytes
+      else {
         return requestOwner == worker || pending == 0 ? .turn : .wait
       }
-      if requestOwner != worker, pending >= Limits.requestsPerTurn { return .wait }
+      if requestOwner != worker, pending >= RequestTurn.length(replies: next - pending, bytes: replyBytes) {
+        return .wait
+      }
       elements[index] = .done
       next += 1
       owner = requestOwner
       pending += 1
       count += 1
-      body(text, index)
+      writtenBytes += body(text, index)
     }
     return .wait
   }
@@ -107,6 +118,12 @@ final class PendingRequestBatch {
     replies[index] = Array(reply)
     replyBytes += reply.count
     pending -= 1
+  }
+
+  /// Drops the replies so far, as their connection has closed; the other requests are still executed.
+  fileprivate func dropReplies() {
+    if replyBytes > 0 { replies = replies.map { _ in [] } }
+    replyBytes = 0
   }
 
   /// Writes the reply to the whole batch: nothing if all its requests were notifications.
@@ -163,8 +180,10 @@ final class RequestBatches {
 
   func add(_ reply: ByteView, to target: ReplyTarget) {
     guard let batch = batches[target.batch] else { return }
-    batch.add(reply, at: target.slot)
-    connection(of: batch)?.countWaiting(reply.count)
+    let connection = connection(of: batch)
+    if connection == nil { batch.dropReplies() }
+    batch.add(connection == nil ? ByteView.empty : reply, at: target.slot)
+    connection?.countWaiting(reply.count)
     if batch.hasNoPending, !batch.isScheduled { schedule(batch, key: target.batch) }
   }
 
@@ -186,7 +205,9 @@ final class RequestBatches {
       let whole = batch.target
       let target = ReplyTarget(
         whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
-      worker.routeElement(text, target)
+      guard batch.isFull else { return worker.routeElement(text, target) }
+      text.withView { worker.refuse($0, RequestTurn.tooManyReplies, target) }
+      return 0
     }
     batch.isScheduled = false
     if batch.isForwarded {

@@ -74,6 +74,10 @@ final class Router: ConnectionHandler {
     worker.endWaits(of: connection.token.raw)
   }
 
+  func reportUnreadOutput(on connection: Connection) {
+    services.refusals.noteUnread(connection.unsent)
+  }
+
   func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
@@ -107,13 +111,18 @@ final class Router: ConnectionHandler {
   /// Leaves a request to the worker that owns its subject.
   ///
   /// Executes it at once if this worker owns the subject, or if any worker can execute it.
-  /// `text` is the request's own.
-  func route(_ request: RequestView, text: ByteView, target: ReplyTarget) {
-    if let error = refusal(of: request, target) { return worker.replies.sendError(error, for: request, to: target) }
+  /// `text` is the request's own. Returns the bytes of the reply, 0 if another worker writes it.
+  @discardableResult
+  func route(_ request: RequestView, text: ByteView, target: ReplyTarget) -> Int {
+    if let error = refusal(of: request, target) {
+      worker.replies.sendError(error, for: request, to: target)
+      return 0
+    }
     guard let hash = subject(of: request), case let owner = services.worker(forHash: hash), owner != index else {
       return worker.call(request, target)
     }
     queue(text, target, subject: hash, owner: owner)
+    return 0
   }
 
   /// The worker that owns a request's subject; this one if any worker can execute it.

@@ -9,39 +9,60 @@ extension Worker {
   func executeRequests(in bundle: RequestBundle) {
     let entries = bundle.entries
     noteStart()
+    var large = LargeReplies()
     for (index, entry) in entries.enumerated() {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
-      execute(text, readable: text.count + LineFramer.padding, entry.target)
+      if large.areTooMany(for: entry.target) {
+        refuse(text, LargeReplies.error, entry.target)
+      } else {
+        large.note(execute(text, readable: text.count + LineFramer.padding, entry.target), entry.target)
+      }
       submitIfFull()
     }
     pool.recycle(bundle)
   }
 
+  /// Refuses a request that a client could have sent later.
+  func refuse(_ text: ByteView, _ error: RequestError, _ target: ReplyTarget) {
+    services.refusals.note(.replies) { "requests are refused: \(error.message)" }
+    guard case .single(.request(let request)) = parser.parse(text) else { return replies.sendNothing(to: target) }
+    replies.sendError(error, for: request, to: target)
+  }
+
   /// Notes the time at which the next requests begin: once for all requests executed together.
   func noteStart() { begun = EngineClock.monotonic }
 
-  /// Parses a request, of which `readable` bytes may be read, and calls its method.
-  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) {
+  /// Parses a request, of which `readable` bytes may be read, and calls its method; returns the bytes of the reply.
+  @discardableResult
+  func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) -> Int {
     switch parser.parse(text, readable: readable) {
-    case .single(.request(let request)): call(request, target)
+    case .single(.request(let request)): return call(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)
     case .batch: replies.sendError(RequestError(.invalidRequest, "A request is an object."), id: nil, to: target)
     }
+    return 0
   }
 
-  func routeElement(_ text: [UInt8], _ target: ReplyTarget) {
+  /// Executes or forwards a request of a batch; returns the bytes of the reply, 0 if another worker writes it.
+  func routeElement(_ text: [UInt8], _ target: ReplyTarget) -> Int {
     text.withView { text in
-      guard case .single(.request(let request)) = parser.parse(text) else { return }
-      router.route(request, text: text, target: target)
+      guard case .single(.request(let request)) = parser.parse(text) else { return 0 }
+      return router.route(request, text: text, target: target)
     }
   }
 
   /// Calls a request's method and replies: with the next commit, or at once if there is nothing to commit.
-  func call(_ request: RequestView, _ target: ReplyTarget) {
-    if delegate(request, to: target) { return }
-    if request.method == .watch || request.method == .unwatch { return watches.call(request, target) }
+  ///
+  /// Returns the bytes of the reply; 0 if another thread writes it.
+  @discardableResult
+  func call(_ request: RequestView, _ target: ReplyTarget) -> Int {
+    if delegate(request, to: target) { return 0 }
+    if request.method == .watch || request.method == .unwatch {
+      watches.call(request, target)
+      return 0
+    }
     let bytes = submission.replyBytes
     let idStart = bytes.count
     if let id = request.id { bytes.append(id) }
@@ -66,15 +87,17 @@ extension Worker {
     } else if target.batch == 0 {
       ReplyWriter.endLine(to: bytes)
     }
+    let count = bytes.count - start
     guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
       submission.addReply(
         PendingReply(
           target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade,
           isRead: Self.showsState(request.method)))
-      return
+      return count
     }
     replies.dispatch(bytes.bytes.extracting(start...), to: target)
     bytes.truncate(to: idStart)
+    return count
   }
 
   /// Whether a method's reply leaves before the commits in flight, even while the store fails, as it shows none of their writes.

@@ -67,6 +67,7 @@ final class Worker {
     var limits = ConnectionLimits()
     limits.lineBytes = configuration.limits.requestBytes
     limits.lineMemory = services.lineMemory
+    limits.outputMemory = services.outputMemory
     table = ConnectionTable(on: loop, limits: limits)
     batches = RequestBatches(loop: loop, table)
     replies = ReplySender(worker: index, services: services, table: table, batches: batches, pool: pool)
@@ -156,7 +157,7 @@ final class Worker {
     switch message {
     case .request(let request):
       noteStart()
-      request.text.withView { execute($0, readable: $0.count, request.target) }
+      _ = request.text.withView { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)
     case .durable(let submissions):

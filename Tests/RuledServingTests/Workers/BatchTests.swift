@@ -47,6 +47,63 @@ import Testing
     #expect(eventually { rig.services.inFlight.load(ordering: .relaxed) == 0 })
   }
 
+  /// Rules with replies of 900 kB: of a query, and of an event that is sent again.
+  private static let largeReplies = """
+    plugin { name = "p", version = "1" }
+    query "large" (function() return { text = string.rep("x", 900000) } end)
+    rule "large" { on = "large", run = function() decide("text", string.rep("x", 900000)) end }
+    """
+
+  /// How many of these replies are results, and how many refuse a request; others are found.
+  private static func counts(_ replies: some Sequence<JSONValue>) -> (results: Int, refused: Int, others: Int) {
+    replies.reduce(into: (0, 0, 0)) { counts, reply in
+      if reply["result"] != nil || reply["decisions"] != nil {
+        counts.0 += 1
+      } else if (reply["error"] ?? reply)["data"]?["code"] == .string("overloaded") {
+        counts.1 += 1
+      } else {
+        counts.2 += 1
+      }
+    }
+  }
+
+  @Test func `the replies to a batch take a bounded amount of memory, and its other requests are refused`() throws {
+    let rig = try ServerRig(rules: Self.largeReplies)
+    defer { rig.stop() }
+    let client = rig.client()
+    for subjects in [1, 4] {
+      let queries = (0..<150).map { number in
+        #"{"jsonrpc":"2.0","id":\#(number),"method":"query","params":{"name":"p.large","subject":"s\#(number % subjects)"}}"#
+      }
+      client.send("[\(queries.joined(separator: ","))]\n")
+      let replies = try #require(try JSONValue(parsing: client.receive(lines: 1)).arrayValue)
+      let counts = Self.counts(replies)
+      #expect(counts.results >= Limits.replyBytes / 900_100)
+      #expect(counts.results <= Limits.replyBytes / 900_000 + 2 * Limits.requestsPerTurn, "the last turns")
+      #expect(counts.refused == 150 - counts.results)
+      #expect(replies.map { $0["id"] } == (0..<150).map { .integer(Int64($0)) })
+    }
+    #expect(rig.services.refusals.count(.replies) > 0)
+    let http = HTTPClient(rig.client())
+    let events = (0..<150).map { _ in #"{"id":"a","source":"t","type":"large","subject":"s","specversion":"1.0"}"# }
+    let type = ["Content-Type": "application/cloudevents-batch+json"]
+    let answer = http.ask("POST", "/v1/events", "[\(events.joined(separator: ","))]", type)?.json?.arrayValue ?? []
+    let counts = Self.counts(answer)
+    #expect(answer.count == 150 && counts.others == 0 && counts.refused > 0)
+  }
+
+  @Test func `large replies to lines that come at once take a bounded amount of memory`() throws {
+    let rig = try ServerRig(rules: Self.largeReplies)
+    defer { rig.stop() }
+    let client = rig.client()
+    let event = #"{"jsonrpc":"2.0","id":1,"method":"event","params":{"id":"a","type":"large","subject":"s"}}"#
+    client.send(String(repeating: event + "\n", count: 600))
+    let replies = try client.receive(lines: 600).split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+    let counts = Self.counts(replies)
+    #expect(counts.results >= Limits.replyBytes / 900_100)
+    #expect(counts.refused > 0 && counts.results + counts.refused == 600)
+  }
+
   @Test func `requests that come at once and write much become several commits`() throws {
     let rules = """
       plugin { name = "p", version = "1", sinks = { "nowhere" } }

@@ -1,0 +1,17 @@
+import RuledCore
+
+/// How much of a client's request batch is executed before others have their turn.
+enum RequestTurn {
+  /// The bytes of replies after which a turn ends.
+  static let bytes = 1 << 20
+
+  static let tooManyReplies = RequestError(
+    .overloaded,
+    "the replies to this batch take too much memory, \(Limits.replyBytes >> 20) MiB at most; send the other requests in another one",
+    retryAfter: 100)
+
+  /// The number of requests in a turn, where so many earlier ones had so many bytes of replies: fewer if these were large.
+  static func length(replies: Int, bytes: Int) -> Int {
+    max(1, min(Limits.requestsPerTurn, Self.bytes * max(1, replies) / max(1, bytes)))
+  }
+}
