@@ -19,7 +19,7 @@ local STREAK, WALLET, today_of = player.streak, player.points, player.today
 local pick, times_of, touch, current = fields.pick, points.times, streak.touch, streak.current
 local earn, update, check = points.earn, standings.update, tiers.check
 local keep_name, wake, milestones = tiers.keep_name, player.wake, wallet.milestones
-local is_repeat = catalogue.is_repeat
+local is_repeat, renew = catalogue.is_repeat, catalogue.renew
 local tointeger = math.tointeger
 
 local AWARDED, STREAK_UPDATED = telling "points_awarded", telling "streak_updated"
@@ -61,8 +61,8 @@ end
 local function paying(action)
   local earns, each, unique = action.earns, action.each, action.unique
   local worth = POINTS[earns]
-  return function(state, data, at, multiplier, today)
-    if unique and is_repeat(state, action, data) then return 0, "repeat" end
+  return function(state, event, data, at, multiplier, today)
+    if unique and is_repeat(state, event, action, data) then return 0, "repeat" end
     local n = each and tointeger(data[each]) or 1
     return earn(state, WALLET, at, earns, n * worth, multiplier, today)
   end
@@ -70,12 +70,12 @@ end
 
 local function awarding(action)
   local earns, pay, extends, is_counted = action.earns, paying(action), action.streak ~= false, action.counts
-  return function(state, data, at, today)
+  return function(state, event, data, at, today)
     local change, previous
     if extends then change, previous = touch(state, STREAK, today) end
     local days = extends and state.streak or current(state, STREAK, today)
     local multiplier = times_of(MULTIPLIERS, "streak", days)
-    local earned, why = pay(state, data, at, multiplier, today)
+    local earned, why = pay(state, event, data, at, multiplier, today)
     update(state, at, earns, earned)
     local counts, reached = is_counted and why ~= "repeat", nil
     if counts then
@@ -93,13 +93,13 @@ local function performing(action)
   local nonsense, renews, award = action.nonsense, action.renews, awarding(action)
   local last_day = action.daily and "daily:" .. action.earns
   local tells, with, tier, when_off = action.tells, action.with, action.tier, action.when_off
-  return function(state, data)
+  return function(state, event, data)
     local wrong = nonsense(data)
     if wrong then return decide("error", "invalid_" .. wrong) end
     local at = now()
     local today = today_of(state, at)
     if not state.points then wake(state, today) end
-    if renews then state.round = (state.round or 0) + 1 end
+    if renews then renew(state, event) end
     if tells and (when_off or not state.off) then
       local report = pick(data, with)
       if tier then keep_name(report, tier) end
@@ -110,13 +110,13 @@ local function performing(action)
       if today <= (state[last_day] or NEVER) then return end
       state[last_day] = today
     end
-    award(state, data, at, today)
+    award(state, event, data, at, today)
   end
 end
 
 local PERFORM = {}
 for name, action in pairs(catalogue.actions) do PERFORM[name] = performing(action) end
 
-function actions.perform(event, state) PERFORM[event.type](state, payload(event)) end
+function actions.perform(event, state) PERFORM[event.type](state, event, payload(event)) end
 
 return actions

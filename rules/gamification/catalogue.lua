@@ -1,13 +1,15 @@
 -- The actions of the settings: their events, the conditions under which they make sense, their repeats.
 local fields = require "fields"
+local subjects = require "subjects"
 local telling = require "telling"
 
 local catalogue = { types = {}, actions = {} } -- the types of events, and by each the action
 
 local RANGES = settings.ranges
-local label, kind_of = fields.label, math.type
+local label, kind_of, is_device = fields.label, math.type, subjects.is_device
 local MANY = { lowest = 1, highest = 1000000 } -- how many times one event may earn, whatever `ranges` says
-local LONGEST, DAY = 100, 86400 -- bytes of a thing's name; seconds
+local LONGEST, MOST = 100, 100 -- bytes of a thing's name; things of an action that a device tells
+local KNOWN, LAST_ROUND = settings.unique_days * 86400, 1 << 53
 
 local renews = false -- whether some action makes things new again
 
@@ -54,11 +56,46 @@ for place, action in ipairs(settings.actions) do
   renews = renews or action.renews
 end
 
+-- Marks a thing as done in a round, between two renewals. True the first time.
+local function mark(earns, round, thing) return once(earns .. ":" .. (round or 0) .. ":" .. thing, KNOWN) end
+
+-- A device keeps what it was done with, for the user who signs in.
+local function keep(state, earns, thing)
+  state.things = state.things or {}
+  local done = state.things[earns] or array {}
+  done[#done + 1] = thing
+  if #done > MOST then table.remove(done, 1) end
+  state.things[earns] = done
+end
+
 --- Whether the action was done with the same thing before: since the last renewal, where some action renews.
-function catalogue.is_repeat(state, action, data)
-  local thing = label(data[action.unique], LONGEST)
+function catalogue.is_repeat(state, event, action, data)
+  local earns, thing = action.earns, label(data[action.unique], LONGEST)
   if thing == nil or renews and not state.round then return false end
-  return not once(action.earns .. ":" .. (state.round or 0) .. ":" .. thing, settings.unique_days * DAY)
+  if not mark(earns, state.round, thing) then return true end
+  if is_device(event) then keep(state, earns, thing) end
+  return false
+end
+
+--- Begins a round, in which all things are new. No two have the same number, whoever's they are.
+function catalogue.renew(state, event)
+  state.round, state.things = math.random(LAST_ROUND), nil
+  if is_device(event) then state.has_renewed = true end
+end
+
+--- Takes out of a device's state what its user has to know of things, and keeps the number of the round.
+function catalogue.leave(state)
+  local known = { round = state.round, things = state.things, has_renewed = state.has_renewed }
+  state.things, state.has_renewed = nil, nil
+  return known
+end
+
+--- What was done on a device is known. Its round is the user's, if it began there since the sign-in before.
+function catalogue.join(state, known)
+  if known.has_renewed or not state.round then state.round = known.round end
+  for earns, done in pairs(known.things or {}) do
+    for _, thing in ipairs(done) do mark(earns, known.round, thing) end
+  end
 end
 
 return catalogue

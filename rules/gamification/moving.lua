@@ -2,6 +2,7 @@
 -- takes over the whole record; one who has gets the points, the flirts revealed, the milestones, the tier, and the
 -- streak where it is longer. The day's caps hold for both together, and a milestone is rewarded once.
 local actions = require "actions"
+local catalogue = require "catalogue"
 local payload = require "payload"
 local player = require "player"
 local points = require "points"
@@ -13,18 +14,19 @@ local wallet = require "wallet"
 
 local moving = { TYPE = plugin.name .. ".moved" } -- the message to the user
 
-event(moving.TYPE, { from = "rules", record = "object" }, { about = "What a device has earned moves to its user." })
+event(moving.TYPE, {
+  from = "rules", record = "object", known = "object?",
+}, { about = "What a device has earned moves to its user." })
 
--- The device keeps the number of its set, so that the things of an earlier set are not new again.
 function moving.leave(event, state)
   local data = payload(event)
   local user = data.authenticated ~= false and subjects.user_id(data.user)
   if not user or not state.points or not subjects.is_device(event) then return end
   standings.leave(state)
-  local record = {}
+  local known, record = catalogue.leave(state), {}
   for key, value in pairs(state) do record[key], state[key] = value, nil end
-  state.round = record.round
-  send(subjects.of_user(user), moving.TYPE, { record = record })
+  state.round = known.round
+  send(subjects.of_user(user), moving.TYPE, { record = record, known = known })
 end
 
 -- The device's earnings of this day beyond the caps, with its multiplier.
@@ -76,8 +78,9 @@ local function take_over(state, record)
 end
 
 function moving.arrive(event, state)
-  local record = event.data.record
+  local record, known = event.data.record, event.data.known
   if has_played(state) then add(state, record) else take_over(state, record) end
+  if known then catalogue.join(state, known) end
 end
 
 return moving

@@ -181,6 +181,48 @@ test "after a sign-in the device's things are not new again" (function(t)
   end
 end)
 
+local function copy(t, subject, index)
+  return t:event(subject, "flirt.copied", { flirt_index = index }).decisions.points
+end
+
+test "after a sign-in the user knows what was done on the device, and can do the rest" (function(t)
+  t:event("user:bob", "flirts.generated", { flirt_count = 3 })
+  copy(t, "user:bob", 0)
+  for _, user in ipairs { "ada", "bob" } do
+    local device = "device:" .. user
+    t:event(device, "flirts.generated", { flirt_count = 3 })
+    for index = 0, 1 do t:equal(copy(t, device, index).earned, 15) end
+    sign_in(t, device, user)
+    local after = {}
+    for index = 0, 2 do after[index + 1] = copy(t, "user:" .. user, index).earned end
+    t:equal(after, { 0, 0, 15 })
+    t:event("user:" .. user, "flirts.generated", { flirt_count = 3 })
+    t:event(device, "flirt.rated", { rating = 3 })
+    sign_in(t, device, user)
+    t:equal({ copy(t, "user:" .. user, 0).earned, copy(t, "user:" .. user, 0).reason }, { 15, "repeat" })
+  end
+end)
+
+test "what is done on a device after a sign-in is known after the next one" (function(t)
+  t:event("device:1", "flirts.generated", { flirt_count = 3 })
+  sign_in(t, "device:1", "ada")
+  t:equal(copy(t, "device:1", 0).earned, 15)
+  sign_in(t, "device:1", "ada")
+  t:equal({ copy(t, "user:ada", 0).reason, copy(t, "user:ada", 1).earned }, { "repeat", 15 })
+end)
+
+test "of many things a device tells the last hundred" (function(t)
+  local function review(subject, n)
+    return t:event(subject, "review.written", { book = n }).decisions.points.reason
+  end
+  t:settings {
+    actions = { { on = "review.written", earns = "review", unique = "book" } }, points = { review = 20 },
+  }
+  for n = 1, 101 do review("device:1", n) end
+  sign_in(t, "device:1", "ada")
+  t:equal({ review("user:ada", 1), review("user:ada", 2), review("user:ada", 101) }, { nil, "repeat", "repeat" })
+end)
+
 test "a device that signed in goes on with new sets" (function(t)
   for total = 35, 70, 35 do
     t:event("device:1", "flirts.generated", { flirt_count = 3 })
