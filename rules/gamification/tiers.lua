@@ -35,8 +35,8 @@ end
 --- Why points can't be spent on a tier, or nil.
 function tiers.refusal(state, name)
   local place, held = points.place(LADDER, name), points.place(LADDER, state.tier)
+  if name == settings.first_tier or place and held and place <= held then return "already_held" end
   if not place then return "unknown_tier" end
-  if held and place <= held then return "already_held" end
   if LADDER[place].spent == NEVER then return "not_for_points" end
 end
 

@@ -66,7 +66,9 @@ end)
 test "a tier that is held is not bought again, nor one below it" (function(t)
   rich(t, 5000)
   t:equal(spend(t, 1000, "gold").tiers, { "silver", "gold" })
-  for _, tier in ipairs { "silver", "gold" } do t:equal(spend(t, 50, tier), { error = "already_held" }) end
+  for _, tier in ipairs { "bronze", "silver", "gold" } do
+    t:equal(spend(t, 50, tier), { error = "already_held" })
+  end
   t:equal(t:query("user:1", "profile").points, 4000)
   t:equal(spend(t, 50, "platinum").points.total, 3950)
 end)
