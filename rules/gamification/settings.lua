@@ -28,16 +28,16 @@ setting "actions" {
   min   = 1,
   check = function(list, all)
     for _, action in ipairs(list) do
-      local on, tells = action.on, action.tells
+      local tells = action.tells
       if OWN_CAUSES[action.earns] then return false, action.earns .. " is a cause of the game's own" end
       if not all.points[action.earns] then return false, ("points.%s is missing"):format(action.earns) end
-      if on == "" or on:find("*", 1, true) then return false, json.encode(on) .. " is no type of event" end
       if tells and not tells:find "^%l[%l%d_]*$" then return false, json.encode(tells) .. " is no name of a report" end
     end
     return unlike "on" (list)
   end,
   about = "Which events earn what.",
 }
+setting "actions.*.on" { type = "string", check = fields.is_type }
 setting "ranges.*" {
   type  = { lowest = "integer", highest = "integer?" },
   check = function(range) return not range.highest or range.highest >= range.lowest, "lowest is greater" end,
@@ -66,6 +66,7 @@ setting "multipliers" {
   check     = unlike "streak",
   about     = "How many times points count from a streak on.",
 }
+setting "multipliers.*.streak" { type = "integer", min = 0 }
 setting "multipliers.*.times" { type = "number", min = 1, max = MOST_MULTIPLIED }
 setting "freezes.at_start" { type = "integer", min = 0 }
 setting "freezes.every_days" { type = "integer", min = 1, about = "Days of a streak that earn a freeze." }
@@ -76,6 +77,7 @@ setting "milestones" {
   check     = unlike "type",
   about     = "By flirts revealed.",
 }
+setting "milestones.*.at" { type = "integer", min = 1 }
 setting "milestones.*.reward" { type = "integer", min = 0, max = MOST_POINTS }
 setting "tiers" {
   type      = { { name = "string", revealed = "integer?", streak = "integer?", spent = "integer?" } },
@@ -83,6 +85,9 @@ setting "tiers" {
   check     = unlike "name",
   about     = "Any of the three unlocks a tier and those before it.",
 }
+for _, measure in ipairs { "revealed", "streak", "spent" } do
+  setting("tiers.*." .. measure) { type = "integer?", min = 1 }
+end
 setting "first_tier" {
   type  = "string", min = 1,
   check = function(name, all) return not fields.find(all.tiers, "name", name), "it is one of tiers" end,
@@ -90,5 +95,6 @@ setting "first_tier" {
 }
 setting "sign_ins" { type = { "string" }, min = 1, about = "The events whose user gets a device's points." }
 setting "standings.bands" { type = { "integer" }, sorted_by = "*", check = unlike(), about = "Lower edges, by points." }
+setting "standings.bands.*" { type = "integer", min = 1, about = "Everyone below the first is in one from 0." }
 setting "history" { type = "integer", min = 0, max = 2000, about = "Changes of points that are kept." }
 setting "tutorial" { type = { "string" }, about = "The titles of its steps." }

@@ -48,6 +48,11 @@ function fields.unlike(member)
   end
 end
 
+--- A check of a setting: the type of one event, and no pattern.
+function fields.is_type(value)
+  return value ~= "" and not value:find("*", 1, true), json.encode(value) .. " is no type of event"
+end
+
 --- The value if it is a boolean, else the value from before.
 function fields.flag(value, before)
   if type(value) == "boolean" then return value end

@@ -56,6 +56,16 @@ setting "page" (whole(1, "Notifications in an answer."))
 setting "catalogue_page" (whole(1, "Stamps in an answer."))
 setting "id_bytes" { type = "integer", min = 1, max = 251, about = "The longest id of a user, post or area." }
 setting "name_bytes" (whole(1, "The longest name of a user."))
+setting "social" {
+  type  = "object",
+  check = function(social)
+    for type in pairs(social) do
+      local is_type, why = fields.is_type(type)
+      if not is_type then return false, why end
+    end
+    return true
+  end,
+}
 setting "social.*" {
   type  = { kind = "string", whom = "string", about = "string?", each = "boolean?" },
   about = "By type of event: the kind of notification, the members that name the other user and what it is about.",

@@ -12,7 +12,7 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { actions = unknown } end, "'actions' .*points.order is missing")
   for _, on in ipairs { "book.*", "*", "" } do
     local wrong = { { on = on, earns = "copy_flirt" } }
-    t:fails(function() t:settings { actions = wrong } end, "'actions' .*is no type of event")
+    t:fails(function() t:settings { actions = wrong } end, "'actions%[1%].on' .*is no type of event")
   end
   for _, tells in ipairs { "Bad Name!", "Copied", "" } do
     local wrong = { { on = "a.b", earns = "copy_flirt", tells = tells } }
@@ -29,6 +29,13 @@ test "a setting that can't be right is refused" (function(t)
   local steps = { { streak = 5, times = 2 }, { streak = 1, times = 1 }, { streak = 1, times = 3 } }
   t:fails(function() t:settings { multipliers = steps } end, "'multipliers' .*two have the streak 1")
   t:fails(function() t:settings { standings = { bands = { 5, 1, 1 } } } end, "'standings.bands' .*two are 1")
+  t:fails(function() t:settings { standings = { bands = { 0, 9 } } } end, "'standings.bands%[1%]' .*at least 1, not 0")
+  t:fails(function() t:settings { milestones = { { type = "a", at = 0, reward = 1 } } } end, "%[1%].at' .*at least 1")
+  t:fails(function() t:settings { multipliers = { { streak = -3, times = 2 } } } end, "%[1%].streak' .*at least 0")
+  for _, measure in ipairs { "revealed", "streak", "spent" } do
+    local tier = { name = "a", [measure] = -1 }
+    t:fails(function() t:settings { tiers = { tier } } end, "'tiers%[1%]." .. measure .. "' .*at least 1, not %-1")
+  end
   t:fails(function() t:settings { first_tier = "gold" } end, "'first_tier' .*it is one of tiers")
 end)
 

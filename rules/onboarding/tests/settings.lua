@@ -8,6 +8,8 @@ test "a setting that can't be right is refused" (function(t)
   t:fails(function() t:settings { messages = { welcome = {} } } end, "'welcome' is neither a text nor a locale")
   t:fails(function() t:settings { messages = { fr = { welcome = "" } } } end, "'messages.fr' .*no text")
   t:fails(function() t:settings { social = { ["book.lent"] = { kind = "lent", whom = "to" } } } end, "no such text")
+  local pattern = { ["app.*"] = { kind = "like", whom = "to" } }
+  t:fails(function() t:settings { social = pattern } end, "'social' .*\"app%.%*\" is no type of event")
   t:fails(function() t:settings { achievements = { { name = "x", measure = "days", at = 1 } } } end, "must be one of")
   local twice = { { name = "stamps", measure = "day", at = 1 }, { name = "stamps", measure = "day", at = 2 } }
   t:fails(function() t:settings { achievements = twice } end, "'achievements' .*two have the name \"stamps\"")
