@@ -22,6 +22,7 @@ event("analytics.track", {
   name = "string: its name in the plan", properties = "object: as the plan describes them",
 }, documented "A report of the analytics plan, by its name.")
 event("settings.analytics_toggled", { enabled = "boolean" }, documented "The user switched analytics on or off.")
+event("account.deleted", {}, documented "The user's account is deleted.")
 event("session.started", { session_id = "string?" }, documented "A session begins.")
 event("session.ended", { session_id = "string?" }, documented "A session ends.")
 event("screen.viewed", { screen = "string?" }, documented "A screen was shown.")

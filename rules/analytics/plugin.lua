@@ -63,6 +63,7 @@ local measures = require "measures"
 local payload  = require "payload"
 local plan     = require "plan"
 local sessions = require "sessions"
+local subjects = require "subjects"
 local track    = require "track"
 
 local all = { table.unpack(settings.users_do) }
@@ -138,6 +139,9 @@ rule "analytics toggled" {
   on  = "settings.analytics_toggled",
   run = function(event, state) consent.toggle(state, event, payload(event).enabled) end,
 }
+
+-- Nothing is reported: the user did not delete the data of analytics.
+rule "account deleted" { on = "account.deleted", when = subjects.is_user, run = function() forget() end }
 
 rule "data deleted" { on = "data.deleted", run = function(event, state) consent.delete(state, event) end }
 
