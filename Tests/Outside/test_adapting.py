@@ -63,12 +63,52 @@ def steps(page):
             yield name[-1], text
 
 
+STUBS = {
+    "sudo": '[ "$1" != -u ] || shift 2; exec "$@"',
+    "sudoedit": 'cp "${0%/*}/edited" "$1"',
+    "systemctl": 'echo "systemctl $*"',
+}
+
+
+def packaged(folder):
+    """The package's configuration, with the folders of the service inside of a folder, and nothing of its users."""
+    text = (ROOT / "systemd/ruled.conf.lua").read_text()
+    for path in ("/etc/ruled", "/var/lib/ruled", "/var/log/ruled", "/run/ruled"):
+        (folder / path[1:]).mkdir(parents=True)
+        text = text.replace(path, f"{folder}{path}")
+    text = text.replace('{ "ruled-courier" }', "{}").replace('"courier"', '"daemon"')
+    (folder / "etc/ruled/rules").mkdir()
+    (folder / "etc/ruled/ruled.conf.lua").write_text(text)
+    return text
+
+
+def into_service(page, shop, system):
+    """What the page's last commands print, with the shop's tables that they name in the package's configuration."""
+    block = page.partition("## 7.")[2].partition("```sh\n")[2].partition("```")[0]
+    text = packaged(system)
+    for name in re.findall(r"`(\w+)`", block):
+        table = re.compile(rf"^{name} += \{{(?:[^\n]*\}}|.*?^\}})$", re.DOTALL | re.MULTILINE)
+        text = table.sub(table.search((shop / "bookshop.conf.lua").read_text()).group().replace("\\", r"\\"), text)
+    relative = [path for path in re.findall(r'file *= *"(.*?)"', text) if not path.startswith("/")]
+    assert relative == [], "the service may write to none of the folders that it is started in"
+    stubs = system / "stubs"
+    stubs.mkdir()
+    (stubs / "edited").write_text(text)
+    for name, script in STUBS.items():
+        (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (stubs / name).chmod(0o755)
+    ran = subprocess.run(
+        ["bash", "-ec", block.replace("/etc/", f"{system}/etc/")], cwd=shop, capture_output=True, text=True,
+        env={**os.environ, "PATH": f"{stubs}:{PROGRAMS}:{os.environ['PATH']}"})
+    return ran.stdout + ran.stderr
+
+
 def test_a_bookshop_comes_of_the_page(tmp_path):
     shutil.copytree(ROOT / "rules", tmp_path / "rules")
     shell = Shell(tmp_path, {**os.environ, "PATH": f"{PROGRAMS}:{os.environ['PATH']}"})
-    played = []
+    page, played = (ROOT / "docs/adapting.md").read_text(), []
     try:
-        for step, rest in steps((ROOT / "docs/adapting.md").read_text()):
+        for step, rest in steps(page):
             if isinstance(rest, str):
                 (tmp_path / "var/bookshop" / step).write_text(rest)
                 continue
@@ -78,3 +118,5 @@ def test_a_bookshop_comes_of_the_page(tmp_path):
     finally:
         shell.end()
     assert len(played) > 20
+    printed = into_service(page, tmp_path / "var/bookshop", tmp_path / "system")
+    assert re.fullmatch(r"4 plugins load, revision \w+\nsystemctl reload ruled\n", printed), printed
