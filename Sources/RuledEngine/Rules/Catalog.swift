@@ -96,10 +96,11 @@ package final class Catalog: Sendable {
     return String(SHA256.hash(source.revision + described.joined(separator: "\n")).hex.prefix(16))
   }
 
-  /// The configured plugins and settings that do not exist, and settings that are not as their plugin declares.
+  /// The configured plugins, settings and types of events that do not exist, and settings that are not as their plugin declares.
   package func problems(in configuration: Configuration) -> [ConfigurationProblem] {
-    configuration.unknownPlugins(known: source.plugins.map(\.name), plugins.map(\.manifest))
-      + plugins.flatMap(\.manifest.settingProblems)
+    let manifests = plugins.map(\.manifest), types = manifests.flatMap(\.events).map(\.type)
+    return configuration.unknownPlugins(known: source.plugins.map(\.name), manifests)
+      + manifests.flatMap { $0.settingProblems + $0.misspeltTypes(known: types) }
   }
 
   /// The settings of the configuration that are not as their plugin declares, so that the plugin's own are in force.

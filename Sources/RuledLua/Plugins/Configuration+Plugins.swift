@@ -24,3 +24,19 @@ extension Configuration {
     keys.reduce(JSONValue.object(settings) as JSONValue?) { $0?[$1] }?.stringValue
   }
 }
+
+extension PluginManifest {
+  /// The types of events that the plugin's rules listen to because of configured settings, and that are a slip of one of `known`.
+  package func misspeltTypes(known: [String]) -> [ConfigurationProblem] {
+    let types = rules.flatMap(\.on).compactMap { if case .exact(let type) = $0 { type } else { nil } }
+    return Set(types).subtracting(known).sorted().compactMap { type in
+      guard let near = known.first(where: { isOneEdit($0, type) }),
+        let setting = overrides.first(where: { $0.value.text.contains(JSONValue.string(type).text) })?.name
+      else { return nil }
+      return ConfigurationProblem(
+        path: ["plugins", name, setting],
+        message: "by its setting '\(setting)' plugin '\(name)' listens to '\(type)', which no plugin describes; "
+          + "did you mean '\(near)'?")
+    }
+  }
+}

@@ -230,7 +230,8 @@ extension RulesCheck {
   private mutating func checkSettings(_ configured: Configuration.Plugin, of plugin: PluginSource, _ path: String) {
     guard !configured.settings.isEmpty, manifests.contains(where: { $0.name == plugin.name }) else { return }
     do throws(LoadError) {
-      add(try PluginVM.load(plugin, configured, worker: worker).manifest.settingProblems, path)
+      let manifest = try PluginVM.load(plugin, configured, worker: worker).manifest
+      add(manifest.settingProblems + manifest.misspeltTypes(known: manifests.flatMap(\.events).map(\.type)), path)
     } catch {
       add(
         path, ConfigurationFile.line(of: ["plugins", plugin.name], in: path),

@@ -291,20 +291,3 @@ enum HostAdvice {
   /// Advice on a name such as `print` or `os.time`; nil if there is none.
   static func hint(_ name: String) -> String? { advice[name] }
 }
-
-/// Whether two texts differ by one letter: added, left out, replaced, or swapped with its neighbour.
-func isOneEdit(_ left: String, _ right: String) -> Bool {
-  isOneEdit(Array(left.utf8), Array(right.utf8))
-}
-
-func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-  guard abs(one.count - other.count) <= 1 else { return false }
-  var head = 0
-  while head < min(one.count, other.count), one[head] == other[head] { head += 1 }
-  guard head < max(one.count, other.count) else { return false }
-  let a = one[head...], b = other[head...]
-  if a.count != b.count { return a.count > b.count ? a.dropFirst().elementsEqual(b) : b.dropFirst().elementsEqual(a) }
-  if a.dropFirst().elementsEqual(b.dropFirst()) { return true }
-  return a.count > 1 && a[head] == b[head + 1] && a[head + 1] == b[head]
-    && a.dropFirst(2).elementsEqual(b.dropFirst(2))
-}
