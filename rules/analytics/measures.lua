@@ -1,7 +1,8 @@
 -- The figures that accepted reports count, and the key figures made of them: figures.json, which is checked at load.
 
-local fields = require "fields"
-local plan   = require "plan"
+local fields  = require "fields"
+local plan    = require "plan"
+local reports = require "reports"
 
 local GROUPS = { "counts", "session_counts", "switches", "levels", "ladders", "errors", "key_figures" }
 
@@ -14,13 +15,7 @@ local ANSWERED = {
   error_impact = true, day = true, month = true, from = true, to = true,
 }
 
--- A member of another name would be passed over.
-local function check_members(place, of, ...)
-  local names = { ... }
-  for name in pairs(of) do
-    assert(fields.is_one_of(name, names), "figures.json: " .. place .. ": there is no '" .. tostring(name) .. "'")
-  end
-end
+local function check_members(place, of, ...) fields.check_members("figures.json: " .. place, of, { ... }) end
 
 local function properties(place, event)
   local of = plan.events[event]
@@ -40,9 +35,28 @@ local function given(place, event, name, types)
   return of
 end
 
+-- A value of a property that a report may leave with; no other would ever count.
+local function check_value(place, event, name, value)
+  local is_possible = reports.may_leave(plan, property(place, event, name), value)
+  assert(is_possible, "figures.json: " .. place .. ": " .. event .. "." .. name .. " is never " .. json.encode(value))
+end
+
 local function check_switch(place, of)
   check_members(place, of, "event", "property", "off")
-  property(place, of.event, of.property)
+  check_value(place, of.event, of.property, of.off)
+end
+
+-- An event that counts in a session is a report, or one that users cause.
+local function check_session_count(place, types)
+  assert(fields.is_list(types), "figures.json: " .. place .. ": it is no list of events")
+  for _, type in ipairs(types) do
+    local is_known = plan.events[type] ~= nil
+    for _, pattern in ipairs(settings.users_do) do
+      is_known = is_known or tostring(type):find("^" .. pattern:gsub("%.", "%%."):gsub("%*", ".*") .. "$") ~= nil
+    end
+    local who = "': the plan has no such event, nor do users cause it (users_do)"
+    assert(is_known, "figures.json: " .. place .. ": '" .. tostring(type) .. who)
+  end
 end
 
 local function check_ladder(place, of)
@@ -67,7 +81,7 @@ local function check_counts(counted, event, adds)
     local place = "counts." .. event .. "." .. add.figure
     check_members(place, add, "figure", "sum", "where")
     assert(not COUNTED[add.figure], "figures.json: " .. place .. ": the plugin counts that itself")
-    for name in pairs(add.where or {}) do property(place, event, name) end
+    for name, value in pairs(add.where or {}) do check_value(place, event, name, value) end
     local of = add.sum and given(place, event, add.sum, { "int", "double" })
     local is_bounded = not of or of.max and not of.open
     assert(is_bounded, "figures.json: " .. place .. ": the plan does not bound " .. tostring(add.sum))
@@ -82,6 +96,7 @@ local function check_figure(counted, place, of)
     return
   end
   check_members(place, of, of.sum and "sum" or "of", "mean", "pct")
+  assert(of.sum or fields.is_list(of.of), "figures.json: " .. place .. ": 'of' is no list of figures")
   for _, name in ipairs { figure, table.unpack(of.of or {}) } do
     assert(counted[name], "figures.json: " .. place .. ": nothing counts '" .. tostring(name) .. "'")
   end
@@ -103,6 +118,7 @@ local function read(file)
   check_members("the file", file, table.unpack(GROUPS))
   for _, group in ipairs(GROUPS) do measures[group] = file[group] or {} end
   for event, adds in pairs(measures.counts) do check_counts(counted, event, adds) end
+  for name, types in pairs(measures.session_counts) do check_session_count("session_counts." .. name, types) end
   for name, of in pairs(measures.switches) do check_switch("switches." .. name, of) end
   for name, of in pairs(measures.levels) do check_level("levels." .. name, of) end
   for name, of in pairs(measures.ladders) do check_ladder("ladders." .. name, of) end

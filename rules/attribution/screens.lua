@@ -1,19 +1,22 @@
 -- The next screen: that of the first line in screens.json for the event whose conditions hold.
 
 local conversions = require "conversions"
+local fields = require "fields"
 local routes = require "routes"
 
 local screens = {}
 
 local FILE = "screens.json"
 local SCREENS = data("screens.json")
+local NAMES = {
+  "app.launched", "att.answered", "user.authenticated", "email.submitted", "reprompt", "reprompt.answered",
+}
+
+fields.check_members(FILE, SCREENS, { "facts", "flows" })
+fields.check_members(FILE .. ": flows", SCREENS.flows, NAMES)
 local FLOWS = routes.flows(SCREENS.flows, SCREENS.facts, FILE)
 
-for _, name in ipairs {
-  "app.launched", "att.answered", "user.authenticated", "email.submitted", "reprompt", "reprompt.answered",
-} do
-  assert(FLOWS[name], FILE .. ": the flow '" .. name .. "' is missing")
-end
+for _, name in ipairs(NAMES) do assert(FLOWS[name], FILE .. ": the flow '" .. name .. "' is missing") end
 
 --- Decides the screen of a flow by facts, with the values to fill in.
 function screens.decide(flow, facts, email)

@@ -33,6 +33,16 @@ function fields.find(list, member, value)
   end
 end
 
+--- Refuses, at load, a table of a file that has members of other names, which would be passed over.
+function fields.check_members(place, of, names)
+  for name in pairs(of) do
+    assert(fields.is_one_of(name, names), place .. ": there is no '" .. tostring(name) .. "'")
+  end
+end
+
+--- Whether a value is a list of at least one element.
+function fields.is_list(value) return type(value) == "table" and value[1] ~= nil end
+
 --- A check of a setting: no two elements of a list have the same member; without `member`, none are the same.
 function fields.unlike(member)
   local shared = member and "have the " .. member or "are"

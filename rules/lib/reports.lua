@@ -137,6 +137,12 @@ local function violation(plan, of, value, looking, by_rules)
   return nil
 end
 
+--- Whether a report may leave with that value of a property: with a bin, where the plan has bins.
+function reports.may_leave(plan, of, value)
+  if of.bins then return permitted(plan, of, value) end
+  return value ~= nil and violation(plan, of, value, pii.looking(plan.options.pii), true) == nil
+end
+
 --- The properties that the plan has for an event, and the first of the others: further ones would not be listed.
 function reports.listed(plan, of, properties)
   local all, others = {}, 0

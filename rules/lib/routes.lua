@@ -27,7 +27,10 @@ local function compiled(path)
 end
 
 local function problem_of_line(line, is_last, facts)
-  if type(line.screens) ~= "table" or #line.screens == 0 then return "has a line without screens" end
+  if not fields.is_list(line.screens) then return "has a line without screens" end
+  for _, screen in ipairs(line.screens) do
+    if type(screen) ~= "string" then return "has a screen that is no text" end
+  end
   if not line.when and not is_last then return "has lines after one that always holds" end
   if line.when and is_last then return "ends without a line that always holds" end
   for name, value in pairs(facts and line.when or {}) do
@@ -42,7 +45,7 @@ end
 function routes.flows(flows, facts, file)
   for name, lines in pairs(flows) do
     local what = "the flow '" .. name .. "'"
-    if type(lines) ~= "table" or #lines == 0 then refuse(file, what, "has no lines") end
+    if not fields.is_list(lines) then refuse(file, what, "has no lines") end
     for i, line in ipairs(lines) do
       local problem = problem_of_line(line, i == #lines, facts)
       if problem then refuse(file, what, problem) end
@@ -65,6 +68,7 @@ end
 --- that is there twice, or a destination without a flow.
 function routes.new(list, flows, file)
   local made, seen = { list = list, fixed = {}, patterns = {} }, {}
+  if type(list) ~= "table" or next(list) and not fields.is_list(list) then refuse(file, "the routes", "are no list") end
   for _, route in ipairs(list) do
     local path, problem = route.path, problem_of(route, flows, seen)
     if problem then refuse(file, "the route '" .. tostring(path) .. "'", problem) end

@@ -40,6 +40,36 @@ test "a figure of what may be missing, or is of another type, does not load" (fu
   refused("errors", { event = "screenshot_upload_failed", type = "error_code", code = "retry_attempt" })
 end)
 
+test "a figure of a value that no report has does not load" (function(t)
+  local function refused(file, why) t:fails(function() measures.read(file) end, "figures.json: " .. why) end
+  local function where(event, values) return { counts = { [event] = { { figure = "x", where = values } } } } end
+  local function off(value)
+    return { switches = { x = { event = "settings_gamification_toggled", property = "new_state", off = value } } }
+  end
+  refused(where("app_opened", { launch_type = "cold" }), 'counts.app_opened.x: app_opened.launch_type is never "cold"')
+  refused(where("gamification_tutorial_completed", { skipped = "false" }), "counts.*skipped is never \"false\"")
+  refused(where("gamification_points_awarded", { total_points_after = 100 }), "counts.*total_points_after is never 100")
+  refused(off "off", 'switches.x: settings_gamification_toggled.new_state is never "off"')
+  refused(off(nil), "switches.x: settings_gamification_toggled.new_state is never null")
+  measures.read(where("gamification_points_awarded", { total_points_after = "0-100", action = "a_rule's own" }))
+  measures.read(off "enabled")
+end)
+
+test "an event in session_counts is one of the plan, or one that users cause" (function(t)
+  local function read(types) return measures.read { session_counts = { screens_visited = types } } end
+  read { "screen.viewed", "flirt.copied", "app_opened" }
+  for _, type in ipairs { "screen.viewd", "screen_viewed", "xscreen.viewed", "flirts" } do
+    t:fails(function() read { type } end, "session_counts.screens_visited: '" .. type .. "': the plan has no")
+  end
+  t:fails(function() read "screen.viewed" end, "session_counts.screens_visited: it is no list of events")
+end)
+
+test "a mean and a share are of a list of figures" (function(t)
+  for _, of in ipairs { { mean = "dau", of = "dau" }, { pct = "dau" }, { pct = "dau", of = {} } } do
+    t:fails(function() measures.read { key_figures = { x = of } } end, "key_figures.x: 'of' is no list of figures")
+  end
+end)
+
 test "the steps of a ladder of numbers are texts" (function(t)
   local counts = { event = "gamification_milestone_achieved", property = "flirts_revealed_count" }
   t:equal(people.steps(counts), { "10", "50", "100" })

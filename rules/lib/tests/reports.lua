@@ -1,7 +1,14 @@
 -- Plans that make no sense, which are found at load.
+local fields = require "fields"
 local reports = require "reports"
 
 local OPTIONS = { name_length = 40, violations_listed = 10, bins = { points = { 10 } }, unknown_properties = "drop" }
+
+test "a member that a file can't have does not load" (function(t)
+  fields.check_members("links.json", { routes = {} }, { "flows", "routes" })
+  t:fails(function() fields.check_members("links.json", { rutes = {} }, { "flows", "routes" }) end,
+    "links.json: there is no 'rutes'")
+end)
 
 test "a plan that can't be right does not load, and says why" (function(t)
   local function refused(of, why, name)
