@@ -31,6 +31,15 @@ test "actions are reported with their metadata, never with content" (function(t)
   t:equal(told(t, "gamification_flirt_rated", "flirt.rated", RATE), RATE)
 end)
 
+test "the plan accepts the range of flirts that the game has" (function(t)
+  consenting(t)
+  local ninth = { flirt_index = 9, tone_used = "witty", quality_tier = "bronze" }
+  t:settings({ ranges = { flirt_index = { lowest = 0, highest = 9 } } }, "gamification")
+  t:equal(told(t, "gamification_flirt_copied", "flirt.copied", ninth), ninth)
+  t:equal(t:event("user:1", "gamification_flirt_copied", ninth).decisions.violations,
+    { { path = "flirt_index", kind = "range" } })
+end)
+
 test "points are reported by their base, and the balance as a range" (function(t)
   consenting(t)
   t:settings({ multipliers = { { streak = 1, times = 2 } } }, "gamification")
