@@ -8,6 +8,7 @@ local utm = require "utm"
 local deep_link = {}
 
 local INSTALLS = plugin.name .. ".installs"
+local KEPT = { keep = settings.keep }
 local FIELDS = { "appUserId", table.unpack(utm.names) }
 for name in pairs(settings.click_ids) do FIELDS[#FIELDS + 1] = name end
 --- Members that are always present in an answer; null if the link does not have them.
@@ -59,10 +60,10 @@ end
 function deep_link.count_install(attribution, is_facebook)
   local name = is_facebook and "facebook" or sources(attribution)[1] or "organic"
   local is_known = name == "organic" or fields.is_one_of(name, settings.counted_sources)
-  figures.add(INSTALLS, now(), { source = is_known and name or "other" })
+  figures.add(INSTALLS, now(), { source = is_known and name or "other" }, 1, KEPT)
 end
 
---- The query `installs`: `{installs: [{day, source, count}]}`, in order of day and source.
-function deep_link.installs() return { installs = figures.days(INSTALLS, "source", "count") } end
+--- The query `installs {from, to}`: `{installs: [{day, source, count}]}`, in order of day and source.
+function deep_link.installs(_, args) return { installs = figures.days(INSTALLS, "source", "count", args) } end
 
 return deep_link

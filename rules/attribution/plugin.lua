@@ -18,6 +18,7 @@ plugin {
     counted_sources = { "facebook", "instagram", "google", "tiktok", "apple", "email" }, -- the others count as "other"
     client_event = "fb_mobile_activate_app", -- name of both events in the Facebook SDK
     expire_days = 7,           -- Meta refuses older events
+    keep = require("figures").KEEP, -- how long the installs of a day are kept after the last one
     url = "",                  -- where conversions go; empty: the URL that the sink is configured with
     pixel_id = "",             -- replaces {pixel_id} in `url`
     url_bytes = 65536,         -- a longer link has no attribution
@@ -62,6 +63,10 @@ rule "left" { on = plugin.name .. ".left", when = told(is_device), run = profile
 
 query "tracking" { about = "Whether Meta may be told, and when to ask again.", run = consent.tracking }
 query "profile" { about = "A user's attribution and status of tracking.", run = profile.answer }
-query "installs" { about = "Installs by where they came from.", run = deep_link.installs }
+query "installs" {
+  about = "Installs by where they came from, of the days that are kept.",
+  args  = { from = "string?: the first day, such as 2025-11-01", to = "string?: the last one" },
+  run   = deep_link.installs,
+}
 
 sink "conversions" (function(effect) return meta.request(effect, settings, now()) end)

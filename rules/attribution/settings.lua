@@ -35,6 +35,7 @@ setting "counted_sources" { type = { "string" }, about = "In lower case; the oth
 setting "counted_sources.*" { type = "string", check = is_lower }
 setting "client_event" { type = "string", min = 1, about = "The name of both events in the Facebook SDK." }
 setting "expire_days" { type = "number", min = 0, about = "Older events are not sent." }
+setting "keep" { type = "duration", about = "How long the installs of a day are kept after the last one." }
 setting "url" { type = "url?", about = "Where conversions go, with {pixel_id}; without it, the URL of the sink." }
 setting "pixel_id" {
   type  = "any",

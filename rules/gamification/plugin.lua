@@ -47,6 +47,7 @@ plugin {
     sign_ins    = { "user.authenticated", "app.launched", "app.foregrounded" },   -- whose `user` gets a device's points
     standings   = { bands = { 100, 500, 1000, 5000, 10000, 50000, 100000 } },   -- lower edges, by points
     history     = 100,                                       -- changes of points that are stored
+    keep        = require("figures").KEEP,                   -- how long a day's sums are kept after the last change
     tutorial    = { "Scroll to Reveal", "Earn Points", "Build Your Streak" },
   },
 }
@@ -81,7 +82,7 @@ query "export" {
 }
 query "leaderboard" { about = "How many players there are, by bands of points.", run = standings.leaderboard }
 query "totals" {
-  about = "What all users have done.",
+  about = "Points by day, of the days that are kept, and the present players by tier.",
   args  = { from = "string?: the first day, such as 2025-11-01", to = "string?: the last one" },
   run   = standings.totals,
 }

@@ -96,5 +96,6 @@ setting "first_tier" {
 setting "sign_ins" { type = { "string" }, min = 1, about = "The events whose user gets a device's points." }
 setting "standings.bands" { type = { "integer" }, sorted_by = "*", check = unlike(), about = "Lower edges, by points." }
 setting "standings.bands.*" { type = "integer", min = 1, about = "Everyone below the first is in one from 0." }
+setting "keep" { type = "duration", about = "How long a day's sums are kept after their last change." }
 setting "history" { type = "integer", min = 0, max = 2000, about = "Changes of points that are kept." }
 setting "tutorial" { type = { "string" }, about = "The titles of its steps." }

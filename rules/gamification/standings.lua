@@ -8,6 +8,7 @@ local standings = {}
 local EDGES = settings.standings.bands
 local ABOVE = figures.above(EDGES)
 
+local KEPT = { keep = settings.keep }
 local PLAYERS, TIERS, EARNED = plugin.name .. ".players", plugin.name .. ".tiers", plugin.name .. ".earned"
 
 -- A tier that the settings had earlier counts no more.
@@ -30,7 +31,7 @@ end
 
 --- Adds points that were earned, or spent if they are negative, to the day's sum of their cause, and places the player.
 function standings.update(state, at, cause, n)
-  if n ~= 0 then figures.add(EARNED, at, { cause = cause }, n) end
+  if n ~= 0 then figures.add(EARNED, at, { cause = cause }, n, KEPT) end
   standings.place(state)
 end
 
@@ -68,12 +69,12 @@ function standings.leaderboard(state)
   return { players = all, bands = bands, you = you }
 end
 
---- The query `totals {from, to}`: points by day and cause, and players by tier. Days are like 2025-11-01.
+--- The query `totals {from, to}`: points by day and cause, of the days that are kept, and the present players by tier.
 function standings.totals(_, args)
   local reached, counted = {}, figures.by(TIERS, "tier")
   for _, tier in ipairs(settings.tiers) do reached[tier.name] = math.max(0, counted[tier.name] or 0) end
   local _, all = figures.by(PLAYERS, "from")
-  return { players = all, tiers = reached, points = figures.days(EARNED, "cause", "points", args.from, args.to) }
+  return { players = all, tiers = reached, points = figures.days(EARNED, "cause", "points", args) }
 end
 
 return standings

@@ -7,14 +7,28 @@ local OTHER = "other"
 
 local date_of = calendar.date
 
---- Adds `n` (1) to the day's counter with these labels.
-function figures.add(name, at, labels, n)
+--- How long a figure of a day is kept after it was counted last, unless a setting says otherwise: 14 months.
+figures.KEEP = "426d"
+
+--- Adds `n` (1) to the day's counter with these labels; `counting` is the last argument of `count`, such as
+--- `{ keep = "400d" }`.
+function figures.add(name, at, labels, n, counting)
   labels.day = date_of(at, "UTC")
-  count(name, labels, n)
+  count(name, labels, n or 1, counting)
 end
 
 --- The date of a day's number, as 2025-11-10.
 function figures.date(day) return calendar.date(day * 86400, "UTC") end
+
+--- The number of the day that an argument of a query names, such as 2025-11-01; nil without it.
+function figures.day(args, name)
+  local text = args[name]
+  if text == nil then return nil end
+  local good, at = pcall(calendar.parse, tostring(text) .. "T00:00:00Z")
+  local day = good and at and calendar.day(at, "UTC")
+  if not day or figures.date(day) ~= text then error("`" .. name .. "` is not a date like 2025-11-01", 0) end
+  return day
+end
 
 --- The lower edge of the band that a number is in: the last of `edges` that it reaches, or 0.
 function figures.band(edges, n)
@@ -43,10 +57,10 @@ function figures.move(name, label, from, to)
   if to then count(name, { [label] = to }) end
 end
 
---- The counters of a name by day and `label`, in order: `{ day, [label], [member] = value }`, of the days `from` to
---- `to`.
-function figures.days(name, label, member, from, to)
-  local found = array {}
+--- The counters of a name by day and `label`, in order: `{ day, [label], [member] = value }`, of the days `args.from`
+--- to `args.to`, either of which may be nil.
+function figures.days(name, label, member, args)
+  local found, from, to = array {}, figures.day(args, "from") and args.from, figures.day(args, "to") and args.to
   for _, counter in ipairs(counters(name)) do
     local day = counter.labels.day or OTHER
     if (not from or day >= from) and (not to or day <= to) then

@@ -6,9 +6,10 @@ local figures = require "figures"
 local metrics = {}
 
 local PREFIX = plugin.name .. "."
+local KEPT = { keep = settings.keep }
 
 local function note(state, name, n)
-  if once("metric:" .. name) then figures.add(PREFIX .. name, state.signed_up_at, {}, n) end
+  if once("metric:" .. name) then figures.add(PREFIX .. name, state.signed_up_at, {}, n, KEPT) end
 end
 
 -- The day of the Monday of a day's week.
@@ -22,11 +23,11 @@ function metrics.active(state)
   local week = this_week()
   if state.week ~= week then
     state.week = week
-    figures.add(PREFIX .. "weeks", week * 86400, {})
+    figures.add(PREFIX .. "weeks", week * 86400, {}, 1, KEPT)
   end
   if state.bell_week == week and state.counted_bell_week ~= week then
     state.counted_bell_week = week
-    figures.add(PREFIX .. "bell_weeks", week * 86400, {})
+    figures.add(PREFIX .. "bell_weeks", week * 86400, {}, 1, KEPT)
   end
 end
 
@@ -72,16 +73,10 @@ function metrics.bell_opened(state)
   metrics.active(state)
 end
 
-local function day_of(args, name)
-  if args[name] == nil then return nil end
-  local at = calendar.parse(args[name] .. "T00:00:00Z")
-  if not at then error("`" .. name .. "` is not a date like 2025-11-01", 0) end
-  return calendar.day(at, "UTC")
-end
-
---- The metrics of those who signed up from `from` to `to`, and of the weeks of these days; of all, without them.
+--- The metrics of those who signed up from `from` to `to`, and of the weeks of these days; without them, of all whose
+--- figures are kept.
 function metrics.report(_, args)
-  local from, to, pct = day_of(args, "from"), day_of(args, "to"), figures.pct
+  local from, to, pct = figures.day(args, "from"), figures.day(args, "to"), figures.pct
   local of = figures.sums(PREFIX, from and figures.date(from), to and figures.date(to))
   local weeks = figures.sums(PREFIX, from and figures.date(monday(from)), to and figures.date(to))
   local report = {

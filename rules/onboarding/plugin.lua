@@ -14,6 +14,7 @@ plugin {
       { name = "three_areas", measure = "areas", at = 3 },
       { name = "five_in_a_day", measure = "day", at = 5 },
     },
+    keep               = require("figures").KEEP,    -- how long a day's metrics are kept after the last change
     claim_windows      = { ["24h"] = 24, ["7d"] = 168 },   -- hours from the sign-up to the welcome stamp
     time_zone          = "UTC",                      -- whose civil days count, until the user's own is told
     radius_m           = 100,                        -- of a stamp without its own
@@ -153,7 +154,7 @@ query "catalogue" {
   run   = collection.catalogue,
 }
 query "metrics" {
-  about = "How many users claimed their first stamp, and when.",
+  about = "How many users claimed their first stamp, and when; of the days that are kept, or of `from` to `to`.",
   args  = { from = "string?: the first day of the sign-up, such as 2025-11-01", to = "string?: the last one" },
   run   = metrics.report,
 }

@@ -128,6 +128,18 @@ test "click ids are settings, with the source that each proves" (function(t)
   t:equal(t:query(nil, "installs").installs[2].source, "google")
 end)
 
+test "installs are those of the days that a query asks for, and are kept for fourteen months" (function(t)
+  for i, day in ipairs { "2025-11-01", "2025-11-02", "2025-11-03" } do
+    t:at(day .. "T12:00:00Z")
+    facebook(t, i, "utm_source=google")
+  end
+  local function days(args) return #t:query(nil, "installs", args).installs end
+  t:equal({ days(), days { from = "2025-11-02" }, days { from = "2025-11-02", to = "2025-11-02" } }, { 3, 2, 1 })
+  t:fails(function() days { to = "soon" } end, "`to` is not a date")
+  t:advance "425d"
+  t:equal(days(), 1)
+end)
+
 test "a later launch keeps the first attribution whatever its link says" (function(t)
   launch(t, LINK .. "utm_source=google")
   local decided = launch(t, LINK .. "fbclid=x")

@@ -56,6 +56,13 @@ test "deleting the account takes a player out, too, who is counted once when the
   t:equal(t:query(nil, "leaderboard").players, 3)
 end)
 
+test "points by day are kept for fourteen months, and players as long as they play" (function(t)
+  t:event("user:a", "flirt.rated", { rating = 4 })
+  t:advance "426d"
+  local totals = t:query(nil, "totals")
+  t:equal({ totals.players, totals.points }, { 1, array {} })
+end)
+
 test "totals have points by day and cause, and players by tier" (function(t)
   t:at("2025-11-01T09:00:00Z")
   reveal(t, "user:a", 10)

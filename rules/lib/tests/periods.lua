@@ -1,4 +1,5 @@
 -- Figures by day, by month and of all time.
+local figures = require "figures"
 local periods = require "periods"
 
 test "a figure counts for its day and its month, a user for the day alone" (function(t)
@@ -21,6 +22,26 @@ test "figures are kept for so long" (function(t)
   t:event("user:1", "lib.periods", { day = 20000, n = 1 })
   t:advance("2d")
   t:equal(t:counters(), array {})
+end)
+
+test "a figure of a day is kept as long as the one who counts it says" (function(t)
+  t:at "2025-11-10T12:00:00Z"
+  t:event("device:1", "lib.figures")
+  t:equal(#t:query(nil, "figures").days, 2)
+  t:advance(figures.KEEP)
+  t:equal(#t:query(nil, "figures").days, 1)
+end)
+
+test "figures by day take the days that a query asks for, and refuse what is no date" (function(t)
+  for _, at in ipairs { "2025-11-10T12:00:00Z", "2025-11-11T12:00:00Z" } do
+    t:at(at)
+    t:event("device:1", "lib.figures")
+  end
+  t:equal(#t:query(nil, "figures", { from = "2025-11-11", to = "2025-11-11" }).days, 1)
+  t:equal(#t:query(nil, "figures", { to = "2025-11-10" }).days, 1)
+  for _, text in ipairs { "2025-11-1", "2025-02-30", 7, "yesterday" } do
+    t:fails(function() t:query(nil, "figures", { from = text }) end, "`from` is not a date like 2025%-11%-01")
+  end
 end)
 
 test "figures say what the host counts of too many counters as other" (function(t)

@@ -77,12 +77,12 @@ end)
 rule "figures" {
   on  = "lib.figures",
   run = function()
-    figures.add("lib.installs", now(), { source = "ads" })
+    figures.add("lib.installs", now(), { source = "ads" }, 1, { keep = figures.KEEP })
     count("lib.installs", { other = "true" })
   end,
 }
 
-query "figures" (function()
+query "figures" (function(_, args)
   local values, sum = figures.by("lib.installs", "source")
-  return { days = figures.days("lib.installs", "source", "n"), values = values, sum = sum }
+  return { days = figures.days("lib.installs", "source", "n", args), values = values, sum = sum }
 end)

@@ -143,6 +143,14 @@ test "the metrics are of those who signed up from a day to another one" (functio
   t:fails(function() t:query(nil, "metrics", { to = "soon" }) end, "`to` is not a date")
 end)
 
+test "the metrics of a day are kept for fourteen months" (function(t)
+  sign_up(t, "a")
+  t:advance "425d"
+  t:equal(t:query(nil, "metrics").signed_up, 1)
+  t:advance "1d"
+  t:equal(t:query(nil, "metrics").signed_up, 0)
+end)
+
 test "a deletion in another week leaves nothing" (function(t)
   sign_up(t, "a")
   t:advance("9d")
