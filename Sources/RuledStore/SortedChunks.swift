@@ -2,44 +2,49 @@
 /// afterwards.
 ///
 /// Elements don't tell their keys themselves: a search gets a function that compares an element's key with the wanted one, below zero when it is less.
-struct SortedChunks<Element> {
+package struct SortedChunks<Element> {
   /// The position of an element, or the end.
-  struct Position {
+  package struct Position {
     /// The index of the chunk; the number of chunks at the end.
-    var chunk = 0
+    package var chunk: Int
     /// The index in the chunk.
-    var entry = 0
+    package var entry: Int
+
+    @inlinable package init(chunk: Int = 0, entry: Int = 0) {
+      self.chunk = chunk
+      self.entry = entry
+    }
   }
 
-  private var chunks: [[Element]] = []
-  private let longestChunk: Int
+  @usableFromInline var chunks: [[Element]] = []
+  @usableFromInline let longestChunk: Int
 
   /// Empty; splits each chunk that gets longer than `longestChunk`.
-  init(longestChunk: Int) { self.longestChunk = longestChunk }
+  @inlinable package init(longestChunk: Int) { self.longestChunk = longestChunk }
 
   /// Elements in the order of their keys.
-  init(sorted elements: [Element], longestChunk: Int) {
+  @inlinable package init(sorted elements: [Element], longestChunk: Int) {
     self.longestChunk = longestChunk
     chunks = elements.isEmpty ? [] : [elements]
   }
 
   /// The element at `position`; nil at the end.
-  subscript(position: Position) -> Element? {
+  @inlinable package subscript(position: Position) -> Element? {
     position.chunk < chunks.count ? chunks[position.chunk][position.entry] : nil
   }
 
   /// The position of the first element whose key is at or above the wanted one.
   ///
   /// - Complexity: O(log n)
-  @inline(__always)
-  func find(_ compare: (Element) -> Int) -> Position {
+  @inlinable @inline(__always)
+  package func find(_ compare: (Element) -> Int) -> Position {
     let position = locate(compare).position
     guard position.chunk < chunks.count, position.entry == chunks[position.chunk].count else { return position }
     return Position(chunk: position.chunk + 1, entry: 0)
   }
 
   /// The position behind `position`, which is not the end.
-  func position(after position: Position) -> Position {
+  @inlinable package func position(after position: Position) -> Position {
     let next = Position(chunk: position.chunk, entry: position.entry + 1)
     return next.entry < chunks[next.chunk].count ? next : Position(chunk: next.chunk + 1, entry: 0)
   }
@@ -47,14 +52,14 @@ struct SortedChunks<Element> {
   /// Calls `replace` with the element of that key, or inserts the result of `make` when there is none.
   ///
   /// - Complexity: O(log n), and moving the elements of one chunk
-  @inline(__always)
-  mutating func set(_ compare: (Element) -> Int, replace: (inout Element) -> Void, make: () -> Element) {
+  @inlinable @inline(__always)
+  package mutating func set(_ compare: (Element) -> Int, replace: (inout Element) -> Void, make: () -> Element) {
     let (position, isFound) = locate(compare)
     if isFound { replace(&chunks[position.chunk][position.entry]) } else { insert(make(), at: position) }
   }
 
   /// Removes the element with that key and returns it.
-  mutating func remove(_ compare: (Element) -> Int) -> Element? {
+  @inlinable package mutating func remove(_ compare: (Element) -> Int) -> Element? {
     let (position, isFound) = locate(compare)
     guard isFound else { return nil }
     let removed = chunks[position.chunk].remove(at: position.entry)
@@ -62,7 +67,7 @@ struct SortedChunks<Element> {
     return removed
   }
 
-  private mutating func insert(_ element: Element, at position: Position) {
+  @usableFromInline mutating func insert(_ element: Element, at position: Position) {
     guard position.chunk < chunks.count else {
       chunks.append([element])
       return
@@ -75,8 +80,8 @@ struct SortedChunks<Element> {
   }
 
   /// The key's position, or the place to insert it: behind the last element of a chunk rather than before the first of the next one.
-  @inline(__always)
-  private func locate(_ compare: (Element) -> Int) -> (position: Position, isFound: Bool) {
+  @inlinable @inline(__always)
+  func locate(_ compare: (Element) -> Int) -> (position: Position, isFound: Bool) {
     guard !chunks.isEmpty else { return (Position(), false) }
     var low = 0
     var high = chunks.count

@@ -52,6 +52,20 @@ import Testing
       ])
   }
 
+  @Test func `a prefix finds the counters whose names begin with it, in the order of their bytes`() throws {
+    let engine = try Engine(["p": Self.counting])
+    let names = ["p.b", "p.a", "p.é", "p.ab", "p"]
+    for name in names { try engine.send("n", ["from": 1, "to": 300, "name": .string(name)]) }
+    let counters = engine.local.context.counters
+    let all = counters.select(prefix: "").map { $0.key.name + "\0" + $0.key.labels }
+    #expect(all.count == names.count * 300)
+    #expect(all == all.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) })
+    for (prefix, found) in ["p.": 4, "p.a": 2, "p.ab": 1, "p.abc": 0, "p.b": 1, "p.c": 0, "p.é": 1, "q": 0] {
+      let chosen = counters.select(prefix: prefix)
+      #expect(chosen.count == found * 300 && chosen.allSatisfy { $0.key.name.hasPrefix(prefix) }, "\(prefix)")
+    }
+  }
+
   @Test func `counters are given up when the time of the query is over`() throws {
     let engine = try Engine(["p": Self.counting])
     try engine.send("n", ["from": 1, "to": 5])

@@ -1,3 +1,5 @@
+import RuledCore
+import RuledStore
 import Synchronization
 
 /// The durable values of the counters, which all subjects share, and the plugins that own them.
@@ -49,6 +51,8 @@ package final class CounterTable: Sendable {
     private static let patience: UInt32 = 60
 
     var series: [CounterKey: Series] = [:]
+    /// The keys of the series in their order, so that a search by prefix costs what it finds.
+    private var ordered = SortedChunks<CounterKey>(longestChunk: 256)
     /// Each plugin's number of series, without the series for further labels.
     var counts: [String: Int] = [:]
     /// Each plugin's number of series for further labels.
@@ -58,11 +62,13 @@ package final class CounterTable: Sendable {
 
     mutating func add(_ key: CounterKey, _ made: Series) {
       series[key] = made
+      ordered.set({ $0.compare(key) }, replace: { _ in }, make: { key })
       if key.isOther { others[made.owner, default: 0] += 1 } else { counts[made.owner, default: 0] += 1 }
     }
 
     mutating func remove(_ key: CounterKey) {
       guard let removed = series.removeValue(forKey: key) else { return }
+      _ = ordered.remove { $0.compare(key) }
       if key.isOther { others[removed.owner, default: 0] -= 1 } else { counts[removed.owner, default: 0] -= 1 }
     }
 
@@ -95,6 +101,21 @@ package final class CounterTable: Sendable {
       }
       for key in over.keys { remove(key) }
       return counts[plugin, default: 0] < limit
+    }
+
+    /// The keys whose names begin with `prefix`, in order, until `isOver`.
+    func keys(prefix: String, until isOver: () -> Bool) -> [CounterKey] {
+      prefix.withView { prefix in
+        var keys: [CounterKey] = []
+        var position = ordered.find { $0.compare(name: prefix) < 0 ? -1 : 1 }  // the first of several with that name
+        while let key = ordered[position], key.name.utf8.count >= prefix.count, !isOver(),
+          key.name.withView({ ByteOrder.commonPrefix(of: $0, prefix) }) == prefix.count
+        {
+          keys.append(key)
+          position = ordered.position(after: position)
+        }
+        return keys
+      }
     }
 
     /// Releases the reservation of a delta's amounts, and removes the series if it has no value.
@@ -158,32 +179,26 @@ package final class CounterTable: Sendable {
 
   // MARK: Reading
 
-  /// The counters whose name begins with `prefix`, ordered by name and labels, with the amounts of `batches` added; counters that are over at `now`,
-  /// in microseconds, are left out.
+  /// The counters whose name begins with `prefix`, ordered by the bytes of name and labels, with the amounts of `batches` added.
   ///
+  /// Counters that are over at `now`, in microseconds, are left out. A search costs what it finds, however many others there are.
   /// With `batches`, the answer must wait until they are durable. Once `isOver` is true, it returns soon with a wrong answer.
   package func select(
     prefix: String, now: Int64 = 0, with batches: [CommitBatch] = [], until isOver: () -> Bool = { false }
   ) -> [(key: CounterKey, value: CounterValue)] {
     let second = CounterDelta.second(now)
-    var chosen = contents.withLock { contents in
-      var chosen: [CounterKey: CounterTotal] = [:]
-      for (key, series) in contents.series where key.name.utf8.starts(with: prefix.utf8) {
-        if isOver() { break }
-        chosen[key] = series.total
-      }
+    return contents.withLock { contents in
+      var changed: [CounterKey: CounterTotal] = [:]
       for batch in batches where !batch.hasCounted {
-        for delta in batch.counters where delta.key.name.utf8.starts(with: prefix.utf8) {
-          chosen[delta.key] = chosen[delta.key].adding(delta)
+        for delta in batch.counters {
+          changed[delta.key] = (changed[delta.key] ?? contents.series[delta.key]?.total).adding(delta)
         }
       }
-      return chosen.compactMap { $0.value.isOver(at: second) ? nil : (key: $0.key, value: $0.value.value) }
+      return contents.keys(prefix: prefix, until: isOver).compactMap { key in
+        guard let total = changed[key] ?? contents.series[key]?.total, !total.isOver(at: second) else { return nil }
+        return (key: key, value: total.value)
+      }
     }
-    chosen.sort { left, right in
-      if isOver() { return false }
-      return left.key.name != right.key.name ? left.key.name < right.key.name : left.key.labels < right.key.labels
-    }
-    return chosen
   }
 
   /// How many series each plugin has.
