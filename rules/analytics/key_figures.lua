@@ -1,6 +1,7 @@
 -- The key figures of a row: those of figures.json, and those that count users, sessions and errors. What the file
 -- says is read once, at load.
 
+local codes    = require "codes"
 local figures  = require "figures"
 local measures = require "measures"
 local people   = require "people"
@@ -70,21 +71,6 @@ local FILE, RETENTION = readers(measures.key_figures, described), {}
 local LEVELS, SWITCHES = readers(measures.levels, level), readers(measures.switches, switch)
 for i, after in ipairs(settings.retention_days) do RETENTION[i] = returned(after) end
 
-local function is_commoner(a, b)
-  if a.count ~= b.count then return a.count > b.count end
-  if a.type ~= b.type then return a.type < b.type end
-  return a.code < b.code
-end
-
-local function errors_of(errors, requests)
-  local all = array {}
-  for _, one in pairs(errors) do
-    all[#all + 1] = { type = one.type, code = one.code, count = one.count, pct = pct(one.count, requests) }
-  end
-  table.sort(all, is_commoner)
-  return all
-end
-
 --- The steps of all ladders: those of the plan, and further ones that users have `reached`, which rules reported.
 function key_figures.steps(reached)
   local all, known = {}, {}
@@ -107,7 +93,8 @@ function key_figures.of(row, steps, reached)
   local dau, sessions, with_errors = n.dau or 0, n.sessions or 0, n.sessions_with_errors or 0
   local all = {
     dau = mean(dau, days), wau = row.wau, sessions = sessions, sessions_per_user = mean(sessions, dau),
-    retention = read_all(RETENTION, {}, n), errors = errors_of(row.errors, n[measures.errors.of] or 0),
+    retention = read_all(RETENTION, {}, n),
+    errors = row.errors and codes.listed(row.errors, n[measures.errors.of] or 0),
     error_impact = { sessions = with_errors, of = sessions, pct = pct(with_errors, sessions) },
   }
   for _, step in ipairs(steps) do

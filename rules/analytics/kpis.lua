@@ -1,5 +1,6 @@
 -- The query `kpis {from, to}`: the key figures of each civil day (UTC) from `from` to `to`, both included, and of all
 -- together. `to` defaults to today, `from` to `to`. A long range has them by month, and of its days the users alone.
+-- With `errors = false` errors are left out, and their counters are not read.
 
 local figures     = require "figures"
 local key_figures = require "key_figures"
@@ -7,17 +8,9 @@ local rows        = require "rows"
 
 local name = plugin.name .. ".kpis: "
 
-local function day_of(text, argument)
-  local good, at = pcall(calendar.parse, tostring(text) .. "T00:00:00Z")
-  if not good or not at or figures.date(calendar.day(at, "UTC")) ~= text then
-    error(name .. "`" .. argument .. "` is not a date like 2025-11-01", 0)
-  end
-  return calendar.day(at, "UTC")
-end
-
 local function range_of(args)
-  local to = args.to ~= nil and day_of(args.to, "to") or calendar.day(now(), "UTC")
-  local from = args.from ~= nil and day_of(args.from, "from") or to
+  local to = figures.day(args, "to") or calendar.day(now(), "UTC")
+  local from = figures.day(args, "from") or to
   if from > to then error(name .. "`from` is after `to`", 0) end
   local longest = settings.longest_range_days
   if to - from + 1 > longest then error(name .. "a range has at most " .. longest .. " days", 0) end
@@ -53,8 +46,9 @@ end
 return function(_, args)
   local from, to = range_of(args)
   local by_day = to - from + 1 <= settings.daily_range_days
-  local list, users, reached = rows.read(from, to, by_day)
-  local sum = rows.new(from)
+  local with_errors = args.errors ~= false
+  local list, users, reached = rows.read(from, to, by_day, with_errors)
+  local sum = rows.new(from, with_errors and {} or nil)
   for _, row in ipairs(list) do rows.add(sum, row) end
   local steps = key_figures.steps(reached)
   local range = key_figures.of(sum, steps, reached)

@@ -25,14 +25,14 @@ local function count_window(state, last, today)
   local more = settings.active_window_days - 1
   local counted = state.counted_till or last and last + more
   for day = today, today + more do
-    if not last or day < last or day > counted then periods.add_to_day(sums, "wau", day) end
+    if not last or day < last or day > counted then periods.add_to_day(sums.users, "wau", day) end
   end
   state.counted_till = math.max(counted or 0, today + more)
 end
 
 local function count_return(cohort, today)
   for _, after in ipairs(settings.retention_days) do
-    if today - cohort == after then periods.add_to_day(sums, "retained." .. after, cohort) end
+    if today - cohort == after then periods.add(sums.cohorts, "retained." .. after, cohort) end
   end
 end
 
@@ -40,13 +40,13 @@ local function first_of_day(state, today)
   local last = state.active
   if last == today then return end
   state.active, state.levels_counted = today, nil
-  periods.add_to_day(sums, "dau", today)
+  periods.add_to_day(sums.users, "dau", today)
   count_window(state, last, today)
-  if not last then periods.add_to_day(sums, "installs", state.cohort) end
+  if not last then periods.add(sums.cohorts, "installs", state.cohort) end
   count_return(state.cohort, today)
-  for switch in pairs(state.off or {}) do periods.add(sums, "off." .. switch, today) end
+  for switch in pairs(state.off or {}) do periods.add(sums.figures, "off." .. switch, today) end
   for ladder, steps in pairs(state.reached or {}) do
-    for step in pairs(steps) do periods.add(sums, "active." .. ladder .. "." .. step, today) end
+    for step in pairs(steps) do periods.add(sums.figures, "active." .. ladder .. "." .. step, today) end
   end
 end
 
@@ -55,7 +55,7 @@ local function toggle(state, today, switch, is_off)
   state.off = state.off or {}
   if is_off == (state.off[switch] == true) then return end
   state.off[switch] = is_off or nil
-  periods.add(sums, (is_off and "off." or "on_again.") .. switch, today)
+  periods.add(sums.figures, (is_off and "off." or "on_again.") .. switch, today)
 end
 
 -- A level counts on the day it is reported and on the next; each step once a day.
@@ -66,7 +66,7 @@ local function count_level(state, today, name, of)
   state.levels_counted = counted
   for _, step in ipairs(of.steps) do
     if level.n >= step and step > (counted[name] or 0) then
-      periods.add(sums, "level." .. name .. "." .. step, today)
+      periods.add(sums.figures, "level." .. name .. "." .. step, today)
       counted[name] = step
     end
   end
@@ -78,9 +78,9 @@ local function reach(state, today, ladder, step)
   if reached[step] then return end
   reached[step] = true
   local figure = ladder .. "." .. step
-  periods.add_ever(sums, "reached." .. figure)
-  periods.add(sums, "reached." .. figure, today)
-  periods.add(sums, "active." .. figure, today)
+  periods.add_ever(sums.reached, figure)
+  periods.add(sums.reached, figure, today)
+  periods.add(sums.figures, "active." .. figure, today)
 end
 
 local function climb(state, today, name, ladder, step)

@@ -17,7 +17,7 @@ plugin {
     name_length        = 40,       -- the longest event name, error code or error type
     violations_listed  = 100,      -- of one event, at most
     codes_a_day        = 50,       -- different error codes of one user that are counted; further ones are `other`
-    keep               = "426d",   -- 14 months: how long a figure is kept after it was counted last
+    keep               = require("figures").KEEP,   -- how long a figure is kept after it was counted last
     game               = "gamification",   -- the plugin whose points a deletion reports, as a range
     bins = {                       -- upper edges; above the last: "5000+"
       points          = { 100, 500, 1000, 5000 },
@@ -145,4 +145,7 @@ rule "account deleted" { on = "account.deleted", when = subjects.is_user, run = 
 
 rule "data deleted" { on = "data.deleted", run = function(event, state) consent.delete(state, event) end }
 
-query "kpis" { about = "The key figures of the days `from` to `to`, and of the range.", run = kpis }
+query "kpis" {
+  about = "The key figures of the days `from` to `to`, and of the range; without errors with `errors = false`.",
+  run   = kpis,
+}

@@ -1,53 +1,34 @@
--- What the counters have on a span of days, in rows: one for each day of a short span, one for each month of a long
--- one. A row is `{ first, last, n = {[figure] = n}, errors = {[key] = {type, code, count}}, wau }`. Whole months are
--- read from their sums, so that a year costs little more than a month.
+-- Rows of figures, out of the counters: of a day, or of a month in a long range. Whole months are read from their sums,
+-- so that a year costs little more than a month.
 
+local codes   = require "codes"
 local figures = require "figures"
 local periods = require "periods"
 local sums    = require "sums"
 
 local rows = {}
 
-local NONE = {}
+local NONE = { sums = {} }
 local date_of = figures.date
+local AFTER = settings.retention_days
+local LONGEST = AFTER[#AFTER] or 0
 
-local function add_sums(n, more)
-  for figure, value in pairs(more) do n[figure] = (n[figure] or 0) + value end
-end
-
-local function add_error(errors, type, code, count)
-  local key = type .. " " .. code
-  local known = errors[key]
-  if known then known.count = known.count + count else errors[key] = { type = type, code = code, count = count } end
-end
-
-local function add_period(row, period)
-  add_sums(row.n, period.sums or NONE)
-  for _, part in ipairs(period.parts and period.parts.errors or NONE) do
-    add_error(row.errors, part.labels.type or "other", part.labels.code or "other", part.value)
+local function add_sums(n, more, prefix)
+  for figure, value in pairs(more.sums) do
+    if prefix then figure = prefix .. figure end
+    n[figure] = (n[figure] or 0) + value
   end
 end
 
--- Adds the users of a day. Installs count for retention once the day has come on which they may come back.
-local function add_users(row, users, day, today)
-  local n, installs = row.n, users.installs
-  row.wau = users.wau or 0
-  add_sums(n, users)
-  if not installs then return end
-  for _, after in ipairs(settings.retention_days) do
-    if day + after <= today then n["due." .. after] = (n["due." .. after] or 0) + installs end
-  end
-end
+--- A row of no days, from `first` on; `errors` is nil where nobody asks for them.
+function rows.new(first, errors) return { first = first, last = first - 1, n = {}, errors = errors, wau = 0 } end
 
 --- Adds a row to another one, which then ends with it.
 function rows.add(sum, row)
-  add_sums(sum.n, row.n)
-  for _, one in pairs(row.errors) do add_error(sum.errors, one.type, one.code, one.count) end
+  add_sums(sum.n, { sums = row.n })
+  if sum.errors then codes.add_all(sum.errors, row.errors) end
   sum.last, sum.wau = row.last, row.wau
 end
-
---- A row of no days, from `first` on.
-function rows.new(first) return { first = first, last = first - 1, n = {}, errors = {}, wau = 0 } end
 
 -- The months that the days are in: `{ name, first, last, is_whole }`.
 local function months_of(from, to)
@@ -64,55 +45,108 @@ local function months_of(from, to)
   return months
 end
 
--- The row of the days `first` to `last`, out of their counters, or without these, which the caller then adds.
-local function row_of(first, last, daily, all, today)
-  local row = rows.new(first)
-  row.last = last
-  for day = first, last do
-    local date = date_of(day)
-    if daily then add_period(row, daily[date] or NONE) end
-    add_users(row, all[date] and all[date].sums or NONE, day, today)
+-- A function that reads a group of figures of the months, by day where `is_daily(month)`.
+local function loader(months, is_daily)
+  return function(group)
+    local all, whole = {}, {}
+    for _, month in ipairs(months) do
+      if is_daily(month) then
+        periods.days(group, date_of(month.first), date_of(month.last), all)
+      else
+        whole[#whole + 1] = month.name
+      end
+    end
+    if whole[1] then periods.sums(group, whole[1], whole[#whole], all) end
+    return all
   end
-  return row
 end
 
-local function row_of_month(month, daily, all, today)
-  local row = row_of(month.first, month.last, daily, all, today)
-  if not daily then add_period(row, all[month.name] or NONE) end
-  row.month = month.name
-  return row
+-- Calls `add` with each period of a row's days, its name and its first day.
+local function each_period(row, is_daily, add)
+  if not is_daily then return add(row.month, row.first) end
+  for day = row.first, row.last do add(date_of(day), day) end
 end
 
--- The users by the steps that they had reached at the end of the last month, of which `daily` are the days.
-local function reached(all, last, daily)
-  local ever, end_of = {}, date_of(last.last)
-  local function take(period)
-    for figure in pairs(ever) do ever[figure] = ever[figure] - (period.sums[figure] or 0) end
-  end
-  for figure, users in pairs(all.ever and all.ever.sums or NONE) do ever[figure] = users end
-  for name, period in pairs(all) do
-    if #name == #last.name and name > last.name then take(period) end
-  end
-  for date, period in pairs(daily or NONE) do
-    if date > end_of then take(period) end
-  end
-  return ever
+local function add_users(row, users)
+  each_period(row, true, function(date)
+    local n = (users[date] or NONE).sums
+    row.n.dau = (row.n.dau or 0) + (n.dau or 0)
+    row.wau = n.wau or 0
+  end)
 end
 
---- The rows of the days `from` to `to`, by day or by month; the counters of users by date; and how many users had
---- `reached` each step by the last day.
-function rows.read(from, to, by_day)
-  local all, today, list, daily = periods.sums(sums), calendar.day(now(), "UTC"), {}, nil
-  local months = months_of(from, to)
-  for _, month in ipairs(months) do
-    daily = (by_day or not month.is_whole) and periods.days(sums, month.name) or nil
-    if by_day then
-      for day = month.first, month.last do list[#list + 1] = row_of(day, day, daily, all, today) end
-    else
-      list[#list + 1] = row_of_month(month, daily, all, today)
+-- Adds the installs of a period, which count for retention once the day has come on which they may come back.
+local function add_cohort(n, cohort, day, today)
+  add_sums(n, cohort)
+  local installs = cohort.sums.installs
+  if not installs then return end
+  for _, after in ipairs(AFTER) do
+    if day + after <= today then n["due." .. after] = (n["due." .. after] or 0) + installs end
+  end
+end
+
+-- The users by the steps of ladders: of each period, of all time, and of all days after the months.
+local function read_reached(months, is_daily)
+  local all = periods.sums(sums.reached)
+  for i, month in ipairs(months) do
+    if is_daily(month) then
+      local till = i == #months and month.name .. "-31" or date_of(month.last)
+      periods.days(sums.reached, date_of(month.first), till, all)
     end
   end
-  return list, all, reached(all, months[#months], daily)
+  return all
+end
+
+-- The users by the steps that they had reached at the end of the last month's days.
+local function reached_by(all, month)
+  local reached, last = {}, date_of(month.last)
+  add_sums(reached, all.ever or NONE, "reached.")
+  for name, period in pairs(all) do
+    if #name == #last and name > last or #name == #month.name and name > month.name then
+      for figure, users in pairs(period.sums) do
+        figure = "reached." .. figure
+        reached[figure] = (reached[figure] or 0) - users
+      end
+    end
+  end
+  return reached
+end
+
+-- The rows to fill: one for each day, or one for each month.
+local function empty(months, by_day, with_errors)
+  local list = {}
+  for _, month in ipairs(months) do
+    for first = month.first, by_day and month.last or month.first do
+      local row = rows.new(first, with_errors and {} or nil)
+      row.last = by_day and first or month.last
+      row.month, row.is_whole = not by_day and month.name or nil, month.is_whole
+      list[#list + 1] = row
+    end
+  end
+  return list
+end
+
+--- The rows of the days `from` to `to`, by day or by month, perhaps with errors; the counters of users by date; and how
+--- many users had `reached` each step by the last day.
+function rows.read(from, to, by_day, with_errors)
+  local today, months = calendar.day(now(), "UTC"), months_of(from, to)
+  local function is_daily(span) return by_day or not span.is_whole end
+  local function is_open(span) return is_daily(span) or span.last + LONGEST > today end
+  local load = loader(months, is_daily)
+  local all, cohorts = load(sums.figures), loader(months, is_open)(sums.cohorts)
+  local reached, users = read_reached(months, is_daily), periods.days(sums.users, date_of(from), date_of(to))
+  local errors = with_errors and codes.read(load)
+  local list = empty(months, by_day, with_errors)
+  for _, row in ipairs(list) do
+    each_period(row, is_daily(row), function(period)
+      add_sums(row.n, all[period] or NONE)
+      add_sums(row.n, reached[period] or NONE, "reached.")
+      if errors then codes.add_period(row.errors, errors, period) end
+    end)
+    each_period(row, is_open(row), function(period, day) add_cohort(row.n, cohorts[period] or NONE, day, today) end)
+    add_users(row, users)
+  end
+  return list, users, reached_by(reached, months[#months])
 end
 
 return rows

@@ -81,7 +81,7 @@ end
 local function count_start(session, name, today)
   local begins = name == "session_started" or name == "app_opened" and session and session.implied
   if not begins or session and session.day then return end
-  periods.add(sums, "sessions", today)
+  periods.add(sums.figures, "sessions", today)
   if session then session.day = today end
 end
 
@@ -93,7 +93,7 @@ function sessions.note(state, source, name, properties, today)
   sessions.count(session, name)
   if name ~= measures.errors.event or session.erred or not session.day then return end
   session.erred = true
-  periods.add(sums, "sessions_with_errors", session.day)
+  periods.add(sums.figures, "sessions_with_errors", session.day)
 end
 
 return sessions

@@ -2,7 +2,7 @@
 --
 -- The period stands in a counter's name, as in `shop.day.2025-11-10.orders` and `shop.sum.2025-11.orders`, and not in a
 -- label. Where a plugin has too many counters, the host counts new ones under another label of the same name, so
--- that a sum is right even then.
+-- that a sum is right even then. A query pays for each counter that it reads: what it can do without has a name apart.
 
 local figures = require "figures"
 
@@ -23,18 +23,25 @@ function periods.add(kept, figure, day, n, labels)
   count(kept.sums .. date:sub(1, 7) .. "." .. figure, labels, n, kept.options)
 end
 
---- Adds one to a figure that a query needs by day even of a year, such as users, who are not the sum of their days.
+--- Adds one to a figure of a day alone, such as users, who are not the sum of their days.
 function periods.add_to_day(kept, figure, day)
-  count(kept.sums .. date_of(day) .. "." .. figure, nil, 1, kept.options)
+  count(kept.days .. date_of(day) .. "." .. figure, nil, 1, kept.options)
 end
 
 --- Adds one to a total of all time.
 function periods.add_ever(kept, figure) count(kept.sums .. "ever." .. figure, nil, 1, kept.options) end
 
--- The counters whose names begin with `prefix`, by the period that follows `head`.
-local function read(prefix, head)
-  local rows, start = {}, #head + 1
-  for _, counter in ipairs(counters(prefix)) do
+-- What two periods have in common at their beginning, and all between them have, too.
+local function common(from, to)
+  local n = 0
+  while n < #from and from:byte(n + 1) == to:byte(n + 1) do n = n + 1 end
+  return from:sub(1, n)
+end
+
+-- Adds the counters whose names begin with `head` and `prefix` to `rows`, by the period that follows `head`.
+local function read(head, prefix, rows)
+  local start = #head + 1
+  for _, counter in ipairs(counters(head .. prefix)) do
     local period, figure = counter.name:match("^([^.]+)%.(.+)$", start)
     local row = rows[period]
     if not row then
@@ -51,11 +58,14 @@ local function read(prefix, head)
   return rows
 end
 
---- The figures by month, by the days of `add_to_day` and of all time, under `2025-11`, `2025-11-10` and `ever`:
---- `{ sums = {[figure] = n}, parts = {[figure] = counters} }`, where `parts` are those with labels.
-function periods.sums(kept) return read(kept.sums, kept.sums) end
+--- The figures of the months `from` to `to`, such as "2025-11", and perhaps of others, or of all months and all time,
+--- under `2025-11` and `ever`: `{ sums = {[figure] = n}, parts = {[figure] = counters} }`, where `parts` are those with
+--- labels. They are added to `rows`, if it is given.
+function periods.sums(kept, from, to, rows)
+  return read(kept.sums, from and common(from, to) or "", rows or {})
+end
 
---- The figures of a month's days, by date.
-function periods.days(kept, month) return read(kept.days .. month .. "-", kept.days) end
+--- The figures of the dates `from` to `to`, and perhaps of others, by date; the nearer both are, the fewer are read.
+function periods.days(kept, from, to, rows) return read(kept.days, common(from, to), rows or {}) end
 
 return periods

@@ -206,6 +206,32 @@ test "so many codes of a user count a day, and the others as other" (function(t)
   t:equal(counts "2025-11-02", { ["api_error code_20"] = 1 })
 end)
 
+test "of too many codes errors say how many, and every other figure stays right" (function(t)
+  for user = 1, 30 do
+    opted_in(t, "device:" .. user, "2025-11-02T10:00:00Z")
+    for i = 1, 50 do shown(t, "device:" .. user, "made_up_" .. user, "code_" .. i) end
+  end
+  opted_in(t, "device:1", "2025-11-03T10:00:00Z")
+  shown(t, "device:1", "api_error", "timeout")
+  local flooded = day(t, "2025-11-02")
+  t:equal(flooded.errors, { { type = "other", code = "other", count = 1500, pct = json.null } })
+  t:equal({ flooded.dau, flooded.sessions, flooded.error_impact.sessions }, { 30, 30, 30 })
+  t:equal(day(t, "2025-11-03").errors[1].code, "timeout")
+  local both = t:query(nil, "kpis", { from = "2025-11-02", to = "2025-11-03" })
+  t:equal(both.range.errors, { { type = "other", code = "other", count = 1501, pct = json.null } })
+  t:equal(both.days[2].errors, { { type = "other", code = "other", count = 1, pct = json.null } })
+end)
+
+test "errors can be left out" (function(t)
+  opted_in(t, "device:a", "2025-11-01T10:00:00Z")
+  shown(t, "device:a", "api_error", "timeout")
+  local without = t:query(nil, "kpis", { errors = false })
+  local whole = t:query(nil, "kpis")
+  t:equal({ #whole.range.errors, #whole.days[1].errors }, { 1, 1 })
+  whole.range.errors, whole.days[1].errors = nil, nil
+  t:equal(without, whole)
+end)
+
 test "a session with errors counts on the day on which the session counts" (function(t)
   opted_in(t, "device:a", "2025-11-01T23:50:00Z")
   t:at("2025-11-02T00:10:00Z")
@@ -224,6 +250,19 @@ test "the share of a milestone is that of the days' own users" (function(t)
   opted_in(t, "device:d", "2025-11-02T10:00:00Z")
   t:equal(day(t, "2025-11-02").milestones.explorer, { users = 3, pct = 50.0 })
   t:equal(t:query(nil, "kpis", { from = "2025-11-01" }).range.milestones.explorer, { users = 3, pct = 80.0 })
+end)
+
+test "what users had reached by a day is that without the days and the months after it" (function(t)
+  local silver = { tier_unlocked = "silver", unlock_method = "streak_achieved", flirts_revealed_count = 4,
+    current_streak = 3 }
+  for i, date in ipairs { "2025-10-31", "2025-11-01", "2025-11-29", "2025-11-30", "2025-12-01", "2026-02-01" } do
+    opted_in(t, "device:" .. i, date .. "T10:00:00Z")
+    t:event("device:" .. i, "gamification_tier_unlocked", silver)
+  end
+  for date, users in pairs {
+    ["2025-10-30"] = 0, ["2025-10-31"] = 1, ["2025-11-01"] = 2, ["2025-11-28"] = 2, ["2025-11-29"] = 3,
+    ["2025-11-30"] = 4, ["2025-12-01"] = 5, ["2026-01-31"] = 5, ["2026-02-01"] = 6,
+  } do t:equal({ date, day(t, date).tiers.silver.users }, { date, users }) end
 end)
 
 test "figures are kept for fourteen months" (function(t)

@@ -6,14 +6,31 @@ test "a figure counts for its day and its month, a user for the day alone" (func
   for _, one in ipairs { { "2025-11-30", 2 }, { "2025-12-01", 3 }, { "2025-12-01", 0 } } do
     t:event("user:1", "lib.periods", { day = calendar.day(calendar.parse(one[1] .. "T00:00:00Z"), "UTC"), n = one[2] })
   end
-  local read = t:query(nil, "periods", { month = "2025-12" })
+  local read = t:query(nil, "periods", { from = "2025-12-01", to = "2025-12-31" })
   t:equal(read.sums["2025-11"].sums, { sold = 2, ["sold.books"] = 2 })
   t:equal(read.sums["2025-12"].sums, { sold = 3, ["sold.books"] = 3 })
-  t:equal(read.sums["2025-12-01"].sums, { buyers = 2 })
   t:equal(read.sums.ever.sums, { orders = 3 })
-  t:equal(read.days, { ["2025-12-01"] = { sums = { sold = 3, ["sold.books"] = 3 }, parts = {
+  t:equal(read.days, { ["2025-12-01"] = { sums = { sold = 3, ["sold.books"] = 3, buyers = 2 }, parts = {
     sold = { { name = "lib.day.2025-12-01.sold", labels = { shop = "one" }, value = 3 } },
   } } })
+end)
+
+test "the figures of some months, or of some days, are read without most of the others" (function(t)
+  for _, date in ipairs { "2024-12-31", "2025-11-09", "2025-11-10", "2025-11-11" } do
+    t:event("user:1", "lib.periods", { day = calendar.day(calendar.parse(date .. "T00:00:00Z"), "UTC"), n = 1 })
+  end
+  local function read(args)
+    local found, names = t:query(nil, "periods", args), { array {}, array {} }
+    for i, rows in ipairs { found.sums, found.days } do
+      for name in pairs(rows) do names[i][#names[i] + 1] = name end
+      table.sort(names[i])
+    end
+    return names
+  end
+  t:equal(read { from = "2025-11-10", to = "2025-11-11", months = { "2025-11", "2025-12" } },
+    { { "2025-11" }, { "2025-11-10", "2025-11-11" } })
+  t:equal(read { from = "2025-11-10", to = "2025-11-10", months = { "2024-12", "2024-12" } },
+    { { "2024-12" }, { "2025-11-10" } })
 end)
 
 test "figures are kept for so long" (function(t)

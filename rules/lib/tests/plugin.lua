@@ -71,7 +71,8 @@ rule "periods" {
 }
 
 query "periods" (function(_, args)
-  return { sums = periods.sums(SOLD), days = periods.days(SOLD, args.month) }
+  local first, last = table.unpack(args.months or {})
+  return { sums = periods.sums(SOLD, first, last), days = periods.days(SOLD, args.from, args.to) }
 end)
 
 rule "figures" {
