@@ -1,18 +1,8 @@
 import RuledCore
 import RuledEngine
-import Synchronization
 import Testing
 
 @Suite struct DryRunTests {
-  /// Keeps the lines of the log.
-  private final class Lines: EventLog {
-    private let written = Mutex<[String]>([])
-
-    var all: [String] { written.withLock { $0 } }
-
-    func write(_ line: LogLine) { written.withLock { $0.append(line.message) } }
-  }
-
   private static let plugin = """
     rule 'n' { on = 'n', run = function(event, state)
       log.info('seen') count('p.n') state.n = (state.n or 0) + 1 once('k') emit('mail', 'm', {}) send('user:2', 'other')

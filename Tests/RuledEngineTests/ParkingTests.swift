@@ -127,4 +127,19 @@ import Testing
     #expect(runtime.putOff.isEmpty && !runtime.hasStopped)
     #expect(try failure(engine.send("x")) == nil)
   }
+
+  @Test func `of the failures at one place a minute's log has one line, whatever the events hold`() throws {
+    let lines = Lines()
+    let rules = """
+      rule 'fail' { on = 'x', run = function(event)
+        if event.data.other then error('other') end
+        error('at ' .. event.data.n)
+      end }
+      """
+    let engine = try Engine(["p": rules], log: LimitedLog(lines) { 0 })
+    for number in 1...100 { try engine.send("x", ["n": .integer(Int64(number))], to: "user:\(number)") }
+    #expect(lines.all == ["a rule failed: at 1 at p/plugin.lua:3"])
+    try engine.send("x", ["other": true])
+    #expect(lines.all.count == 2 && lines.all[1].contains("other"), "\(lines.all)")
+  }
 }

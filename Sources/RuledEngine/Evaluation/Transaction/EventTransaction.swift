@@ -384,13 +384,14 @@ final class EventTransaction {
     }
   }
 
-  /// Writes a line on a failure to the log.
-  func log(_ level: LogLine.Level, _ message: String, _ failure: Failure) {
+  /// Writes a line on a failure to the log: `what` came of it, and `more` on it, which differs from event to event.
+  func log(_ level: LogLine.Level, _ what: String, _ failure: Failure, more: String = "") {
     let position = failure.file.map { file in " at \(file):\(failure.line ?? 0)" } ?? ""
     context.log.write(
       LogLine(
-        level, message + position, plugin: failure.plugin, rule: failure.rule, event: eventID,
-        subjectHash: subjectHash))
+        level, what + more + position, plugin: failure.plugin, rule: failure.rule, event: eventID,
+        subjectHash: subjectHash),
+      limitedBy: "\(what) \(failure.plugin) \(failure.rule ?? "") \(failure.kind)\(position)")
   }
 
   private var eventID: String { String(decoding: event.id, as: UTF8.self) }

@@ -140,7 +140,7 @@ final class PluginRun {
     guard transaction.storeFailure == nil, let subject = transaction.subject else { return }
     let consequence = plugin.entry.runtime.noteFailure(
       failure, on: subject, after: time, workers: transaction.context.workers.load(ordering: .relaxed))
-    transaction.log(.warn, "a rule failed: \(failure.message)", failure)
+    transaction.log(.warn, "a rule failed: ", failure, more: failure.message)
     switch consequence {
     case .suspended:
       transaction.log(
@@ -150,8 +150,8 @@ final class PluginRun {
     case .putOff(let time):
       transaction.log(
         .warn,
-        "the plugin is put off for this subject for \(time / Limits.second) s: its events were stopped "
-          + "\(Limits.stopsBeforePuttingOff) times in a row", failure)
+        "the plugin is put off for this subject: its events were stopped \(Limits.stopsBeforePuttingOff) times in a row",
+        failure, more: "; it goes on in \(time / Limits.second) s")
     case nil: break
     }
   }
