@@ -51,7 +51,7 @@ struct AddressReview {
         add(key, "\(address.text) is in use by another process; end it, or name another port")
       }
     }
-    if let listen = configuration.http.listen, listen == configuration.http.sites, listen.port != 0 {
+    if let listen = configuration.http.listen, listen == configuration.http.sites {
       add("sites", "\(listen.text) is the address of http.listen, too; name another port")
     }
   }

@@ -24,7 +24,7 @@ import Testing
 
   @Test func `Every documented key is read`() throws {
     let text = """
-      {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops"],
+      {"socket":"/tmp/s","rules":"/tmp/r","store":"memory:","durability":"interval","workers":2.0,"admins":["root","@ops",1001],
       "http":{"listen":"127.0.0.1:8787","token_file":"/etc/token","role":"writer","sites":"[::1]:8788"},
       "limits":{"request_bytes":1000,"connections":2,"in_flight":3,"reserved":1,"idle_s":6,"state_kib":4,"cache_mib":0,"shadow_s":5,"timer_step":0.5},
       "dedup":{"window":"1h"},
@@ -39,7 +39,7 @@ import Testing
     expected.store = .memory
     expected.durability = .interval
     expected.workers = 2
-    expected.admins = ["root", "@ops"]
+    expected.admins = ["root", "@ops", "1001"]
     expected.http = .init(
       listen: ListenAddress("127.0.0.1:8787"), tokenFile: "/etc/token", role: .writer,
       sites: ListenAddress("[::1]:8788"))
@@ -193,11 +193,18 @@ import Testing
     (#"{"admins":"root"}"#, #"admins: expected an array of users and @groups, not "root""#),
     (#"{"http":[]}"#, "http: expected a table, not an array"),
     (
-      #"{"admins":["root",1]}"#,
+      #"{"admins":["root",true]}"#,
       "admins: expected an array of users and @groups; one of its values is something else"
     ),
     ("[]", "expected a table, not an array"),
     (#"{"http":{"listen":"127.0.0.1:1"}}"#, "http.token_file: needed with listen: the file of the bearer token"),
+    (
+      #"{"http":{"sites":"127.0.0.1:0"}}"#,
+      #"http.sites: expected a loopback address and port such as "127.0.0.1:8787", not "127.0.0.1:0""#
+    ),
+    (
+      #"{"sinks":{"client":{"log":true}}}"#, "sinks.client: takes no settings: its effects are in the answers to events"
+    ),
     (#"{"plugins":{"x":{"enabled":1}}}"#, "plugins.x.enabled: expected true or false, not 1"),
     (#"{"sinks":{"a":{"url":"https://x","file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),
     (#"{"sinks":{"a":{"lease":true,"file":"/y"}}}"#, "sinks.a: only one of url, file, log and lease"),

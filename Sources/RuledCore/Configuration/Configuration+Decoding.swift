@@ -20,8 +20,8 @@ extension Configuration {
     section.section("cluster") { cluster.read($0) }
     if let problem = storeProblem, section.errors.isEmpty { section.note([problem.key], problem.message) }
     section.integer("workers", 0...1_024).map { workers = $0 }
-    section.read("admins", expected: "an array of users and @groups", Self.names).map { admins = $0 }
-    section.read("couriers", expected: "an array of users and @groups", Self.names).map { couriers = $0 }
+    section.read("admins", expected: "an array of users and @groups", Self.accounts).map { admins = $0 }
+    section.read("couriers", expected: "an array of users and @groups", Self.accounts).map { couriers = $0 }
     section.text("delivery", expected: "\"daemon\" or \"courier\"", DeliveryProcess.init).map { delivery = $0 }
     section.section("http") { http.read($0) }
     section.section("limits") { limits.read($0) }
@@ -36,7 +36,16 @@ extension Configuration {
     }
     section.section("sinks") { table in
       for name in table.names { table.section(name) { sinks[name] = Sink($0) } }
+      if sinks["client"] != nil {
+        table.note(["client"], "takes no settings: its effects are in the answers to events")
+      }
     }
+  }
+
+  /// An array of names and numbers of users and groups.
+  private static func accounts(_ value: JSONValue) -> [String]? {
+    guard let array = value.arrayValue else { return names(value) }
+    return names(.array(array.map { account in account.intValue.map { .string(String($0)) } ?? account }))
   }
 
   /// An array of names; Lua's empty table reads as an object without members.
@@ -50,8 +59,9 @@ extension Configuration {
 extension Configuration.HTTP {
   fileprivate mutating func read(_ section: ConfigurationSection) {
     let address = "a loopback address and port such as \"127.0.0.1:8787\""
-    section.text("listen", expected: address, ListenAddress.init).map { listen = $0 }
-    section.text("sites", expected: address, ListenAddress.init).map { sites = $0 }
+    let parse = { (text: String) in ListenAddress(text).flatMap { $0.port > 0 ? $0 : nil } }
+    section.text("listen", expected: address, parse).map { listen = $0 }
+    section.text("sites", expected: address, parse).map { sites = $0 }
     section.path("token_file").map { tokenFile = $0 }
     section.text("role", expected: "\"reader\", \"writer\" or \"admin\"", Role.init).map { role = $0 }
     if listen != nil, tokenFile == nil {
@@ -97,17 +107,19 @@ extension Configuration.Cluster {
 }
 
 extension Configuration.Bounds {
+  /// The limits that are whole numbers, by their keys in the file.
+  package static let integers:
+    [(key: String, range: ClosedRange<Int>, limit: any WritableKeyPath<Self, Int> & Sendable)] = [
+      ("request_bytes", 1...(1 << 30), \.requestBytes), ("connections", 1...1_000_000, \.connections),
+      ("in_flight", 1...100_000_000, \.inFlight), ("reserved", 0...1_000_000, \.reserved),
+      ("idle_s", 1...86_400, \.idleSeconds), ("state_kib", 1...65_536, \.stateKiB),
+      ("counters", 1...100_000_000, \.counters), ("cache_mib", 0...(1 << 20), \.cacheMiB),
+      ("shadow_s", 1...86_400, \.shadowSeconds),
+    ]
+
   fileprivate mutating func read(_ section: ConfigurationSection) {
-    section.integer("request_bytes", 1...(1 << 30)).map { requestBytes = $0 }
-    section.integer("connections", 1...1_000_000).map { connections = $0 }
-    section.integer("in_flight", 1...100_000_000).map { inFlight = $0 }
-    section.integer("reserved", 0...1_000_000).map { reserved = $0 }
-    section.integer("idle_s", 1...86_400).map { idleSeconds = $0 }
-    section.integer("state_kib", 1...65_536).map { stateKiB = $0 }
-    section.integer("counters", 1...100_000_000).map { counters = $0 }
+    for (key, range, limit) in Self.integers { section.integer(key, range).map { self[keyPath: limit] = $0 } }
     section.number("timer_step", 0.001...86_400).map { timerStep = Int64($0 * 1e6) }
-    section.integer("cache_mib", 0...(1 << 20)).map { cacheMiB = $0 }
-    section.integer("shadow_s", 1...86_400).map { shadowSeconds = $0 }
     section.finish()
   }
 }

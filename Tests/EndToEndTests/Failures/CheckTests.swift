@@ -11,7 +11,7 @@ extension EndToEnd {
     }
 
     @Test(arguments: [
-      (#"http = { listen = "127.0.0.1:0", token_file = "/no/such/token" }"#, "http.token_file: /no/such/token"),
+      (#"http = { listen = "127.0.0.1:8787", token_file = "/no/such/token" }"#, "http.token_file: /no/such/token"),
       (#"socket = "/dev/null/s""#, "socket: /dev/null is no folder"),
       (#"store = "rocksdb:/dev/null""#, "store: /dev/null is a device"),
     ])
@@ -105,7 +105,7 @@ extension EndToEnd {
       let folder = TemporaryFolder()
       folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
       try Self.withTakenPort { port in
-        let other = key == "sites" ? #"listen = "127.0.0.1:0", "# : ""
+        let other = key == "sites" ? "listen = \"127.0.0.2:\(port)\", " : ""
         folder.write("conf.lua", Self.configuration(#"\#(other)\#(key) = "127.0.0.1:\#(port)""#, in: folder))
         let words = ["--config", folder("conf.lua"), "--socket", folder("s")]
         let (code, output) = Self.run("ruled", words + ["--check"])

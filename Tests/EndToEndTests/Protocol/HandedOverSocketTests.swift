@@ -199,7 +199,7 @@ extension EndToEnd {
           delivery = "courier"
           couriers = { "root" }
           store = "memory:"
-          http = { \(key) = "127.0.0.1:0", token_file = "\(folder.path)/token" }
+          http = { \(key) = "127.0.0.1:1", token_file = "\(folder.path)/token" }
           """)
       folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
       let words = ["--config", folder("conf.lua"), "--socket", folder("s"), "--rules", folder("rules")]

@@ -310,7 +310,7 @@ import Testing
         socket = "/tmp/ruled.sock"
         admins = { "no-such-user", "root", "@no-such-group" }
         http = {
-          listen = "127.0.0.1:0",
+          listen = "127.0.0.1:8787",
           token_file = "/no/such/token",
         }
         plugins = { greeter = {
