@@ -19,20 +19,21 @@ extension Configuration {
     limits.timerStep = next.limits.timerStep
   }
 
-  /// The keys that differ in `next` and can't change while the daemon runs.
+  /// The keys that differ in `next` and that `adopt` does not take: all others of the configuration and of its limits.
   private func keysForRestart(besides next: Configuration) -> [String] {
-    var keys: [String] = []
-    if socket != next.socket { keys.append("socket") }
-    if rules != next.rules { keys.append("rules") }
-    if store != next.store { keys.append("store") }
-    if cluster != next.cluster { keys.append("cluster") }
-    if journal.isOn != next.journal.isOn { keys.append("journal.keep") }
-    if durability != next.durability { keys.append("durability") }
-    if workers != next.workers { keys.append("workers") }
-    if http != next.http { keys.append("http") }
     var changed = self
     changed.adopt(next)
-    if changed.limits != next.limits { keys.append("limits") }
+    var keys: [String] = []
+    for (member, other) in zip(Mirror(reflecting: changed).children, Mirror(reflecting: next).children) {
+      guard let name = member.label, (member.value as? any Equatable)?.equals(other.value) != true else { continue }
+      guard name == "limits" else {
+        keys.append(name)
+        continue
+      }
+      for (key, _, limit) in Bounds.integers where changed.limits[keyPath: limit] != next.limits[keyPath: limit] {
+        keys.append("limits.\(key)")
+      }
+    }
     return keys
   }
 
@@ -52,4 +53,8 @@ extension Configuration {
       log.error("the configuration is wrong, the old one stays in force: \(problem)")
     }
   }
+}
+
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool { self == other as? Self }
 }
