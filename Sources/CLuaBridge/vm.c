@@ -5,7 +5,7 @@
 
 #include "CPattern.h"
 
-enum { RESERVE_MIB = 256, BASE_MIB = 192 };
+enum { BASE_MIB = 192 };
 
 /* The budget of the bridge's own work. */
 static const rb_budget unbounded = {.instructions = INT64_MAX / 2, .memory_bytes = (int64_t)BASE_MIB << 20, .milliseconds = 10000};
@@ -48,7 +48,7 @@ rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context) {
   if (host) vm->host = *host;
   vm->context = context;
   vm->decoding.parser = cj_new();
-  if (!vm->decoding.parser || !rb_arena_open(&vm->arena, (size_t)RESERVE_MIB << 20) || !(vm->L = lua_newstate(allocate, vm))) {
+  if (!vm->decoding.parser || !rb_arena_open(&vm->arena, (size_t)RB_RESERVED_MIB << 20) || !(vm->L = lua_newstate(allocate, vm))) {
     rb_vm_free(vm);
     return NULL;
   }

@@ -3,6 +3,7 @@ import Glibc
 import RuledCore
 import RuledEngine
 import RuledIO
+import RuledLua
 import RuledServing
 import RuledStore
 import RuledThreads
@@ -54,9 +55,11 @@ enum ProcessLimits {
     let pools = configuration.http.sites == nil ? 1 : 2
     let each = pools * (configuration.cluster.tunnel == nil ? 1 : tunnelDescriptors)
     let limit = raise(RLIMIT_NOFILE, to: StoreDescriptors.most + others + wanted * each)
-    let room = (limit - StoreDescriptors.count(within: limit) - others) / each
-    guard room >= min(wanted, fewestConnections) else {
-      let needed = StoreDescriptors.fewest + others + fewestConnections * each
+    let roomWithin = { limit in (limit - StoreDescriptors.count(within: limit) - others) / each }
+    let room = roomWithin(limit)
+    let fewest = min(wanted, fewestConnections)
+    guard room >= fewest else {
+      let needed = (limit...).first { roomWithin($0) >= fewest } ?? limit
       throw StartError(
         "the process may have \(limit) open files, at least \(needed) are needed: raise LimitNOFILE= of the unit, or ulimit -n"
       )
@@ -89,17 +92,23 @@ enum ProcessLimits {
     }
   }
 
+  /// The address space that a start takes, in bytes: RocksDB, the log and the threads' heaps; for each worker its heap, and a VM for each plugin.
+  private static func memory(_ configuration: Configuration, _ workers: Int) -> Int {
+    let plugins = (try? RulesFolder.read(configuration.rules))?.plugins.count ?? 0
+    return (configuration.limits.cacheMiB + 1_024 + workers * (96 + plugins * PluginVM.reservedMiB)) << 20
+  }
+
   private static func checkMemory(_ configuration: Configuration, _ workers: Int) throws(StartError) {
-    let needed = (configuration.limits.cacheMiB + 512 + 96 * workers) << 20
     for (resource, name, option) in [(RLIMIT_AS, "LimitAS=", "-v"), (RLIMIT_DATA, "LimitDATA=", "-d")] {
       let limit = raise(resource, to: .max)
       guard limit < .max else { continue }
-      let memory = ProcessMemory.read()
-      let remaining = limit - (resource == RLIMIT_DATA ? memory.data : memory.virtual)
+      let needed = memory(configuration, workers)
+      let used = ProcessMemory.read()
+      let remaining = limit - (resource == RLIMIT_DATA ? used.data : used.virtual)
       guard remaining >= needed else {
         throw StartError(
           "\(remaining >> 20) MiB of the memory that the process may have are left, with this configuration about \(needed >> 20) are "
-            + "needed: raise \(name) of the unit, or ulimit \(option), or lower limits.cache_mib")
+            + "needed: raise \(name) of the unit, or ulimit \(option), or lower workers or limits.cache_mib")
       }
     }
   }

@@ -224,6 +224,9 @@ void rb_worker_run_on(rb_worker *worker, rb_worker *acting);
 
 /* Life of a VM ----------------------------------------------------------------------------------------------------------------- */
 
+/* The address space that a VM reserves, in MiB. */
+enum { RB_RESERVED_MIB = 256 };
+
 rb_vm *rb_vm_new(rb_worker *worker, const rb_host *host, void *context);
 /* Moves a VM in which nothing runs to another worker, or with NULL to none until it is moved again. */
 void rb_vm_move(rb_vm *vm, rb_worker *worker);

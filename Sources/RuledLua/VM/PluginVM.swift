@@ -6,6 +6,9 @@ package import RuledJSON
 ///
 /// A rule that exceeds its budget is stopped for good and leaves the VM unusable: `isDead` is then true, and a new one must be built.
 package final class PluginVM {
+  /// The address space of a VM, in MiB; it takes memory only where it is used.
+  package static let reservedMiB = Int(RB_RESERVED_MIB)
+
   package let source: PluginSource
   package var manifest: PluginManifest { builder.manifest }
   /// Answers rules; its owner keeps it alive while rules run.
@@ -62,7 +65,9 @@ package final class PluginVM {
     builder = ManifestBuilder(folder: source.name, overrides: settings, takesTests: tests, notes: notes)
     var host = rb_host(call: answerCall, find: findModule, declare: takeDeclaration)
     guard let handle = rb_vm_new(worker.handle, &host, nil) else {
-      throw LoadError(file: "", line: 0, "there is no memory for the plugin \(source.name)")
+      throw LoadError(
+        file: "", line: 0,
+        "there is no memory for the plugin \(source.name); raise the limit on it (LimitAS= of the unit, ulimit -v)")
     }
     self.handle = handle
     rb_vm_set_context(handle, Unmanaged.passUnretained(self).toOpaque())

@@ -43,6 +43,22 @@ extension EndToEnd {
       #expect(check.code == 1 && check.output.holds(option), "\(check.output)")
     }
 
+    @Test func `with the open files and the memory that a refusal asks for, the daemon starts and serves`() throws {
+      func needed(_ preparation: String) throws -> Int {
+        let words = start(preparation, ["--check"]).output.split(separator: " ")
+        return try #require(words.firstIndex { $0.hasPrefix("needed") }.flatMap { Int(words[$0 - 2]) }, "\(words)")
+      }
+      let files = try needed("ulimit -n 100")
+      let room = try needed("ulimit -v 1000000") + 200
+      #expect(start("ulimit -n \(files - 1)", ["--check"]).code == 1)
+      #expect(start("ulimit -v \((room - 300) << 10)", ["--check"]).code == 1)
+      let daemon = try RuledDaemon(
+        rules: Self.rules, preparation: "ulimit -n \(files); ulimit -v \(room << 10)")
+      let client = try daemon.client()
+      for number in 0..<50 { #expect(try client.event("keep", "s:\(number)")["failures"] == []) }
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
     @Test(.enabled(if: getuid() == 0))
     func `too few threads fail the start with a message that says so`() {
       let end = start("ulimit -u 5", as: "setpriv --reuid=54321 --clear-groups")
