@@ -128,7 +128,7 @@ let package = Package(
       "RuledDaemon",
       [
         "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
-        "RuledNodes", "RuledServing", "RuledStore", "CLinux",
+        "RuledNodes", "RuledPeers", "RuledServing", "RuledStore", "CLinux",
       ]),
     module(
       "RuledTool",

@@ -80,12 +80,12 @@ ct_identity *ct_read_identity(const char *certificate, const char *key, const ch
   ssl.SSL_CTX_set_num_tickets(context, 0);
   ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
   const char *file = certificate, *what = "certificate";
-  bool isRead = ssl.SSL_CTX_use_certificate_chain_file(context, certificate) == 1;
-  if (isRead) {
+  bool isRead = !certificate || ssl.SSL_CTX_use_certificate_chain_file(context, certificate) == 1;
+  if (isRead && key) {
     file = key, what = "key";
     isRead = ssl.SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) == 1 && ssl.SSL_CTX_check_private_key(context) == 1;
   }
-  if (isRead) {
+  if (isRead && authority) {
     file = authority, what = "authority";
     isRead = ssl.SSL_CTX_load_verify_file(context, authority) == 1;
   }

@@ -6,6 +6,7 @@ import RuledIO
 import RuledJournal
 import RuledLua
 import RuledNodes
+import RuledPeers
 import RuledServing
 import RuledStore
 
@@ -180,7 +181,7 @@ package enum ServeCommand {
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
-      let review = HostReview(configuration, sinks: sinks)
+      let review = HostReview(configuration, sinks: sinks, certificateProblem: PeerIdentity.problem)
       let problems = catalog.problems(in: configuration) + review.problems + others
       report(problems, options)
       report(review.notes + notes, options, areNotes: true)
@@ -190,7 +191,7 @@ package enum ServeCommand {
       return 0
     } catch {
       for problem in error.errors { report(problem.description) }
-      report(HostReview(configuration, sinks: nil).problems + others, options)
+      report(HostReview(configuration, sinks: nil, certificateProblem: PeerIdentity.problem).problems + others, options)
       return 1
     }
   }

@@ -30,7 +30,7 @@ import Testing
     ],
     "RuledDaemon": [
       "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua", "RuledNodes",
-      "RuledServing", "RuledStore", "CLinux",
+      "RuledPeers", "RuledServing", "RuledStore", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",

@@ -82,6 +82,25 @@ import Testing
     }
   }
 
+  @Test func `certificates that TLS can't use are found`() {
+    folder.write("pem", "words")
+    var configuration = configuration
+    configuration.sinks["mail"] = .init(
+      url: "https://a/", certificateFile: folder("pem"), authoritiesFile: folder("pem"))
+    let review = HostReview(configuration, sinks: ["mail"]) { $0.map { "\($0): bad" } ?? $1.map { "\($0): worse" } }
+    #expect(
+      review.problems.map(\.message) == [
+        "sinks.mail.cert: \(folder("pem")): bad", "sinks.mail.ca: \(folder("pem")): worse",
+      ])
+  }
+
+  @Test func `a hint at a sink names each known one once`() {
+    var configuration = configuration
+    configuration.sinks["x"] = .init(log: true)
+    let found = HostReview(configuration, sinks: ["mail", "client", "mail"]).problems.map(\.message)
+    #expect(found == ["no plugin has a sink 'x'; they have client, mail"])
+  }
+
   @Test func `credentials of an object store that are missing or incomplete are found`() {
     let found = { (file: String, authority: String?) in
       problems {

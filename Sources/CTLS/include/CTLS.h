@@ -14,7 +14,7 @@ typedef struct ct_identity ct_identity;
 /* One end of a connection. */
 typedef struct ct_session ct_session;
 
-/* Reads the certificate with its chain, its key and the authority's certificates from PEM files. NULL when one can't be used, or OpenSSL can't be loaded; then `why` has a sentence. */
+/* Reads the certificate with its chain, its key and the authority's certificates from PEM files; a NULL is left out. NULL when one can't be used, or OpenSSL can't be loaded; then `why` has a sentence. */
 ct_identity *ct_read_identity(const char *certificate, const char *key, const char *authority, char *why, size_t room);
 
 /* Drops the caller's share of an identity; sessions that use it go on. */

@@ -12,8 +12,16 @@ package struct HostReview {
   /// The problems that do not stop the start.
   package private(set) var notes: [ConfigurationProblem] = []
 
+  /// Says why TLS can't use a certificate with its key in one file, or the certificates of an authority; nil if it can.
+  package typealias CertificateReader = (_ certificate: String?, _ authority: String?) -> String?
+
+  private let certificateProblem: CertificateReader
+
   /// Reviews a configuration; `sinks` are those that the plugins declare, or nil if a plugin does not load.
-  package init(_ configuration: Configuration, sinks: [String]?) {
+  package init(
+    _ configuration: Configuration, sinks: [String]?, certificateProblem: @escaping CertificateReader = { _, _ in nil }
+  ) {
+    self.certificateProblem = certificateProblem
     reviewSocket(configuration.socket)
     if let path = configuration.storeFolder { reviewStore(path) }
     if case .bucket(let bucket) = configuration.cluster.snapshots { review(bucket) }
@@ -56,7 +64,7 @@ package struct HostReview {
         add(["cluster", "s3", "credentials_file"], "\(path) \(error)")
       }
     }
-    if let path = bucket.authority { reviewCertificates(path, ["cluster", "s3", "authority"]) }
+    if let path = bucket.authority { reviewCertificates(path, ["cluster", "s3", "authority"], areAuthorities: true) }
   }
 
   // MARK: Sinks
@@ -66,7 +74,8 @@ package struct HostReview {
   /// The configured sinks that no plugin has; `known` are the plugins' sinks.
   package static func unknownSinks(_ configuration: Configuration, known: [String]) -> [ConfigurationProblem] {
     configuration.sinks.keys.sorted().filter { !known.contains($0) }.map { name in
-      let hint = NearestName.hint(name, in: known, otherwise: "they have \(known.sorted().joined(separator: ", "))")
+      let hint = NearestName.hint(
+        name, in: known, otherwise: "they have \(Set(known).sorted().joined(separator: ", "))")
       return ConfigurationProblem(path: ["sinks", name], message: "no plugin has a sink '\(name)'\(hint)")
     }
   }
@@ -77,16 +86,17 @@ package struct HostReview {
         add(["sinks", name, "secret_file"], "\(path) \(error)")
       }
     }
-    for (key, path) in [("cert", sink.certificateFile), ("ca", sink.authoritiesFile)] {
-      if let path { reviewCertificates(path, ["sinks", name, key]) }
-    }
+    if let path = sink.certificateFile { reviewCertificates(path, ["sinks", name, "cert"], areAuthorities: false) }
+    if let path = sink.authoritiesFile { reviewCertificates(path, ["sinks", name, "ca"], areAuthorities: true) }
     if let path = sink.file { reviewLines(path, ["sinks", name, "file"]) }
   }
 
-  private mutating func reviewCertificates(_ path: String, _ key: [String]) {
-    do throws(RegularFile.Refusal) { _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes) } catch {
-      add(key, "\(path) \(error)")
-    }
+  private mutating func reviewCertificates(_ path: String, _ key: [String], areAuthorities: Bool) {
+    do throws(RegularFile.Refusal) {
+      _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes)
+      let problem = areAuthorities ? certificateProblem(nil, path) : certificateProblem(path, nil)
+      if let problem { add(key, problem) }
+    } catch { add(key, "\(path) \(error)") }
   }
 
   /// The file of a sink, which is made where it does not exist yet.
