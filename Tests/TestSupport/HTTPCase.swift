@@ -68,6 +68,9 @@ package struct HTTPCase: Sendable, CustomStringConvertible {
       "a length and an encoding", post("Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n"), status: 400),
     .init(
       "an encoding and a length", post("Transfer-Encoding: chunked\r\nContent-Length: 5", "0\r\n\r\n"), status: 400),
+    .init("two authorizations", field("Authorization: Bearer a\r\nauthorization: Bearer b"), status: 400),
+    .init("two content types", field("Content-Type: a/b\r\nContent-Type: a/b"), status: 400),
+    .init("a port out of range", get("GET /x HTTP/1.1", "Host: a:65536\r\n"), status: 400),
     .init("an unknown encoding", post("Transfer-Encoding: x"), status: 400),
     .init("identity", post("Transfer-Encoding: identity"), status: 400),
     .init("gzip, chunked", post("Transfer-Encoding: gzip, chunked", "0\r\n\r\n"), status: 400),

@@ -11,15 +11,27 @@ extension HTTPRouter {
     case .events: return try events(exchange)
     case .query: return try query(route.item, exchange)
     case .backtest: return try backtest(exchange)
+    case .reload, .retry, .resend: break
+    default: if exchange.method == "POST", !method.members.isEmpty { return try body(method, exchange) }
+    }
+    if exchange.method == "POST" { try checkHasNoParams(exchange) }
+    switch route.endpoint {
     case .reload: return request(.reload, exchange.peer.node.map { ["node": .string($0)] } ?? JSONObject())
     case .subject, .export, .subjectLog: return request(method, about: route.item, exchange)
     case .retry, .parkedEvent: return request(method, ["parked": .string(route.item)])
     case .revision: return request(method, ["revision": .string(route.item)])
     case .effect, .resend: return request(method, Self.effect(route.item, exchange))
-    default: break
+    default: return request(method, JSONRPCRequest.params(of: exchange.target, for: method))
     }
-    if exchange.method == "POST", !method.members.isEmpty { return try body(method, exchange) }
-    return request(method, JSONRPCRequest.params(of: exchange.target, for: method))
+  }
+
+  /// Refuses a body with members, where the path and the query hold all params.
+  private func checkHasNoParams(_ exchange: HTTPExchange) throws(HTTPError) {
+    guard exchange.body.count > 0 else { return }
+    let body = try jsonBody(of: exchange)
+    do throws(RequestError) { try parser.value(body).checkMembers(at: "params", known: []) } catch {
+      throw HTTPError(error)
+    }
   }
 
   /// A request that any worker can execute.

@@ -82,13 +82,16 @@ final class HTTPRouter {
     if !endpoint.isForProbes, endpoint != .metrics { try checkInFlight(exchange.peer) }
   }
 
-  /// Refuses a query string with a name that the endpoint does not read.
+  /// Refuses a query string with a name that the endpoint does not read, or one that is there twice.
   private func checkParameters(of exchange: HTTPExchange, _ endpoint: HTTPEndpoint) throws(HTTPError) {
     let parameters = exchange.target.formParameters
     guard !parameters.isEmpty else { return }
     let known = endpoint.parameters(exchange.method)
-    guard let unknown = parameters.first(where: { !known.contains($0.name) })?.name else { return }
-    throw HTTPError(unknown.withView { .unknownMember($0, of: "params", known: known) })
+    if let unknown = parameters.first(where: { !known.contains($0.name) })?.name {
+      throw HTTPError(unknown.withView { .unknownMember($0, of: "params", known: known) })
+    }
+    guard let repeated = exchange.target.repeatedParameter else { return }
+    throw HTTPError(.invalidParams(path: "params.\(repeated)", "is in the query string twice"))
   }
 
   private func checkInFlight(_ peer: HTTPPeer) throws(HTTPError) {

@@ -12,6 +12,8 @@ package enum HTTPHost {
   static func isValid(_ text: String) -> Bool {
     var name = text.utf8[...]
     if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy(\.isDigit) {
+      let port = name[colon...].dropFirst()
+      guard port.isEmpty || UInt16(Substring(port)) != nil else { return false }
       name = name[..<colon]
     }
     if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {

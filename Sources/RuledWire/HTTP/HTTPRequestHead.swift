@@ -82,11 +82,14 @@ package struct HTTPRequestHead: Sendable {
     return (String(decoding: line[..<colon], as: UTF8.self), value)
   }
 
-  /// Checks the host and finds the framing of the body, once all fields are added.
+  /// Checks the fields of which there is one and finds the framing of the body, once all fields are added.
   func bodyFraming() throws(HTTPError) -> BodyFraming {
     let hosts = headers.count(of: "host")
     guard hosts == 1 || hosts == 0 && minorVersion == 0, HTTPHost.isValid(headers["host"] ?? "") else {
       throw HTTPError(400, "a request has one Host")
+    }
+    for name in ["authorization", "content-type"] where headers.count(of: name) > 1 {
+      throw HTTPError(400, "a request has one \(name)")
     }
     let lengths = headers.count(of: "content-length")
     let encodings = headers.count(of: "transfer-encoding")

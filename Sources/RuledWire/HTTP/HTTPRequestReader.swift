@@ -20,7 +20,7 @@ package final class HTTPRequestReader {
 
   /// The longest request line, in bytes.
   static let maximumRequestLine = 16 << 10
-  /// The longest head, and the longest trailer, in bytes.
+  /// The longest head, and the longest trailer, in bytes without line ends.
   static let maximumHead = 64 << 10
   /// The longest line with a chunk's size and extensions, in bytes.
   static let maximumChunkLine = 256

@@ -46,15 +46,21 @@ package struct HTTPTarget: Sendable, Equatable {
 
   /// The parameters of the query in order, decoded once with `+` kept; of repeated ones the first.
   package var parameters: [(name: String, value: String)] {
-    var parameters: [(name: String, value: String)] = []
     var names: Set<String> = []
-    for piece in query.split(separator: "&") {
+    return allParameters.filter { names.insert($0.name).inserted }
+  }
+
+  /// A name that the query has more than once; nil without one.
+  package var repeatedParameter: String? {
+    var names: Set<String> = []
+    return allParameters.first { !names.insert($0.name).inserted }?.name
+  }
+
+  private var allParameters: [(name: String, value: String)] {
+    query.split(separator: "&").map { piece in
       let equals = piece.utf8.firstIndex(of: UInt8(ascii: "=")) ?? piece.endIndex
-      let name = Self.decode(piece[..<equals])
-      guard names.insert(name).inserted else { continue }
-      parameters.append((name, Self.decode(piece[equals...].dropFirst())))
+      return (Self.decode(piece[..<equals]), Self.decode(piece[equals...].dropFirst()))
     }
-    return parameters
   }
 
   /// The parameters as forms and libraries write them: with `+` for a space.

@@ -82,6 +82,10 @@ import Testing
     ("GET", "/v1/watch?sujbect=a", "params.sujbect: is unknown; did you mean “subject”?"),
     ("GET", "/v1/counters?perfix=a", "params.perfix: is unknown; did you mean “prefix”?"),
     ("GET", "/v1/rules?all", "params.all: is unknown; there are none"),
+    ("GET", "/v1/subjects?limit=1&prefix=a&limit=2", "params.limit: is in the query string twice"),
+    ("POST", "/v1/unpin", "params.subjects: is unknown; there are none"),
+    ("POST", "/v1/rules/reload", "params.subjects: is unknown; there are none"),
+    ("POST", "/v1/parked/a/retry", "params.subjects: is unknown; there are none"),
     ("POST", "/v1/query/p.n", "params.subjects: is unknown; did you mean “subject”?"),
   ])
   func `a name that nobody reads is an error that names the nearest`(
