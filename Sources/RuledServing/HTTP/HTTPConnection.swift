@@ -265,6 +265,7 @@ final class HTTPConnection {
     exchange = nil
     phase = options.closesConnection ? .ending : .reading
     flush()
+    if let code = response.error { table.server.services.noteError(code) }
     advance()
   }
 

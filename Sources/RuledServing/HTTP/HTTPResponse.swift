@@ -9,6 +9,8 @@ package struct HTTPResponse: Sendable {
   /// The header fields but those that the connection adds: date, connection and the framing of the body.
   var headers: [(name: String, value: String)]
   var body: [UInt8]
+  /// The code of the error that it states, unless a worker has counted it.
+  private(set) var error: RequestError.Code?
 
   package init(_ status: Int, type: String, _ body: [UInt8]) {
     self.status = status
@@ -28,6 +30,7 @@ package struct HTTPResponse: Sendable {
     let buffer = ByteBuffer()
     error.error.write(to: buffer)
     self.init(error.status, json: Array(buffer.bytes))
+    self.error = error.error.code
     if let seconds = error.error.retryAfter { headers.append(("retry-after", String(seconds))) }
     for field in error.headers { headers.append((field.name, field.value)) }
   }

@@ -90,7 +90,7 @@ struct DaemonMetrics {
     var errors: [RequestError.Code: Int] = [:]
     for worker in services.figures { errors.merge(worker.errors, uniquingKeysWith: +) }
     text.counter(
-      "ruled_request_errors_total", "Requests that workers answered with an error.",
+      "ruled_request_errors_total", "Requests that were answered with an error.",
       RequestError.Code.allCases.map { ([("code", $0.rawValue)], Double(errors[$0] ?? 0)) })
   }
 

@@ -143,6 +143,9 @@ final class Services: Sendable {
 
   func notifyStatus() { notifier.status(status.line) }
 
+  /// Counts an error that another thread than a worker answers with.
+  func noteError(_ code: RequestError.Code) { figures[0].noteRefusal(code) }
+
   /// Whether the client of a connection may call every method.
   func isAdmin(_ connection: Connection) -> Bool { connection.carried?.isAdmin ?? admins.include(connection) }
 

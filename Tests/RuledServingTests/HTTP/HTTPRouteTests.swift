@@ -98,6 +98,24 @@ import Testing
     #expect(answer?.json?["message"]?.stringValue == message)
   }
 
+  @Test func `each error is counted once, whichever thread answers with it`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    func errors() -> [RequestError.Code: Int] {
+      rig.services.figures.reduce(into: [:]) { $0.merge($1.errors, uniquingKeysWith: +) }
+    }
+    _ = client.ask("GET", "/nope")
+    #expect(errors() == [.unknownMethod: 1])
+    _ = client.ask("GET", "/v1/subjects/nobody")
+    #expect(errors() == [.unknownMethod: 1, .notFound: 1])
+    _ = client.ask("GET", "/boom", nil, ["Host": "site.example"])
+    #expect(errors() == [.unknownMethod: 1, .notFound: 1, .ruleFailed: 1])
+    let caller = ControlCaller(id: nil, target: ReplyTarget(.worker(0), connection: 0, isAdmin: true))
+    rig.services.reply(.failure(RequestError(.reloadFailed, "no")), to: caller)
+    #expect(errors()[.reloadFailed] == 1)
+  }
+
   @Test func `a daemon that is degraded is alive and not ready, and says why`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }
