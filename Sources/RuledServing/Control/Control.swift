@@ -88,6 +88,7 @@ final class Control {
   /// Turns a connection away for which there is no place, unless it is a probe's.
   private func turnAway(_ descriptor: Int32, _ client: CarriedClient?) {
     if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
+    services.noteRefusal(among: services.places)
     let buffer = ByteBuffer(capacity: 512)
     ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: buffer)
     _ = SystemCalls.send(descriptor, buffer.bytes)

@@ -220,6 +220,7 @@ final class HTTPConnection {
       closesConnection: !exchange.head.keepsAlive || place == nil)
     place?.note(isBusy: true, now: requestStart)
     if place == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
+      noteRefusal()
       return respond(HTTPResponse(Refusals.tooManyConnections))
     }
     table.router.route(exchange, on: self)
@@ -240,6 +241,7 @@ final class HTTPConnection {
   /// Tells a client for which there is no place to come back later.
   func turnAway() {
     guard phase == .reading else { return }
+    noteRefusal()
     if peer.isAnonymous || input != nil && !speaksLines || reader.isWithinRequest {
       return refuse(HTTPError(Refusals.tooManyConnections))
     }
@@ -249,6 +251,8 @@ final class HTTPConnection {
     flush()
     advance()
   }
+
+  private func noteRefusal() { table.server.services.noteRefusal(among: table.server.services.places) }
 
   /// Whether the client has no place and speaks JSON-RPC lines.
   private var speaksLines: Bool {
@@ -261,11 +265,11 @@ final class HTTPConnection {
   func respond(_ response: HTTPResponse) {
     guard phase == .answering else { return }
     if table.server.isDraining { options.closesConnection = true }
+    if let code = response.error { table.server.services.noteError(code) }
     response.write(options, to: output)
     exchange = nil
     phase = options.closesConnection ? .ending : .reading
     flush()
-    if let code = response.error { table.server.services.noteError(code) }
     advance()
   }
 

@@ -98,6 +98,7 @@ final class HTTPServer: WebServer {
   }
 
   private func refuseVisitor(_ descriptor: Int32) {
+    services.noteRefusal(among: services.sitePlaces)
     let buffer = ByteBuffer(capacity: 512)
     HTTPResponse(Refusals.tooManyConnections).write(to: buffer)
     _ = SystemCalls.send(descriptor, buffer.bytes)

@@ -127,24 +127,26 @@ final class Services: Sendable {
     }
   }
 
-  /// A place for a new connection; nil if there is none, which is noted.
+  /// A place for a new connection; nil if there is none.
   func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
-    let place = places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
-    guard place == nil else { return place }
+    places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
+  }
+
+  /// Notes that a client was turned away, as there is no place among `places`.
+  func noteRefusal(among places: ConnectionPlaces) {
     refusals.note(places === sitePlaces ? .sites : .connections) {
       let most = places.largest.map { ", \($0.count) of them by \($0.owner)" } ?? ""
       return places === sitePlaces
         ? "connections to http.sites are refused: all \(places.total) are taken\(most)"
-        : "connections are refused, the last one of \(owner): \(places.count) of the \(places.total) that limits.connections "
-          + "or the open files allow are taken\(most)"
+        : "connections are refused: \(places.count) of the \(places.total) that limits.connections or the open files allow "
+          + "are taken\(most)"
     }
-    return nil
   }
-
-  func notifyStatus() { notifier.status(status.line) }
 
   /// Counts an error that another thread than a worker answers with.
   func noteError(_ code: RequestError.Code) { figures[0].noteRefusal(code) }
+
+  func notifyStatus() { notifier.status(status.line) }
 
   /// Whether the client of a connection may call every method.
   func isAdmin(_ connection: Connection) -> Bool { connection.carried?.isAdmin ?? admins.include(connection) }

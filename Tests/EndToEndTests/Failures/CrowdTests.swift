@@ -114,8 +114,10 @@ extension EndToEnd {
       }
       #expect(areTaken)
       let probe = try daemon.client()
+      let before = try first.call("health")["connections"]?["refused"]?["connections"]
       probe.send(Self.get("/livez"))
       #expect(probe.line()?.hasPrefix("HTTP/1.1 200") == true)
+      #expect(try first.call("health")["connections"]?["refused"]?["connections"] == before)
     }
 
     @Test
