@@ -15,17 +15,14 @@ enum TopicsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     var params = JSONObject()
     params["prefix"] = arguments.operand(0).map(JSONValue.string)
-    return try PagedList.show("topics", params, arguments, environment) { text($0, environment) }
+    return try PagedList.show("topics", params, arguments, environment) { text($0, environment.style) }
   }
 
-  private static func text(_ topics: [JSONValue], _ environment: ToolEnvironment) -> String {
-    if topics.isEmpty {
-      environment.errors.write("no topics\n")
-      return ""
-    }
+  private static func text(_ topics: [JSONValue], _ style: Style) -> String {
+    if topics.isEmpty { return "no topics\n" }
     return Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right]).rows(topics) { topic in
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
       return [topic.word("name").printable] + counts
-    }.text(environment.style)
+    }.text(style)
   }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
@@ -27,6 +28,9 @@ enum DocsCommand: Command {
     let catalog: Catalog
     do throws(ReloadError) { catalog = try selection.load(worker: worker) } catch {
       throw ToolError(error.errors.map { "\($0.file):\($0.line): \($0.message)" }.joined(separator: "\n"))
+    }
+    if let folder = arguments.value("examples"), access(folder, R_OK | X_OK) != 0 {
+      throw ToolError("cannot read '\(folder)': \(String(cString: strerror(errno)))")
     }
     for plugin in catalog.plugins where selection.contains(plugin.name) {
       var examples = PluginExamples(plugin.name)

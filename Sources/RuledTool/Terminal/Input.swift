@@ -11,15 +11,18 @@ package final class Input {
   package private(set) var consumed = 0
   private let descriptor: Int32?
   private let closes: Bool
+  /// The file, as an error names it.
+  private let name: String
   private let buffer = ByteBuffer(capacity: 65_536)
   private var start = 0
   private var searched = 0
   private var isAtStart = true
   private var isAtEnd = false
 
-  package init(descriptor: Int32, closes: Bool = false) {
+  package init(descriptor: Int32, closes: Bool = false, name: String = "the input") {
     self.descriptor = descriptor
     self.closes = closes
+    self.name = name
     isTerminal = isatty(descriptor) == 1
     var status = stat()
     size = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
@@ -30,6 +33,7 @@ package final class Input {
     self.isTerminal = isTerminal
     descriptor = nil
     closes = false
+    name = ""
     buffer.append(contentsOf: text)
     size = buffer.count
     isAtEnd = true
@@ -38,7 +42,7 @@ package final class Input {
   package convenience init(path: String) throws(ToolError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))") }
-    self.init(descriptor: descriptor, closes: true)
+    self.init(descriptor: descriptor, closes: true, name: "'\(path)'")
   }
 
   deinit { if let descriptor, closes { close(descriptor) } }
@@ -111,7 +115,7 @@ package final class Input {
     if count == 0 {
       isAtEnd = true
     } else if count < 0, errno != EINTR {
-      throw ToolError("cannot read: \(String(cString: strerror(errno)))")
+      throw ToolError("cannot read \(name): \(String(cString: strerror(errno)))")
     }
   }
 }

@@ -84,6 +84,7 @@ struct SubjectCommandsTests {
     let daemon = try FakeDaemon { request in
       switch request.method {
       case "counters": [request.result([])]
+      case "topics": [request.result(["topics": []])]
       case "subjects": [request.result(["subjects": []])]
       case "parked": [request.result(["parked": []])]
       default: [request.result(["revision": "r", "plugins": [], "errors": []])]
@@ -93,6 +94,7 @@ struct SubjectCommandsTests {
     #expect(Run("subjects", on: daemon).errors == "no subjects\n")
     #expect(Run("subjects", on: daemon).output.isEmpty)
     #expect(Run("parked", on: daemon).output == "nothing is parked\n")
+    #expect(Run("topics", on: daemon).output == "no topics\n")
     #expect(Run("counters", on: daemon).output == "no counters\n")
     #expect(Run("rules", on: daemon).output == "revision r\n\nno plugins are loaded\n")
   }

@@ -112,4 +112,17 @@ struct DocsCommandTests {
     #expect(
       unknown.exit == .no && unknown.errors.contains("no plugin describes 'shop.piad'; did you mean 'shop.paid'?"))
   }
+
+  @Test func `A folder of examples that is missing is an error`() {
+    let folder = TemporaryFolder()
+    Self.plugin(folder, "")
+    let run = Run("docs", folder("rules"), "--examples", folder("none"))
+    #expect(run.exit != .done && run.output.isEmpty && run.errors.contains("cannot read '\(folder("none"))'"))
+  }
+
+  @Test func `A folder in the place of a file is named`() {
+    let folder = TemporaryFolder()
+    let run = Run("explain", folder.path)
+    #expect(run.errors == "rulectl: cannot read '\(folder.path)': Is a directory\n", "\(run.errors)")
+  }
 }
