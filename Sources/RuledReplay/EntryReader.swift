@@ -20,6 +20,9 @@ final class EntryReader {
     return message(event, from: from)
   }
 
+  /// The id that the messages of a stored publication have; empty if the text is none.
+  func id(ofPublication text: [UInt8]) -> String { parse(text)?.member("message")?.member("id")?.text ?? "" }
+
   private func message(_ object: TapeValue, from: String) -> MessageText? {
     guard let id = object.member("id")?.text, let target = object.member("subject")?.text,
       let type = object.member("type")?.text, let time = object.member("time")?.text

@@ -9,6 +9,8 @@ import RuledStore
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
+  /// The ids of the messages whose publications were under way before the range, by their hashes: the record alone has them.
+  var underWay: Set<UInt64> = []
   /// The keys of the messages that were applied and the timers that fired, in order; each as often as it happened.
   private var keys: [UInt64] = []
   /// The last erasure of each subject that was erased, by the hash of the name.
@@ -107,12 +109,14 @@ package struct RecordedHistory: Sendable {
 
   /// Whether the event that sent a recorded message is played.
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
-    guard isPlayed(message.from) else { return .absent }
+    guard isPlayed(message.from), !isUnderWay(message.id) else { return .absent }
     let isAbsent = absent.contains(sequence)
     let isErased = erasures[message.from.nameHash].map { message.time <= $0.at } ?? false
     if hasErased { return isAbsent && isErased ? .unsure : .known }
     return isAbsent ? .absent : isErased ? .unsure : .known
   }
+
+  private func isUnderWay(_ id: String) -> Bool { !underWay.isEmpty && underWay.contains(id.nameHash) }
 
   /// Whether a recorded message with that id may be the very one, so that no other takes its counterpart.
   func isReserved(_ id: String) -> Bool { !reserved.isEmpty && reserved.contains(id.nameHash) }

@@ -41,24 +41,13 @@ import Testing
       case 90: try engine.loseBatch()
       case 91:
         try engine.commit()
-        record.snapshots.append((engine.entries.count, try copy(engine.store)))
+        record.snapshots.append((engine.entries.count, try engine.store.copy()))
       case 92..<96: try engine.publish()
       default: try engine.commit()
       }
     }
     try engine.commit()
     return record
-  }
-
-  private static func copy(_ store: MemoryStore) throws -> MemoryStore {
-    let copy = MemoryStore()
-    let set = WriteSet(capacity: 1 << 16)
-    try store.scan(from: [], to: nil) { key, value in
-      set.put(key, value)
-      return true
-    }
-    try copy.commit(set, durable: true)
-    return copy
   }
 
   /// Replays entries and names the first difference.
@@ -153,7 +142,7 @@ import Testing
     #expect(try Self.difference(entries[...], of: record, from: MemoryStore()) == nil)
     for snapshot in record.snapshots.prefix(2) {
       let difference = try Self.difference(
-        entries[snapshot.count...], of: record, from: try Self.copy(snapshot.store))
+        entries[snapshot.count...], of: record, from: try snapshot.store.copy())
       #expect(difference == nil, "from entry \(snapshot.count)")
     }
   }
@@ -170,7 +159,7 @@ import Testing
     #expect(try Self.difference(nameless, of: record, from: MemoryStore()) == nil, "without the names")
     for snapshot in record.snapshots.prefix(2) {
       let difference = try Self.difference(
-        Self.withoutErased(entries[snapshot.count...]), of: record, from: try Self.copy(snapshot.store))
+        Self.withoutErased(entries[snapshot.count...]), of: record, from: try snapshot.store.copy())
       #expect(difference == nil, "from entry \(snapshot.count)")
     }
   }

@@ -215,3 +215,17 @@ final class RecordingEngine {
         event: Array("{}".utf8)))
   }
 }
+
+extension MemoryStore {
+  /// A store with the same contents.
+  func copy() throws -> MemoryStore {
+    let copy = MemoryStore()
+    let set = WriteSet(capacity: 1 << 16)
+    try scan(from: [], to: nil) { key, value in
+      set.put(key, value)
+      return true
+    }
+    try copy.commit(set, durable: true)
+    return copy
+  }
+}

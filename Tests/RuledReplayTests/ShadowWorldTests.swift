@@ -17,6 +17,44 @@ import Testing
     return engine.entries
   }
 
+  private static let publishing = SeededTraffic.plugin(
+    "p",
+    """
+    plugin { name = 'p' }
+    rule 'join' { on = 'join', run = function(e, s) s.n = 0 topic.join('all') end }
+    rule 'go' { on = 'go', run = function(e, s) s.n = 1 publish('all', 'told') end }
+    rule 'clear' { on = 'clear', run = function(e, s) s.n = s.n + 10 forget { past = true } end }
+    rule 'told' { on = 'told', run = function(e, s) s.n = (s.n or 0) + 1 decide('n', s.n) end }
+    """)
+
+  /// The outcomes of a shadow with the same rules over a copy of the store, which plays these parts one after the other.
+  private func outcomes(_ parts: [[JournalEntry]], over store: MemoryStore) throws -> JSONValue? {
+    let lua = LuaWorker()
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [Self.publishing]), configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+    let world = try ShadowWorld(
+      rules: catalog, on: SubjectShare(percent: 100, revision: catalog.revision), lua: lua, base: store,
+      configuration: Configuration())
+    for (index, part) in parts.enumerated() {
+      try world.play(part, before: index + 1 < parts.count ? parts[index + 1] : [])
+    }
+    return world.found["outcomes"]
+  }
+
+  @Test func `members get a publication that was under way when the shadow began`() throws {
+    let engine = try RecordingEngine(RulesSource(plugins: [Self.publishing]))
+    for n in 1...3 { try engine.send(["type": "join", "subject": .string("user:\(n)")]) }
+    for n in 1...2 { try engine.send(["type": "go", "subject": "author", "id": .string("g\(n)")]) }
+    try engine.commit()
+    let (copy, count) = (try engine.store.copy(), engine.entries.count)
+    try engine.send(["type": "go", "subject": "author", "id": "g3"])
+    for _ in 1...3 { try engine.publish() }
+    for n in 1...3 { try engine.deliver(to: "user:\(n)") }
+    let entries = Array(engine.entries[count...])
+    #expect(entries.count == 10)
+    #expect(try outcomes(entries.map { [$0] }, over: copy) == ["equal": 10, "changed": 0])
+  }
+
   @Test func `it skips as many subjects as it can keep in mind, each counted once, and then says that it ends`() throws
   {
     let lua = LuaWorker()
