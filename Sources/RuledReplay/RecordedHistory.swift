@@ -5,7 +5,7 @@ import RuledStore
 /// The messages and timers in a recorded range, so that a world knows which of its own have a recorded counterpart.
 ///
 /// It takes 8 bytes for each message and timer of the range, 16 more for each message whose sender's event is not in the range, and 24 for each
-/// subject that was erased. While the range is read, it takes 16 more for each event that sent messages or set timers.
+/// subject that was erased. While the range is read, it takes 24 more for each event that sent messages or set timers.
 package struct RecordedHistory: Sendable {
   /// Whether a subject's events are played; messages that other subjects sent are replayed as recorded.
   var isPlayed: @Sendable (_ subject: String) -> Bool = { _ in true }
@@ -17,6 +17,8 @@ package struct RecordedHistory: Sendable {
   private var erasures: [UInt64: Erasure] = [:]
   /// The sequences of messages whose sending events are not in the range: an erasure may have left neither these nor the subject's name.
   private var absent: Set<UInt64> = []
+  /// The sequences of messages that were sent before their receiver's past was erased, and applied after that.
+  private var outlasting: Set<UInt64> = []
   /// The ids of messages of subjects that were erased before, or at a time that their sender may have had twice.
   private var reserved: Set<UInt64> = []
   /// Whether a subject's events from before its erasure may be among the entries, as a shadow has seen them.
@@ -28,7 +30,7 @@ package struct RecordedHistory: Sendable {
   enum Sender {
     /// It is played, or will not be.
     case known
-    /// It is one that is played, or one that was erased.
+    /// It is one that is played, or one that was erased, or the past of its receiver was: a world may not have the message.
     case unsure
     /// It is not played, and its message happens as it was recorded.
     case absent
@@ -38,6 +40,8 @@ package struct RecordedHistory: Sendable {
     /// When it was, in microseconds.
     let at: Int64
     let sequence: UInt64
+    /// Whether it was the past alone, and the messages that waited stayed.
+    let isOfPast: Bool
   }
 
   /// A history in which no message was applied and no timer fired.
@@ -51,7 +55,7 @@ package struct RecordedHistory: Sendable {
     self.isPlayed = isPlayed
     hasErased = false
     let reader = EntryReader()
-    var senders: Set<UInt64> = []
+    var senders: [UInt64: UInt64] = [:]
     var builder = SubjectLanes.Builder()
     try source.forEach(in: range) { entry in
       if entry.origin != .rules, isPlayed(entry.subject) { builder.note(entry.subject) }
@@ -71,7 +75,7 @@ package struct RecordedHistory: Sendable {
   package init(_ entries: some Sequence<JournalEntry>, after earlier: [JournalEntry]? = nil) {
     hasErased = earlier != nil
     let reader = EntryReader()
-    var senders: Set<UInt64> = []
+    var senders: [UInt64: UInt64] = [:]
     for entry in earlier ?? [] { _ = add(entry, reader, &senders) }
     keys.removeAll()
     for entry in entries { _ = add(entry, reader, &senders) }
@@ -80,20 +84,32 @@ package struct RecordedHistory: Sendable {
 
   /// Adds an entry; returns the sender if it is a message.
   ///
-  /// `senders` are the moments of the events before it that sent messages or set timers.
-  private mutating func add(_ entry: JournalEntry, _ reader: EntryReader, _ senders: inout Set<UInt64>) -> String? {
-    if entry.consequences != 0 { senders.insert(Self.moment(of: entry.subject, entry.now.microseconds)) }
+  /// `senders` are the moments of the events before it that sent messages or set timers, each with the sequence of its first event.
+  private mutating func add(
+    _ entry: JournalEntry, _ reader: EntryReader, _ senders: inout [UInt64: UInt64]
+  ) -> String? {
+    if entry.consequences != 0 {
+      let moment = Self.moment(of: entry.subject, entry.now.microseconds)
+      if senders[moment] == nil { senders[moment] = entry.sequence }
+    }
     switch entry.origin {
     case .message:
       guard let message = reader.message(entry.event) else { return nil }
       keys.append(message.key)
-      if !senders.contains(Self.moment(of: message.from, message.time)) { absent.insert(entry.sequence) }
+      if let sent = senders[Self.moment(of: message.from, message.time)] {
+        let erasure = erasures[entry.subject.nameHash]
+        if let erasure, erasure.isOfPast, sent < erasure.sequence { outlasting.insert(entry.sequence) }
+      } else {
+        absent.insert(entry.sequence)
+      }
       if erasures[message.from.nameHash].map({ message.time <= $0.at }) ?? false {
         reserved.insert(message.id.nameHash)
       }
       return message.from
     case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
-    case .forget, .kept: erasures[entry.subject.nameHash] = Erasure(at: entry.at.microseconds, sequence: entry.sequence)
+    case .forget, .kept:
+      erasures[entry.subject.nameHash] = Erasure(
+        at: entry.at.microseconds, sequence: entry.sequence, isOfPast: entry.origin == .kept)
     case .client, .retry, .rules: break
     }
     return nil
@@ -110,6 +126,7 @@ package struct RecordedHistory: Sendable {
   /// Whether the event that sent a recorded message is played.
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
     guard isPlayed(message.from), !isUnderWay(message.id) else { return .absent }
+    if outlasting.contains(sequence) { return .unsure }
     let isAbsent = absent.contains(sequence)
     let isErased = erasures[message.from.nameHash].map { message.time <= $0.at } ?? false
     if hasErased { return isAbsent && isErased ? .unsure : .known }

@@ -45,6 +45,8 @@ struct WaitingMessages {
     let isParked: Bool
     /// Whether it was erased with its receiver; the record may have it nevertheless.
     var isErased = false
+    /// Whether its text was erased with its receiver's past: it waits nevertheless, and happens as it was recorded.
+    var isKept = false
   }
 
   private var entries: [UInt64: [Entry]] = [:]
@@ -73,14 +75,14 @@ struct WaitingMessages {
   /// It is the message with the same id or else the first with the same key whose id `orAnother` accepts.
   mutating func take(
     _ recorded: MessageText, orAnother: (_ id: String) -> Bool
-  ) -> (message: CommitBatch.Message, text: MessageText, isParked: Bool)? {
+  ) -> (message: CommitBatch.Message, text: MessageText, isParked: Bool, isKept: Bool)? {
     guard var found = entries[recorded.key],
       let index = found.firstIndex(where: { $0.text.id == recorded.id })
         ?? found.firstIndex(where: { !$0.isErased && orAnother($0.text.id) })
     else { return nil }
     let entry = found.remove(at: index)
     entries[recorded.key] = found.isEmpty ? nil : found
-    return (entry.message, entry.text, entry.isParked)
+    return (entry.message, entry.text, entry.isParked, entry.isKept)
   }
 
   /// Removes and returns the messages of this world alone that wait for none any more, now that `message` has been delivered.
@@ -96,21 +98,34 @@ struct WaitingMessages {
   /// Notes that the messages that wait for a subject are erased with it.
   mutating func erase(_ subject: String) {
     let receiver = subject.nameHash
-    let name = Array(subject.utf8)
-    for (key, waiting) in entries where waiting.contains(where: { $0.message.subject == name }) {
-      entries[key] = waiting.map { entry in
-        var entry = entry
-        entry.isErased = true
-        return entry
-      }
-    }
+    mark(subject) { ($0.isErased, $0.isKept) = (true, false) }
     pairs = pairs.filter { $0.key.receiver != receiver }
     held = held.filter { $0.key.receiver != receiver }
   }
 
-  /// Forgets the messages that wait for their counterpart, and tells which messages still wait behind some of them.
+  /// Notes that only the past of a subject was erased, with the texts of the messages that wait for it.
+  mutating func keep(_ subject: String) {
+    mark(subject) { if !$0.isParked { ($0.isErased, $0.isKept) = (false, true) } }
+  }
+
+  private mutating func mark(_ receiver: String, _ change: (inout Entry) -> Void) {
+    let name = Array(receiver.utf8)
+    for (key, waiting) in entries where waiting.first?.message.subject == name {
+      entries[key] = waiting.map { entry in
+        var entry = entry
+        change(&entry)
+        return entry
+      }
+    }
+  }
+
+  /// Forgets the messages in the store that wait for their counterpart, and tells which messages still wait behind some of them.
   mutating func removeExpected() -> Set<UInt64> {
-    (entries, pairs) = ([:], [:])
+    pairs = [:]
+    entries = entries.compactMapValues { waiting in
+      let kept = waiting.filter(\.isKept)
+      return kept.isEmpty ? nil : kept
+    }
     return Set(held.values.joined().map(\.sequence))
   }
 }

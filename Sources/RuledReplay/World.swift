@@ -51,8 +51,6 @@ package final class World {
   private var waitingTimers: [DueTimer] = []
   /// The subjects whose history differs from the record, by the hash of the name.
   private var diverged: Set<UInt64> = []
-  /// When the pasts of subjects were erased, in microseconds, by the hash of the name.
-  private var keptSince: [UInt64: Int64] = [:]
   private var sequence: UInt64 = 0
 
   /// A world.
@@ -127,11 +125,14 @@ package final class World {
     switch entry.origin {
     case .rules: return played
     case .forget, .kept:
-      let isKept = entry.origin == .kept
-      if isKept { try evaluator.give(kept: entry) } else { try evaluator.forget(entry.subject) }
-      waiting.erase(entry.subject)
+      if entry.origin == .kept {
+        try evaluator.give(kept: entry)
+        waiting.keep(entry.subject)
+      } else {
+        try evaluator.forget(entry.subject)
+        waiting.erase(entry.subject)
+      }
       diverged.remove(entry.subject.nameHash)
-      keptSince[entry.subject.nameHash] = isKept ? entry.at.microseconds : nil
       return played
     case .client, .message, .timer, .retry: break
     }
@@ -184,7 +185,7 @@ package final class World {
   private func deliver(_ entry: JournalEntry) throws(RequestError) {
     guard let text = reader.message(entry.event) else { return }
     let sender = recorded?.sender(of: text, at: entry.sequence) ?? .known
-    while let (message, own, isParked) = waiting.take(
+    while let (message, own, isParked, isKept) = waiting.take(
       text, orAnother: { [recorded] id in sender != .absent && recorded?.isReserved(id) != true })
     {
       if isParked { _ = try evaluator.retry(ParkedKey(subject: message.subject, sequence: message.sequence)) }
@@ -198,17 +199,12 @@ package final class World {
       defer { if !isParked { ownMessages += waiting.release(behind: message, text) } }
       if try evaluator.deliver(message) { return }
       // An erasure does not see a message whose batch is committed between its evaluation and its own commit.
-      if own.id == text.id, recorded?.isErased(entry.subject) == true {
+      if isKept || own.id == text.id && recorded?.isErased(entry.subject) == true {
         _ = try evaluator.replay(entry)
         return
       }
     }
-    if sender != .known || isFromKept(text, entry.subject) { _ = try evaluator.replay(entry) }
-  }
-
-  /// Whether a message was sent to a subject before its past was erased: it waited for it, and happens as it was recorded.
-  private func isFromKept(_ text: MessageText, _ subject: String) -> Bool {
-    keptSince[subject.nameHash].map { text.time <= $0 } ?? false
+    if sender != .known { _ = try evaluator.replay(entry) }
   }
 
   /// The failures of a recorded event that were the machine's doing.

@@ -65,6 +65,28 @@ import Testing
     #expect(try Self.told(play(clients, under: Self.publishing, recorded: recorded)) == expected)
   }
 
+  @Test func `members get a publication that was committed before their pasts were erased, and evaluated after that`()
+    throws
+  {
+    let rules = Self.rules(
+      "topic.join('all')", "if e.data.past then forget { past = true } else publish('all', 'told', { k = 1 }) end")
+    let engine = try RecordingEngine(rules)
+    var random = SeededRandom(seed: 1)
+    try engine.send(["type": "join", "subject": "user:1", "id": "j"])
+    try engine.commit()
+    try engine.advance(microseconds: 5_000, &random)
+    try engine.send(["type": "go", "subject": "author", "id": "g"])
+    try engine.commit()
+    try engine.advance(microseconds: -5_000, &random)
+    try engine.send(["type": "go", "subject": "user:1", "id": "p", "data": ["past": true]])
+    for _ in 1...2 { try engine.publish() }
+    try engine.deliver(to: "user:1")
+    let kept = try #require(engine.entries.firstIndex { $0.origin == .forget })
+    let left = engine.entries.enumerated().filter { $0 >= kept || $1.subject != "user:1" }.map(\.element)
+    #expect(Self.told(left).count == 1)
+    #expect(try Self.told(play(left, under: rules, recorded: true)) == Self.told(left))
+  }
+
   @Test func `recorded publications do not happen under rules that do not publish`() throws {
     let served = try Self.record(Self.publishing).entries
     #expect(try Self.told(play(served, under: Self.rules("topic.join('all')", ""), recorded: true)).isEmpty)

@@ -55,6 +55,28 @@ import Testing
     #expect(try outcomes(entries.map { [$0] }, over: copy) == ["equal": 10, "changed": 0])
   }
 
+  @Test func `a message that waited when its receiver's past was erased happens, however late`() throws {
+    let engine = try RecordingEngine(RulesSource(plugins: [Self.publishing]))
+    var random = SeededRandom(seed: 1)
+    try engine.send(["type": "join", "subject": "user:1", "id": "j"])
+    try engine.commit()
+    let (copy, count) = (try engine.store.copy(), engine.entries.count)
+    try engine.advance(microseconds: 5_000, &random)
+    try engine.send(["type": "go", "subject": "author"])
+    for _ in 1...2 { try engine.publish() }
+    // The clock of the worker that erases is behind that of the author's.
+    try engine.advance(microseconds: -5_000, &random)
+    try engine.send(["type": "clear", "subject": "user:1", "id": "c"])
+    for n in 1...3 { try engine.send(["type": "go", "subject": .string("other:\(n)")]) }
+    try engine.commit()
+    try engine.deliver(to: "user:1")
+    let entries = Array(engine.entries[count...])
+    #expect(entries.map(\.origin).suffix(4) == [.client, .client, .client, .message])
+    #expect(entries[2].origin == .forget && entries[3].origin == .kept)
+    let parts = [Array(entries[..<2]), Array(entries[2..<4])] + entries[4...].map { [$0] }
+    #expect(try outcomes(parts, over: copy) == ["equal": 6, "changed": 0])
+  }
+
   @Test func `it skips as many subjects as it can keep in mind, each counted once, and then says that it ends`() throws
   {
     let lua = LuaWorker()

@@ -179,7 +179,8 @@ final class Shadow: Sendable {
     var found: [JournalEntry] = []
     try journal.source.forEach(in: range) { entry in
       found.append(entry)
-      return found.count < Self.mostEntries
+      // What a subject keeps when its past is erased is the entry after that, and is played with it.
+      return found.count < Self.mostEntries || entry.origin == .forget
     }
     return found
   }
