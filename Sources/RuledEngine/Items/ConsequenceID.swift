@@ -1,9 +1,9 @@
-import RuledCore
+package import RuledCore
 
 /// The ids of the events that follow from an event: they depend on nothing but that event and the operations of its rules.
 ///
 /// So a replay gives them again, and an explanation can name them before they happen.
-enum ConsequenceID {
+package enum ConsequenceID {
   /// The id of a message; `number` is its operation's number among those of its plugin, without operations for explanations alone.
   static func message(number: Int, of plugin: ByteView, _ event: EventInput, using identity: ByteBuffer) -> UUIDText {
     identity.removeAll()
@@ -13,6 +13,24 @@ enum ConsequenceID {
     append(plugin, to: identity)
     identity.append(decimal: Int64(number))
     return UUIDText.derived(from: identity.bytes)
+  }
+
+  /// The index of the last of `events` from which a message with that id of a plugin's rules follows; nil if it is none of them.
+  package static func cause(ofMessage id: String, of plugin: String, among events: [JSONValue]) -> Int? {
+    let identity = ByteBuffer(capacity: 256)
+    let parts = events.map { event -> [UInt8] in
+      (["subject", "source", "id"].map { event[$0]?.stringValue ?? "" } + [plugin]).flatMap { Array($0.utf8) + [0] }
+    }
+    for number in 0..<Limits.operations {
+      let cause = parts.lastIndex { parts in
+        identity.removeAll()
+        parts.withView { identity.append($0) }
+        identity.append(decimal: Int64(number))
+        return UUIDText.derived(from: identity.bytes).text == id
+      }
+      if let cause { return cause }
+    }
+    return nil
   }
 
   /// The id of the event of a timer that is due at `due`, in microseconds.

@@ -118,22 +118,22 @@ struct Capture {
 
   /// The event of a message's sender that sent it; nil when the journal does not have it, or can't tell.
   ///
-  /// A message has whole milliseconds. Of several events of one, each has sent one message if there are as many.
+  /// A message has whole milliseconds: of several events of one, the message's id tells which sent it.
   private mutating func cause(of message: JSONValue) throws -> JSONValue? {
     guard let event = message.member("event"), let from = event.member("from")?.stringValue,
-      let subject = event.member("subject")?.stringValue, let sent = Self.time(of: event, "time")?.rfc3339
+      let sent = Self.time(of: event, "time")?.rfc3339
     else { return nil }
     let sequence = Self.sequence(of: message)
     let causes = try events(of: from).filter { entry in
-      (Self.time(of: entry, "now") ?? Self.time(of: entry))?.rfc3339 == sent
+      Self.sequence(of: entry) < sequence
+        && (Self.time(of: entry, "now") ?? Self.time(of: entry))?.rfc3339 == sent
     }
-    guard causes.count > 1 else { return causes.first { Self.sequence(of: $0) < sequence } }
-    let messages = try events(of: subject).filter { entry in
-      guard let other = entry.member("event"), entry.member("origin") == "message" else { return false }
-      return other.member("from")?.stringValue == from && Self.time(of: other, "time")?.rfc3339 == sent
+    guard causes.count > 1 else { return causes.first }
+    guard let id = event.member("id")?.stringValue, let plugin = event.member("sent_by")?.stringValue else {
+      return nil
     }
-    guard messages.count == causes.count else { return nil }
-    return messages.firstIndex { Self.sequence(of: $0) == sequence }.map { causes[$0] }
+    let index = ConsequenceID.cause(ofMessage: id, of: plugin, among: causes.map { $0.member("event") ?? .null })
+    return index.map { causes[$0] }
   }
 
   /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form if that event is not known.
@@ -162,7 +162,7 @@ struct Capture {
     var plain = JSONObject()
     for name in ["type", "subject", "id", "source", "time", "data"] { plain[name] = event[name] }
     let sender = event["from"]?.stringValue ?? "another subject"
-    let note = CapturedTest.Step.note("a message of \(sender), sent as an event")
+    let note = CapturedTest.Step.note("a message, sent as an event, which has no sender", "from \(sender)")
     var steps: [CapturedTest.Step] = [note]
     if let time = time(of: message) { steps.append(.at(time)) }
     return steps + [.event(plain, decisions: decisions(of: message))]
@@ -181,7 +181,7 @@ struct Capture {
     do { state = try client.call("state", ["subject": .string(subject), "version": .integer(version)]) } catch let error
       as DaemonError
     {
-      return [.note("the state of \(subject) at version \(version) is not known: \(error.message)")]
+      return [.note("a state is not known", "that of \(subject) at version \(version): \(error.message)")]
     }
     let fired = firing.filter { $0.member("origin")?.stringValue == "timer" }
     var items = JSONObject()

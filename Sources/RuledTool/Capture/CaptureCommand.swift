@@ -69,7 +69,7 @@ extension CapturedTest {
     }
   }
 
-  /// The test with replacements for everything personal, and without notes.
+  /// The test with replacements for everything personal.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
     var other = CapturedTest(name: "captured")
     for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }
@@ -83,7 +83,7 @@ extension CapturedTest {
       case .retry(let subject, let plugin, let event):
         other.steps.append(
           .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) }))
-      case .note: break
+      case .note(let note, _): other.steps.append(.note(note, ""))
       case .given(let subject, let version, let states, let items):
         other.steps.append(
           .given(

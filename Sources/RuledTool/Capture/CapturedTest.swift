@@ -21,8 +21,8 @@ struct CapturedTest {
     case failures(Int)
     /// The parked events of a subject for a plugin are tried again: the event with that id, or all.
     case retry(String, plugin: String, event: String?)
-    /// A line for the reader.
-    case note(String)
+    /// A line for the reader, with what may be personal behind it.
+    case note(String, String)
   }
 
   var name: String
@@ -47,9 +47,9 @@ struct CapturedTest {
       case .effects(let subject, _, let wanted) where result.effects == wanted:
         if !wanted.isEmpty { kept.append(.effects(subject, from: result.firstEffect, wanted)) }
       case .effects(_, _, let wanted):
-        kept.append(.note("recorded: the effects \(JSONValue.array(wanted).text); played as a test, there are others"))
+        kept.append(.note("played as a test, there are other effects than recorded", JSONValue.array(wanted).text))
       case .retry(_, let plugin, _) where result.decided == nil:
-        kept.append(.note("recorded: a retry for \(plugin), for which nothing is parked when this is played as a test"))
+        kept.append(.note("played as a test, nothing is parked for the retry that was recorded", "for \(plugin)"))
       default: kept.append(step)
       }
       if result.failures > 0 { kept.append(.failures(result.failures)) }
@@ -58,7 +58,7 @@ struct CapturedTest {
   }
 
   private static func differs(_ recorded: JSONValue) -> Step {
-    .note("recorded: \(recorded.text); played as a test, the rules decide otherwise")
+    .note("played as a test, the rules decide otherwise than recorded", recorded.text)
   }
 
   /// Replaces all expectations with the present results, as the events have been changed.
@@ -163,7 +163,9 @@ struct CapturedTest {
       case .retry(let subject, let plugin, let event):
         let id = event.map { ", \(LuaText.string($0))" } ?? ""
         text += "  t:retry(\(LuaText.string(subject)), \(LuaText.string(plugin))\(id))\n"
-      case .note(let note): text += "  -- \(note.split(separator: "\n").joined(separator: " "))\n"
+      case .note(let note, let detail):
+        let line = detail.isEmpty ? note : "\(note): \(detail)"
+        text += "  -- \(line.split(separator: "\n").joined(separator: " "))\n"
       case .event(var event, let decisions):
         let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
         let data = event["data"] ?? [:]
