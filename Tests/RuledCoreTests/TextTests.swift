@@ -70,4 +70,36 @@ import Testing
   func `The nearest name is found and nothing far`(name: String, nearest: String?) {
     #expect(NearestName.find(name, in: ["socket", "rules", "connections", "workers", "a"]) == nearest)
   }
+
+  /// The edits from one name to another, by the table of all beginnings of both.
+  private static func edits(_ left: [Character], _ right: [Character]) -> Int {
+    var table = (0...left.count).map { row in (0...right.count).map { row == 0 ? $0 : row } }
+    for row in 0..<left.count {
+      for column in 0..<right.count {
+        let replaced = table[row][column] + (left[row] == right[column] ? 0 : 1)
+        var best = min(table[row][column + 1] + 1, table[row + 1][column] + 1, replaced)
+        if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+          best = min(best, table[row - 1][column - 1] + 1)
+        }
+        table[row + 1][column + 1] = best
+      }
+    }
+    return table[left.count][right.count]
+  }
+
+  @Test func `A name is near by as many edits as a table of them says`() {
+    var state: UInt64 = 1
+    func draw(_ most: UInt64) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % most)
+    }
+    for _ in 0..<5000 {
+      let names = (0..<2).map { _ in (0...draw(12)).map { _ in Array("abcé_")[draw(5)] } }
+      let (one, other) = (names[0], names[1])
+      let isBeginning = one.count > 1 && other.starts(with: one) && other != one
+      let edits = isBeginning ? 1 : Self.edits(one, other), longest = max(one.count, other.count)
+      let isNear = edits <= max(1, longest / 3) && edits < longest
+      #expect((NearestName.find(String(one), in: [String(other)]) != nil) == isNear, "\(String(one)) \(String(other))")
+    }
+  }
 }

@@ -6,33 +6,19 @@ package enum NearestName {
   /// (optimal string alignment). Two or more letters that a name begins with are one edit from it. Of equally near names
   /// the first counts. Case does not matter.
   package static func find(_ name: String, in known: some Sequence<String>) -> String? {
-    guard name.utf8.count <= 256 else { return nil }
-    let wanted = Array(name.lowercased().unicodeScalars)
-    guard wanted.count <= 64 else { return nil }
-    var best: (name: String, distance: Int)?
-    for candidate in known {
-      let other = Array(candidate.lowercased().unicodeScalars)
-      let bound = max(1, max(wanted.count, other.count) / 3)
-      let isBeginning = wanted.count > 1 && other.starts(with: wanted)
-      guard other.count <= 64, isBeginning || abs(other.count - wanted.count) <= bound else { continue }
-      let distance = isBeginning ? min(1, other.count - wanted.count) : distance(wanted, other)
-      if distance <= bound, distance < min(best?.distance ?? .max, max(wanted.count, other.count)) {
-        best = (candidate, distance)
-      }
-    }
-    return best?.name
+    near(name, in: known).min { $0.distance < $1.distance }?.name
   }
 
   /// The event type that somebody probably meant, or nil when none is near: the segments that two types begin with don't make them any nearer.
   package static func find(type: String, in known: some Sequence<String>) -> String? {
     let segments = type.split(separator: ".", omittingEmptySubsequences: false)
-    let near = known.filter { other in
+    let near = near(type, in: known).filter { other, _ in
       let others = other.split(separator: ".", omittingEmptySubsequences: false)
       let common = zip(segments, others).prefix { $0 == $1 }.count
       let rest = others.dropFirst(common).joined(separator: ".")
       return find(segments.dropFirst(common).joined(separator: "."), in: [rest]) != nil
     }
-    return find(type, in: near)
+    return near.min { $0.distance < $1.distance }?.name
   }
 
   /// The end of an error message about an unknown name: `; did you mean 'NAME'?` with the known name that is near.
@@ -41,42 +27,86 @@ package enum NearestName {
   package static func hint(
     _ name: String, in known: some Sequence<String>, otherwise: String? = nil, write: (String) -> String = { "'\($0)'" }
   ) -> String {
-    (find(name, in: known).map { "did you mean \(write($0))?" } ?? otherwise).map { "; \($0)" } ?? ""
+    hint(at: find(name, in: known).map(write), otherwise: otherwise)
   }
 
-  private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
-    var beforePrevious: [Int] = []
-    var previous = Array(0...right.count)
-    for row in 0..<left.count {
-      var current = [row + 1]
-      for column in 0..<right.count {
-        let replaced = previous[column] + (left[row] == right[column] ? 0 : 1)
-        var best = min(previous[column + 1] + 1, current[column] + 1, replaced)
-        if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-          best = min(best, beforePrevious[column - 1] + 1)
-        }
-        current.append(best)
-      }
-      beforePrevious = previous
-      previous = current
+  /// The same for a near name that has been found, as the user writes it.
+  package static func hint(at near: String?, otherwise: String? = nil) -> String {
+    (near.map { "did you mean \($0)?" } ?? otherwise).map { "; \($0)" } ?? ""
+  }
+
+  /// The known names that are near, with their edits.
+  private static func near(_ name: String, in known: some Sequence<String>) -> [(name: String, distance: Int)] {
+    guard name.utf8.count <= 256 else { return [] }
+    let wanted = Pattern(name.lowercased().unicodeScalars), length = wanted.scalars.count
+    guard (1...64).contains(length) else { return [] }
+    return known.compactMap { candidate in
+      // A name has no more scalars than bytes.
+      guard candidate.utf8.count >= length - max(1, length / 3), candidate.utf8.count <= 256 else { return nil }
+      let other = candidate.lowercased().unicodeScalars, count = other.count
+      let bound = max(1, max(length, count) / 3)
+      let isBeginning = length > 1 && count >= length && other.starts(with: wanted.scalars)
+      guard count <= 64, isBeginning || abs(count - length) <= bound else { return nil }
+      let distance = isBeginning ? min(1, count - length) : wanted.distance(to: other)
+      return distance <= bound && distance < max(length, count) ? (candidate, distance) : nil
     }
-    return previous[right.count]
+  }
+
+  /// A name of 1 to 64 scalars whose edits are counted.
+  private struct Pattern {
+    let scalars: [Unicode.Scalar]
+    /// Where each scalar stands, a bit for each place.
+    private var places: [Unicode.Scalar: UInt64] = [:]
+    private var placesOfASCII = [UInt64](repeating: 0, count: 128)
+
+    init(_ scalars: String.UnicodeScalarView) {
+      self.scalars = Array(scalars)
+      for (place, scalar) in scalars.enumerated() where place < 64 {
+        if scalar.isASCII {
+          placesOfASCII[Int(scalar.value)] |= 1 << place
+        } else {
+          places[scalar, default: 0] |= 1 << place
+        }
+      }
+    }
+
+    /// The edits to another name, counted a column of their table at a time in the bits of a word.
+    ///
+    /// Source: Heikki Hyyrö, A bit-vector algorithm for computing Levenshtein and Damerau edit distances, 2003.
+    func distance(to other: String.UnicodeScalarView) -> Int {
+      // Where the column rises and falls, downwards and along; `same` is where it costs nothing to come from above on the left.
+      var rises = UInt64.max, falls: UInt64 = 0, same: UInt64 = 0, before: UInt64 = 0
+      var distance = scalars.count
+      let last = UInt64(1) << (scalars.count - 1)
+      for scalar in other {
+        let equal = scalar.isASCII ? placesOfASCII[Int(scalar.value)] : places[scalar, default: 0]
+        let swapped = (~same & equal) << 1 & before
+        same = ((equal & rises) &+ rises) ^ rises | equal | falls | swapped
+        var risesAlong = falls | ~(same | rises), fallsAlong = same & rises
+        if risesAlong & last != 0 { distance += 1 } else if fallsAlong & last != 0 { distance -= 1 }
+        risesAlong = risesAlong << 1 | 1
+        fallsAlong <<= 1
+        rises = fallsAlong | ~(same | risesAlong)
+        falls = risesAlong & same
+        before = equal
+      }
+      return distance
+    }
   }
 }
 
 /// Whether two texts differ by one letter: added, left out, replaced, or swapped with its neighbour.
 package func isOneEdit(_ left: String, _ right: String) -> Bool {
-  isOneEdit(Array(left.utf8), Array(right.utf8))
+  abs(left.utf8.count - right.utf8.count) <= 1 && isOneEdit(Array(left.utf8), Array(right.utf8))
 }
 
 package func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
-  guard abs(one.count - other.count) <= 1 else { return false }
-  var head = 0
-  while head < min(one.count, other.count), one[head] == other[head] { head += 1 }
-  guard head < max(one.count, other.count) else { return false }
-  let a = one[head...], b = other[head...]
-  if a.count != b.count { return a.count > b.count ? a.dropFirst().elementsEqual(b) : b.dropFirst().elementsEqual(a) }
-  if a.dropFirst().elementsEqual(b.dropFirst()) { return true }
-  return a.count > 1 && a[head] == b[head + 1] && a[head + 1] == b[head]
-    && a.dropFirst(2).elementsEqual(b.dropFirst(2))
+  let shorter = min(one.count, other.count)
+  guard max(one.count, other.count) <= shorter + 1 else { return false }
+  var head = 0, tail = 0
+  while head < shorter, one[head] == other[head] { head += 1 }
+  while tail < shorter - head, one[one.count - 1 - tail] == other[other.count - 1 - tail] { tail += 1 }
+  let left = one.count - head - tail, right = other.count - head - tail
+  return max(left, right) == 1
+    || left == 2 && right == 2 && one[head] == other[head + 1] && one[head + 1] == other[head]
 }

@@ -24,7 +24,7 @@ extension FileReview {
   ) {
     let near = NearestName.find(name, in: known)
     add(
-      node, code, message + NearestName.hint(name, in: known, otherwise: advice),
+      node, code, message + NearestName.hint(at: near.map { "'\($0)'" }, otherwise: advice),
       fix: Finding.Fix(range ?? node.unquotedRange, from: name, to: near))
   }
 
