@@ -37,6 +37,7 @@ import Testing
     ("state.debt = 1 state.stamps = nil", "state.stamps is required"),
     ("state.stamps = json.null", "state.stamps is required"),
     ("state.stamps = { a = 1 }", "state.stamps must be an array, not an object"),
+    ("state.stamps = array {} state.stamps.x = 1", "state.stamps is an array with a key that is not one of 1 to n"),
     ("state.wallet = { point = 1 }", "state.wallet.points is required"),
     ("state.wallet = array {}", "state.wallet must be an object, not an array"),
     ("state.wallet = { points = 1, last = { at = 'x' } }", "state.wallet.last.at must be a number, not a string"),

@@ -28,7 +28,7 @@ bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule) {
   return true;
 }
 
-/* Whether the keys of the table at index are neither names alone nor 1 to n. */
+/* Whether the keys of the table at index are neither names alone, unless it is marked as an array, nor 1 to n. */
 static bool has_bad_keys(lua_State *L, int table) {
   lua_Integer count = 0, highest = 0;
   bool names = false;
@@ -45,7 +45,7 @@ static bool has_bad_keys(lua_State *L, int table) {
       return true;
     }
   }
-  return count > 0 && (names || highest != count);
+  return names ? count > 0 || rb_is_array(L, table) : highest != count;
 }
 
 /* Whether the value at index can't be stored by itself; its elements are not looked at. */
