@@ -107,8 +107,13 @@ void rb_set_in_test(rb_vm *vm, bool in_test) {
   vm->failure.in_test = in_test;
   if (!in_test) return;
   vm->failure.keeps_place = false;
+  vm->failure.compared = false;
   vm->failure.place.length = 0;
 }
+
+void rb_note_comparison(rb_vm *vm) { vm->failure.compared = true; }
+
+bool rb_test_compared(const rb_vm *vm) { return vm->failure.compared; }
 
 rb_slice rb_failed_place(const rb_vm *vm) { return (rb_slice){vm->failure.place.bytes, vm->failure.place.length}; }
 

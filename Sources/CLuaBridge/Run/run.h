@@ -115,6 +115,7 @@ typedef struct {
   rb_buffer place;
   rb_buffer here; /* the same of a test that calls the host */
   bool in_test;
+  bool compared; /* whether the running test has called a comparison, which can fail it */
   bool keeps_place; /* the next error repeats an earlier one, with its place */
 } rb_failures;
 
@@ -132,6 +133,8 @@ void rb_forget_error(rb_vm *vm);
 void rb_set_in_test(rb_vm *vm, bool in_test);
 /* Notes the place of the running test; as a handler of errors, it leaves the error as it is. */
 int rb_note_place(lua_State *L);
+/* Notes that the running test has called a comparison. */
+void rb_note_comparison(rb_vm *vm);
 /* The next error has the place of the last one, or none. */
 void rb_keep_place(rb_vm *vm, bool has_place);
 

@@ -138,6 +138,7 @@ static void push_difference(lua_State *L, rb_buffer *path) {
 }
 
 static int test_equal(lua_State *L) {
+  rb_note_comparison(rb_vm_of(L));
   lua_settop(L, 4);
   if (deep_equal(L, 2, 3, 0)) return 0;
   push_shown(L, 3);
@@ -159,6 +160,7 @@ static int test_equal(lua_State *L) {
 }
 
 static int test_truthy(lua_State *L) {
+  rb_note_comparison(rb_vm_of(L));
   lua_settop(L, 3);
   if (lua_toboolean(L, 2)) return 0;
   const char *note = lua_isstring(L, 3) ? lua_tostring(L, 3) : "";
@@ -167,6 +169,7 @@ static int test_truthy(lua_State *L) {
 }
 
 static int test_fails(lua_State *L) {
+  rb_note_comparison(rb_vm_of(L));
   luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 3);
   lua_pushvalue(L, 2);

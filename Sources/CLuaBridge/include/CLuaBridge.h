@@ -366,6 +366,8 @@ rb_status rb_test(rb_vm *vm, int index, const rb_budget *budget);
 rb_slice rb_test_place(rb_vm *vm);
 /* Where the last test failed. */
 rb_slice rb_failed_place(const rb_vm *vm);
+/* Whether the last test has called t:equal, t:truthy or t:fails. */
+bool rb_test_compared(const rb_vm *vm);
 
 /* The result of the last rb_encode_state, rb_query, rb_handle or rb_configure. */
 rb_slice rb_result(const rb_vm *vm);

@@ -321,6 +321,9 @@ extension PluginVM {
   /// Where the last test failed; empty if it did not, or if it was stopped.
   package var failedPlace: [TestPlace] { TestPlace.list(rb_failed_place(handle).text) }
 
+  /// Whether the last test has called `t:equal`, `t:truthy` or `t:fails`.
+  package var hasCompared: Bool { rb_test_compared(handle) }
+
   /// The result of the last call, as JSON: the state or a function's result; valid until the next call.
   package var output: ByteView { rb_result(handle).raw }
 

@@ -21,6 +21,8 @@ final class TestDriver: TestHost {
   private(set) var plugin = ""
   /// Whether the test says that it was captured, so that it has to run a rule.
   private(set) var isCaptured = false
+  /// Whether the test has compared a snapshot.
+  private(set) var hasCompared = false
   /// Why the plugin's rules heard nothing of an event, the first of those whose source it does not take.
   private(set) var unheard: String?
   /// Where the test is now.
@@ -59,6 +61,7 @@ final class TestDriver: TestHost {
     settings.removeAll()
     failures = TestFailures()
     isCaptured = false
+    hasCompared = false
     unheard = nil
     marks.removeAll()
     events.removeAll()
@@ -301,6 +304,7 @@ final class TestDriver: TestHost {
 
   private func snapshot(_ arguments: TestArguments) throws -> [JSONValue] {
     let name = try arguments.text(0, "the snapshot's name")
+    hasCompared = true
     try files.compare(try arguments.value(1) ?? everything(), withSnapshot: name)
     return []
   }

@@ -31,6 +31,10 @@ struct TestReport {
     {
       text += "slow: \(Figures.micros(Double(result.microseconds)))  \(result.plugin) \(result.name)\n".printableLines
     }
+    for result in run.results where !result.hasCompared {
+      let warning = "warning: test '\(result.name)' compared nothing, so that only a failing rule can fail it"
+      text += "\(result.file):\(result.line): \(warning)\n".printableLines
+    }
     let passed = run.results.count - run.failed
     let totals = "\(Figures.count(passed, "test")) passed, \(Figures.count(run.failed)) failed"
     return text + "\n" + (run.failed > 0 ? style.red(totals) : style.green(totals))

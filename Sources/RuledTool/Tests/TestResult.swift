@@ -9,6 +9,8 @@ struct TestResult: Sendable {
   let microseconds: Int
   /// Why it failed; nil when it passed.
   let failure: Failure?
+  /// Whether it called what could fail it, or failed.
+  let hasCompared: Bool
   let log: [String]
 
   var json: JSONValue {
@@ -16,6 +18,7 @@ struct TestResult: Sendable {
       "plugin": .string(plugin), "name": .string(name), "file": .string(file), "line": .integer(Int64(line)),
       "passed": .bool(failure == nil), "microseconds": .integer(Int64(microseconds)),
     ]
+    if !hasCompared { object["compared"] = false }
     if let failure {
       object["failure"] = [
         "message": .string(failure.message), "file": .string(failure.file ?? file),

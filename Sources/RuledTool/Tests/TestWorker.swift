@@ -66,8 +66,16 @@ final class TestWorker {
     let microseconds = Int((EngineClock.monotonic - started) / 1000)
     return TestResult(
       plugin: test.plugin, name: test.declaration.name, file: test.declaration.file, line: test.declaration.line,
-      microseconds: microseconds, failure: failure,
+      microseconds: microseconds, failure: failure, hasCompared: failure != nil || hasCompared(test, vm, driver),
       log: driver.takeLog())
+  }
+
+  /// Whether a test called a comparison, which can fail it; tests of a file with `assert` or `error` count as if they had.
+  private func hasCompared(_ test: TestCase, _ vm: PluginVM, _ driver: TestDriver) -> Bool {
+    if vm.hasCompared || driver.hasCompared || driver.isCaptured { return true }
+    let file = vm.source.tests.first { $0.path == test.declaration.file }
+    let text = String(decoding: file?.text ?? [], as: UTF8.self)
+    return text.contains("assert(") || text.contains("error(")
   }
 
   /// Why a test failed: by itself, by unexpected failures of rules, or because it was captured and no rule ran.

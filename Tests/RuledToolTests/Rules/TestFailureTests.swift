@@ -128,6 +128,20 @@ import Testing
     #expect(!run("app/1").output.contains("heard"))
   }
 
+  @Test(arguments: [
+    ("t:event('user:1', 'fine')", true), ("t:event('user:1', 'raise') t:failures()", true),
+    ("for _, effect in ipairs(t:effects('user:1')) do t:equal(effect.type, 'x') end", true),
+    ("t:equal(1, 1)", false), ("t:truthy(1)", false), ("t:fails(function() error('x') end)", false),
+    ("t:each({ 1 }, function(n) t:equal(n, 1) end)", false), ("assert(t:event('user:1', 'fine'))", false),
+    ("t:captured() t:event('user:1', 'fine')", false), ("t:equal(1, 2)", false),
+  ])
+  func `a test that has compared nothing is named, and passes`(body: String, isNamed: Bool) {
+    let run = run("test 'b' (function(t) t:equal(1, 1) end)\ntest 'a' (function(t)\n\(body)\nend)")
+    let warning = "p/tests/t.lua:2: warning: test 'a' compared nothing"
+    #expect(run.output.contains(warning) == isNamed && !run.output.contains("'b'"), "\(run.output)")
+    #expect(run.exit == (body.contains("1, 2") ? .no : .done))
+  }
+
   @Test func `log lines of rules stand beside a test that failed, and only there`() {
     let failed = run("test 'a' (function(t) t:event('user:1', 'raise') end)")
     #expect(failed.output.contains("log warn p/raises: about to {\"n\":1}"), "\(failed.output)")

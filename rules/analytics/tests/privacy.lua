@@ -51,8 +51,7 @@ test "text that only resembles personal data is accepted" (function(t)
     "abcdef12-ab12-4abc-b378-282246310005", "123456789", "+123456", "1234567890123456", "123 456 78",
     "deadline exceeded (code 17)", ("x"):rep(100), ("ä"):rep(100), "cafe:babe", "::",
   } do
-    local kind = kinds(t, message)
-    if kind then t:equal(message, kind) end
+    t:equal(kinds(t, message), nil, message)
   end
 end)
 
