@@ -12,6 +12,18 @@ package enum RuleLibrary {
     ("settings", "table<string, any>", "The plugin's settings, frozen."),
   ]
 
+  /// Functions of Lua's own library that fail without an argument, for checks.
+  package static let ofLua = [
+    ("table.insert", "list: table; value or position: any; value: any?", ""),
+    ("table.remove", "list: table; position: any?; ...: any?", "any"),
+    ("table.concat", "list: table; ...: any?", "string"),
+    ("ipairs", "list: table; ...: any?", "any ..."), ("pairs", "table: table; ...: any?", "any ..."),
+    ("tostring", "value: any; ...: any?", "string"), ("tonumber", "value: any; ...: any?", "number?"),
+    ("type", "value: any; ...: any?", "string"), ("string.format", "format: any; ...: any?", "string"),
+    ("math.floor", "x: any; ...: any?", "number"), ("math.max", "x: any; ...: any?", "number"),
+    ("math.min", "x: any; ...: any?", "number"),
+  ].map { LibraryFunction($0, $1, $2, "", example: "") }
+
   /// The functions that declare something while a file loads.
   static let declarations = [
     "plugin", "setting", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",

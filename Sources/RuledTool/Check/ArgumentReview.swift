@@ -23,7 +23,7 @@ struct ArgumentReview: FileReview {
   private typealias Function = (name: String, parameters: [(name: String, type: ValueType)])
 
   private static let functions = Dictionary(
-    uniqueKeysWithValues: RuleLibrary.functions.map { function in
+    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map { function in
       (function.name, function.parameters.map { (name: $0.name, type: ValueType($0.type)) })
     })
   /// Functions that take values of other types than theirs, as text.

@@ -15,7 +15,8 @@ struct CallReview: FileReview {
   /// The parameters of local functions that are passed on as options of a module, and which modules get them.
   private var passed: [Int: String] = [:]
 
-  private static let host = Dictionary(uniqueKeysWithValues: RuleLibrary.functions.map { ($0.name, Signature($0)) })
+  private static let host = Dictionary(
+    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map { ($0.name, Signature($0)) })
   /// Functions whose missing arguments are a finding of another kind.
   private static let judgedElsewhere: Set<String> = ["decide"]
 

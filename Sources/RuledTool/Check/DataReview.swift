@@ -11,8 +11,6 @@ struct DataReview {
     let line: Int
     /// The bytes of the member's name.
     let range: Range<Int>
-    /// The literal with which it is compared, if it is.
-    var literal: SyntaxNode?
   }
 
   /// The data that a call makes an event with.
@@ -28,21 +26,17 @@ struct DataReview {
   private(set) var made: [Made] = []
 
   /// Which variables hold events and their data.
-  private let flow: EventFlow
+  let events: EventFlow
 
   init(_ tree: SyntaxTree) {
-    flow = EventFlow(tree)
+    events = EventFlow(tree)
     visit(tree.root)
   }
 
   private mutating func visit(_ node: SyntaxNode) {
     switch node.kind {
     case .call: note(call: node)
-    case .index: note(index: node, literal: nil)
-    case .binary where ["==", "~=", "<", ">", "<=", ">="].contains(node.text):
-      for (side, other) in [(0, 1), (1, 0)] where ValueType(literal: node.children[other]) != .any {
-        note(index: node.children[side], literal: node.children[other])
-      }
+    case .index: note(index: node)
     default: break
     }
     for child in node.children { visit(child) }
@@ -77,10 +71,8 @@ struct DataReview {
     made.append(Made(type: name, members: members, line: arguments[type].line))
   }
 
-  private mutating func note(index node: SyntaxNode, literal: SyntaxNode?) {
-    guard node.kind == .index, let (types, path) = flow.data(node), let key = node.children.last, !path.isEmpty else {
-      return
-    }
-    reads.append(Read(types: types, path: path, line: key.line, range: key.unquotedRange, literal: literal))
+  private mutating func note(index node: SyntaxNode) {
+    guard let (types, path) = events.data(node), let key = node.children.last, !path.isEmpty else { return }
+    reads.append(Read(types: types, path: path, line: key.line, range: key.unquotedRange))
   }
 }

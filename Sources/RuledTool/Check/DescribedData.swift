@@ -11,9 +11,24 @@ struct DescribedData {
     declarations = Dictionary(grouping: all, by: \.type)
   }
 
+  /// The type of a member of the data of events of these types; `any` unless checked descriptions of all agree.
+  func type(of types: [String], _ path: [String]) -> ValueType {
+    let found = types.map { type in
+      let checked = declarations[type, default: []].filter(\.isChecked)
+      let members = checked.compactMap { Self.schema($0.data, at: path.dropLast()) }.flatMap(\.members)
+      return members.first { $0.name == path.last }.map { ValueType($0.type) } ?? .any
+    }
+    return Set(found.map(\.text)).count == 1 ? found[0] : .any
+  }
+
+  /// Whether clients may send events of any of these types.
+  func areOfClients(_ types: [String]) -> Bool {
+    types.contains { !declarations[$0, default: []].contains(where: \.isInternal) }
+  }
+
   /// The mistakes in a file; any member may be read and given where no description is closed, unless it is nearly a described one.
-  func findings(_ review: DataReview, file: String) -> [Finding] {
-    review.reads.compactMap { finding($0, file: file) } + review.made.compactMap { finding($0, file: file) }
+  func findings(_ review: DataReview, _ flow: ValueFlow, file: String) -> [Finding] {
+    review.reads.compactMap { finding($0, file: file) } + review.made.compactMap { finding($0, flow, file: file) }
   }
 
   private func finding(_ read: DataReview.Read, file: String) -> Finding? {
@@ -21,7 +36,6 @@ struct DescribedData {
     let schemas = described.joined().compactMap { Self.schema($0.data, at: read.path.dropLast()) }
     guard described.count == read.types.count, !schemas.isEmpty, let member = read.path.last else { return nil }
     let names = schemas.flatMap(\.names), types = read.types.map { "'\($0)'" }.joined(separator: " and ")
-    if let literal = read.literal { return finding(read, comparedWith: literal, schemas, file: file) }
     guard !names.contains(member) else { return nil }
     let near = NearestName.find(member, in: names)
     let isClosed = read.path.count == 1 && described.allSatisfy { $0.contains(where: \.isClosed) }
@@ -33,20 +47,6 @@ struct DescribedData {
       fix: Finding.Fix(read.range, from: member, to: near))
   }
 
-  private func finding(
-    _ read: DataReview.Read, comparedWith literal: SyntaxNode, _ schemas: [DataSchema], file: String
-  ) -> Finding? {
-    let types = schemas.flatMap(\.members).filter { $0.name == read.path.last }.map(\.type)
-    guard let type = types.first, types.allSatisfy({ ValueType($0).excludes(ValueType(literal: literal)) }) else {
-      return nil
-    }
-    return Finding(
-      file: file, line: read.line,
-      message:
-        "data.\(read.path.joined(separator: ".")) is described as \(type.text), and is compared with "
-        + ValueType(literal: literal).text, code: .oddExpression)
-  }
-
   /// The members of the value at a path; nil if it has no declared ones.
   private static func schema(_ schema: DataSchema, at path: ArraySlice<String>) -> DataSchema? {
     guard let name = path.first else { return schema }
@@ -54,7 +54,7 @@ struct DescribedData {
     return self.schema(inner, at: path.dropFirst())
   }
 
-  private func finding(_ made: DataReview.Made, file: String) -> Finding? {
+  private func finding(_ made: DataReview.Made, _ flow: ValueFlow, file: String) -> Finding? {
     let described = (declarations[made.type] ?? []).filter(\.isChecked)
     let names = described.flatMap(\.data.names)
     let isClosed = described.contains(where: \.isClosed)
@@ -68,7 +68,7 @@ struct DescribedData {
     }
     for member in described.flatMap(\.data.members) {
       guard let value = made.members.first(where: { $0.name == member.name })?.value else { continue }
-      let given = ValueType(literal: value)
+      let given = flow.type(of: value)
       guard ValueType(member.type).excludes(given) else { continue }
       return Finding(
         file: file, line: value.line,

@@ -65,7 +65,7 @@ struct ExpressionReview: FileReview {
     if left.kind == .unary, left.text == "not", types.1 != .boolean {
       add(node, .oddExpression, "'not a \(node.text) b' compares 'not a'; write not (a \(node.text) b)")
     } else if types.0.excludes(types.1), ![types.0, types.1].contains(.function) {
-      add(node, .oddExpression, "compares \(types.0.text) with \(types.1.text)")
+      add(node, .oddExpression, "compares \(text(left)), \(types.0.text), with \(text(right)), \(types.1.text)")
     }
     for (call, number) in [(left, right), (right, left)] where call.kind == .call && number.kind == .number {
       guard let name = CallReview.hostName(call.children[0]), let range = Self.ranges[name],

@@ -28,23 +28,38 @@ struct NameReview {
 
   private typealias Use = (function: String, name: SyntaxNode, file: SourceFile)
 
+  /// Where ever more values come from.
+  private enum Source { case events, subjects, clients }
+
   private var made: [Use] = []
   private var used: [Use] = []
 
+  /// What the variables of the file at hand hold that are assigned once.
+  private var values: [Int: SyntaxNode] = [:]
+  private var isTextOfClients: (SyntaxNode) -> Bool = { _ in false }
+  /// How often each member is read, and how often that is for a name or a label: other reads may bound its values.
+  private var reads: [String: Int] = [:]
+  private var namingReads: [String: Int] = [:]
+
   /// Reads the files of a plugin, with the modules that it requires.
-  init(_ files: [(file: SourceFile, tree: SyntaxTree)]) {
+  init(_ files: [(file: SourceFile, tree: SyntaxTree, isTextOfClients: (SyntaxNode) -> Bool)]) {
     let makers = Set(Self.kinds.flatMap(\.makers)), users = Set(Self.kinds.flatMap(\.users))
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]
-    for (file, tree) in files {
+    for (_, tree, _) in files { tree.root.forEach { countReads(in: $0) } }
+    for (file, tree, isTextOfClients) in files {
+      let assigned = FileFunctions.assigned(in: tree)
+      self.isTextOfClients = isTextOfClients
+      values = [:]
       tree.root.forEach { node in
+        if node.kind == .local { for (local, value) in node.locals(besides: assigned) { values[local] = value } }
         guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
           let name = node.arguments.first
         else { return }
         if makers.contains(function) { made.append((function, name, file)) }
         if users.contains(function) { used.append((function, name, file)) }
         let arguments = node.arguments
+        review(bound: function, arguments, file)
         guard function == "count", arguments.count > 1, arguments[1].kind == .table else { return }
-        review(labels: arguments[1], file)
         let names = arguments[1].children.compactMap { $0.kind == .namedField ? $0.children[0].stringValue : nil }
         if let name = name.stringValue { labels[name, default: []].append((Set(names), arguments[1], file)) }
       }
@@ -83,22 +98,66 @@ struct NameReview {
     return name.stringValue ?? ""
   }
 
-  // MARK: Labels
+  // MARK: Bounds
 
-  /// Finds labels that have as many values as there are subjects, events or moments.
-  private mutating func review(labels table: SyntaxNode, _ file: SourceFile) {
-    for field in table.children where field.kind == .namedField {
-      let value = field.children[1], member = value.children.last?.stringValue
-      let isOfEvent =
-        value.kind == .index && value.children[0].text == "event"
-        && ["subject", "sender", "id", "time"].contains(member)
-      let isNew = value.kind == .call && ["now", "uuid"].contains(value.children[0].globalName)
-      guard isOfEvent || isNew else { continue }
-      findings.append(
-        Finding(
-          file: file.path, line: field.line,
-          message: "the label '\(field.children[0].text)' has values without bound, and each makes another counter",
-          code: .wrongArguments, isNote: true))
+  private mutating func countReads(in node: SyntaxNode) {
+    if node.kind == .index, let member = node.children[1].stringValue { reads[member, default: 0] += 1 }
+    guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
+      ["count", "board.set", "board.add"].contains(function)
+    else { return }
+    node.children[1].forEach { part in
+      if part.kind == .index, let member = part.children[1].stringValue { namingReads[member, default: 0] += 1 }
+    }
+  }
+
+  /// Finds names and labels that have as many values as there are subjects, events or texts of clients, and `once` keys that nothing asks for again.
+  private mutating func review(bound function: String, _ arguments: [SyntaxNode], _ file: SourceFile) {
+    switch function {
+    case "count":
+      note(arguments[0], "the name", "counter", file)
+      for field in arguments.dropFirst().first?.children ?? [] where field.kind == .namedField {
+        note(field.children[1], "the label '\(field.children[0].text)'", "counter", file)
+      }
+    case "board.set", "board.add":
+      let options = arguments.dropFirst(2).first.map(Declaration.fields)
+      if options?["keep"] == nil { note(arguments[0], "the name", "board", file) }
+    case "once" where arguments.count == 1 && source(of: arguments[0]) == .events:
+      note(arguments[0], "the key is another one each time, and is kept for ever: give once its seconds", file)
+    default: break
+    }
+  }
+
+  private mutating func note(_ node: SyntaxNode, _ what: String, _ made: String, _ file: SourceFile) {
+    guard let source = source(of: node) else { return }
+    let why = source == .clients ? "is any text that a client sends" : "has values without bound"
+    note(node, "\(what) \(why), and each makes another \(made)", file)
+  }
+
+  private mutating func note(_ node: SyntaxNode, _ message: String, _ file: SourceFile) {
+    findings.append(
+      Finding(file: file.path, line: node.line, message: message, code: .wrongArguments, isNote: true))
+  }
+
+  /// Where the values of an expression come from that have no bound; nil where that is not certain.
+  private func source(of node: SyntaxNode) -> Source? {
+    switch node.kind {
+    case .name: return node.local.flatMap { values[$0] }.flatMap(source)
+    case .parenthesis: return source(of: node.children[0])
+    case .index:
+      let member = node.children[1].stringValue ?? ""
+      switch node.children[0].text == "event" ? member : "" {
+      case "id", "time": return .events
+      case "subject", "sender": return .subjects
+      default: return isTextOfClients(node) && reads[member] == namingReads[member] ? .clients : nil
+      }
+    case .call:
+      let function = CallReview.hostName(node.children[0]) ?? ""
+      if ["now", "uuid"].contains(function) { return .events }
+      let isSame = ["tostring", "text.lower", "text.upper", "text.trim", "text.fold"].contains(function)
+      return isSame ? node.arguments.first.flatMap(source) : nil
+    case .binary where node.text == "..": return node.children.lazy.compactMap(source).first
+    case .binary where node.text == "or": return source(of: node.children[0])
+    default: return nil
     }
   }
 

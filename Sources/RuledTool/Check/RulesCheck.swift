@@ -33,11 +33,6 @@ struct RulesCheck {
       checkNames(plugin, inspector)
     }
     for manifest in manifests { checkNames(of: manifest) }
-    for plugin in plugins {
-      for file in plugin.modules {
-        for finding in StateReview(file, of: plugin.name, manifests)?.findings ?? [] { add(finding) }
-      }
-    }
     checkHosts()
     for error in EventDeclaration.disagreements(in: manifests) { add(error) }
     let others = all.filter { !selection.contains($0.name) }

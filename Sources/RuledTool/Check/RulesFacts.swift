@@ -52,16 +52,15 @@ struct RulesFacts {
     for (_, files) in reviewed { for (_, review) in files { note(review) } }
     for (plugin, files) in reviewed {
       let library = CatalogBuilder.required(by: plugin).map { ($0, SourceReview($0, surroundings)) }
-      checkCalls(library + files, tests: testFiles[plugin.name] ?? [], plugins: names)
-      guard let manifest = manifests.first(where: { $0.name == plugin.name }) else { continue }
-      checkSettings(manifest, plugin, (files + library).compactMap(\.1))
+      let own = (library + files).compactMap { file, review in review.map { (file: file, review: $0) } }
+      let testFiles = testFiles[plugin.name] ?? []
+      let manifest = manifests.first { $0.name == plugin.name }
+      let data = manifest?.sources.isEmpty == false ? DescribedData(all, of: plugin.name) : open
+      checkCalls(own, tests: testFiles, plugins: names)
+      checkValues(own, manifest, data, manifests, ofTexts: surroundings.members["string"] ?? [])
+      guard let manifest else { continue }
+      checkSettings(manifest, plugin, own.map(\.review))
       if !plugin.tests.isEmpty { checkDecisions(files) }
-      let data = manifest.sources.isEmpty ? open : DescribedData(all, of: manifest.name)
-      for (file, review) in files {
-        guard let review else { continue }
-        findings += data.findings(review.data, file: file.path)
-        findings += SettingReview(file, review.tree, manifest).findings
-      }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
       for (_, review) in files {
@@ -85,14 +84,13 @@ struct RulesFacts {
 
   /// Checks the calls in the plugin's files and in the modules of the library that it uses, each by itself and as one program.
   private mutating func checkCalls(
-    _ files: [(SourceFile, SourceReview?)], tests: [(SourceFile, SourceReview?)], plugins: [String]
+    _ own: [(file: SourceFile, review: SourceReview)], tests: [(SourceFile, SourceReview?)], plugins: [String]
   ) {
-    let own = files.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
-    let all = own + tests.compactMap { file, review in review.map { (file: file, tree: $0.tree) } }
+    let all = own.map { ($0, $1.tree) } + tests.compactMap { file, review in review.map { (file, $0.tree) } }
     var modules: [String: ModuleExports] = [:], library: [String: ModuleExports] = [:]
     // A plugin's own module is found before one of the library, but not by the library.
-    for (file, tree) in own {
-      let name = String(file.name.dropLast(".lua".count)), exports = ModuleExports(file, tree)
+    for (file, review) in own {
+      let name = String(file.name.dropLast(".lua".count)), exports = ModuleExports(file, review.tree)
       modules[name] = exports
       if Self.isOfLibrary(file) { library[name] = exports }
     }
@@ -102,12 +100,27 @@ struct RulesFacts {
       findings += HandlerReview(file, tree).findings
       findings += LocalReview.findings(file, tree)
     }
-    for (file, tree) in own {
-      let flow = ValueFlow(tree)
+  }
+
+  /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
+  private mutating func checkValues(
+    _ own: [(file: SourceFile, review: SourceReview)], _ manifest: PluginManifest?, _ data: DescribedData,
+    _ manifests: [PluginManifest], ofTexts: [String]
+  ) {
+    var named: [(file: SourceFile, tree: SyntaxTree, isTextOfClients: (SyntaxNode) -> Bool)] = []
+    for (file, review) in own {
+      let tree = review.tree, isShared = Self.isOfLibrary(file)
+      let types = DeclaredTypes(data, manifest, review.data.events)
+      let flow = ValueFlow(tree) { isShared ? .any : types.type(of: $0) }
       findings += ArgumentReview(file, tree, flow).findings + ExpressionReview(file, tree, flow).findings
-      findings += MemberReview(file, tree, flow).findings + FrozenReview(file, tree).findings
+      findings += MemberReview(file, tree, flow, ofTexts: ofTexts).findings + FrozenReview(file, tree).findings
+      named.append((file, tree, { !isShared && types.isTextOfClients($0) }))
+      guard !isShared, let manifest else { continue }
+      findings += data.findings(review.data, flow, file: file.path)
+      findings += SettingReview(file, tree, manifest).findings
+      findings += StateReview(file, tree, of: manifest.name, manifests, review.data.events, flow).findings
     }
-    findings += NameReview(own).findings
+    findings += NameReview(named).findings
   }
 
   private static func isOfLibrary(_ file: SourceFile) -> Bool { file.path.hasPrefix("lib/") }
@@ -115,9 +128,9 @@ struct RulesFacts {
   // MARK: Settings and decisions
 
   private mutating func checkSettings(_ manifest: PluginManifest, _ plugin: PluginSource, _ reviews: [SourceReview]) {
-    guard !reviews.contains(where: \.readsAnySetting) else { return }
+    let readsAny = reviews.contains(where: \.readsAnySetting)
     let read = reviews.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
-    for name in manifest.settings.names where !read.contains(name) {
+    for name in manifest.settings.names where !readsAny && !read.contains(name) {
       let line = plugin.entry.map { RulesCheck.line(of: name, in: $0, from: 1) } ?? 1
       add("\(plugin.name)/plugin.lua", line, .unusedSetting, "nothing reads the setting '\(name)'")
     }

@@ -15,18 +15,22 @@ struct StateReview: FileReview {
   /// The types of variables that hold the state or a part of it.
   private var held: [Int: DataType] = [:]
   private let flow: EventFlow
+  private let values: ValueFlow
   /// The variables that are assigned after their declaration.
   private var assigned: Set<Int> = []
 
-  /// Reads a file of a plugin; nil if it is no Lua.
-  init?(_ file: SourceFile, of plugin: String, _ manifests: [PluginManifest]) {
-    guard let tree = try? SyntaxTree(parsing: file.text) else { return nil }
+  /// Reads a file of a plugin.
+  init(
+    _ file: SourceFile, _ tree: SyntaxTree, of plugin: String, _ manifests: [PluginManifest], _ flow: EventFlow,
+    _ values: ValueFlow
+  ) {
     self.file = file
+    self.flow = flow
+    self.values = values
     states = manifests.reduce(into: [:]) { states, manifest in
       if let shape = manifest.state { states[manifest.name] = .members(shape.members) }
     }
     root = states[plugin]
-    flow = EventFlow(tree)
     assigned = FileFunctions.assigned(in: tree)
     visit(tree.root)
   }
@@ -112,10 +116,17 @@ struct StateReview: FileReview {
 
   /// Notes a member that a function uses as if it were there, if that is its first use of the state.
   private mutating func findFirstUse(in function: SyntaxNode, parameter: Int) {
-    guard root != nil, function.kind == .function, function.children[0].children.count > parameter,
-      let state = function.children[0].children[parameter].local
-    else { return }
+    guard root != nil, function.kind == .function, function.children[0].children.count > parameter else { return }
+    // What has no members for a new subject, as it is written.
+    var empty = [text(function.children[0].children[parameter])]
+    func isOfEmpty(_ node: SyntaxNode) -> Bool {
+      node.kind == .index && empty.contains(text(node.children[0])) && !empty.contains(text(node))
+    }
     for statement in function.children[1].children {
+      if let made = Self.tables(madeBy: statement, from: isOfEmpty) {
+        empty += made.map { text($0) }
+        continue
+      }
       let part: SyntaxNode
       switch statement.kind {
       case .local, .assignment, .callStatement, .returnStatement: part = statement
@@ -125,9 +136,9 @@ struct StateReview: FileReview {
       }
       var isTested = false, isMentioned = false, uses: [SyntaxNode] = []
       part.forEach { node in
-        if node.local == state { isMentioned = true }
+        if node.kind == .name, empty.contains(node.text) { isMentioned = true }
         if node.kind == .function || ["and", "or", "==", "~=", "not"].contains(node.text) { isTested = true }
-        uses += Self.needed(by: node).filter { $0.kind == .index && $0.children[0].local == state }
+        uses += Self.needed(by: node).filter(isOfEmpty)
       }
       if let use = uses.first, !isTested {
         let message = "\(text(use)) is nil until something sets it; write (\(text(use)) or …)"
@@ -135,6 +146,16 @@ struct StateReview: FileReview {
       }
       guard !isMentioned, ![.ifStatement, .returnStatement, .genericFor].contains(statement.kind) else { return }
     }
+  }
+
+  /// What a statement such as `local w = state.w or {}` makes a table without members, if it does nothing else.
+  private static func tables(madeBy statement: SyntaxNode, from isEmpty: (SyntaxNode) -> Bool) -> [SyntaxNode]? {
+    guard statement.kind == .local || statement.kind == .assignment else { return nil }
+    let (targets, values) = (statement.children[0].children, statement.children[1].children)
+    let areMade = values.allSatisfy { value in
+      value.kind == .binary && value.text == "or" && isEmpty(value.children[0]) && value.children[1].isEmptyTable
+    }
+    return areMade && targets.count == values.count ? targets : nil
   }
 
   /// The operands that can't be nil.
@@ -188,8 +209,10 @@ struct StateReview: FileReview {
         review(field.children[0], as: element, of: target)
       }
     default:
-      guard ValueType(type).excludes(ValueType(literal: value)) || type.isInteger && value.isFraction else { return }
-      add(value, .wrongArguments, "\(text(target)) is declared as \(type.text), and gets \(text(value))")
+      let given = values.type(of: value)
+      guard ValueType(type).excludes(given) || type.isInteger && value.isFraction else { return }
+      let what = ValueType(literal: value) == .any ? ", which is \(given.text)" : ""
+      add(value, .wrongArguments, "\(text(target)) is declared as \(type.text), and gets \(text(value))\(what)")
     }
   }
 
@@ -216,7 +239,7 @@ struct StateReview: FileReview {
   }
 
   private mutating func review(_ member: String, _ key: SyntaxNode, in schema: DataSchema) {
-    guard !schema.names.contains(member) else { return }
+    guard !schema.members.contains(where: { $0.name == member }) else { return }
     add(
       key, .unknownMember, "the plugin's state declares no member '\(member)'", unknown: member, schema.names,
       otherwise: "add it to state { … }")

@@ -1,14 +1,18 @@
 internal import RuledLua
 
-/// The types of the expressions of a file, where they are certain: literals, results of the host's functions, and variables that get one of these
-/// once.
+/// The types of the expressions of a file, where they are certain: literals, results of functions of the host and of Lua, declared values, and
+/// variables that get one of these once.
 struct ValueFlow {
+  /// The type of an expression by the plugin's declarations.
+  private let declared: (SyntaxNode) -> ValueType
   private var held: [Int: ValueType] = [:]
   /// The variables that hold the event of a rule.
   private var events: Set<Int> = []
 
   private static let functions = Dictionary(
-    uniqueKeysWithValues: RuleLibrary.functions.map { ($0.name, $0.results.first.map { ValueType($0.type) } ?? .any) })
+    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map {
+      ($0.name, $0.results.first.map { ValueType($0.type) } ?? .any)
+    })
   /// The types of the handlers' arguments, by the function that declares them.
   private static let given: [String: ValueType] = [
     "web": ValueType(
@@ -18,7 +22,8 @@ struct ValueFlow {
       "{ id: string, plugin: string, sink: string, type: string, data: any, subject: string, at: string }"),
   ]
 
-  init(_ tree: SyntaxTree) {
+  init(_ tree: SyntaxTree, declared: @escaping (SyntaxNode) -> ValueType) {
+    self.declared = declared
     let assigned = FileFunctions.assigned(in: tree)
     tree.root.forEach { node in
       switch node.kind {
@@ -73,6 +78,8 @@ struct ValueFlow {
       return Self.functions[node.text] == nil ? .any : .function
     case .parenthesis: return type(of: node.children[0])
     case .index:
+      let declared = self.declared(node)
+      if declared != .any { return declared }
       if let name = CallReview.hostName(node), Self.functions[name] != nil { return .function }
       if let local = node.children[0].local, events.contains(local) { return Self.member(of: node) }
       switch type(of: node.children[0]) {

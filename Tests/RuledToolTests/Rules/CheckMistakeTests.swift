@@ -172,12 +172,115 @@ import Testing
     let run = Run(words: ["check", folder.path])
     for message in [
       "3: the data of 'p.went' has no member 'nme'; did you mean 'name'?",
-      "4: data.n is described as integer, and is compared with a string",
+      "4: compares event.data.n, a number, with \"1\", a string",
       "5: the data of 'p.made' has no member 'nme'; did you mean 'name'?",
       "6: the data of 'p.made' needs 'name', which is not given here",
       "7: the data of 'p.made' has 'n' as integer, and a string is given here",
     ] { #expect(run.output.contains("p/plugin.lua:\(message)\n"), "\(run.output)") }
     #expect(!run.output.contains("q/plugin.lua:3") && !run.output.contains("q/plugin.lua:5"), "\(run.output)")
+  }
+
+  private static let typed = """
+    event("x", { name = "string", note = "string?", n = "integer", loose = "any?" })
+    event("loose", { n = "integer" }, { checked = false })
+    state { version = 1, open = "integer?", who = "string?" }
+    rule "loose" { on = "loose", run = function(event) if event.data.n == "1" then return end end }
+
+    """
+
+  @Test(
+    arguments: [
+      ("count('p.n', event.data.name)", "count: 'labels' must be a table, and a string is given here"),
+      ("count('p.n', {}, event.data.note)", "count: 'n' must be a number, and a string is given here"),
+      (
+        "local data = event.data local note = data.note board.add('b', note)",
+        "board.add: 'n' must be a number, and a string is given here"
+      ),
+      (
+        "state.open = event.data.name", "state.open is declared as integer, and gets event.data.name, which is a string"
+      ),
+      ("state.who = event.data.n", "state.who is declared as string, and gets event.data.n, which is a number"),
+      (
+        "raise('x', { name = event.data.n, n = 1 })", "the data of 'x' has 'name' as string, and a number is given here"
+      ),
+      ("log.info(event.sender.id)", "event.sender is a string and has no member 'id'"),
+      ("log.info(event.data.name.first)", "event.data.name is a string and has no member 'first'"),
+      ("log.info(settings.zone.name)", "settings.zone is a string and has no member 'name'"),
+      ("log.info(now().day)", "now() is a number and has no member 'day'"),
+      (
+        "log.info(calendar.date(settings.zone, 'UTC'))",
+        "calendar.date: 't' must be a number, and a string is given here"
+      ),
+      ("if event.data.n ~= '1' then return end", "compares event.data.n, a number, with '1', a string"),
+      (
+        "if event.data.n == event.data.name then return end", "compares event.data.n, a number, with event.data.name, a"
+      ),
+      ("table.insert({})", "table.insert needs 'value or position', which is not given here"),
+      ("table.insert({}, 1, 2, 3)", "table.insert takes 3 (list, value or position, value), and 4 are given here"),
+      ("log.info(table.concat())", "table.concat needs 'list', which is not given here"),
+      ("for _ in ipairs() do return end", "ipairs needs 'list', which is not given here"),
+      ("count('p.n', {}, tonumber(event.data.name)) state.open = event.data.n board.add('b', event.data.loose)", nil),
+      ("table.insert({}, 1, 2) table.insert({}, (event.data.name:gsub('a', 'b'))) log.info(tostring(1, 2))", nil),
+      ("table.insert(event.data.name:gsub('a', 'b'))", nil), ("log.info(event.data.name.upper)", nil),
+      ("local n = event.data.name n = 1 count('p.n', {}, n) log.info(settings.id.any, settings.free.any)", nil),
+    ] as [(String, String?)])
+  func `a value of a type that is declared is held against what gets it`(statement: String, message: String?) {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p', settings = { zone = 'UTC', id = '', free = {} } }
+      \(Self.typed)rule 'r' { on = 'x', run = function(event, state) log.info(settings.zone, { settings.id, settings.free, state.who })
+      \(statement)
+      end }
+      """
+    ])
+    let run = Run(words: ["check", folder.path])
+    guard let message else {
+      #expect(run.exit == .done, "\(run.output)")
+      return
+    }
+    #expect(run.output.contains("p/plugin.lua:7: \(message)"), "\(run.output)")
+    #expect(run.exit == .no && run.output.contains("1 finding"), "\(run.output)")
+  }
+
+  @Test(
+    arguments: [
+      ("count('p.n', { code = event.data.code })", "the label 'code' is any text that a client sends, and each makes"),
+      (
+        "count('p.n', { code = text.lower(event.data.code or '') })", "the label 'code' is any text that a client sends"
+      ),
+      ("local who = event.subject count('p.n', { who = who })", "the label 'who' has values without bound"),
+      ("count('p.n', { who = tostring(event.subject) })", "the label 'who' has values without bound"),
+      ("count('p.' .. event.subject)", "the name has values without bound, and each makes another counter"),
+      (
+        "count('p.' .. event.data.code, {})", "the name is any text that a client sends, and each makes another counter"
+      ),
+      ("board.add('b:' .. event.subject, 1)", "the name has values without bound, and each makes another board"),
+      ("board.set(event.data.code, 1)", "the name is any text that a client sends, and each makes another board"),
+      (
+        "if once('seen:' .. event.id) then decide('a', 1) end", "the key is another one each time, and is kept for ever"
+      ),
+      ("if once(now() .. 'a') then decide('a', 1) end", "the key is another one each time, and is kept for ever"),
+      ("if event.data.code == 'a' then count('p.n', { code = event.data.code }) end", nil),
+      ("count('p.n', { code = event.data.number, kept = 'a' })", nil),
+      ("board.set(event.data.code, 1, { keep = '30d' }) count('p.n', { code = settings.codes[event.data.code] })", nil),
+      ("if once('seen:' .. event.id, 60) or once(event.data.code) then decide('a', 1) end", nil),
+    ] as [(String, String?)])
+  func `names and labels without bound, and keys that nothing asks for again, are noted`(
+    statement: String, message: String?
+  ) {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p', settings = { codes = { a = 'a' } } }
+      event("x", { code = "string?", number = "integer?" }) event("told", { from = "rules", code = "string" })
+      rule 'told' { on = 'told', run = function(event) count('p.told', { code = event.data.code }) end }
+      rule 'r' { on = 'x', run = function(event) log.info(settings.codes.a) raise('told', { code = 'a' })
+      \(statement)
+      end }
+      """
+    ])
+    let run = Run(words: ["check", folder.path])
+    #expect(run.exit == .done, "\(run.output)")
+    #expect(run.output.contains(message.map { "p/plugin.lua:5: note: \($0)" } ?? "no findings\n"), "\(run.output)")
   }
 
   @Test(arguments: [

@@ -45,4 +45,19 @@ import Testing
     #expect(
       run.output.contains("p/plugin.lua:\(line): the plugin's state declares no member \(message)"), "\(run.output)")
   }
+
+  @Test(
+    arguments: [
+      ("s.wallet.points = s.wallet.points + 1", "s.wallet"),
+      ("local w = s.wallet or {} w.points = w.points + 1", "w.points"),
+      ("s.wallet = s.wallet or {} s.wallet.points = s.wallet.points + 1", "s.wallet.points"),
+      ("s.wallet = s.wallet or {} s.wallet.points = (s.wallet.points or 0) + 1", nil),
+      ("local w = s.wallet or { points = 0 } w.points = w.points + 1", nil),
+      ("local w = s.wallet or {} if w.points then w.points = w.points + 1 end", nil),
+    ] as [(String, String?)])
+  func `a sum with what an empty state does not have is found, one level down too`(statement: String, part: String?) {
+    let run = check(Self.rule(statement))
+    let note = part.map { "p/plugin.lua:5: note: \($0) is nil until something sets it; write (\($0) or …)\n" }
+    #expect(run.output.contains(note ?? "1 rule, no findings\n"), "\(run.output)")
+  }
 }
