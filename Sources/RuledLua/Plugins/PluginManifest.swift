@@ -84,6 +84,18 @@ package struct PluginManifest: Sendable {
   /// Whether it declares a setting with these keys, or one within it.
   package func declares(_ keys: [String]) -> Bool { declaredSettings.contains { $0.covers(keys) } }
 
+  /// The first key of a declaration that its settings lack, with the names that stand there; nil if they lack none, or the table is empty.
+  package func missingKey(of declaration: SettingDeclaration) -> (depth: Int, key: String, others: [String])? {
+    var table = settings
+    for (depth, key) in declaration.keys.enumerated() {
+      guard key != "*", !table.isEmpty || depth == 0 else { return nil }
+      guard let value = table[key] else { return (depth, key, table.names) }
+      guard let inner = value.objectValue else { return nil }
+      table = inner
+    }
+    return nil
+  }
+
   /// Whether the plugin sees events of that source.
   package func accepts(source: String) -> Bool { sources.isEmpty || sources.contains { $0.matches(source) } }
 

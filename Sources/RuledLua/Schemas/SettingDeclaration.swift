@@ -28,9 +28,9 @@ package struct SettingDeclaration: Sendable {
   /// The index of its check; nil if it has none.
   let check: Int?
   /// The file that declares it.
-  let file: String
+  package let file: String
   /// The line at which it is declared.
-  let line: Int
+  package let line: Int
 
   /// Its path as the plugin writes it.
   package var path: String { keys.joined(separator: ".") }

@@ -19,6 +19,9 @@ struct RulesFacts {
   /// Those of them that are kept for rules.
   private var kept: Set<String> = []
 
+  /// The lines on which a type stands in the place of a subject or a topic.
+  private var misplaced: Set<String> = []
+
   /// Compares the plugins with each other and with the unchecked ones.
   ///
   /// `allLoad`: whether all of them load.
@@ -63,6 +66,7 @@ struct RulesFacts {
       if !plugin.tests.isEmpty { checkDecisions(files) }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
+      for (_, review) in files + testFiles { checkReceivers(review?.receivers ?? []) }
       for (_, review) in files {
         checkMade(review?.made ?? [])
         checkKept(review?.made ?? [])
@@ -130,6 +134,14 @@ struct RulesFacts {
   private mutating func checkSettings(_ manifest: PluginManifest, _ plugin: PluginSource, _ reviews: [SourceReview]) {
     let readsAny = reviews.contains(where: \.readsAnySetting)
     let read = reviews.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
+    for declaration in manifest.declaredSettings {
+      guard let (depth, key, others) = manifest.missingKey(of: declaration), depth > 0 || !read.contains(key)
+      else { continue }
+      let isSlip = key.count > 3 && others.contains { isOneEdit($0, key) && !Self.areSpelledAlike($0, key) }
+      guard isSlip || depth == 0 && !readsAny else { continue }
+      let message = "setting '\(declaration.path)' is about nothing in the settings\(NearestName.hint(key, in: others))"
+      add(declaration.file, declaration.line, .unknownName, message)
+    }
     for name in manifest.settings.names where !readsAny && !read.contains(name) {
       let line = plugin.entry.map { RulesCheck.line(of: name, in: $0, from: 1) } ?? 1
       add("\(plugin.name)/plugin.lua", line, .unusedSetting, "nothing reads the setting '\(name)'")
@@ -153,14 +165,26 @@ struct RulesFacts {
     heardCounts[type] != nil || patterns.contains { $0 != .any && $0.matches(type) }
   }
 
+  /// Whether a rule listens to a type by its whole name, or a plugin describes it.
+  private func isNamed(_ type: String) -> Bool { heardCounts[type] != nil || described.contains(type) }
+
   /// Whether a type is known by more than the one rule, or the one place, that names it.
   private func isSupported(_ type: String, by evidence: [SourceReview.NamedType]) -> Bool {
     described.contains(type) || evidence.contains { $0.type == type } || heardCounts[type, default: 0] > 1
   }
 
+  /// Finds types in the place of a subject or a topic.
+  private mutating func checkReceivers(_ receivers: [SourceReview.Receiver]) {
+    for receiver in receivers where isNamed(receiver.first.type) && receiver.type.map(isNamed) != true {
+      let message = "\(receiver.function) takes the \(receiver.what) first, then the type of the event"
+      add(receiver.first, .wrongArguments, message, nil)
+      misplaced.insert("\(receiver.first.file):\(receiver.first.line)")
+    }
+  }
+
   private mutating func checkMade(_ types: [SourceReview.NamedType]) {
     let hearsAll = patterns.contains(.any)
-    for made in types where !isHeard(made.type) {
+    for made in types where !isHeard(made.type) && !misplaced.contains("\(made.file):\(made.line)") {
       let near = heard.first { isOneEdit($0, made.type) }
       // Where other places know the type of this call, the rule is wrong.
       if let near, isSupported(made.type, by: tested), !isSupported(near, by: self.made + tested) { continue }

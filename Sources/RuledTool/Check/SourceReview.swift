@@ -26,6 +26,14 @@ struct SourceReview: FileReview {
     let range: Range<Int>
   }
 
+  /// A call whose first argument is a text, and is to be a subject or a topic, with the type after it if that is one, too.
+  struct Receiver {
+    let function: String
+    let what: String
+    let first: NamedType
+    let type: String?
+  }
+
   private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
@@ -34,6 +42,7 @@ struct SourceReview: FileReview {
   private(set) var made: [NamedType] = []
   /// The types of events that tests send.
   private(set) var tested: [NamedType] = []
+  private(set) var receivers: [Receiver] = []
   private(set) var decisions: [(key: String, line: Int)] = []
   private(set) var settings: Set<String> = []
   private(set) var readsAnySetting = false
@@ -146,8 +155,12 @@ struct SourceReview: FileReview {
         }
       case "require": if arguments.first?.stringValue != nil { judged.insert(function.range.lowerBound) }
       case "raise": note(arguments.first, "which is raised here")
-      case "send": note(arguments.dropFirst().first, "which is sent here")
-      case "publish": note(arguments.dropFirst().first, "which is published here")
+      case "send":
+        note(arguments.dropFirst().first, "which is sent here")
+        note(receiver: "subject", of: name, arguments)
+      case "publish":
+        note(arguments.dropFirst().first, "which is published here")
+        note(receiver: "topic", of: name, arguments)
       case "print" where !around.isGlobal("print"): return review(print: node, arguments)
       default: break
       }
@@ -205,6 +218,11 @@ struct SourceReview: FileReview {
     if let type = namedType(argument, verb) { made.append(type) }
   }
 
+  private mutating func note(receiver what: String, of function: String, _ arguments: [SyntaxNode]) {
+    guard arguments.count > 1, let first = namedType(arguments[0], "") else { return }
+    receivers.append(Receiver(function: function, what: what, first: first, type: arguments[1].stringValue))
+  }
+
   private func namedType(_ argument: SyntaxNode?, _ verb: String) -> NamedType? {
     guard let argument, let type = argument.stringValue else { return nil }
     return NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range)
@@ -235,6 +253,7 @@ struct SourceReview: FileReview {
     if node.text == "event", let type = namedType(arguments.dropFirst().first, "which is sent here") {
       tested.append(type)
     }
+    if node.text == "event" { note(receiver: "subject", of: "t:event", arguments) }
     guard !Self.methods.contains(node.text) else { return }
     add(
       node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, Self.methods, at: node.mark)

@@ -283,6 +283,51 @@ import Testing
     #expect(run.output.contains(message.map { "p/plugin.lua:5: note: \($0)" } ?? "no findings\n"), "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ("send('p.told', 'user:1')", "", "send takes the subject first, then the type of the event"),
+      ("send('p.told', event.subject, { n = 1 })", "", "send takes the subject first, then the type of the event"),
+      ("publish('p.told', 'news')", "", "publish takes the topic first, then the type of the event"),
+      ("", "t:event('p.told', 'user:1')", "t:event takes the subject first, then the type of the event"),
+      ("send('user:1', 'p.told') send('p.told', 'x')", "t:event('user:1', 'x') t:event('user:1', 'unheard')", nil),
+    ] as [(String, String, String?)])
+  func `a type in the place of the subject or the topic is found`(statement: String, test: String, message: String?) {
+    let run = check(
+      "event 'p.told' { from = 'rules' }\nrule 't' { on = 'p.told', run = function() topic.join('news') end }\n"
+        + "rule 'r' { on = 'x', run = function(event) log.info(event.subject)\n\(statement)\nend }", test: test)
+    guard let message else {
+      #expect(run.exit == .done, "\(run.output)")
+      return
+    }
+    let place = test.isEmpty ? "p/plugin.lua:5" : "p/tests/t.lua:1"
+    #expect(run.output.contains("\(place): \(message)\n") && !run.output.contains("no rule listens"), "\(run.output)")
+  }
+
+  @Test(
+    arguments: [
+      (
+        "setting 'pionts.*' { type = 'integer' }", "'pionts.*' is about nothing in the settings; did you mean 'points'?"
+      ),
+      ("setting 'wallet.most' { type = 'integer' }", "'wallet.most' is about nothing in the settings"),
+      ("setting 'zone_of' { type = 'zone?' }", "'zone_of' is about nothing in the settings"),
+      ("setting 'points.reviw' { type = 'integer?' }", "'points.reviw' is about nothing in the settings; did you mean"),
+      ("setting 'points.*' { type = 'integer' } setting 'points.other' { type = 'integer?' }", nil),
+      ("setting 'free.*' { type = 'integer' } setting 'free.any.at' { type = 'integer' }", nil),
+      ("setting 'app_url' { type = 'url?' } query 'u' (function() return { settings.app_url } end)", nil),
+    ] as [(String, String?)])
+  func `a declaration about no setting is found`(declaration: String, message: String?) {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": """
+      plugin { name = 'p', settings = { points = { review = 1 }, free = {} } }
+      \(declaration)
+      query 'q' (function() return { settings.points, settings.free } end)
+      """
+    ])
+    let run = Run(words: ["check", folder.path])
+    let text = message.map { "p/plugin.lua:2: setting \($0)" } ?? "no findings\n"
+    #expect(run.output.contains(text), "\(run.output)")
+  }
+
   @Test(arguments: [
     (
       "local function who()\nreturn event.subject end",
