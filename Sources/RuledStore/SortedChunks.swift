@@ -2,49 +2,44 @@
 /// afterwards.
 ///
 /// Elements don't tell their keys themselves: a search gets a function that compares an element's key with the wanted one, below zero when it is less.
-package struct SortedChunks<Element> {
+struct SortedChunks<Element> {
   /// The position of an element, or the end.
-  package struct Position {
+  struct Position {
     /// The index of the chunk; the number of chunks at the end.
-    package var chunk: Int
+    var chunk = 0
     /// The index in the chunk.
-    package var entry: Int
-
-    @inlinable package init(chunk: Int = 0, entry: Int = 0) {
-      self.chunk = chunk
-      self.entry = entry
-    }
+    var entry = 0
   }
 
-  @usableFromInline var chunks: [[Element]] = []
-  @usableFromInline let longestChunk: Int
+  private var chunks: [[Element]] = []
+  private let longestChunk: Int
 
   /// Empty; splits each chunk that gets longer than `longestChunk`.
-  @inlinable package init(longestChunk: Int) { self.longestChunk = longestChunk }
+  init(longestChunk: Int) { self.longestChunk = longestChunk }
 
   /// Elements in the order of their keys.
-  @inlinable package init(sorted elements: [Element], longestChunk: Int) {
+  init(sorted elements: [Element], longestChunk: Int) {
     self.longestChunk = longestChunk
     chunks = elements.isEmpty ? [] : [elements]
   }
 
   /// The element at `position`; nil at the end.
-  @inlinable package subscript(position: Position) -> Element? {
+  subscript(position: Position) -> Element? {
     position.chunk < chunks.count ? chunks[position.chunk][position.entry] : nil
   }
 
   /// The position of the first element whose key is at or above the wanted one.
   ///
   /// - Complexity: O(log n)
-  @inlinable @inline(__always)
-  package func find(_ compare: (Element) -> Int) -> Position {
+  @inline(__always)
+  func find(_ compare: (Element) -> Int) -> Position {
     let position = locate(compare).position
     guard position.chunk < chunks.count, position.entry == chunks[position.chunk].count else { return position }
     return Position(chunk: position.chunk + 1, entry: 0)
   }
 
   /// The position behind `position`, which is not the end.
-  @inlinable package func position(after position: Position) -> Position {
+  func position(after position: Position) -> Position {
     let next = Position(chunk: position.chunk, entry: position.entry + 1)
     return next.entry < chunks[next.chunk].count ? next : Position(chunk: next.chunk + 1, entry: 0)
   }
@@ -52,14 +47,14 @@ package struct SortedChunks<Element> {
   /// Calls `replace` with the element of that key, or inserts the result of `make` when there is none.
   ///
   /// - Complexity: O(log n), and moving the elements of one chunk
-  @inlinable @inline(__always)
-  package mutating func set(_ compare: (Element) -> Int, replace: (inout Element) -> Void, make: () -> Element) {
+  @inline(__always)
+  mutating func set(_ compare: (Element) -> Int, replace: (inout Element) -> Void, make: () -> Element) {
     let (position, isFound) = locate(compare)
     if isFound { replace(&chunks[position.chunk][position.entry]) } else { insert(make(), at: position) }
   }
 
   /// Removes the element with that key and returns it.
-  @inlinable package mutating func remove(_ compare: (Element) -> Int) -> Element? {
+  mutating func remove(_ compare: (Element) -> Int) -> Element? {
     let (position, isFound) = locate(compare)
     guard isFound else { return nil }
     let removed = chunks[position.chunk].remove(at: position.entry)
@@ -67,7 +62,7 @@ package struct SortedChunks<Element> {
     return removed
   }
 
-  @usableFromInline mutating func insert(_ element: Element, at position: Position) {
+  private mutating func insert(_ element: Element, at position: Position) {
     guard position.chunk < chunks.count else {
       chunks.append([element])
       return
@@ -80,8 +75,8 @@ package struct SortedChunks<Element> {
   }
 
   /// The key's position, or the place to insert it: behind the last element of a chunk rather than before the first of the next one.
-  @inlinable @inline(__always)
-  func locate(_ compare: (Element) -> Int) -> (position: Position, isFound: Bool) {
+  @inline(__always)
+  private func locate(_ compare: (Element) -> Int) -> (position: Position, isFound: Bool) {
     guard !chunks.isEmpty else { return (Position(), false) }
     var low = 0
     var high = chunks.count

@@ -147,11 +147,6 @@ package enum Limits {
   package static let lineBytes = 64 << 20
   /// How many bytes replies that wait for cascades may take on one connection.
   package static let cascadeBytes = 1 << 20
-  /// How many bytes of replies to one request batch, or of large replies to the lines of one read, a client may have to come: its further requests
-  /// are refused.
-  package static let replyBytes = 32 << 20
-  /// How many bytes a reply has at least that counts as large.
-  package static let largeReply = 16 << 10
   /// How many bytes of unsent replies all connections may have together, beyond 1 MiB for each: a connection that needs more is closed.
   package static let unsentBytes = 512 << 20
   /// How many requests of a batch are carried out before others have their turn.

@@ -54,15 +54,6 @@ package final class CounterKey: Hashable, Sendable {
     left === right || left.hash == right.hash && left.labels == right.labels && left.name == right.name
   }
 
-  /// The order of counters, by the bytes of their names and then of their labels: below 0 when it is before `other`.
-  func compare(_ other: CounterKey) -> Int {
-    let order = other.name.withView { compare(name: $0) }
-    return order != 0 ? order : labels.withView { labels in other.labels.withView { ByteOrder.compare(labels, $0) } }
-  }
-
-  /// Below 0 when its name is before `other`.
-  func compare(name other: ByteView) -> Int { name.withView { ByteOrder.compare($0, other) } }
-
   package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledStore
 import Synchronization
 
 /// The durable values of the counters, which all subjects share, and the plugins that own them.
@@ -51,8 +50,9 @@ package final class CounterTable: Sendable {
     private static let patience: UInt32 = 60
 
     var series: [CounterKey: Series] = [:]
-    /// The keys of the series in their order, so that a search by prefix costs what it finds.
-    private var ordered = SortedChunks<CounterKey>(longestChunk: 256)
+    /// The keys of the series by name, and the names in the order of their bytes, so that a search by prefix costs what it finds.
+    private var keys: [String: Set<CounterKey>] = [:]
+    private var names: [String] = []
     /// Each plugin's number of series, without the series for further labels.
     var counts: [String: Int] = [:]
     /// Each plugin's number of series for further labels.
@@ -62,13 +62,18 @@ package final class CounterTable: Sendable {
 
     mutating func add(_ key: CounterKey, _ made: Series) {
       series[key] = made
-      ordered.set({ $0.compare(key) }, replace: { _ in }, make: { key })
+      if keys[key.name] == nil { names.insert(key.name, at: index(of: key.name)) }
+      keys[key.name, default: []].insert(key)
       if key.isOther { others[made.owner, default: 0] += 1 } else { counts[made.owner, default: 0] += 1 }
     }
 
     mutating func remove(_ key: CounterKey) {
       guard let removed = series.removeValue(forKey: key) else { return }
-      _ = ordered.remove { $0.compare(key) }
+      keys[key.name]?.remove(key)
+      if keys[key.name]?.isEmpty == true {
+        keys[key.name] = nil
+        names.remove(at: index(of: key.name))
+      }
       if key.isOther { others[removed.owner, default: 0] -= 1 } else { counts[removed.owner, default: 0] -= 1 }
     }
 
@@ -105,17 +110,26 @@ package final class CounterTable: Sendable {
 
     /// The keys whose names begin with `prefix`, in order, until `isOver`.
     func keys(prefix: String, until isOver: () -> Bool) -> [CounterKey] {
-      prefix.withView { prefix in
-        var keys: [CounterKey] = []
-        var position = ordered.find { $0.compare(name: prefix) < 0 ? -1 : 1 }  // the first of several with that name
-        while let key = ordered[position], key.name.utf8.count >= prefix.count, !isOver(),
-          key.name.withView({ ByteOrder.commonPrefix(of: $0, prefix) }) == prefix.count
-        {
-          keys.append(key)
-          position = ordered.position(after: position)
-        }
-        return keys
+      var found: [CounterKey] = []
+      for name in names[index(of: prefix)...] {
+        guard name.utf8.starts(with: prefix.utf8), !isOver() else { break }
+        found += keys[name, default: []].sorted { Self.isBefore($0.labels, $1.labels) }
       }
+      return found
+    }
+
+    /// The index of the first name at or behind `name`.
+    private func index(of name: String) -> Int {
+      var range = 0..<names.count
+      while !range.isEmpty {
+        let middle = (range.lowerBound + range.upperBound) / 2
+        range = Self.isBefore(names[middle], name) ? middle + 1..<range.upperBound : range.lowerBound..<middle
+      }
+      return range.lowerBound
+    }
+
+    private static func isBefore(_ left: String, _ right: String) -> Bool {
+      left.withView { left in right.withView { ByteOrder.compare(left, $0) < 0 } }
     }
 
     /// Releases the reservation of a delta's amounts, and removes the series if it has no value.

@@ -154,7 +154,7 @@ package struct OwnedDescriptor: ~Copyable {
   /// The number; valid as long as the owner lives.
   package let number: Int32
 
-  package init(owning number: Int32) { self.number = number }
+  init(owning number: Int32) { self.number = number }
 
   deinit { SystemCalls.close(number) }
 

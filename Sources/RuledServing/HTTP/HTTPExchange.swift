@@ -125,7 +125,7 @@ struct RPCRequests: Sendable {
     guard pending == 0 else { return start..<start }
     let most = RequestTurn.length(replies: start, bytes: replyBytes)
     while next < requests.count, next - start < most, requests[next].worker == requests[start].worker { next += 1 }
-    if isLast || replyBytes > Limits.replyBytes {
+    if isLast || replyBytes > RequestTurn.mostBytes {
       next = requests.count
       for index in start..<next { replies[index] = Self.tooManyReplies }
       return next..<next

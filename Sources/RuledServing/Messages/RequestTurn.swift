@@ -4,10 +4,12 @@ import RuledCore
 enum RequestTurn {
   /// The bytes of replies after which a turn ends.
   static let bytes = 1 << 20
+  /// The bytes of replies to one batch, or of large replies to the lines of one read, after which the client's other requests are refused.
+  static let mostBytes = 32 << 20
 
   static let tooManyReplies = RequestError(
     .overloaded,
-    "the replies to this batch take too much memory, \(Limits.replyBytes >> 20) MiB at most; send the other requests in another one",
+    "the replies to this batch take too much memory, \(mostBytes >> 20) MiB at most; send the other requests in another one",
     retryAfter: 100)
 
   /// The number of requests in a turn, where so many earlier ones had so many bytes of replies: fewer if these were large.

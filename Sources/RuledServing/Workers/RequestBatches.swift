@@ -48,7 +48,7 @@ final class PendingRequestBatch {
   }
 
   /// Whether its replies take as much as they may.
-  fileprivate var isFull: Bool { max(replyBytes, writtenBytes) > Limits.replyBytes }
+  fileprivate var isFull: Bool { max(replyBytes, writtenBytes) > RequestTurn.mostBytes }
 
   /// Whether every request is executed or forwarded.
   var isForwarded: Bool { next == elements.count }

@@ -78,8 +78,8 @@ import Testing
       client.send("[\(queries.joined(separator: ","))]\n")
       let replies = try #require(try JSONValue(parsing: client.receive(lines: 1)).arrayValue)
       let counts = Self.counts(replies)
-      #expect(counts.results >= Limits.replyBytes / 900_100)
-      #expect(counts.results <= Limits.replyBytes / 900_000 + 2 * Limits.requestsPerTurn, "the last turns")
+      #expect(counts.results >= RequestTurn.mostBytes / 900_100)
+      #expect(counts.results <= RequestTurn.mostBytes / 900_000 + 2 * Limits.requestsPerTurn, "the last turns")
       #expect(counts.refused == 150 - counts.results)
       #expect(replies.map { $0["id"] } == (0..<150).map { .integer(Int64($0)) })
     }
@@ -100,7 +100,7 @@ import Testing
     client.send(String(repeating: event + "\n", count: 600))
     let replies = try client.receive(lines: 600).split(separator: "\n").map { try JSONValue(parsing: String($0)) }
     let counts = Self.counts(replies)
-    #expect(counts.results >= Limits.replyBytes / 900_100)
+    #expect(counts.results >= RequestTurn.mostBytes / 900_100)
     #expect(counts.refused > 0 && counts.results + counts.refused == 600)
   }
 
