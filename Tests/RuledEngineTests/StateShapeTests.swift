@@ -69,6 +69,31 @@ import Testing
       ])
   }
 
+  @Test func `an empty table is stored as declared wherever it comes from, and the next event finds it so`() throws {
+    let engine = try Engine([
+      "p": """
+      state { version = 1, list = 'array', data = 'array', map = 'object', deep = { { list = { 'string' } } } }
+      local none = {}
+      rule 'set' { on = 'set', run = function(event, state)
+        local both = {}
+        state.list, state.map = both, both
+        if event.data.constant then state.list = none end
+        state.data, state.deep = event.data.empty, event.data.deep
+      end }
+      rule 'see' { on = 'see', run = function(_, state) decide('data', json.encode(state.data)) end }
+      rule 'none' { on = 'see', run = function() decide('none', none) end }
+      """
+    ])
+    let stored: JSONValue = ["list": [], "data": [], "map": [:], "deep": [["list": []]]]
+    for constant in [false, true] {
+      try engine.send("set", ["empty": [:], "deep": [["list": [:]]], "constant": .bool(constant)])
+      #expect(try engine.state("p") == stored)
+      let seen = try engine.send("see")
+      #expect(seen["decisions"]?["p"] == ["data": "[]", "none": [:]], "\(seen.text)")
+      #expect(try engine.state("p") == stored)
+    }
+  }
+
   @Test func `a misfit that another plugin's event leads to has its line, too`() throws {
     let engine = try Engine([
       "a": "rule 'r' { on = 'x', run = function() raise('y') end }",

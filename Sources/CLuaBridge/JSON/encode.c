@@ -266,7 +266,7 @@ static void encode_table(encoder *e, int table) {
     encode_array(e, table, count);
   } else if (empty) {
     if (e->depth >= RB_DEPTH) refuse(e, "is nested deeper than 64");
-    rb_append(e->vm, e->into, "{}", 2);
+    rb_append(e->vm, e->into, e->kind == RB_KIND_STATE && rb_declares_array(e->vm, e->depth) ? "[]" : "{}", 2);
   } else {
     encode_object(e, table);
   }

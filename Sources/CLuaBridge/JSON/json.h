@@ -109,13 +109,15 @@ typedef enum { RB_MISFIT_NONE = 0, RB_MISFIT_TYPE, RB_MISFIT_MISSING, RB_MISFIT_
 
 typedef struct {
   rb_fit_node *nodes; /* NULL for no shape */
-  bool closed;
+  bool closed, applies; /* applies: to the state that is being encoded */
   rb_misfit misfit; /* how the last encoded state does not fit, if that was its problem */
   uint32_t part;
 } rb_fit;
 
 /* Encodes the state at index to the VM's result; raises an error that names the path if it does not fit, where `fits` asks for that. */
 void rb_encode_fitting(lua_State *L, int index, size_t limit, bool fits);
+/* Whether the shape of the state that is being encoded declares an array at the first `depth` steps of the VM's path. */
+bool rb_declares_array(const rb_vm *vm, int depth);
 bool rb_has_misfit(const rb_vm *vm);
 /* Whether the value at index is the misfit that the last check found. */
 bool rb_is_misfit(lua_State *L, int index);
