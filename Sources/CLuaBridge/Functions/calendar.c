@@ -110,8 +110,11 @@ static bool is_date(const char *text, size_t length) {
   if (length != 10 || text[4] != '-' || text[7] != '-') return false;
   for (size_t i = 0; i < length; i++)
     if (i != 4 && i != 7 && (text[i] < '0' || text[i] > '9')) return false;
+  int year = (text[0] - '0') * 1000 + (text[1] - '0') * 100 + (text[2] - '0') * 10 + text[3] - '0';
   int month = (text[5] - '0') * 10 + text[6] - '0', day = (text[8] - '0') * 10 + text[9] - '0';
-  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  int days = month == 2 ? 28 + is_leap : 30 + (month + (month > 7)) % 2;
+  return month >= 1 && month <= 12 && day >= 1 && day <= days;
 }
 
 /* Whether the array at 2 holds the date at 3. */

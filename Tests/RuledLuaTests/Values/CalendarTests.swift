@@ -92,11 +92,22 @@ import Testing
           local ok, why = pcall(calendar.workday, christmas, list)
           decide("e" .. i, { ok, (string.gsub(why, "^[^ ]*:%d*: ", "")) })
         end
+        local dates, known = { "02-28", "02-29", "02-30", "04-30", "04-31", "08-31", "09-31", "12-31", "12-00" }, array {}
+        for _, date in ipairs(dates) do
+          for _, year in ipairs { "1900-", "2000-", "2024-", "2025-" } do
+            if pcall(calendar.workday, christmas, { year .. date }) then known[#known + 1] = year .. date end
+          end
+        end
+        decide("known", known)
         """))
     let decisions = try bench.handle().decisions
     #expect(decisions["days"] == "[true,true,false,false]")
     #expect(decisions["e1"]?.contains("are a list of dates") == true)
     #expect(decisions["e2"]?.contains("is no date like") == true)
     #expect(decisions["e3"]?.hasPrefix("[false,") == true)
+    let known = ["02-28", "02-29", "04-30", "08-31", "12-31"].flatMap { date in
+      (date == "02-29" ? ["2000", "2024"] : ["1900", "2000", "2024", "2025"]).map { "\"\($0)-\(date)\"" }
+    }
+    #expect(decisions["known"] == "[\(known.joined(separator: ","))]")
   }
 }
