@@ -4,10 +4,11 @@ struct LuaParser {
   private static let mostLevels = 200
 
   private var lexer: LuaLexer
-  /// The word at hand, the one after it, and the end of the one before it.
+  /// The word at hand, the one after it, and the end and the line of the one before it.
   private(set) var token: LuaToken
   private var ahead: LuaToken?
   private(set) var lastEnd = 0
+  private var lastLine = 1
   /// How many levels are around the word at hand; the file's own block is none.
   private var openLevels = -1
   var scopes = LuaScopes()
@@ -29,7 +30,7 @@ struct LuaParser {
   // MARK: Words
 
   mutating func advance() throws(SyntaxError) {
-    lastEnd = token.range.upperBound
+    (lastEnd, lastLine) = (token.range.upperBound, token.line)
     if let ahead {
       token = ahead
       self.ahead = nil
@@ -109,14 +110,14 @@ struct LuaParser {
   mutating func nested<Result>(_ body: (inout LuaParser) throws(SyntaxError) -> Result) throws(SyntaxError) -> Result {
     openLevels += 1
     defer { openLevels -= 1 }
-    try checkLevels(openLevels)
+    try checkLevels(openLevels, at: token.line)
     return try body(&self)
   }
 
-  private func checkLevels(_ count: Int) throws(SyntaxError) {
+  private func checkLevels(_ count: Int, at line: Int) throws(SyntaxError) {
     guard count > Self.mostLevels else { return }
     throw SyntaxError(
-      line: token.line,
+      line: line,
       message: "nested deeper than \(Self.mostLevels) levels (tables, calls, brackets, blocks, operators); split it",
       isTooDeep: true)
   }
@@ -135,7 +136,7 @@ struct LuaParser {
   ) throws(SyntaxError) -> SyntaxNode {
     var link = node(kind, start, children, text: text)
     link.mark = mark
-    try checkLevels(openLevels + link.levels)
+    try checkLevels(openLevels + link.levels, at: lastLine)
     return link
   }
 
@@ -323,7 +324,7 @@ struct LuaParser {
       let target = try suffixedExpression()
       try checkAssignable(target)
       targets.append(target)
-      try checkLevels(targets.count)
+      try checkLevels(targets.count, at: token.line)
     }
     let list = node(.list, start, targets)
     try expect("=")

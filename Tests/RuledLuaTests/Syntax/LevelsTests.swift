@@ -84,6 +84,13 @@ import Testing
     }
   }
 
+  @Test(arguments: [" + 1", "[1]", ".a", "()", ":a()"])
+  func `a chain that ends its line is refused with this line`(link: String) {
+    let text = "local t, u = {}, function()\n  return t" + String(repeating: link, count: 201) + "\n\nend"
+    let error = #expect(throws: SyntaxError.self) { try SyntaxTree(parsing: Array(text.utf8)) }
+    #expect(error?.line == 2)
+  }
+
   @Test func `levels in a required module, a test and a configuration are refused with their file and line`() throws {
     let deep = "\nreturn " + String(repeating: "{", count: 300) + String(repeating: "}", count: 300)
     let requiring = "plugin { name = 'p', version = '1.0.0' } require 'm'"
