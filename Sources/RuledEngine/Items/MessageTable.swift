@@ -293,4 +293,10 @@ extension TapeDocument {
     guard let object = try? parse(copyOf: parked) else { return nil }
     return object.member("plugin")?.text ?? ""
   }
+
+  /// The plugin of a stored parked part and the digest of the rules that failed on it, nil if they are not known; nil when the part can't be read.
+  package func rules(of parked: ByteView) -> (plugin: String, digest: String?)? {
+    guard let object = try? parse(copyOf: parked) else { return nil }
+    return (object.member("plugin")?.text ?? "", object.member("rules")?.text)
+  }
 }

@@ -85,6 +85,7 @@ final class ParkedEvents {
     var json = JSONWriter(value)
     json.beginObject()
     json.member("plugin", failure.plugin)
+    if let plugin = plugins.catalog.plugin(failure.plugin) { json.member("rules", plugin.digest) }
     json.member("events")
     json.beginArray()
     events(&json)

@@ -161,7 +161,7 @@ extension Evaluator {
     for given in given.states {
       let text = ByteBuffer(capacity: 256)
       given.state.write(to: text)
-      let declared = catalog.plugins.first { $0.name == given.plugin }?.stateVersion ?? 1
+      let declared = catalog.plugin(given.plugin)?.stateVersion ?? 1
       SubjectRecord.writePlugin(
         Array(given.plugin.utf8), state: text.bytes, version: given.version.map { Int($0) } ?? declared, into: record)
       withExtendedLifetime(text) {}

@@ -18,6 +18,8 @@ package final class Catalog: Sendable {
     package let readyVMs: ReadyVMs
     /// A number of these sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
+    /// The first 16 hexadecimal digits of the hash of its sources and settings.
+    package let digest: String
     /// The version of its states.
     let stateVersion: Int
 
@@ -32,13 +34,15 @@ package final class Catalog: Sendable {
     private let text: ByteBuffer
 
     init(
-      source: PluginSource, manifest: PluginManifest, runtime: PluginRuntime, readyVMs: ReadyVMs, generation: UInt64
+      source: PluginSource, manifest: PluginManifest, runtime: PluginRuntime, readyVMs: ReadyVMs, generation: UInt64,
+      digest: String
     ) {
       self.source = source
       self.manifest = manifest
       self.runtime = runtime
       self.readyVMs = readyVMs
       self.generation = generation
+      self.digest = digest
       order = manifest.order
       stateVersion = manifest.stateVersion
       let name = source.name
@@ -112,6 +116,9 @@ package final class Catalog: Sendable {
   var disabled: [String] {
     source.plugins.map(\.name).filter { configuration[$0]?.isEnabled == false }.sorted()
   }
+
+  /// The plugin of that name.
+  package func plugin(_ name: String) -> Plugin? { plugins.first { $0.name == name } }
 
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }

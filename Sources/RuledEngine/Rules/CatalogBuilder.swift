@@ -69,7 +69,9 @@ package enum CatalogBuilder {
         let loaded = Catalog.Plugin(
           source: plugin, manifest: vm.manifest, runtime: PluginRuntime(),
           readyVMs: ReadyVMs(isSlow: isSlow, onTake: threads.onTake),
-          generation: generations.wrappingAdd(1, ordering: .relaxed).newValue)
+          generation: generations.wrappingAdd(1, ordering: .relaxed).newValue,
+          digest: Catalog.revision(
+            of: RulesSource(plugins: [plugin.with(library: required(by: plugin))]), [plugin.name: configured]))
         loaded.readyVMs.add(vm)
         if let inspector { errors += check(plugin, required: vm.manifest.required, inspector) }
         plugins.append(loaded)

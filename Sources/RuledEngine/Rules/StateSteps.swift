@@ -99,7 +99,7 @@ package final class StateSteps: Sendable {
   package func obstacle(toTrying catalog: Catalog, besides live: Catalog) -> ReloadError? {
     if let obstacle = obstacle(to: catalog) { return obstacle }
     let errors = catalog.plugins.compactMap { plugin -> LoadError? in
-      let version = live.plugins.first { $0.name == plugin.name }?.stateVersion ?? plugin.stateVersion
+      let version = live.plugin(plugin.name)?.stateVersion ?? plugin.stateVersion
       return Steps(plugin).obstacle(backTo: version).map {
         plugin.refusal($0.replacing("these rules have", with: "the rules in force have") + ": a rollout could not end")
       }
@@ -146,7 +146,7 @@ extension Catalog {
   /// Why these rules can't follow others, as the shape of a state has changed without a new version; nil if they can.
   package func changedShape(since others: Catalog) -> ReloadError? {
     let errors = plugins.compactMap { plugin in
-      others.plugins.first { $0.name == plugin.name }.flatMap { plugin.manifest.obstacle(after: $0.manifest) }
+      others.plugin(plugin.name).flatMap { plugin.manifest.obstacle(after: $0.manifest) }
     }
     return errors.isEmpty ? nil : ReloadError(errors)
   }

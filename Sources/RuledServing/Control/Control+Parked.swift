@@ -9,7 +9,7 @@ extension Control {
     let keys: [ParkedKey]
     do throws(RequestError) { keys = try self.keys(selection) } catch { return reply(.failure(error), to: caller) }
     if case .plugin(let name) = selection {
-      services.status.catalog?.plugins.first { $0.name == name }?.runtime.resume()
+      services.status.catalog?.plugin(name)?.runtime.resume()
     }
     executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
       try evaluator.retry(key)

@@ -88,8 +88,7 @@ extension RulesLoader {
     _ = services.control.send(.rulesChanged)
     services.reloads.withStore {
       StoredRules.write(next.source, to: services.context)
-      let old = Dictionary(uniqueKeysWithValues: previous.plugins.map { ($0.name, $0.generation) })
-      retryParked(of: next.plugins.filter { old[$0.name] != $0.generation }.map(\.name))
+      services.retryParked()
     }
   }
 
@@ -113,11 +112,5 @@ extension RulesLoader {
     return LoadError(
       file: "", line: 0,
       "revision \(catalog.revision) is pinned, so the rules folder is not read: 'rulectl unpin' reads it again")
-  }
-
-  /// Tries each parked event of the changed plugins again, once.
-  func retryParked(of plugins: [String]) {
-    guard !plugins.isEmpty else { return }
-    for worker in services.workers { _ = worker.send(.retryParked(plugins: Set(plugins))) }
   }
 }

@@ -104,14 +104,12 @@ extension RulesLoader {
     state.end(.aborted, services.rolloutCounts)
     state.reason = reason
     try commit { state.put(into: $0) }
-    let others = candidate?.plugins ?? []
     for worker in services.workers { _ = worker.send(.evaluate { $0.endRollout(isPromoted: false) }) }
     end(state)
     journal(catalog, state)
     noteUse(of: state.candidate, until: services.context.clock.now)
     forgetCounts()
-    let live = Set(catalog.plugins.map(\.generation))
-    services.reloads.withStore { retryParked(of: others.filter { !live.contains($0.generation) }.map(\.name)) }
+    services.reloads.withStore { services.retryParked() }
     services.log.warn("the rollout of revision \(state.candidate) is aborted: \(reason)")
     services.reloads.request(.folder)
     return state.json(services.rolloutCounts)

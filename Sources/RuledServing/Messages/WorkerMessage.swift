@@ -26,10 +26,10 @@ enum WorkerMessage: Sendable {
   case fire(DueTimer, Cascade)
   /// Apply the messages of an earlier process from the store: their number by plugin.
   case resumeMessages([(sender: MessageSender, count: Int)])
-  /// Try each event parked for these plugins again, once, as soon as all of them are stored.
-  case retryParked(plugins: Set<String>)
-  /// Try each event parked for these plugins before that sequence again: all of them are stored now.
-  case retryStored(plugins: Set<String>, before: UInt64)
+  /// Try each parked event whose plugin has changed since again, once, as soon as all of them are stored.
+  case retryParked
+  /// Try those parked before that sequence again: all of them are stored now.
+  case retryStored(before: UInt64)
   /// Take over an accepted connection, which has a place; with a client, another node has carried it here.
   case adopt(Int32, at: ConnectionPlace, for: CarriedClient?)
   /// Close a connection, whose place another one got.

@@ -166,6 +166,7 @@ package final class Server {
         })
     }
     services.workers.first?.send(.evaluate { $0.journal($0.catalog) })
+    services.retryParked()
   }
 
   /// Serves clients until the control thread's loop ends, and awaits the end of the other threads.

@@ -207,6 +207,11 @@ extension Services {
 // MARK: Waiting work in the store
 
 extension Services {
+  /// Tries each parked event whose plugin has changed since again, once.
+  func retryParked() {
+    for worker in workers { _ = worker.send(.retryParked) }
+  }
+
   /// Counts the parked events that an earlier process left in the store.
   func countParked() {
     do throws(StoreError) {

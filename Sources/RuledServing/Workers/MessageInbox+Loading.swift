@@ -174,17 +174,23 @@ extension MessageInbox {
   /// The most messages to one subject that go ahead of a backlog together.
   private static let expeditedLimit = 64
 
-  /// A walk through the parked events of some plugins.
+  /// A walk through the parked events.
   struct ParkedWalk {
-    var plugins: Set<String>
     var position = StoreKey.prefix(.parked)
     /// Events parked with this sequence or a later one are not tried.
     let before: UInt64
   }
 
-  /// Tries the stored events parked for these plugins before a sequence again, once: some in each tick, as messages are applied.
-  func retryParked(of plugins: Set<String>, before: UInt64) {
-    retries = ParkedWalk(plugins: plugins.union(retries?.plugins ?? []), before: before)
+  /// Tries the events that were parked before a sequence, and whose plugins have changed since, again: some in each tick, as messages are applied.
+  ///
+  /// An event that fails again is parked with the present rules, so that it is tried once, also where a restart interrupts the walk.
+  func retryParked(before: UInt64) { retries = ParkedWalk(before: before) }
+
+  /// Whether the plugin of a stored parked event is in force with other rules than those that failed on it.
+  private func hasOtherRules(_ parked: ByteView, of subject: [UInt8]) -> Bool {
+    guard let failed = document.rules(of: parked) else { return false }
+    let plugin = evaluator.deciding(for: subject).catalog.plugin(failed.plugin)
+    return plugin.map { $0.digest != failed.digest } ?? false
   }
 
   /// Tries some parked events again, until the time `end`, but one at least.
@@ -202,9 +208,10 @@ extension MessageInbox {
         }
         count += 1
         guard case .parked(let subject, let sequence)? = try? ParsedKey(key), isOwn(subject),
-          sequence < walk.before, let plugin = document.plugin(of: value), walk.plugins.contains(plugin)
+          sequence < walk.before
         else { return true }
-        found.append(ParkedKey(subject: Array(subject), sequence: sequence))
+        let parked = ParkedKey(subject: Array(subject), sequence: sequence)
+        if hasOtherRules(value, of: parked.subject) { found.append(parked) }
         return true
       }
     } catch { log(.error, "parked events can't be read from the store, so not all were tried again: \(error)") }

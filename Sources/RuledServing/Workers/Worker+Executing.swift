@@ -185,12 +185,12 @@ extension Worker {
     evaluator.batch.awaited.append(cascade)
   }
 
-  /// Tries each event parked for these plugins again, once, as soon as all of them are stored: events under way have to be durable.
-  func retryParked(of plugins: Set<String>) {
+  /// Tries each parked event whose plugin has changed since again, once, as soon as all of them are stored: events under way have to be durable.
+  func retryParked() {
     let (services, index, before) = (services, index, services.context.nextSequence())
     evaluator.batch.awaited.append(
       Cascade {
-        _ = services.workers[index].send(.retryStored(plugins: plugins, before: before))
+        _ = services.workers[index].send(.retryStored(before: before))
       })
   }
 }

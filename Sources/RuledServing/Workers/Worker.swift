@@ -176,8 +176,8 @@ final class Worker {
     case .evaluate(let body): body(evaluator)
     case .fire(let timer, let cascade): fire(timer, cascade)
     case .resumeMessages(let found): inbox.begin(found)
-    case .retryParked(let plugins): retryParked(of: plugins)
-    case .retryStored(let plugins, let before): inbox.retryParked(of: plugins, before: before)
+    case .retryParked: retryParked()
+    case .retryStored(let before): inbox.retryParked(before: before)
     case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
     case .evict(let token): table[token]?.evict()
     case .lookForEnd(let token, let then): if table[token]?.isAbandoned ?? true { then() }

@@ -127,6 +127,24 @@ extension EndToEnd {
       #expect(try client.call("parked")["parked"] == [])
     }
 
+    @Test(.oneDaemon("a node that starts takes the cluster's rules"))
+    func `a start with other rules of their plugin retries parked events once, as a reload does`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules("error('no')"))
+      for n in 1...3 { try daemon.client().event("tick", "s:\(n)", ["n": .integer(Int64(n))]) }
+      daemon.end(SIGKILL)
+      daemon.folder.replace("rules/wild/plugin.lua", with: Self.wild("if event.data.n == 2 then error('still') end"))
+      try daemon.start()
+      func parked() throws -> [JSONValue] { try daemon.client().call("parked")["parked"]?.arrayValue ?? [] }
+      #expect(try eventually { try parked().map { $0["tries"] } == [2] })
+      daemon.end(SIGTERM)
+      try daemon.start()
+      daemon.folder.replace("rules/wild/plugin.lua", with: Self.wild("error('after all')"))
+      _ = try daemon.client().call("reload")
+      #expect(
+        try eventually { try parked().first?["failure"]?["message"]?.stringValue?.contains("after all") == true })
+      #expect(try parked().map { $0["tries"] } == [3])
+    }
+
     @Test
     func `parked events survive a kill and are retried once after a reload that changes their plugin`() throws {
       let failing = "if event.data.n % 2 == 0 then error('odd ones only') end"
