@@ -119,14 +119,6 @@ static _Noreturn void refuse(lua_State *L, int depth, rb_misfit misfit, uint32_t
 
 static void check_value(lua_State *L, uint32_t part, int index, int depth);
 
-/* The member of the part that has the name; the part's end if it declares none. */
-static uint32_t find_member(const rb_fit *fit, uint32_t part, const char *name, size_t length) {
-  uint32_t member = part + 1;
-  while (member < fit->nodes[part].end && (fit->nodes[member].name_length != length || memcmp(fit->nodes[member].name, name, length) != 0))
-    member = fit->nodes[member].end;
-  return member;
-}
-
 /* Refuses the first key as text of the table at index, whatever the order of its keys, that is no member of the part. */
 static void check_keys(lua_State *L, uint32_t part, int table, int depth) {
   const rb_vm *vm = rb_vm_of(L);
@@ -138,7 +130,7 @@ static void check_keys(lua_State *L, uint32_t part, int table, int depth) {
     if (lua_type(L, -1) != LUA_TSTRING) continue;
     size_t length;
     const char *key = lua_tolstring(L, -1, &length);
-    if (find_member(&vm->fit, part, key, length) < vm->fit.nodes[part].end) continue;
+    if (rb_declared_member(&vm->fit, part, key, length) < vm->fit.nodes[part].end) continue;
     if (unknown && strcmp(unknown, key) <= 0) continue;
     unknown = key;
     unknown_length = length;
@@ -220,26 +212,6 @@ void rb_encode_fitting(lua_State *L, int index, size_t limit, bool fits) {
   vm->fit.applies = fits && vm->fit.nodes;
   if (vm->fit.applies) check_fit(L, index);
   rb_encode_within(L, index, &vm->result, RB_KIND_STATE, "state", limit);
-}
-
-bool rb_declares_array(const rb_vm *vm, int depth) {
-  const rb_fit *fit = &vm->fit;
-  if (!fit->applies) return false;
-  uint32_t part = 0;
-  for (int i = 0; i < depth; i++) {
-    const rb_step *step = &vm->encoding.path[i];
-    switch (fit->nodes[part].type) {
-      case RB_FIT_ELEMENTS: part++; break;
-      case RB_FIT_MEMBERS: {
-        uint32_t member = find_member(fit, part, step->key, step->key_length);
-        if (member == fit->nodes[part].end) return false;
-        part = member;
-        break;
-      }
-      default: return false;
-    }
-  }
-  return fit->nodes[part].type == RB_FIT_ARRAY || fit->nodes[part].type == RB_FIT_ELEMENTS;
 }
 
 bool rb_has_misfit(const rb_vm *vm) { return vm->fit.misfit != RB_MISFIT_NONE; }

@@ -116,6 +116,8 @@ typedef struct {
 
 /* Encodes the state at index to the VM's result; raises an error that names the path if it does not fit, where `fits` asks for that. */
 void rb_encode_fitting(lua_State *L, int index, size_t limit, bool fits);
+/* The member of the part that has the name; the part's end if it declares none. */
+uint32_t rb_declared_member(const rb_fit *fit, uint32_t part, const char *name, size_t length);
 /* Whether the shape of the state that is being encoded declares an array at the first `depth` steps of the VM's path. */
 bool rb_declares_array(const rb_vm *vm, int depth);
 bool rb_has_misfit(const rb_vm *vm);
