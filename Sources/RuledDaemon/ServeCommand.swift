@@ -46,7 +46,7 @@ package enum ServeCommand {
     do throws(StartError) {
       try Daemon(
         configuration: configuration, manualClock: options.hasManualClock,
-        log: LimitedLog(JournalLog() ?? StandardErrorLog()), readConfiguration: options.configuration
+        log: StandardErrorLog.ofService(), readConfiguration: options.configuration
       ).run()
     } catch {
       error.complain(as: "ruled")

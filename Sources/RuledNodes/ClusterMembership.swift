@@ -91,7 +91,7 @@ final class ClusterMembership: ClusterMember {
   }
 
   /// The store of the node as the owner of the log, which `writer` writes.
-  func store(writtenBy writer: LogWriter) -> ClusterStore {
+  func store(writtenBy writer: LogWriter) -> any StateStore {
     log.info(
       "node \(node.identity.name) owns the log of commits, epoch \(writer.epoch ?? 0), sequence \(node.position.sequence)"
     )
@@ -103,7 +103,7 @@ final class ClusterMembership: ClusterMember {
       case .upgrade(let sentence): self?.log.info(sentence)
       }
     }
-    return ClusterStore(played, writer: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
+    return played.owned(by: writer, problem: { node.figures.leaseProblem }) { [weak self] error in
       self?.lose(error)
     }
   }

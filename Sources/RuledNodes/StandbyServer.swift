@@ -252,6 +252,8 @@ final class StandbyServer: ConnectionHandler {
     adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin(descriptor)))
   }
 
+  func reportUnreadOutput(on connection: Connection) {}
+
   func forget(_ connection: Connection) {
     guard let client = clients.removeValue(forKey: connection.token) else { return }
     leaving.append(client)

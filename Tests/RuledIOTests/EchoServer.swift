@@ -119,6 +119,8 @@ final class EchoServer: Sendable {
       server.account.withLock { $0.otherProtocol.append(descriptor) }
     }
 
+    func reportUnreadOutput(on connection: Connection) {}
+
     func forget(_ connection: Connection) { server.account.withLock { $0.closed += 1 } }
   }
 }

@@ -1,12 +1,12 @@
-package import RuledCore
-package import RuledStore
+import RuledCore
+import RuledStore
 import RuledThreads
 
 /// The store of a node that owns the log of commits: commits go to the database, then to the node's own store, which serves all reads.
 ///
 /// Commits appended while a batch commits become the next batch: one row, one wait for the standbys. After an error, either nothing of the
 /// batch was committed, or the ownership ends and with it this store: a new one plays back the log.
-package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
+final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` and `committing` guard what changes
   /// The size in bytes from which on a batch takes no further commit until it is sent.
   private static let mostBytes = 32 << 20
 
@@ -31,11 +31,8 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   private var lastAppended: UInt64 = 0
   private var lastCommitted: UInt64 = 0
 
-  /// A store over a log that `writer` owns and `played` has played back to its end; from then on no other code uses either, except to read.
-  ///
-  /// `problem` tells the lease's problem while commits succeed. `onLoss` is called when the node no longer owns the log, or can't know whether it
-  /// does: then all commits fail, and only `close` makes sense.
-  package init(
+  /// `PlayedStore.owned` makes it, and says what the arguments are.
+  init(
     _ played: PlayedStore, writer: LogWriter, problem: @escaping @Sendable () -> StoreError? = { nil },
     onLoss: @escaping @Sendable (StoreError) -> Void
   ) {
@@ -46,19 +43,19 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     self.onLoss = onLoss
   }
 
-  package var name: String { "postgresql" }
+  var name: String { "postgresql" }
 
-  package var approximateBytes: Int { played.store.approximateBytes }
+  var approximateBytes: Int { played.store.approximateBytes }
 
-  package var disk: StoreDisk? { played.store.disk }
+  var disk: StoreDisk? { played.store.disk }
 
   // MARK: Reading
 
-  package func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
+  func get(_ key: ByteView, into buffer: ByteBuffer) throws(StoreError) -> Bool {
     try played.store.get(key, into: buffer)
   }
 
-  package func withCursor(
+  func withCursor(
     below upper: ByteView?, _ body: (any StoreCursor) throws(StoreError) -> Void
   ) throws(StoreError) {
     try played.store.withCursor(below: upper, body)
@@ -66,12 +63,12 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   // MARK: Committing
 
-  package var state: StoreState { lock.locked { current } }
+  var state: StoreState { lock.locked { current } }
 
-  package var committedSequence: UInt64 { lock.locked { lastCommitted } }
+  var committedSequence: UInt64 { lock.locked { lastCommitted } }
 
   /// Commits `set` in the database, and waits for the standbys even if `durable` is false.
-  package func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
+  func commit(_ set: WriteSet, durable: Bool) throws(StoreError) {
     let number = set.isEmpty ? 0 : try append(set)
     do throws(StoreError) { try sync() } catch {
       // Another thread's sync may have committed it before the failure.
@@ -79,7 +76,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     }
   }
 
-  package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     precondition(!isCommitted, "a cluster commits in its database alone")
     return try lock.locked { () throws(StoreError) in
       try check()
@@ -90,10 +87,10 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
     }
   }
 
-  package func makeRoom(for byteCount: Int) throws(StoreError) { try sync() }
+  func makeRoom(for byteCount: Int) throws(StoreError) { try sync() }
 
   @discardableResult
-  package func sync() throws(StoreError) -> UInt64 {
+  func sync() throws(StoreError) -> UInt64 {
     try committing.locked { () throws(StoreError) in
       let number = try lock.locked { () throws(StoreError) in
         try check()
@@ -139,7 +136,7 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
   }
 
   /// Accepts commits again if the node still owns the log and has all of it.
-  package func reopen() throws(StoreError) {
+  func reopen() throws(StoreError) {
     try committing.locked { () throws(StoreError) in
       guard let failure = state.failure else { return }
       guard writer.end != nil, !isBehind else { throw failure }
@@ -149,14 +146,14 @@ package final class ClusterStore: StateStore, @unchecked Sendable {  // `lock` a
 
   // MARK: Background
 
-  package var problem: StoreError? { played.store.problem ?? leaseProblem() }
+  var problem: StoreError? { played.store.problem ?? leaseProblem() }
 
-  package func checkpoint(to path: String) throws(StoreError) { try played.store.checkpoint(to: path) }
+  func checkpoint(to path: String) throws(StoreError) { try played.store.checkpoint(to: path) }
 
-  package func expire(before cutoff: Int64) { played.store.expire(before: cutoff) }
+  func expire(before cutoff: Int64) { played.store.expire(before: cutoff) }
 
   /// Commits all appends, and closes the node's own store.
-  package func close() throws(StoreError) {
+  func close() throws(StoreError) {
     var problem: StoreError?
     if case .open = state {
       do throws(StoreError) { try sync() } catch { problem = error }

@@ -142,3 +142,17 @@ package final class PlayedStore: Sendable {
     while try store.append(writes, isCommitted: true) == nil { try store.makeRoom(for: writes.byteCount) }
   }
 }
+
+extension PlayedStore {
+  /// The store of the node that owns the log, which `writer` writes, once this one has played it back to its end; from then on no other code uses
+  /// either, except to read.
+  ///
+  /// `problem` tells the lease's problem while commits succeed. `onLoss` is called when the node no longer owns the log, or can't know whether it
+  /// does: then all commits fail, and only `close` makes sense.
+  package func owned(
+    by writer: LogWriter, problem: @escaping @Sendable () -> StoreError?,
+    onLoss: @escaping @Sendable (StoreError) -> Void
+  ) -> any StateStore {
+    ClusterStore(self, writer: writer, problem: problem, onLoss: onLoss)
+  }
+}

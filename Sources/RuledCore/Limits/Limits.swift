@@ -149,8 +149,6 @@ package enum Limits {
   package static let cascadeBytes = 1 << 20
   /// How many bytes of unsent replies all connections may have together, beyond 1 MiB for each: a connection that needs more is closed.
   package static let unsentBytes = 512 << 20
-  /// How many requests of a batch are carried out before others have their turn.
-  package static let requestsPerTurn = 64
   /// A connection that takes none of its replies for this long is closed.
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.

@@ -43,7 +43,7 @@ package enum CourierCommand {
           "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it",
           isLasting: true)
       }
-      try Courier.run(configuration, log: LimitedLog(JournalLog() ?? StandardErrorLog())) { () throws(StartError) in
+      try Courier.run(configuration, log: StandardErrorLog.ofService()) { () throws(StartError) in
         try self.configuration(arguments, readConfiguration)
       }
       return 0

@@ -110,6 +110,8 @@ final class DaemonConnection: ConnectionHandler {
     reconnect()
   }
 
+  func reportUnreadOutput(on connection: Connection) {}
+
   func forget(_ connection: Connection) { reconnect() }
 
   private func reconnect() {

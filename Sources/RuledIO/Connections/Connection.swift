@@ -454,8 +454,6 @@ package protocol ConnectionHandler: AnyObject {
 
 extension ConnectionHandler {
   package func noteInputEnd(on connection: Connection) {}
-
-  package func reportUnreadOutput(on connection: Connection) {}
 }
 
 /// A client whose connection another node has carried here, as that node describes it.

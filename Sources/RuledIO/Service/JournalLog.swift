@@ -1,6 +1,6 @@
 internal import CSystemd
 internal import Glibc
-package import RuledCore
+import RuledCore
 
 /// Writes log lines to systemd's journal as entries with fields, so that `journalctl` selects by them.
 ///
@@ -12,12 +12,12 @@ package import RuledCore
 /// | `EVENT_ID`, `RULED_EVENT` | the event's id |
 /// | `SUBJECT_HASH` | a hash of the subject's name |
 /// | `RULED_FIELDS` | further members, a JSON object |
-package final class JournalLog: EventLog {
+final class JournalLog: EventLog {
   private let least: LogLine.Level
   private let fallback: StandardErrorLog
 
   /// The journal's log of the lines with the level `least` or a higher one; nil if standard error does not lead to the journal.
-  package init?(least: LogLine.Level = .info) {
+  init?(least: LogLine.Level = .info) {
     guard Self.isJournal(2, getenv("JOURNAL_STREAM").map { String(cString: $0) }) else { return nil }
     self.least = least
     fallback = StandardErrorLog(least: least)
@@ -30,7 +30,7 @@ package final class JournalLog: EventLog {
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
-  package func write(_ line: LogLine) {
+  func write(_ line: LogLine) {
     guard line.level.rawValue >= least.rawValue else { return }
     if Self.send(Self.fields(of: line)) < 0 { fallback.write(line) }
   }

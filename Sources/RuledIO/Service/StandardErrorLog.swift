@@ -35,3 +35,8 @@ package final class StandardErrorLog: EventLog {
     }
   }
 }
+
+extension StandardErrorLog {
+  /// The log of a service: systemd's journal if that reads standard error, with a limit on lines that clients may cause.
+  package static func ofService() -> any EventLog { LimitedLog(JournalLog() ?? StandardErrorLog()) }
+}

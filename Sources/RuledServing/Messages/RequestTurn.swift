@@ -2,6 +2,8 @@ import RuledCore
 
 /// How much of a client's request batch is executed before others have their turn.
 enum RequestTurn {
+  /// The requests after which a turn ends.
+  static let requests = 64
   /// The bytes of replies after which a turn ends.
   static let bytes = 1 << 20
   /// The bytes of replies to one batch, or of large replies to the lines of one read, after which the client's other requests are refused.
@@ -14,6 +16,6 @@ enum RequestTurn {
 
   /// The number of requests in a turn, where so many earlier ones had so many bytes of replies: fewer if these were large.
   static func length(replies: Int, bytes: Int) -> Int {
-    max(1, min(Limits.requestsPerTurn, Self.bytes * max(1, replies) / max(1, bytes)))
+    max(1, min(requests, Self.bytes * max(1, replies) / max(1, bytes)))
   }
 }

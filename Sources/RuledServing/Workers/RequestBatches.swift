@@ -81,7 +81,7 @@ final class PendingRequestBatch {
   }
 
   /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
-  /// `Limits.requestsPerTurn` of them, and until their replies take 1 MiB.
+  /// `RequestTurn.requests` of them, and until their replies take 1 MiB.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
   /// worker, requests beyond a turn, so that it is not flooded.
@@ -96,7 +96,7 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner != owner { return .wait }
-      guard count < Limits.requestsPerTurn, EventLoop.nanoseconds - start < RequestBatches.turnTime,
+      guard count < RequestTurn.requests, EventLoop.nanoseconds - start < RequestBatches.turnTime,
         writtenBytes - before < RequestTurn.bytes
       else {
         return requestOwner == worker || pending == 0 ? .turn : .wait

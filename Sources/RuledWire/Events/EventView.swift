@@ -4,13 +4,13 @@ package import RuledJSON
 /// The CloudEvent of a request, checked; everything in it is valid until its document parses again.
 package struct EventView {
   /// What happened; 1 to 256 bytes.
-  package private(set) var type = Bytes(start: nil, count: 0)
+  package private(set) var type = ByteView.empty
   /// Whom it happened to; 1 to 256 bytes.
-  package private(set) var subject = Bytes(start: nil, count: 0)
+  package private(set) var subject = ByteView.empty
   /// Who says so; may be empty.
-  package private(set) var source = Bytes(start: nil, count: 0)
+  package private(set) var source = ByteView.empty
   /// The event's id, or nil if one is to be made.
-  package private(set) var id: Bytes?
+  package private(set) var id: ByteView?
   /// When it happened, or nil for the time of receipt.
   package private(set) var time: Timestamp?
   /// The data, or nil if it is absent or null.
@@ -27,10 +27,7 @@ package struct EventView {
   package private(set) var isInternal = false
   package private(set) var hasExtensions = false
   /// The text of the whole event as sent.
-  package let text: Bytes
-
-  /// A run of bytes of the request or its document.
-  package typealias Bytes = ByteView
+  package let text: ByteView
 
   package let object: TapeValue
 
@@ -41,7 +38,7 @@ package struct EventView {
   ///   - text: The object's text as sent.
   ///   - path: The name of the object in errors.
   /// - Throws: `invalid_params` with the path of the member that is wrong.
-  package init(_ value: TapeValue?, text: Bytes, path: String = "params") throws(RequestError) {
+  package init(_ value: TapeValue?, text: ByteView, path: String = "params") throws(RequestError) {
     guard let value, value.isKind(.object) else { throw .invalidParams(path: path, "must be an object") }
     self.text = text.trimmedJSON
     object = value

@@ -79,7 +79,7 @@ import Testing
       let replies = try #require(try JSONValue(parsing: client.receive(lines: 1)).arrayValue)
       let counts = Self.counts(replies)
       #expect(counts.results >= RequestTurn.mostBytes / 900_100)
-      #expect(counts.results <= RequestTurn.mostBytes / 900_000 + 2 * Limits.requestsPerTurn, "the last turns")
+      #expect(counts.results <= RequestTurn.mostBytes / 900_000 + 2 * RequestTurn.requests, "the last turns")
       #expect(counts.refused == 150 - counts.results)
       #expect(replies.map { $0["id"] } == (0..<150).map { .integer(Int64($0)) })
     }
