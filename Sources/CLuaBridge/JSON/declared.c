@@ -1,5 +1,5 @@
 /*
- * What the shape of a state declares at a place: the check of the state and its encoding both look that up.
+ * Looks up places in the declared shape of a state, for the check of the state and for its encoding.
  */
 #include "vm.h"
 

@@ -31,7 +31,7 @@ package struct OutputMemory {
 
   package init(_ budget: MemoryBudget) { self.budget = budget }
 
-  /// Reserves what `unsent` bytes need, or releases what they don't; false if the others have taken all.
+  /// Makes the reservation fit `unsent` bytes; false if the other connections have taken the rest of the budget.
   package mutating func cover(_ unsent: Int) -> Bool {
     let more = max(0, unsent - Self.own) - reserved
     guard more != 0 else { return true }

@@ -58,7 +58,7 @@ package final class ShadowWorld {
 
   /// Plays entries of the journal; `upcoming` are the known entries that follow them.
   ///
-  /// A message of this world waits for its live counterpart if that is among these. The erasure of a past comes with the entry of what was kept.
+  /// A message of this world waits for its live counterpart if that is among these. The erasure of a past comes with the entry of the kept records.
   package func play(_ entries: [JournalEntry], before upcoming: [JournalEntry]) throws(RequestError) {
     var history = RecordedHistory((entries + upcoming).filter(sees), after: earlier)
     history.underWay = underWay

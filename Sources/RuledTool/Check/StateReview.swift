@@ -117,7 +117,7 @@ struct StateReview: FileReview {
   /// Notes a member that a function uses as if it were there, if that is its first use of the state.
   private mutating func findFirstUse(in function: SyntaxNode, parameter: Int) {
     guard root != nil, function.kind == .function, function.children[0].children.count > parameter else { return }
-    // What has no members for a new subject, as it is written.
+    // The expressions without members for a new subject, as they are written.
     var empty = [text(function.children[0].children[parameter])]
     func isOfEmpty(_ node: SyntaxNode) -> Bool {
       node.kind == .index && empty.contains(text(node.children[0])) && !empty.contains(text(node))
