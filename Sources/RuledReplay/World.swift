@@ -197,7 +197,7 @@ package final class World {
         try evaluator.replace(message, with: stored)
       }
       defer { if !isParked { ownMessages += waiting.release(behind: message, text) } }
-      if try evaluator.deliver(message) { return }
+      if try evaluator.deliver(message) == .applied { return }
       // An erasure does not see a message whose batch is committed between its evaluation and its own commit.
       if isKept || own.id == text.id && recorded?.isErased(entry.subject) == true {
         _ = try evaluator.replay(entry)

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledEngine
 import RuledJSON
 import RuledStore
 import Testing
@@ -161,7 +162,9 @@ import Testing
       "{\"type\":\"got\",\"subject\":\"user:2\",\"id\":\"m\",\"data\":{\"n\":2},\"hops\":1,\"from\":\"x\",\"may_send\":7,\"sent_by\":\"a\"}"
     key.withView { key in Array(text.utf8).withView { store.put(key, $0) } }
     try engine.store.commit(store, durable: true)
-    #expect(try engine.local.evaluator.deliver(.init(subject: Array("user:2".utf8), sequence: .max / 2)))
+    let message = CommitBatch.Message(subject: Array("user:2".utf8), sequence: .max / 2)
+    #expect(try engine.local.evaluator.deliver(message, butOf: ["a"]) == .held)
+    #expect(try engine.local.evaluator.deliver(message, butOf: ["b"]) == .applied)
     try engine.local.runUntilIdle()
     #expect(try engine.state("p", of: "user:2") == nil)
     let parked = try #require(try engine.parked().first { $0.sequence == .max / 2 })

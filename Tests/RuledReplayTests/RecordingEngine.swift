@@ -100,14 +100,14 @@ final class RecordingEngine {
       let index = waiting.firstIndex(where: { $0.subject == chosen.subject })
     else { return }
     let message = waiting.remove(at: index)
-    if try evaluator.deliver(message) { note(.message) }
+    if try evaluator.deliver(message) == .applied { note(.message) }
   }
 
   /// Delivers all messages that wait for a subject, in order.
   func deliver(to subject: String) throws {
     try commit()
     while let index = waiting.firstIndex(where: { $0.subject.elementsEqual(subject.utf8) }) {
-      if try evaluator.deliver(waiting.remove(at: index)) { note(.message) }
+      if try evaluator.deliver(waiting.remove(at: index)) == .applied { note(.message) }
     }
   }
 

@@ -129,15 +129,29 @@ package final class Evaluator {
     try evaluateStored(event, of: timer, cascade: cascade, since: mark)
   }
 
-  /// Evaluates the event of a message and removes the message, so that it is applied exactly once; false when it is gone.
+  /// What became of a message that was to be applied.
+  package enum Delivery {
+    case applied
+    /// It was applied or erased before.
+    case gone
+    /// It stays in the store.
+    case held
+  }
+
+  /// Evaluates the event of a message and removes the message, so that it is applied exactly once.
   ///
-  /// A message is parked instead if it can't be read, or if the plugin that sent it is gone or suspended.
-  package func deliver(_ message: CommitBatch.Message) throws(RequestError) -> Bool {
-    if let rollout, rollout.share.contains(message.subject) { return try rollout.candidate.deliver(message) }
+  /// Messages of the plugins `held` stay. A message is parked instead if it can't be read, or if the plugin that sent it is gone or suspended.
+  package func deliver(
+    _ message: CommitBatch.Message, butOf held: Set<String> = []
+  ) throws(RequestError) -> Delivery {
+    if let rollout, rollout.share.contains(message.subject) {
+      return try rollout.candidate.deliver(message, butOf: held)
+    }
     let subject = try subjects.load(message.subject)
     let mark = batch.mark
-    switch try items.messages.take(message, of: subject) {
-    case .gone: return false
+    switch try items.messages.take(message, of: subject, butOf: held) {
+    case .gone: return .gone
+    case .held: return .held
     case .left: break
     case .damaged(let bytes): parked.park(damaged: bytes, of: subject, sequence: message.sequence)
     case .message(let stored):
@@ -147,7 +161,7 @@ package final class Evaluator {
         try evaluateStored(stored.event, cascade: message.cascade, since: mark)
       }
     }
-    return true
+    return .applied
   }
 
   /// Evaluates an event of the store's own, whose outcome nobody reads; on failure rolls the batch back to `mark`.

@@ -45,6 +45,8 @@ final class MessageTable {
     case damaged([UInt8])
     /// A message of a publication to a topic that the subject has left since.
     case left
+    /// A message of a plugin whose messages are held back; it stays in the store.
+    case held
     /// Nothing: the message was applied or erased before.
     case gone
   }
@@ -208,12 +210,15 @@ final class MessageTable {
 
   // MARK: Applying
 
-  /// Removes a message from the store and adds it to those that the batch delivers.
+  /// Removes a message from the store, unless its plugin is one of `held`, and adds it to those that the batch delivers.
   ///
   /// - Returns: the store's content under its key.
-  func take(_ message: CommitBatch.Message, of subject: Subject) throws(RequestError) -> Stored {
+  func take(
+    _ message: CommitBatch.Message, of subject: Subject, butOf held: Set<String>
+  ) throws(RequestError) -> Stored {
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
+    if !held.isEmpty, held.contains(document.sender(of: value.bytes)) { return .held }
     let root = try? document.parse(copyOf: value.bytes)
     let publication = root.flatMap { TopicTable.Publication($0) }
     // Before the first write, as it may fail.

@@ -120,6 +120,11 @@ package final class Catalog: Sendable {
   /// The plugin of that name.
   package func plugin(_ name: String) -> Plugin? { plugins.first { $0.name == name } }
 
+  /// The names of the plugins that other rules had not, or in another form.
+  package func pluginsChanged(since previous: Catalog) -> Set<String> {
+    Set(plugins.lazy.filter { previous.plugin($0.name)?.digest != $0.digest }.map(\.name))
+  }
+
   /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 

@@ -212,6 +212,11 @@ extension Services {
     for worker in workers { _ = worker.send(.retryParked) }
   }
 
+  /// Holds back the messages of plugins until `retryParked`, called after this, has made their parked messages again.
+  func holdMessages(of plugins: Set<String>) {
+    for worker in workers where !plugins.isEmpty { _ = worker.send(.hold(plugins)) }
+  }
+
   /// Counts the parked events that an earlier process left in the store.
   func countParked() {
     do throws(StoreError) {

@@ -21,13 +21,13 @@ extension MessageInbox {
     if let endsAt, awaited.isEmpty || start >= endsAt { return .sleep }
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
     readDelayedAgain(start)
-    let end = start + timeSlice
+    let (half, end) = (start + timeSlice / 2, start + timeSlice)
+    if mayApply { retryParked(until: half) }  // first, as messages may be held back until it is done
     if window.count <= settings.capacity / 2 { readPages(until: end) }
     while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
       if now >= end { break }
     }
-    if mayApply { retryParked(until: end) }  // at least one, however many messages wait
     resetCountsIfEmpty()
     if !evaluator.batch.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
@@ -59,10 +59,10 @@ extension MessageInbox {
     let message = CommitBatch.Message(
       subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
-      if try evaluator.deliver(message) {
-        uncommitted.insert(entry.sequence)
-      } else {
-        awaited.removeValue(forKey: entry.sequence)?.leave()
+      switch try evaluator.deliver(message, butOf: held) {
+      case .applied: uncommitted.insert(entry.sequence)
+      case .gone: awaited.removeValue(forKey: entry.sequence)?.leave()
+      case .held: return
       }
       if delayed.remove(entry.subject) {
         updateDelayedFigure()

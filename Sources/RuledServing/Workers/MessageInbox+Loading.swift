@@ -179,12 +179,14 @@ extension MessageInbox {
     var position = StoreKey.prefix(.parked)
     /// Events parked with this sequence or a later one are not tried.
     let before: UInt64
+    /// The number of the hold that ends with it.
+    let hold: Int
   }
 
   /// Tries the events that were parked before a sequence, and whose plugins have changed since, again: some in each tick, as messages are applied.
   ///
   /// An event that fails again is parked with the present rules, so that it is tried once, also where a restart interrupts the walk.
-  func retryParked(before: UInt64) { retries = ParkedWalk(before: before) }
+  func retryParked(before: UInt64, releasing hold: Int) { retries = ParkedWalk(before: before, hold: hold) }
 
   /// Whether the plugin of a stored parked event is in force with other rules than those that failed on it.
   private func hasOtherRules(_ parked: ByteView, of subject: [UInt8]) -> Bool {
@@ -222,7 +224,15 @@ extension MessageInbox {
       }
       _ = try? evaluator.retry(parked)
     }
-    if let next { retries?.position = next } else { retries = nil }
+    if let next { retries?.position = next } else { endRetries(walk.hold) }
+  }
+
+  /// Ends the hold once the messages that the walk has made again are durable, and so in the window.
+  private func endRetries(_ hold: Int) {
+    retries = nil
+    guard !held.isEmpty else { return }
+    let (services, worker) = (services, worker)
+    evaluator.batch.awaited.append(Cascade { _ = services.workers[worker].send(.release(hold: hold)) })
   }
 
   /// The number of parked events read at a time.

@@ -84,6 +84,10 @@ final class MessageInbox {
   /// The number of waiting messages of each plugin.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
+  /// The plugins whose messages stay in the store until their parked messages have been made again: none overtakes an earlier one.
+  private(set) var held: Set<String> = []
+  /// The number of the last hold.
+  private(set) var hold = 0
   var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
   let document = TapeDocument()
@@ -109,6 +113,26 @@ final class MessageInbox {
   /// Begins with the messages that an earlier process left in the store: their number by plugin.
   func begin(_ found: [(sender: MessageSender, count: Int)]) {
     for (sender, count) in found { countWaiting(sender, count) }
+    walk = .needed(expressFirst: true)
+  }
+
+  /// Holds back the messages of plugins that changed, until a walk through the parked events that begins later has ended.
+  func hold(_ plugins: Set<String>) {
+    held.formUnion(plugins)
+    hold += 1
+  }
+
+  /// Ends a hold, unless another one has begun since.
+  func release(_ hold: Int) {
+    guard hold == self.hold, retries == nil else { return }
+    held = []
+    readAll()
+  }
+
+  /// Empties the window, which a walk through all messages in the store then fills.
+  private func readAll() {
+    window.removeAll()
+    express.removeAll()
     walk = .needed(expressFirst: true)
   }
 
@@ -187,7 +211,8 @@ final class MessageInbox {
 
   /// Corrects the counts when no message is left: messages that are still counted were erased together with their subject.
   func resetCountsIfEmpty() {
-    guard isWhole, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty else { return }
+    guard isWhole, held.isEmpty, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty
+    else { return }
     if !delayed.isEmpty {
       delayed.removeDue()
       updateDelayedFigure()
@@ -201,9 +226,7 @@ final class MessageInbox {
   /// Empties the window and waits; the messages are in the store.
   func pauseAfterFailure() {
     failures += 1
-    window.removeAll()
-    express.removeAll()
-    walk = .needed(expressFirst: true)
+    readAll()
     pausedUntil = now + settings.backoff.delay(after: failures) * 1_000_000
   }
 

@@ -187,10 +187,10 @@ extension Worker {
 
   /// Tries each parked event whose plugin has changed since again, once, as soon as all of them are stored: events under way have to be durable.
   func retryParked() {
-    let (services, index, before) = (services, index, services.context.nextSequence())
+    let (services, index, before, hold) = (services, index, services.context.nextSequence(), inbox.hold)
     evaluator.batch.awaited.append(
       Cascade {
-        _ = services.workers[index].send(.retryStored(before: before))
+        _ = services.workers[index].send(.retryStored(before: before, hold: hold))
       })
   }
 }

@@ -177,7 +177,9 @@ final class Worker {
     case .fire(let timer, let cascade): fire(timer, cascade)
     case .resumeMessages(let found): inbox.begin(found)
     case .retryParked: retryParked()
-    case .retryStored(let before): inbox.retryParked(before: before)
+    case .retryStored(let before, let hold): inbox.retryParked(before: before, releasing: hold)
+    case .hold(let plugins): inbox.hold(plugins)
+    case .release(let hold): inbox.release(hold)
     case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
     case .evict(let token): table[token]?.evict()
     case .lookForEnd(let token, let then): if table[token]?.isAbandoned ?? true { then() }

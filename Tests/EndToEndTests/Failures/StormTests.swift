@@ -93,6 +93,46 @@ extension EndToEnd {
       #expect(daemon.end(SIGTERM) == 0)
     }
 
+    @Test func `messages from before and after the time that a plugin was away come in the order sent`() throws {
+      let file = """
+        plugin { name = "line", version = "1" }
+        rule "many" { on = "many", run = function(event)
+          for i = 1, 900 do send("receiver", "next", { n = event.data.after + i }) end
+        end }
+        rule "next" { on = "next", run = function(event, state)
+          for i = 1, 20000 do end
+          if event.data.n ~= (state.last or 0) + 1 then state.wrong = (state.wrong or 0) + 1 end
+          state.last = event.data.n
+        end }
+        """
+      let daemon = try RuledDaemon(rules: ["line/plugin.lua": file])
+      var client = try daemon.client()
+      func send(_ batches: Range<Int64>) throws {
+        for batch in batches { try client.event("many", "sender", ["after": .integer(batch * 900)]) }
+      }
+      func parked() throws -> Int64 { try client.call("health")["parked"]?["line"]?.intValue ?? 0 }
+      try send(0..<4)
+      for (round, restarts) in [(4, false), (7, true)] as [(Int64, Bool)] {
+        TemporaryFolder.remove("\(daemon.folder.path)/rules/line")
+        daemon.folder.replace("rules/other/plugin.lua", with: "plugin { name = 'other', version = '1' }")
+        _ = try client.call("reload")
+        #expect(try eventually { try parked() > 100 })
+        if restarts { #expect(daemon.end(SIGTERM) == 0) }
+        daemon.folder.replace("rules/line/plugin.lua", with: file)
+        if restarts {
+          try daemon.start()
+          client = try daemon.client()
+        } else {
+          _ = try client.call("reload")
+        }
+        try send(round..<round + 3)
+      }
+      #expect(try eventually { try Self.waiting(client) == 0 && parked() == 0 })
+      let state = try client.call("state", ["subject": "receiver"])["plugins"]?["line"]
+      #expect(state?["last"] == 9000 && state?["wrong"] == nil, "\(state?.text ?? "")")
+      #expect(daemon.end(SIGTERM) == 0)
+    }
+
     @Test func `SIGTERM ends a storm to ever new subjects, in bounded memory, and loses or repeats no other message`()
       throws
     {

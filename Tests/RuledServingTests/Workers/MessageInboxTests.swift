@@ -224,7 +224,7 @@ struct MessageInboxTests {
       workers.perform(on: worker.index) { look($0) }
     }
     workers.perform(on: rig.services.worker(for: Array("to:0".utf8))) { worker in
-      worker.inbox.retryParked(before: .max)
+      worker.inbox.retryParked(before: .max, releasing: 0)
       look(worker)
     }
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
