@@ -28,14 +28,14 @@ import Testing
   @Test func `All white space is trimmed and nothing else`() throws {
     for value in 0...0xFFFF as ClosedRange<UInt32> {
       guard let scalar = Unicode.Scalar(value) else { continue }
-      let trimmed = UnicodeText.trim("\(scalar)\(scalar)a b\(scalar)")
+      let trimmed = "\(scalar)\(scalar)a b\(scalar)"[...].trimmed
       guard (trimmed.utf8.count == 3) == scalar.properties.isWhitespace else {
         Issue.record("U+\(String(value, radix: 16))")
         return
       }
     }
-    #expect(UnicodeText.trim(" \u{3000}\t") == "")
-    #expect(UnicodeText.trim("") == "")
+    #expect(" \u{3000}\t"[...].trimmed == "")
+    #expect(""[...].trimmed == "")
   }
 
   @Test(arguments: [

@@ -53,9 +53,6 @@ package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, 
 
   /// A text without the white space and the double quotes around it.
   private static func trimmed(_ text: Substring) -> String {
-    var rest = text
-    while let last = rest.last, last.isWhitespace || last == "\"" { rest.removeLast() }
-    while let first = rest.first, first.isWhitespace || first == "\"" { rest.removeFirst() }
-    return String(rest)
+    String(text.trimming { $0.isWhitespace || $0 == "\"" })
   }
 }

@@ -28,9 +28,7 @@ package enum SecretFile {
 
   /// The secret that a file holds, without the white space around it.
   package static func secret(_ path: String) throws(RegularFile.Refusal) -> String {
-    var bytes = try RegularFile.read(path, limit: maximumSecretBytes)[...]
-    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
-    while let first = bytes.first, isSpace(first) { bytes.removeFirst() }
+    let bytes = try RegularFile.read(path, limit: maximumSecretBytes).trimming(isSpace)
     guard !bytes.isEmpty else { throw RegularFile.Refusal("holds no secret") }
     return try printable(bytes, "secret")
   }

@@ -136,7 +136,7 @@ struct ManifestBuilder {
     guard var members = table?.objectValue, let from = members["from"]?.stringValue else { return (table, false) }
     guard from == "rules" else {
       let type = from.prefix { $0 != ":" && $0 != "?" }
-      guard DataType(named: Substring(UnicodeText.trim(String(type)))) == nil else { return (table, false) }
+      guard DataType(named: type.trimmed) == nil else { return (table, false) }
       throw Refusal(
         "\(what).from is neither \"rules\", which keeps the event for rules, nor the type of a member of its data: '\(from)'"
       )

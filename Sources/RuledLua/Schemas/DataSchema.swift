@@ -59,7 +59,7 @@ extension DataSchema.Member {
       return
     }
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-    let written = Substring(UnicodeText.trim(String(parts[0])))
+    let written = parts[0].trimmed
     isOptional = written.hasSuffix("?")
     let typeName = isOptional ? written.dropLast() : written
     guard let type = DataType(named: typeName) else {
@@ -70,7 +70,7 @@ extension DataSchema.Member {
     self.name = name
     nameBytes = Array(name.utf8)
     self.type = type
-    about = parts.count > 1 ? UnicodeText.trim(String(parts[1])) : ""
+    about = parts.count > 1 ? String(parts[1].trimmed) : ""
   }
 
   /// The type as a plugin writes it: `?` says that the member may be missing.

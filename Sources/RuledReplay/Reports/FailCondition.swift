@@ -48,12 +48,7 @@ package struct FailCondition: Sendable, Equatable {
     UsageError("--fail-on '\(text)' is no condition; write \(grammar)")
   }
 
-  private static func trimmed(_ text: some StringProtocol) -> String {
-    var text = String(text)
-    while text.first == " " { text.removeFirst() }
-    while text.last == " " { text.removeLast() }
-    return text
-  }
+  private static func trimmed(_ text: Substring) -> String { String(text.trimming { $0 == " " }) }
 
   func isExceeded(by result: ComparisonResult) -> Bool {
     let (value, whole) = figures(in: result)

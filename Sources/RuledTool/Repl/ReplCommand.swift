@@ -82,7 +82,7 @@ private struct Repl {
       environment.output.write("\(session.subject.printable), \(plugins); .help shows what there is\n")
     }
     while let line = try next() {
-      let text = line.trimmingSpaces
+      let text = String(line.trimming { " \t\r".contains($0) })
       guard !text.isEmpty else { continue }
       if text == ".quit" { break }
       do {
@@ -168,16 +168,5 @@ private struct Repl {
   private func data(_ words: [String], _ rest: Substring) throws -> JSONValue? {
     guard rest.hasPrefix("{") else { return try KeyValue.object(words.dropFirst(2)) }
     return try JSONValue(parsing: String(rest))
-  }
-}
-
-extension String {
-  /// The text without spaces and tabs at both ends.
-  fileprivate var trimmingSpaces: String {
-    let isSpace = { (character: Character) in character == " " || character == "\t" || character == "\r" }
-    guard let first = firstIndex(where: { !isSpace($0) }), let last = lastIndex(where: { !isSpace($0) }) else {
-      return ""
-    }
-    return String(self[first...last])
   }
 }

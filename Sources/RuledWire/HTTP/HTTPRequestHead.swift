@@ -77,9 +77,7 @@ package struct HTTPRequestHead: Sendable {
     guard line[..<colon].isToken else {
       throw HTTPError(400, "a field's name is a token, directly followed by the colon")
     }
-    var value = line[(colon + 1)...].drop { $0.isBlank }
-    while value.last?.isBlank == true { value.removeLast() }
-    return (String(decoding: line[..<colon], as: UTF8.self), value)
+    return (String(decoding: line[..<colon], as: UTF8.self), line[(colon + 1)...].trimming(\.isBlank))
   }
 
   /// Checks the fields of which there is one and finds the framing of the body, once all fields are added.
