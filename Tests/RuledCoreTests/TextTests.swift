@@ -25,6 +25,18 @@ import Testing
     #expect("\u{1B}\u{9B}\t\u{200F}".printable == "\\u{1b}\\u{9b}\\t\\u{200f}")
   }
 
+  @Test(arguments: [
+    ("http://x", true), ("HTTPS://x/a?b#c", true), ("https://u:p@x:8443/", true), ("https://[::1]:80/", true),
+    ("https://[::1]", true), ("https://x:/", true), ("https://ä.de", true), ("https://a@b@c", true), ("", false),
+    ("x", false), ("ftp://x", false), ("https:x", false), ("https://", false), ("https:///x", false),
+    ("https://@/x", false), ("https://:80", false), ("https://[]", false), ("https://[::1", false),
+    ("https://[::1]x/", false), ("https://a b/", false), ("https://x:99999/", false), ("https://x:8a/", false),
+    ("https://x:+8/", false), ("https://x/\n", false), (" https://x", false),
+  ])
+  func `A URL of the web has a host and no control characters`(text: String, isURL: Bool) {
+    #expect((WebURL(text) != nil) == isURL)
+  }
+
   @Test func `All white space is trimmed and nothing else`() throws {
     for value in 0...0xFFFF as ClosedRange<UInt32> {
       guard let scalar = Unicode.Scalar(value) else { continue }

@@ -173,10 +173,7 @@ extension Configuration.Plugin {
 
 extension Configuration.Sink {
   fileprivate init(_ section: ConfigurationSection) {
-    url = section.text("url", expected: "an http or https URL") { text in
-      let scheme = (try? URLText.parse(text))?.scheme
-      return scheme == "http" || scheme == "https" ? text : nil
-    }
+    url = section.text("url", expected: "an http or https URL") { WebURL($0) == nil ? nil : $0 }
     secretFile = section.path("secret_file")
     file = section.path("file")
     log = section.boolean("log") ?? false

@@ -56,9 +56,7 @@ extension ObjectBucket {
 
   /// The endpoint that a text states, without a slash at its end; nil if it is no `http` or `https` URL of a store.
   private static func endpoint(_ text: String) -> String? {
-    guard let url = try? URLText.parse(text), ["http", "https"].contains(url.scheme), url.userInfo == nil,
-      !text.utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
-    else { return nil }
+    guard let url = WebURL(text), !url.hasUser, !text.utf8.contains(where: "?#".utf8.contains) else { return nil }
     let parts = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     guard
       parts.isEmpty

@@ -64,7 +64,7 @@ enum SettingType: Sendable {
       case .zone: text.map { (try? zones.knows($0)) ?? true }
       case .duration: text.map { DurationText.parse($0, allowsZero: true) != nil }
       case .host: text.map(Self.isHost)
-      case .url: text.map(Self.isURL)
+      case .url: text.map { WebURL($0) != nil }
       case .plugin: text.map { _ in true }
       }
     if isRight == true { return nil }
@@ -86,11 +86,6 @@ enum SettingType: Sendable {
         (1...63).contains(label.count) && label.first != UInt8(ascii: "-") && label.last != UInt8(ascii: "-")
           && label.allSatisfy { $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "-") }
       }
-  }
-
-  private static func isURL(_ text: String) -> Bool {
-    guard let url = try? URLText.parse(text), let host = url.host else { return false }
-    return ["http", "https"].contains(url.scheme) && !host.isEmpty
   }
 }
 

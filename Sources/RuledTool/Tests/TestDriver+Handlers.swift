@@ -1,5 +1,6 @@
 internal import RuledCore
 internal import RuledLua
+internal import RuledWire
 
 extension TestDriver {
   /// Gives a subject a version and states, and perhaps timers, `once` keys and topics, as if events had made them.
@@ -30,27 +31,17 @@ extension TestDriver {
         pairs.map { "\($0.name)=\($0.value.stringValue ?? $0.value.text)" }.joined(separator: "&"))
     }
     if request["query"] == nil {
-      var query = JSONObject()
-      let url = try? URLText.parse("http://host/?\(request["query_string"]?.stringValue ?? "")")
-      for parameter in url?.query ?? [] where query[parameter.name] == nil {
-        query[parameter.name] = .string(parameter.value)
-      }
-      request["query"] = .object(query)
+      let target = HTTPTarget("/?\(request["query_string"]?.stringValue ?? "")")
+      request["query"] = .object(JSONObject(target.parameters.map { (name: $0.name, value: .string($0.value)) }))
     }
     let text = Array(JSONValue.object(request).text.utf8)
     let buffer = ByteBuffer(capacity: text.count)
     text.withView { buffer.append($0) }
-    guard let answer = try engine.evaluator.handlers.web(host: Self.normalized(host: host), request: buffer.bytes)
+    guard let answer = try engine.evaluator.handlers.web(host: HTTPHost.normalized(host), request: buffer.bytes)
     else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }
     return answer[0].map { [$0] } ?? []
-  }
-
-  /// A host in lower case, without port and trailing dot, as hosts are compared.
-  private static func normalized(host: String) -> String {
-    let name = host.lowercased().prefix { $0 != ":" }
-    return String(name.hasSuffix(".") ? name.dropLast() : name)
   }
 
   /// The request that a sink handler makes of an effect.

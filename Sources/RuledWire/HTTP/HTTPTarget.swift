@@ -9,7 +9,7 @@ package struct HTTPTarget: Sendable, Equatable {
   /// The part after the first `?`, as sent; empty without one.
   package let query: String
 
-  init(_ target: String) {
+  package init(_ target: String) {
     var remaining = target[...]
     authority = Self.removeAuthority(from: &remaining)
     if let hash = remaining.utf8.firstIndex(of: UInt8(ascii: "#")) { remaining = remaining[..<hash] }

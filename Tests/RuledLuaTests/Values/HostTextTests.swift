@@ -13,48 +13,6 @@ import Testing
     return try JSONValue(parsing: outcome.decisions["result"] ?? "null")
   }
 
-  // MARK: URLs
-
-  /// What rules see of a URL that Swift has parsed.
-  private static func shown(_ text: String) -> JSONValue {
-    do throws(URLTextError) {
-      let url = try URLText.parse(text)
-      var shown: JSONObject = ["scheme": .string(url.scheme), "path": .string(url.path)]
-      shown["host"] = url.host.map(JSONValue.string)
-      shown["port"] = url.port.map { JSONValue.integer(Int64($0)) }
-      shown["fragment"] = url.fragment.map(JSONValue.string)
-      shown["query"] = .object(JSONObject(url.query.map { (name: $0.name, value: JSONValue.string($0.value)) }))
-      return .object(shown)
-    } catch { return ["why": .string(error.message)] }
-  }
-
-  private static let pieces = [
-    "http", "https", "app", "HTTP", ":", "://", "/", "//", "?", "#", "&", "=", "@", "[", "]", ".", "+", " ", "a", "Ä",
-    "É.de",
-    "%41", "%2F", "%C3%A9", "%c3%9C", "%F0%9F%98%80", "%F0%9F%98", "%E2%82", "%FF", "%80", "%ED%A0%80", "%zz", "%",
-    "%4", "%00",
-    "80", "8443", "65536", "099", "x.com", "a=1", "a=2", "b", "\u{7F}", "😀",
-  ]
-
-  @Test func `url.parse gives rules the same parts as Swift`() throws {
-    let bench = try Bench(
-      Bench.rule("local parsed, why = url.parse(event.data.text) decide('result', parsed or { why = why })"))
-    var random = SeededRandom(seed: 11)
-    for _ in 1...2_000 {
-      var text = ["https://", "app://", "x:", ""][Int.random(in: 0..<4, using: &random)]
-      for _ in 0..<Int.random(in: 0...8, using: &random) {
-        text += Self.pieces[Int.random(in: 0..<Self.pieces.count, using: &random)]
-      }
-      let found = try result(text, in: bench)
-      guard found == Self.shown(text) else {
-        Issue.record("\(text.debugDescription): \(found.text), not \(Self.shown(text).text)")
-        return
-      }
-    }
-  }
-
-  // MARK: Long texts
-
   @Test func `Lower case of a long text is that of its parts, wherever these end`() throws {
     let bench = try Bench(Bench.rule("decide('result', text.lower(event.data.text))"))
     for letter in ["Ä", "ẞ", "𐐀", "İ"] {
