@@ -59,12 +59,12 @@ import Testing
         date.day == previous.day + 1 && date.month == previous.month
         || date.day == 1 && previous.day == CivilDate.daysIn(month: previous.month, of: previous.year)
       guard isNext, date.days == days else {
-        Issue.record("\(days) is \(date.text)")
+        Issue.record("\(days) is \(date)")
         return
       }
       previous = date
     }
-    #expect(CivilDate(days: 20_402).text == "2025-11-10")
+    #expect(CivilDate(days: 20_402) == CivilDate(year: 2025, month: 11, day: 10))
     #expect(CivilDate.weekday(days: 20_402) == 1)
     #expect(CivilDate.weekday(days: -4) == 7)
     #expect(CivilDate(year: 2023, month: 2, day: 29) == nil)

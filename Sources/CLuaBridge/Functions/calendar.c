@@ -5,7 +5,7 @@
 
 #include "vm.h"
 
-enum { DAY = 86400, OFFSET_RESULTS = 3 };
+enum { DAY = 86400 };
 /* The days of the years 0 to 9999, counted from 1970-01-01. */
 enum { FIRST_DAY = -719528, LAST_DAY = 2932896 };
 
@@ -22,7 +22,7 @@ static const rb_zone *known_zone(lua_State *L, lua_Number time, int index) {
   return NULL;
 }
 
-/* Caches what the host returned after its answer: the offset, from when it applies, and until when. */
+/* Caches what the host answered from index `offset` on: the offset, from when it applies, and until when. */
 static void remember(lua_State *L, int offset) {
   rb_vm *vm = rb_vm_of(L);
   size_t length;
@@ -40,54 +40,55 @@ static void remember(lua_State *L, int offset) {
   zone->length = length;
 }
 
-static lua_Integer answer(rb_call call, const rb_zone *zone, lua_Number time) {
-  lua_Integer local = (lua_Integer)floor(time) + zone->offset;
-  lua_Integer day = local / DAY - (local % DAY < 0);
-  switch (call) {
-    case RB_CALL_CALENDAR_DAY:
-    case RB_CALL_CALENDAR_DATE: return day;
-    case RB_CALL_CALENDAR_HOUR: return (local - day * DAY) / 3600;
-    default: return (day % 7 + 10) % 7 + 1;
-  }
-}
-
-static void write_digits(char *at, int count, lua_Integer value) {
+/* Writes that many digits of a number; returns the place behind them. */
+static char *write_digits(char *at, int count, lua_Integer value) {
   for (int i = count - 1; i >= 0; i--, value /= 10) at[i] = (char)('0' + value % 10);
+  return at + count;
 }
 
-/* Pushes the date of a day of the years 0 to 9999 as YYYY-MM-DD: years of 365.2425 days that begin on 1 March, by Howard Hinnant's
-   chrono-Compatible Low-Level Date Algorithms. */
-static void push_date(lua_State *L, lua_Integer day) {
+/* Pushes the date of a day as YYYY-MM-DD, without its last `omitted` characters: years of 365.2425 days that begin on 1 March, by Howard
+   Hinnant's chrono-Compatible Low-Level Date Algorithms. */
+static void push_date(lua_State *L, lua_Integer day, size_t omitted) {
   lua_Integer since = day + 719468, era = (since >= 0 ? since : since - 146096) / 146097, of_era = since - era * 146097;
   lua_Integer year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
   lua_Integer of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100), from_march = (5 * of_year + 2) / 153;
-  lua_Integer month = from_march < 10 ? from_march + 3 : from_march - 9;
-  char text[] = "0000-00-00";
-  write_digits(text, 4, era * 400 + year_of_era + (month <= 2));
-  write_digits(text + 5, 2, month);
-  write_digits(text + 8, 2, of_year - (153 * from_march + 2) / 5 + 1);
-  lua_pushlstring(L, text, sizeof text - 1);
+  lua_Integer month = from_march < 10 ? from_march + 3 : from_march - 9, year = era * 400 + year_of_era + (month <= 2);
+  char text[sizeof "-10000-00-00"], *at = text;
+  if (year < 0) *at++ = '-';
+  at = write_digits(at, year > 9999 ? 5 : 4, year < 0 ? -year : year);
+  *at++ = '-';
+  at = write_digits(at, 2, month);
+  *at++ = '-';
+  at = write_digits(at, 2, of_year - (153 * from_march + 2) / 5 + 1);
+  lua_pushlstring(L, text, (size_t)(at - text) - omitted);
 }
 
-/* Answers from the cached zone, or asks the host. Upvalue: the rb_call, which asks for the day, the date, the hour or the weekday. */
-static int calendar_answer(lua_State *L) {
-  rb_call call = (rb_call)lua_tointeger(L, lua_upvalueindex(1));
+/* The offset of the zone at 2 at the time at 1: the cached one, or the host's answer, which may be a refusal. */
+static lua_Integer offset_of_zone(lua_State *L) {
   if (lua_type(L, 1) == LUA_TNUMBER && lua_type(L, 2) == LUA_TSTRING) {
-    lua_Number time = lua_tonumber(L, 1);
-    const rb_zone *zone = known_zone(L, time, 2);
-    lua_Integer found = zone ? answer(call, zone, time) : 0;
-    if (zone && call != RB_CALL_CALENDAR_DATE) {
-      lua_pushinteger(L, found);
-      return 1;
-    }
-    if (zone && found >= FIRST_DAY && found <= LAST_DAY) {
-      push_date(L, found);
-      return 1;
-    }
+    const rb_zone *zone = known_zone(L, lua_tonumber(L, 1), 2);
+    if (zone) return zone->offset;
   }
-  int results = rb_call_host(L, call, 1);
-  if (results > OFFSET_RESULTS) remember(L, lua_gettop(L) - OFFSET_RESULTS + 1);
-  lua_settop(L, lua_gettop(L) - results + 1);
+  int offset = lua_gettop(L) + 1;
+  rb_call_host(L, RB_CALL_CALENDAR_OFFSET, 1);
+  remember(L, offset);
+  return lua_tointeger(L, offset);
+}
+
+typedef enum { PART_DAY, PART_DATE, PART_MONTH, PART_HOUR, PART_WEEKDAY } civil_part;
+
+/* A part of the civil time in a zone at a time. Upvalue: which one. */
+static int calendar_part(lua_State *L) {
+  lua_Integer local = offset_of_zone(L);
+  local += (lua_Integer)floor(lua_tonumber(L, 1));
+  lua_Integer day = local / DAY - (local % DAY < 0);
+  switch ((civil_part)lua_tointeger(L, lua_upvalueindex(1))) {
+    case PART_DAY: lua_pushinteger(L, day); break;
+    case PART_DATE: push_date(L, day, 0); break;
+    case PART_MONTH: push_date(L, day, strlen("-00")); break;
+    case PART_HOUR: lua_pushinteger(L, (local - day * DAY) / 3600); break;
+    case PART_WEEKDAY: lua_pushinteger(L, (day % 7 + 10) % 7 + 1); break;
+  }
   return 1;
 }
 
@@ -143,7 +144,7 @@ static int calendar_workday(lua_State *L) {
   lua_settop(L, 2);
   bool is_weekday = (day % 7 + 10) % 7 < 5;
   if (is_weekday && !lua_isnil(L, 2)) {
-    push_date(L, day);
+    push_date(L, day, 0);
     is_weekday = !is_holiday(L);
   }
   lua_pushboolean(L, is_weekday);
@@ -152,12 +153,12 @@ static int calendar_workday(lua_State *L) {
 
 void rb_open_calendar(lua_State *L) {
   static const luaL_Reg plain[] = {{"add", calendar_add}, {"known", calendar_known}, {"workday", calendar_workday}, {NULL, NULL}};
-  static const rb_closure asks[] = {{"day", calendar_answer, RB_CALL_CALENDAR_DAY},
-                                    {"date", calendar_answer, RB_CALL_CALENDAR_DATE},
-                                    {"hour", calendar_answer, RB_CALL_CALENDAR_HOUR},
-                                    {"weekday", calendar_answer, RB_CALL_CALENDAR_WEEKDAY},
+  static const rb_closure asks[] = {{"day", calendar_part, PART_DAY},
+                                    {"date", calendar_part, PART_DATE},
+                                    {"month", calendar_part, PART_MONTH},
+                                    {"hour", calendar_part, PART_HOUR},
+                                    {"weekday", calendar_part, PART_WEEKDAY},
                                     {"start", NULL, RB_CALL_CALENDAR_START},
-                                    {"month", NULL, RB_CALL_CALENDAR_MONTH},
                                     {"week", NULL, RB_CALL_CALENDAR_WEEK},
                                     {"at", NULL, RB_CALL_CALENDAR_AT},
                                     {"parse", NULL, RB_CALL_CALENDAR_PARSE},

@@ -80,12 +80,8 @@ typedef enum {
   RB_CALL_UUID,           /* -> string */
   RB_CALL_EFFECT_ID,      /* key or nil -> string */
   RB_CALL_DATA,           /* the name of a file that the plugin does not have -> an error */
-  RB_CALL_CALENDAR_DAY,   /* t, zone -> integer, and the zone's offset, from when and until when it applies at least */
-  RB_CALL_CALENDAR_DATE,  /* t, zone -> string */
+  RB_CALL_CALENDAR_OFFSET, /* t, zone -> the zone's offset, and from when and until when it applies at least: integers */
   RB_CALL_CALENDAR_START, /* day, zone -> number */
-  RB_CALL_CALENDAR_HOUR,    /* as the day */
-  RB_CALL_CALENDAR_WEEKDAY, /* as the day */
-  RB_CALL_CALENDAR_MONTH, /* t, zone -> string */
   RB_CALL_CALENDAR_WEEK,  /* t, zone -> string */
   RB_CALL_CALENDAR_AT,    /* day, time of day, zone -> number */
   RB_CALL_CALENDAR_ADD,   /* t, json of an amount, zone -> number */

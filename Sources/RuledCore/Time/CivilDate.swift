@@ -57,34 +57,4 @@ struct CivilDate: Sendable, Equatable {
     default: 31
     }
   }
-
-  /// The date as `YYYY-MM-DD`.
-  var text: String {
-    let buffer = ByteBuffer(capacity: 16)
-    write(to: buffer)
-    return buffer.text
-  }
-
-  /// Appends the date as `YYYY-MM-DD`.
-  func write(to buffer: ByteBuffer) {
-    buffer.append(decimal: year, width: 4)
-    buffer.append(UInt8(ascii: "-"))
-    buffer.append(decimal: month, width: 2)
-    buffer.append(UInt8(ascii: "-"))
-    buffer.append(decimal: day, width: 2)
-  }
-}
-
-extension ByteBuffer {
-  /// Appends `value` in decimal with zeros before it up to `width` digits.
-  func append(decimal value: Int, width: Int) {
-    if value < 0 { append(UInt8(ascii: "-")) }
-    var remaining = value.magnitude
-    reserve(width)
-    for offset in (0..<width).reversed() {
-      storage[used + offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: remaining % 10)
-      remaining /= 10
-    }
-    if remaining == 0 { used += width } else { append(decimal: Int64(value.magnitude)) }
-  }
 }

@@ -64,13 +64,6 @@ extension ZoneDatabase {
     try self.zone(zone).day(at: Self.seconds(time))
   }
 
-  /// The date in `zone` at `time` as `YYYY-MM-DD`.
-  ///
-  /// - Throws: A sentence about the time or the zone.
-  package func date(_ time: Double, zone: String) throws(CalendarError) -> String {
-    CivilDate(days: try day(time, zone: zone)).text
-  }
-
   /// When that civil day begins in `zone`, in seconds since the epoch.
   ///
   /// When midnight does not exist it is the first moment that does, when it comes twice the first.
@@ -79,20 +72,6 @@ extension ZoneDatabase {
   package func start(_ day: Int, zone: String) throws(CalendarError) -> Int {
     guard Self.days.contains(day) else { throw CalendarError("the day must be within the years 0 to 9999") }
     return Int(try self.zone(zone).start(of: day))
-  }
-
-  /// The hour in `zone` at `time`, 0 to 23.
-  ///
-  /// - Throws: A sentence about the time or the zone.
-  package func hour(_ time: Double, zone: String) throws(CalendarError) -> Int {
-    try self.zone(zone).secondOfDay(at: Self.seconds(time)) / 3_600
-  }
-
-  /// The weekday in `zone` at `time`, from 1 for Monday to 7 for Sunday.
-  ///
-  /// - Throws: A sentence about the time or the zone.
-  package func weekday(_ time: Double, zone: String) throws(CalendarError) -> Int {
-    CivilDate.weekday(days: try day(time, zone: zone))
   }
 
   /// An offset from UTC, and a time for which it applies.
@@ -163,13 +142,6 @@ extension ZoneDatabase {
     return Int(try moment(day, second: second, in: self.zone(zone)))
   }
 
-  /// The month in `zone` at `time` as `YYYY-MM`.
-  ///
-  /// - Throws: A sentence about the time or the zone.
-  package func month(_ time: Double, zone: String) throws(CalendarError) -> String {
-    String(try date(time, zone: zone).dropLast(3))
-  }
-
   /// The week of ISO 8601 in `zone` at `time` as `YYYY-Www`: it begins on Monday, and belongs to the year that has its Thursday.
   ///
   /// - Throws: A sentence about the time or the zone.
@@ -179,11 +151,7 @@ extension ZoneDatabase {
     let year = CivilDate(days: thursday).year
     guard (0...9999).contains(year) else { throw CalendarError("the week must be of the years 0 to 9999") }
     let number = (thursday - CivilDate.days(year: year, month: 1, day: 1)) / 7 + 1
-    let buffer = ByteBuffer(capacity: 16)
-    buffer.append(decimal: year, width: 4)
-    buffer.append("-W" as StaticString)
-    buffer.append(decimal: number, width: 2)
-    return buffer.text
+    return "\(year.digits(4))-W\(number.digits(2))"
   }
 
   /// The moment that long after `time`, in seconds since the epoch.

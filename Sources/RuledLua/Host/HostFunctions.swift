@@ -224,15 +224,8 @@ extension PluginVM {
         answers.add(try zones.add(time, CivilSpan(members), zone: try arguments.calendarText(2)))
       default:
         let time = try arguments.calendarNumber(0), zone = try arguments.calendarText(1)
-        switch call {
-        case RB_CALL_CALENDAR_MONTH: return answers.add(try zones.month(time, zone: zone))
-        case RB_CALL_CALENDAR_WEEK: return answers.add(try zones.week(time, zone: zone))
-        case RB_CALL_CALENDAR_DAY: answers.add(try zones.day(time, zone: zone))
-        case RB_CALL_CALENDAR_DATE: answers.add(try zones.date(time, zone: zone))
-        case RB_CALL_CALENDAR_HOUR: answers.add(try zones.hour(time, zone: zone))
-        default: answers.add(try zones.weekday(time, zone: zone))
-        }
-        try answers.add(zones.offset(time, zone: zone))
+        if call == RB_CALL_CALENDAR_WEEK { return answers.add(try zones.week(time, zone: zone)) }
+        answers.add(try zones.offset(time, zone: zone))
       }
     } catch {
       if error.isOfHost { lacksZones = true }

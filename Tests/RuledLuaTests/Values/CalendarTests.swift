@@ -3,9 +3,37 @@ import Testing
 
 @testable import RuledLua
 
-/// The host's answer about a zone is used again until the zone's offset changes.
+/// Civil times are computed from the zone's offset, which the host is asked for once until it changes.
 @Suite struct CalendarTests {
-  @Test func `days, hours and weekdays are the host's across changes of the offset`() throws {
+  @Test(arguments: [
+    ("2025-11-10T10:59:59Z", "Pacific/Auckland", "2025-11-10", 23, 1),
+    ("2025-11-10T11:00:00Z", "Pacific/Auckland", "2025-11-11", 0, 2),
+    ("2025-06-10T12:00:00Z", "Pacific/Auckland", "2025-06-11", 0, 3),
+    ("2025-11-10T07:59:59.9Z", "America/Los_Angeles", "2025-11-09", 23, 7),
+    ("2025-11-10T18:30:00Z", "Asia/Kolkata", "2025-11-11", 0, 2),
+    ("2025-03-30T00:59:59Z", "Europe/Berlin", "2025-03-30", 1, 7),
+    ("2025-03-30T01:00:00Z", "Europe/Berlin", "2025-03-30", 3, 7),
+    ("2011-12-30T09:59:59Z", "Pacific/Apia", "2011-12-29", 23, 4),
+    ("2011-12-30T10:00:00Z", "Pacific/Apia", "2011-12-31", 0, 6),
+    ("2100-07-01T22:00:00Z", "Europe/Berlin", "2100-07-02", 0, 5),
+    ("2100-01-01T22:00:00Z", "Europe/Berlin", "2100-01-01", 23, 5),
+    ("2100-01-01T11:00:00Z", "Pacific/Auckland", "2100-01-02", 0, 6),
+    ("2100-07-01T06:59:59Z", "America/Los_Angeles", "2100-06-30", 23, 3),
+    ("1800-01-01T00:00:00Z", "UTC", "1800-01-01", 0, 3),
+    ("9999-12-31T23:00:00Z", "Asia/Kolkata", "10000-01-01", 4, 6),
+    ("0000-01-01T00:00:00Z", "America/New_York", "-0001-12-31", 19, 5),
+  ])
+  func `Date, hour and weekday are those on the wall`(
+    text: String, zone: String, date: String, hour: Int, weekday: Int
+  ) throws {
+    let parts = ["date", "month", "hour", "weekday"].map { "calendar.\($0)(t, '\(zone)')" }
+    let bench = try Bench(
+      Bench.rule("local t = calendar.parse '\(text)' decide('v', { \(parts.joined(separator: ", ")) })"))
+    let decided = try bench.handle().decisions["v"]
+    #expect(decided == "[\"\(date)\",\"\(date.dropLast(3))\",\(hour),\(weekday)]")
+  }
+
+  @Test func `days, hours and weekdays follow the host's offset across its changes`() throws {
     let bench = try Bench(
       Bench.rule(
         """
@@ -22,10 +50,9 @@ import Testing
     for (zone, around) in moments {
       for step in -40...40 {
         let time = around + Double(step) * 1799.75
-        let expected = [
-          try database.day(time, zone: zone), try database.hour(time, zone: zone),
-          try database.weekday(time, zone: zone),
-        ]
+        let second = Int(time.rounded(.down)) + (try database.offset(time, zone: zone).seconds)
+        let day = try database.day(time, zone: zone)
+        let expected = [day, (second - day * 86_400) / 3_600, (day % 7 + 10) % 7 + 1]
         let outcome = try bench.handle(#"{"data":{"t":\#(time),"zone":"\#(zone)"}}"#)
         #expect(outcome.decisions["v"] == "[\(expected.map(String.init).joined(separator: ","))]", "\(zone) \(time)")
       }
