@@ -14,48 +14,35 @@ extension LuaParser {
       target = try link(.index, name, [target, string])
       if isMethod { break }
     }
-    try checkAssignable(target)
     let function = try functionBody(start, isMethod: isMethod)
     return node(.functionStatement, start, [target, function])
   }
 
   mutating func localFunction(_ start: LuaToken) throws(SyntaxError) -> SyntaxNode {
     let name = try takeName()
-    let local = try scopes.declare(name.text, line: name.line)
+    let local = scopes.declare(name.text)
     let function = try functionBody(start)
     return node(.localFunction, start, [Self.name(name, local), function])
   }
 
   mutating func localVariables(_ start: LuaToken) throws(SyntaxError) -> SyntaxNode {
-    var names: [(token: LuaToken, isConstant: Bool)] = []
-    var closes = false
+    var names: [LuaToken] = []
     repeat {
-      let name = try takeName()
-      var isConstant = false
+      names.append(try takeName())
       if try take("<") {
-        let attribute = try takeName()
-        guard attribute.text == "const" || attribute.text == "close" else {
-          throw SyntaxError(line: attribute.line, message: "unknown attribute '\(attribute.text)'")
-        }
-        if attribute.text == "close" {
-          guard !closes else {
-            throw SyntaxError(line: name.line, message: "multiple to-be-closed variables in local list")
-          }
-          closes = true
-        }
+        _ = try takeName()
         try expect(">")
-        isConstant = true
       }
-      names.append((name, isConstant))
     } while try take(",")
-    let list = node(.list, names[0].token)
+    let list = node(.list, names[0])
     let values = try take("=") ? try expressions() : node(.list, token)
-    var variables: [SyntaxNode] = []
-    for (name, isConstant) in names {
-      variables.append(Self.name(name, try scopes.declare(name.text, line: name.line, isConstant: isConstant)))
-    }
     var targets = list
-    targets.children = variables
+    targets.children = declare(names)
     return node(.local, start, [targets, values])
+  }
+
+  /// The nodes of names that are visible from here on.
+  mutating func declare(_ names: [LuaToken], isParameter: Bool = false) -> [SyntaxNode] {
+    names.map { Self.name($0, scopes.declare($0.text, isParameter: isParameter)) }
   }
 }

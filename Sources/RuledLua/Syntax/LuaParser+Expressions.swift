@@ -54,9 +54,7 @@ extension LuaParser {
     case (.keyword, "nil"): kind = .nil
     case (.keyword, "true"): kind = .true
     case (.keyword, "false"): kind = .false
-    case (.symbol, "..."):
-      guard scopes.isVararg else { throw unexpected("cannot use '...' outside a vararg function") }
-      kind = .vararg
+    case (.symbol, "..."): kind = .vararg
     case (.symbol, "{"): return try table()
     case (.keyword, "function"):
       try advance()
@@ -170,31 +168,21 @@ extension LuaParser {
     let open = token
     try expect("(")
     var names: [LuaToken] = []
-    var isVararg = false
-    while !isAt(")"), !isVararg {
-      if token.kind == .name {
+    if !isAt(")") {
+      repeat {
+        if try take("...") { break }
+        guard token.kind == .name else { throw unexpected("<name> or '...' expected") }
         names.append(try takeName())
-      } else if try take("...") {
-        isVararg = true
-      } else {
-        throw unexpected("<name> or '...' expected")
-      }
-      if isVararg { break }
-      guard try take(",") else { break }
-      guard !isAt(")") else { throw unexpected("<name> or '...' expected") }
+      } while try take(",")
     }
-    scopes.openFunction(isVararg: isVararg)
-    if isMethod { try scopes.declare("self", line: start.line, isParameter: true) }
-    var parameters: [SyntaxNode] = []
-    for name in names {
-      parameters.append(Self.name(name, try scopes.declare(name.text, line: name.line, isParameter: true)))
-    }
+    scopes.openBlock()
+    if isMethod { scopes.declare("self", isParameter: true) }
     try expect(")")
     var list = node(.list, open)
-    list.children = parameters
+    list.children = declare(names, isParameter: true)
     let block = try block()
     try expect("end", toClose: "function", at: start.line)
-    try scopes.closeFunction()
+    scopes.closeBlock()
     return node(.function, start, [list, block])
   }
 }

@@ -20,10 +20,10 @@ struct LuaParser {
 
   /// Reads the whole text.
   mutating func chunk() throws(SyntaxError) -> SyntaxNode {
-    scopes.openFunction(isVararg: true)
+    scopes.openBlock()
     let block = try block()
     guard token.kind == .end else { throw unexpected("'<eof>' expected") }
-    try scopes.closeFunction()
+    scopes.closeBlock()
     return block
   }
 
@@ -146,8 +146,8 @@ struct LuaParser {
 
   // MARK: Blocks
 
-  private func isBlockEnd(untilEnds: Bool = true) -> Bool {
-    token.kind == .end || isAt("else") || isAt("elseif") || isAt("end") || untilEnds && isAt("until")
+  private var isBlockEnd: Bool {
+    token.kind == .end || isAt("else") || isAt("elseif") || isAt("end") || isAt("until")
   }
 
   /// Reads statements up to a word that ends a block.
@@ -155,7 +155,7 @@ struct LuaParser {
     try nested { (parser) throws(SyntaxError) in
       let start = parser.token
       var statements: [SyntaxNode] = []
-      while !parser.isBlockEnd() {
+      while !parser.isBlockEnd {
         let isReturn = parser.isAt("return")
         if let statement = try parser.statement() { statements.append(statement) }
         if isReturn { break }
@@ -164,10 +164,10 @@ struct LuaParser {
     }
   }
 
-  private mutating func scopedBlock(isLoop: Bool = false) throws(SyntaxError) -> SyntaxNode {
-    scopes.openBlock(isLoop: isLoop)
+  private mutating func scopedBlock() throws(SyntaxError) -> SyntaxNode {
+    scopes.openBlock()
     let block = try block()
-    try scopes.closeBlock()
+    scopes.closeBlock()
     return block
   }
 
@@ -183,7 +183,7 @@ struct LuaParser {
       try advance()
       let condition = try expression()
       try expect("do")
-      let block = try scopedBlock(isLoop: true)
+      let block = try scopedBlock()
       try expect("end", toClose: "while", at: start.line)
       return node(.whileLoop, start, [condition, block])
     case "do":
@@ -200,17 +200,15 @@ struct LuaParser {
     case "::": return try label()
     case "return":
       try advance()
-      let values = isBlockEnd() || isAt(";") ? node(.list, token) : try expressions()
+      let values = isBlockEnd || isAt(";") ? node(.list, token) : try expressions()
       _ = try take(";")
       return node(.returnStatement, start, [values])
     case "break":
       try advance()
-      scopes.jump(to: "break", line: start.line)
       return node(.breakStatement, start)
     case "goto":
       try advance()
       let name = try takeName()
-      scopes.jump(to: name.text, line: start.line)
       return node(.gotoStatement, start, text: name.text)
     default: return try expressionStatement()
     }
@@ -233,13 +231,11 @@ struct LuaParser {
   private mutating func repeatLoop() throws(SyntaxError) -> SyntaxNode {
     let start = token
     try advance()
-    scopes.openBlock(isLoop: true)
     scopes.openBlock()
     let block = try block()
     try expect("until", toClose: "repeat", at: start.line)
     let condition = try expression()
-    try scopes.closeBlock()
-    try scopes.closeBlock()
+    scopes.closeBlock()
     return node(.repeatLoop, start, [block, condition])
   }
 
@@ -247,30 +243,23 @@ struct LuaParser {
     let start = token
     try advance()
     let first = try takeName()
-    scopes.openBlock(isLoop: true)
-    let loop: SyntaxNode
     if isAt("=") {
       try advance()
       var parts = [try expression()]
       try expect(",")
       parts.append(try expression())
       if try take(",") { parts.append(try expression()) }
-      for _ in 0..<3 { try scopes.declare("(for state)", line: start.line) }
       let (names, block) = try loopBody([first], start)
-      loop = node(.numericFor, start, names + parts + [block])
-    } else {
-      var names = [first]
-      while try take(",") { names.append(try takeName()) }
-      try expect("in")
-      let values = try expressions()
-      for _ in 0..<4 { try scopes.declare("(for state)", line: start.line) }
-      let (variables, block) = try loopBody(names, start)
-      let list = SyntaxNode(
-        kind: .list, range: first.range.lowerBound..<first.range.upperBound, line: first.line, children: variables)
-      loop = node(.genericFor, start, [list, values, block])
+      return node(.numericFor, start, names + parts + [block])
     }
-    try scopes.closeBlock()
-    return loop
+    var names = [first]
+    while try take(",") { names.append(try takeName()) }
+    try expect("in")
+    let values = try expressions()
+    let (variables, block) = try loopBody(names, start)
+    let list = SyntaxNode(
+      kind: .list, range: first.range.lowerBound..<first.range.upperBound, line: first.line, children: variables)
+    return node(.genericFor, start, [list, values, block])
   }
 
   private mutating func loopBody(
@@ -278,10 +267,9 @@ struct LuaParser {
   ) throws(SyntaxError) -> ([SyntaxNode], SyntaxNode) {
     try expect("do")
     scopes.openBlock()
-    var variables: [SyntaxNode] = []
-    for name in names { variables.append(Self.name(name, try scopes.declare(name.text, line: name.line))) }
+    let variables = declare(names)
     let block = try block()
-    try scopes.closeBlock()
+    scopes.closeBlock()
     try expect("end", toClose: "for", at: start.line)
     return (variables, block)
   }
@@ -291,12 +279,7 @@ struct LuaParser {
     try advance()
     let name = try takeName()
     try expect("::")
-    let label = node(.label, start, text: name.text)
-    // As Lua does, skip empty statements, so that labels before a block's end are last.
-    while isAt(";") || isAt("::") { _ = try nested { (parser) throws(SyntaxError) in try parser.statement() } }
-    try scopes.checkLabel(name.text, line: start.line)
-    try scopes.label(name.text, isLast: isBlockEnd(untilEnds: false))
-    return label
+    return node(.label, start, text: name.text)
   }
 
   // MARK: Expressions as statements
@@ -332,9 +315,7 @@ struct LuaParser {
     return node(.assignment, start, [list, values])
   }
 
-  func checkAssignable(_ target: SyntaxNode) throws(SyntaxError) {
+  private func checkAssignable(_ target: SyntaxNode) throws(SyntaxError) {
     guard target.kind == .name || target.kind == .index else { throw unexpected("syntax error") }
-    guard let local = target.local, scopes.locals[local].isConstant else { return }
-    throw SyntaxError(line: token.line, message: "attempt to assign to const variable '\(target.text)'")
   }
 }

@@ -2,12 +2,8 @@
 package struct SyntaxTree: Sendable {
   package struct Local: Sendable {
     package let name: String
-    /// The line of its declaration.
-    let line: Int
     /// Whether it is a parameter of a function.
     package let isParameter: Bool
-    /// Whether it can't be assigned.
-    let isConstant: Bool
   }
 
   /// The block of the file.
@@ -17,8 +13,8 @@ package struct SyntaxTree: Sendable {
 
   /// Reads a text.
   ///
-  /// It accepts all texts of Lua 5.4, without Lua's limits on registers, constants and upvalues of one function. Nesting ends at 200 levels, so that
-  /// a walk over the tree may call itself for each.
+  /// It accepts all texts of Lua 5.4, and leaves to Lua what is no matter of grammar: jumps and labels, attributes, `...` and limits. Nesting ends at 200
+  /// levels, so that a walk over the tree may call itself for each.
   ///
   /// - Throws: the first error, with its line.
   package init(parsing text: [UInt8]) throws(SyntaxError) {

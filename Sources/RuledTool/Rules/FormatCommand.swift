@@ -23,10 +23,11 @@ enum FormatCommand: Command {
     ])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
+    let inspector = SourceInspector(worker: LuaWorker())
     let paths = arguments.operands.isEmpty ? ["rules"] : arguments.operands
     if paths == ["-"] {
       let text = try environment.input.readAll()
-      let laidOut = try layOut(text, "standard input")
+      let laidOut = try layOut(text, "standard input", inspector)
       if arguments.has("check") { return text == laidOut ? .done : .no }
       environment.output.writeExactly(String(decoding: laidOut, as: UTF8.self))
       return .done
@@ -38,7 +39,7 @@ enum FormatCommand: Command {
     for file in files {
       do throws(ToolError) {
         let text = try Input(path: file).readAll()
-        let laidOut = try layOut(text, file)
+        let laidOut = try layOut(text, file, inspector)
         guard laidOut != text else { continue }
         changed += 1
         environment.output.write(file.printable + "\n")
@@ -55,7 +56,12 @@ enum FormatCommand: Command {
   }
 
   /// The text laid out; an error if it is no Lua, or if words would change, which must not happen.
-  private static func layOut(_ text: [UInt8], _ file: String) throws(ToolError) -> [UInt8] {
+  private static func layOut(
+    _ text: [UInt8], _ file: String, _ inspector: SourceInspector?
+  ) throws(ToolError) -> [UInt8] {
+    do throws(LoadError) { _ = try inspector?.uses(in: SourceFile(path: file, text: text)) } catch {
+      throw ToolError(error.description)
+    }
     let laidOut: [UInt8]
     do throws(SyntaxError) { laidOut = try LuaFormatter.format(text) } catch {
       throw ToolError("\(file):\(error.line): \(error.message)")
