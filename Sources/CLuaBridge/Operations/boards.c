@@ -12,35 +12,18 @@ static const lua_Integer WHOLE_SCORE = (lua_Integer)1 << 53;
 
 /* Takes the options in the table at index. */
 static void take_options(lua_State *L, const char *function, int index, rb_op *noted) {
-  luaL_checktype(L, index, LUA_TTABLE);
-  int top = lua_gettop(L);
-  int options = rb_push_store(L, index) ? top + 1 : index;
-  size_t known = 0, all = 0;
-  if (rb_push_member(L, options, "keep") != LUA_TNIL) {
-    known++;
-    if (lua_type(L, -1) != LUA_TSTRING)
-      rb_raise(L, RB_KIND_VALUE, "%s: keep must be a duration such as \"30d\", not a %s", function, luaL_typename(L, -1));
-    int first = lua_gettop(L);
-    rb_call_host(L, RB_CALL_BOARD_KEEP, first);
-    noted->integer = lua_tointeger(L, -1);
-    if (noted->integer <= 0)
-      rb_raise(L, RB_KIND_VALUE, "%s: keep must be a duration such as \"30d\", not '%.64s'", function, lua_tostring(L, first));
-  }
-  lua_settop(L, options > top ? options : top);
-  if (rb_push_member(L, options, "low") != LUA_TNIL) {
-    known++;
-    if (lua_type(L, -1) != LUA_TBOOLEAN)
-      rb_raise(L, RB_KIND_VALUE, "%s: low must be true or false, not a %s", function, luaL_typename(L, -1));
-    if (lua_toboolean(L, -1)) noted->flags |= RB_OP_LOW;
-  }
-  lua_settop(L, options > top ? options : top);
-  lua_pushnil(L);
-  while (lua_next(L, options)) {
-    lua_pop(L, 1);
-    all++;
-  }
-  if (all > known) rb_refuse_options(L, options, function, "keep", "low");
-  lua_settop(L, top);
+  rb_push_options(L, index, function, "low", "keep");
+  int keep = lua_gettop(L), low = keep - 1;
+  if (!lua_isnil(L, low) && !lua_isboolean(L, low))
+    rb_raise(L, RB_KIND_VALUE, "%s: low must be true or false, not a %s", function, luaL_typename(L, low));
+  if (lua_toboolean(L, low)) noted->flags |= RB_OP_LOW;
+  if (lua_isnil(L, keep)) return;
+  if (lua_type(L, keep) != LUA_TSTRING)
+    rb_raise(L, RB_KIND_VALUE, "%s: keep must be a duration such as \"30d\", not a %s", function, luaL_typename(L, keep));
+  rb_call_host(L, RB_CALL_BOARD_KEEP, keep);
+  noted->integer = lua_tointeger(L, -1);
+  if (noted->integer <= 0)
+    rb_raise(L, RB_KIND_VALUE, "%s: keep must be a duration such as \"30d\", not '%.64s'", function, lua_tostring(L, keep));
 }
 
 static int place(lua_State *L, const char *function, unsigned placing) {

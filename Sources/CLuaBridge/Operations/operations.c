@@ -62,7 +62,8 @@ static void encode_to(lua_State *L, int index, const char *root, const char *abs
   rb_charge(L, *length);
 }
 
-int rb_refuse_options(lua_State *L, int index, const char *function, const char *one, const char *other) {
+/* Raises the error on the options at index, which have another key: of several it names the first as text. */
+static void refuse_options(lua_State *L, int index, const char *function, const char *one, const char *other) {
   lua_pushstring(L, one);
   lua_pushstring(L, other);
   lua_pushnil(L);
@@ -78,7 +79,26 @@ int rb_refuse_options(lua_State *L, int index, const char *function, const char 
       lua_pop(L, 1);
     }
   }
-  return rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the options are %s and %s", function, lua_tostring(L, named), one, other);
+  const char *text = lua_tostring(L, named);
+  if (!other) rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the option is %s", function, text, one);
+  rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the options are %s and %s", function, text, one, other);
+}
+
+void rb_push_options(lua_State *L, int index, const char *function, const char *one, const char *other) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  int options = lua_gettop(L) + 1;
+  if (!rb_push_store(L, index)) {
+    if (lua_getmetatable(L, index)) rb_raise(L, RB_KIND_VALUE, "%s: the options have a metatable: give a plain table", function);
+    lua_pushvalue(L, index);
+  }
+  int known = rb_push_member(L, options, one) != LUA_TNIL;
+  if (other) known += rb_push_member(L, options, other) != LUA_TNIL;
+  lua_pushnil(L);
+  while (lua_next(L, options)) {
+    lua_pop(L, 1);
+    if (--known < 0) refuse_options(L, options, function, one, other);
+  }
+  lua_remove(L, options);
 }
 
 /* Operations ------------------------------------------------------------------------------------------------------------------- */
@@ -118,34 +138,6 @@ static void check_data(lua_State *L, const char *function, rb_slice type, uint32
   rb_ask_host(L, RB_CALL_CHECK_DATA, arguments, 3);
 }
 
-typedef enum { OPTION_NONE, OPTION_ID, OPTION_KEY } effect_option;
-
-/* The option that the key at index names. */
-static effect_option option_at(lua_State *L, int index) {
-  if (lua_type(L, index) != LUA_TSTRING) return OPTION_NONE;
-  size_t length;
-  const char *name = lua_tolstring(L, index, &length);
-  if (length == 2 && memcmp(name, "id", 2) == 0) return OPTION_ID;
-  return length == 3 && memcmp(name, "key", 3) == 0 ? OPTION_KEY : OPTION_NONE;
-}
-
-/* Pushes `id` and `key` of the table at `index`. */
-static void push_options(lua_State *L, int index) {
-  int id = lua_gettop(L) + 1, key = id + 1, options = id + 2;
-  lua_settop(L, key);
-  if (!rb_push_store(L, index)) {
-    if (lua_getmetatable(L, index)) rb_raise(L, RB_KIND_VALUE, "an effect's options have a metatable: give a plain table");
-    lua_pushvalue(L, index);
-  }
-  lua_pushnil(L);
-  while (lua_next(L, options)) {
-    effect_option option = option_at(L, -2);
-    if (option == OPTION_NONE) rb_refuse_options(L, options, "emit", "id", "key");
-    lua_replace(L, option == OPTION_ID ? id : key);
-  }
-  lua_settop(L, key);
-}
-
 static int host_emit(lua_State *L) {
   rb_vm *vm = rb_changing(L, "emit");
   lua_settop(L, 4);
@@ -155,15 +147,13 @@ static int host_emit(lua_State *L) {
   rb_add_text(vm, sink, &noted.a, &noted.a_length);
   rb_add_text(vm, type, &noted.b, &noted.b_length);
   encode_to(L, 3, "effect's data", "{}", &noted.c, &noted.c_length);
-  bool has_id = false;
-  if (!lua_isnoneornil(L, 4)) {
-    luaL_checktype(L, 4, LUA_TTABLE);
-    push_options(L, 4);
-    has_id = !lua_isnil(L, 5);
-    if (!lua_isnil(L, 6)) noted.flags = RB_OP_KEYED;
-  } else {
+  if (lua_isnil(L, 4)) {
     lua_settop(L, 6);
+  } else {
+    rb_push_options(L, 4, "emit", "id", "key");
   }
+  bool has_id = !lua_isnil(L, 5);
+  if (!lua_isnil(L, 6)) noted.flags = RB_OP_KEYED;
   if (has_id) rb_check_name(L, 5, "an effect's id");
   if (noted.flags) rb_check_name(L, 6, "an effect's key");
   /* The host checks the sink and makes an id, which is ignored if the rule gave one. */
@@ -209,27 +199,6 @@ static int host_send(lua_State *L) {
 
 /* Topics ----------------------------------------------------------------------------------------------------------------------- */
 
-/* Pushes the option `except` of the table at index, or nil. */
-static void push_except(lua_State *L, int index) {
-  luaL_checktype(L, index, LUA_TTABLE);
-  lua_pushnil(L);
-  int except = lua_gettop(L);
-  if (!rb_push_store(L, index)) {
-    if (lua_getmetatable(L, index)) rb_raise(L, RB_KIND_VALUE, "a publication's options have a metatable: give a plain table");
-    lua_pushvalue(L, index);
-  }
-  int options = lua_gettop(L);
-  lua_pushnil(L);
-  while (lua_next(L, options)) {
-    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), "except") != 0) {
-      rb_push_display(L, -2);
-      rb_raise(L, RB_KIND_VALUE, "publish: no option '%.64s'; the option is except", lua_tostring(L, -1));
-    }
-    lua_replace(L, except);
-  }
-  lua_settop(L, except);
-}
-
 static int host_publish(lua_State *L) {
   rb_vm *vm = rb_changing(L, "publish");
   lua_settop(L, 4);
@@ -241,7 +210,7 @@ static int host_publish(lua_State *L) {
   encode_to(L, 3, "publication's data", "{}", &noted.c, &noted.c_length);
   check_data(L, "publish", type, noted.c, noted.c_length);
   if (!lua_isnil(L, 4)) {
-    push_except(L, 4);
+    rb_push_options(L, 4, "publish", "except", NULL);
     if (!lua_isnil(L, -1)) rb_add_text(vm, rb_check_name(L, lua_gettop(L), "the subject that a publication leaves out"), &noted.d, &noted.d_length);
   }
   rb_add_op(vm, RB_OP_PUBLISH, noted);
@@ -301,17 +270,9 @@ static int host_once(lua_State *L) {
 static uint32_t check_keep(lua_State *L, int index, const char *function) {
   if (lua_type(L, index) != LUA_TTABLE)
     rb_raise(L, RB_KIND_VALUE, "the options of %s are a table such as { keep = \"400d\" }, not a %s", function, luaL_typename(L, index));
-  int options = rb_push_store(L, index) ? lua_gettop(L) : index;
-  lua_pushnil(L);
-  while (lua_next(L, options)) {
-    lua_pop(L, 1);
-    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "keep") == 0) continue;
-    rb_push_display(L, -1);
-    rb_raise(L, RB_KIND_VALUE, "%s: no option '%.64s'; the option is keep", function, lua_tostring(L, -1));
-  }
-  int type = rb_push_member(L, options, "keep");
+  rb_push_options(L, index, function, "keep", NULL);
+  int keep = lua_gettop(L), type = lua_type(L, keep);
   if (type == LUA_TNIL) return 0;
-  int keep = lua_gettop(L);
   if (type == LUA_TSTRING) rb_call_host(L, RB_CALL_DURATION, keep);
   lua_Number seconds = type == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
   if (seconds < 1 || seconds > KEEP_SECONDS)

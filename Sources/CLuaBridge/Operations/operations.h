@@ -39,8 +39,8 @@ void rb_leave_raised(rb_vm *vm);
 rb_vm *rb_changing(lua_State *L, const char *name);
 /* A type, subject, sink or key: 1 to 256 bytes without control characters. */
 rb_slice rb_check_name(lua_State *L, int index, const char *what);
-/* Raises the error on the table of options at index, which has a key that is neither: of several it names the first as text. */
-int rb_refuse_options(lua_State *L, int index, const char *function, const char *one, const char *other);
+/* Pushes two options, or one and NULL, of the table at index, nil for one that it lacks; raises if it has others. */
+void rb_push_options(lua_State *L, int index, const char *function, const char *one, const char *other);
 /* Adds an operation of the current rule; its kind and its rule are set here. */
 void rb_add_op(rb_vm *vm, rb_op_kind kind, rb_op op);
 /* Appends a text to the operations' bytes, and sets its offset and its length. */
