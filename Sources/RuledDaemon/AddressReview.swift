@@ -93,11 +93,7 @@ struct AddressReview {
   }
 
   private static func lines(of path: String) -> [Substring] {
-    guard let file = fopen(path, "r") else { return [] }
-    defer { fclose(file) }
-    var text: [UInt8] = []
-    var part = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = fread(&part, 1, part.count, file), count > 0 { text += part[..<count] }
+    let text = (try? RegularFile.read(path, limit: 64 << 20)) ?? []
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
   }
 }

@@ -96,16 +96,13 @@ final class ObjectTransfer {
     case .none: return 0
     case .bytes(let bytes): room.copyBytes(from: bytes[sent..<(sent + wanted)])
     case .file(let descriptor, _):
-      var done = 0
-      while done < wanted {
-        let count = pread(descriptor, room.baseAddress.map { $0 + done }, wanted - done, off_t(sent + done))
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else {
-          problem = StoreError(
-            .inputOutput, "a file of the snapshot can't be read", underlying: String(cString: strerror(errno)))
-          return nil
-        }
-        done += count
+      let done = moveWhole(wanted) { done in
+        pread(descriptor, room.baseAddress.map { $0 + done }, wanted - done, off_t(sent + done))
+      }
+      guard done == wanted else {
+        problem = StoreError(
+          .inputOutput, "a file of the snapshot can't be read", underlying: String(cString: strerror(errno)))
+        return nil
       }
     }
     sent += wanted

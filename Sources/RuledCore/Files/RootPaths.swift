@@ -22,6 +22,12 @@ package struct RootPaths: Sendable {
 }
 
 extension String {
+  /// The folder that the file at this path lies in.
+  package var parentFolder: String {
+    guard let slash = lastIndex(of: "/") else { return "." }
+    return slash == startIndex ? "/" : String(self[..<slash])
+  }
+
   /// The absolute path, without links, of the file at this path; nil if it can't be found, and then `errno` says why.
   package var realPath: String? {
     guard let real = realpath(self, nil) else { return nil }

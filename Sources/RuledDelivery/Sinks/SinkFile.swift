@@ -83,7 +83,7 @@ package final class SinkFile {
 
   /// Makes the name of the new file durable.
   private func syncFolder() throws(SystemError) {
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let folder = path.parentFolder
     let opened = try SystemCalls.check("open", folder) { Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     defer { SystemCalls.close(opened) }
     try SystemCalls.check("fsync", folder) { fsync(opened) }

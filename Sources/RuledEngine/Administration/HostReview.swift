@@ -102,7 +102,7 @@ package struct HostReview {
   /// The file of a sink, which is made where it does not exist yet.
   private mutating func reviewLines(_ path: String, _ key: [String]) {
     guard let mode = Self.mode(path), mode & S_IFMT != S_IFLNK else {
-      return reviewFolder(Folder.parent(of: path), key, of: path)
+      return reviewFolder(path.parentFolder, key, of: path)
     }
     guard mode & S_IFMT != S_IFDIR else { return add(key, "\(path) is a folder; name a file") }
     if access(path, R_OK | W_OK) != 0 { add(key, "\(path) can't be written: \(Self.reason)") }
@@ -120,7 +120,7 @@ package struct HostReview {
         add(["socket"], "\(path) can't be replaced: \(Self.reason); remove it, or name another path")
       }
     }
-    reviewMadeFolder(Folder.parent(of: path), ["socket"], of: path)
+    reviewMadeFolder(path.parentFolder, ["socket"], of: path)
   }
 
   /// The folder of the store.
@@ -135,9 +135,9 @@ package struct HostReview {
   /// A folder that the start makes with its parents: the first one that exists must take new files.
   private mutating func reviewMadeFolder(_ folder: String, _ key: [String], of path: String) {
     var folder = folder
-    while Self.mode(folder) == nil, folder != Folder.parent(of: folder) {
+    while Self.mode(folder) == nil, folder != folder.parentFolder {
       if Self.isMadeBySystemd(folder) { return }
-      folder = Folder.parent(of: folder)
+      folder = folder.parentFolder
     }
     reviewFolder(folder, key, of: path)
   }
@@ -165,7 +165,7 @@ package struct HostReview {
 
   /// Whether a folder is one that systemd makes for the service before its start.
   private static func isMadeBySystemd(_ folder: String) -> Bool {
-    ["/run", "/var/lib", "/var/log"].contains(Folder.parent(of: folder))
+    ["/run", "/var/lib", "/var/log"].contains(folder.parentFolder)
   }
 
   /// The mode of a file or a folder, or of a link that leads to neither; nil if there is nothing of that name.

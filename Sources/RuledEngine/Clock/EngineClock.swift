@@ -97,11 +97,7 @@ package final class EngineClock: Sendable {
 
   /// The id of the host's last boot; empty if the system has none.
   static var boot: String {
-    let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return "" }
-    defer { close(descriptor) }
-    var text = [UInt8](repeating: 0, count: 64)
-    let length = read(descriptor, &text, text.count)
-    return String(decoding: text.prefix(max(length, 0)).prefix { $0 > 0x20 }, as: UTF8.self)
+    let text = (try? RegularFile.read("/proc/sys/kernel/random/boot_id", limit: 64)) ?? []
+    return String(decoding: text.prefix { $0 > 0x20 }, as: UTF8.self)
   }
 }

@@ -1,5 +1,6 @@
 internal import CUV
 internal import Glibc
+internal import RuledCore
 
 /// A listening Unix stream socket, made at a path or inherited from systemd.
 ///
@@ -43,7 +44,7 @@ package struct ListeningSocket: ~Copyable {
   package init(path: String, mode: UInt32 = 0o660) throws(ListenError) {
     let address = try Self.address(path)
     do {
-      let folder = Self.folder(of: path)
+      let folder = path.parentFolder
       try Self.makeFolders(folder)
       let lock = try Self.lock(folder)
       try Self.removeStaleFile(at: address)
@@ -70,15 +71,10 @@ package struct ListeningSocket: ~Copyable {
     return address
   }
 
-  private static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
   private static func makeFolders(_ folder: String) throws(SystemError) {
     if mkdir(folder, 0o755) == 0 || errno == EEXIST { return }
     if errno == ENOENT {
-      try makeFolders(self.folder(of: folder))
+      try makeFolders(folder.parentFolder)
       if mkdir(folder, 0o755) == 0 || errno == EEXIST { return }
     }
     throw SystemError(errno, call: "mkdir", context: folder)

@@ -44,12 +44,8 @@ package struct ProcessMemory {
 
   /// The memory now; zeros where /proc can't be read.
   package static func read() -> ProcessMemory {
-    guard let file = fopen("/proc/self/statm", "r") else { return ProcessMemory() }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 256)
-    guard fgets(&line, Int32(line.count), file) != nil else { return ProcessMemory() }
-    let numbers = String(decoding: line.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      .split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+    let line = (try? RegularFile.read("/proc/self/statm", limit: 256)) ?? []
+    let numbers = String(decoding: line, as: UTF8.self).split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
     guard numbers.count > 5 else { return ProcessMemory() }
     let page = Int(getpagesize())
     return ProcessMemory(virtual: numbers[0] * page, resident: numbers[1] * page, data: numbers[5] * page)

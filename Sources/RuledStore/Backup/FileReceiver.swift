@@ -79,12 +79,9 @@ package final class FileReceiver {
   }
 
   private func write(_ part: ByteView, to descriptor: Int32) throws(StoreError) {
-    var done = 0
-    while done < part.count {
-      let count = pwrite(descriptor, part.baseAddress.map { $0 + done }, part.count - done, off_t(bytes + done))
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw StoreError.system("the file \(path) can't be written", errno) }
-      done += count
+    let done = moveWhole(part.count) { done in
+      pwrite(descriptor, part.baseAddress.map { $0 + done }, part.count - done, off_t(bytes + done))
     }
+    guard done == part.count else { throw StoreError.system("the file \(path) can't be written", errno) }
   }
 }

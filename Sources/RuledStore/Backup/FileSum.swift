@@ -32,27 +32,15 @@ package struct FileSum: Sendable, Equatable {
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: FileReceiver.part, alignment: 4096)
     defer { room.deallocate() }
     while true {
-      let count = try fill(room, from: source, path)
+      let count = moveWhole(room.count) { done in
+        Glibc.read(source, room.baseAddress.map { $0 + done }, room.count - done)
+      }
+      guard let count else { throw StoreError.system("the file \(path) can't be read", errno) }
       guard count > 0 else { break }
       let part = ByteView(start: room.baseAddress, count: count)
       try receiver.append(part)
       try body(part)
     }
     return try receiver.finish()
-  }
-
-  /// Reads until the room is full or the file ends; returns the number of bytes.
-  private static func fill(
-    _ room: UnsafeMutableRawBufferPointer, from source: Int32, _ path: String
-  ) throws(StoreError) -> Int {
-    var done = 0
-    while done < room.count {
-      let count = Glibc.read(source, room.baseAddress.map { $0 + done }, room.count - done)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw StoreError.system("the file \(path) can't be read", errno) }
-      if count == 0 { break }
-      done += count
-    }
-    return done
   }
 }

@@ -43,7 +43,7 @@ extension FileSystem {
     try file.write(bytes, at: 0)
     try file.sync()
     try rename(path + ".new", to: path)
-    try syncFolder(Folder.parent(of: path))
+    try syncFolder(path.parentFolder)
   }
 }
 

@@ -1,25 +1,20 @@
 import Glibc
+import RuledCore
 
 /// Folders in the file system.
 package enum Folder {
   /// Makes the folder `path` and its parents, for their owner alone, where they don't exist yet; each new name is durable.
   package static func create(_ path: String) throws(StoreError) {
     let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
-    if errno == ENOENT, parent(of: path) != path, path.contains("/") {
-      try create(parent(of: path))
-      if mkdir(path, 0o700) == 0 { return try sync(parent(of: path)) }
+    guard mkdir(path, 0o700) != 0 else { return try sync(path.parentFolder) }
+    if errno == ENOENT, path.parentFolder != path, path.contains("/") {
+      try create(path.parentFolder)
+      if mkdir(path, 0o700) == 0 { return try sync(path.parentFolder) }
     }
     let reason = errno
     var status = stat()
     if reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
     throw StoreError.system("the folder \(path) can't be made", reason)
-  }
-
-  /// The folder that `path` lies in.
-  package static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The names in the folder `path`, in no order, without `.` and `..`.

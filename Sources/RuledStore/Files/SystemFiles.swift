@@ -75,18 +75,12 @@ private final class SystemFile: StoreFile {
   /// Repeats a call until `total` bytes are done; the call gets the number that are.
   ///
   /// A call that moves no bytes fails with `end`.
-  @inline(__always)
   private func transfer(
     _ total: Int, _ participle: String, atEnd end: Int32, _ call: (_ done: Int) -> Int
   ) throws(StoreError) {
-    var done = 0
-    while done < total {
-      let count = call(done)
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        throw StoreError.system("the file \(path) can't be \(participle)", count < 0 ? errno : end)
-      }
-      done += count
+    let done = moveWhole(total, call)
+    guard done == total else {
+      throw StoreError.system("the file \(path) can't be \(participle)", done == nil ? errno : end)
     }
   }
 

@@ -23,13 +23,13 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
   init(creating path: String, length: Int, recycled: String?, _ files: any FileSystem) throws(StoreError) {
     if let recycled {
       try files.rename(recycled, to: path)
-      try files.syncFolder(Folder.parent(of: path))
+      try files.syncFolder(path.parentFolder)
       file = try files.open(path, .update)
       return
     }
     file = try files.open(path, .create)
     if !file.reserve(length) { try file.resize(to: length) }
-    try files.syncFolder(Folder.parent(of: path))
+    try files.syncFolder(path.parentFolder)
   }
 
   var path: String { file.path }

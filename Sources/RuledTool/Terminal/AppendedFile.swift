@@ -18,20 +18,17 @@ final class AppendedFile {
   /// Appends a line for each value; they are on the disk when this returns.
   func append(_ values: [JSONValue]) throws(ToolError) {
     let text = Array(values.map { $0.text + "\n" }.joined().utf8)
-    var written = 0
-    while written < text.count {
-      let count = text.withView {
-        write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
-      }
-      if count >= 0 { written += count } else if errno != EINTR { throw Self.error(path) }
+    let written = text.withView { text in
+      moveWhole(text.count) { write(descriptor, text.baseAddress?.advanced(by: $0), text.count - $0) }
     }
+    guard written == text.count else { throw Self.error(path) }
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.error(path) }
     try syncFolder()
   }
 
   /// Makes the name of a new file durable.
   private func syncFolder() throws(ToolError) {
-    let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let folder = path.parentFolder
     let opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard opened >= 0 else { throw Self.error(folder) }
     defer { close(opened) }

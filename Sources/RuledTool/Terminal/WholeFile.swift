@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RuledCore
 
 /// Writes a text as a whole file; output that could not be written whole is an error.
 enum WholeFile {
@@ -33,18 +34,13 @@ enum WholeFile {
     guard descriptor >= 0 else { throw failed(path) }
     var status = stat()
     if forOwner, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
-    var written = 0
-    while written < text.count {
-      let count = text.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), text.count - written)
-      }
-      if count >= 0 {
-        written += count
-      } else if errno != EINTR {
-        let error = failed(path)
-        close(descriptor)
-        throw error
-      }
+    let written = text.withView { text in
+      moveWhole(text.count) { Glibc.write(descriptor, text.baseAddress?.advanced(by: $0), text.count - $0) }
+    }
+    guard written == text.count else {
+      let error = failed(path)
+      close(descriptor)
+      throw error
     }
     guard close(descriptor) == 0 else { throw failed(path) }
   }
