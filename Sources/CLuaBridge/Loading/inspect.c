@@ -1,28 +1,23 @@
-/* The content of a text or a VM, for tools, and the evaluation of configuration files. */
+/* The names that rules have, for tools, and the evaluation of configuration files. */
 #include "Loading/loading.h"
 
 /* Inspection ------------------------------------------------------------------------------------------------------------------- */
 
-/* A text, and the callback for findings in it. */
 typedef struct {
   rb_slice text, path;
-  void *context;
-  void (*report)(void *context, const rb_finding *finding);
 } source;
 
-static int inspect_body(lua_State *L) {
-  const source *asked = lua_touserdata(L, 1);
-  rb_push_chunk(L, asked->text, asked->path);
-  rb_bytecode_visitor visitor = {.context = asked->context, .global = asked->report};
-  if (!rb_walk_bytecode(L, &visitor)) return luaL_error(L, "the Lua library is not the one that ruled was built for");
+static int compile_body(lua_State *L) {
+  const source *file = lua_touserdata(L, 1);
+  rb_push_chunk(L, file->text, file->path);
   return 0;
 }
 
-rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *, const rb_finding *)) {
-  source asked = {text, path, context, report};
+rb_status rb_check_syntax(rb_vm *vm, rb_slice text, rb_slice path) {
+  source file = {text, path};
   rb_budget budget = {.instructions = INT64_MAX / 2, .memory_bytes = 64 << 20, .milliseconds = 2000};
   rb_start_budget(vm, &budget);
-  return rb_protect(vm, inspect_body, &asked);
+  return rb_protect(vm, compile_body, &file);
 }
 
 typedef struct {
@@ -130,7 +125,7 @@ static int configure_body(lua_State *L) {
 }
 
 rb_status rb_configure(rb_vm *vm, rb_slice text, rb_slice path, const rb_budget *budget) {
-  source file = {.text = text, .path = path};
+  source file = {text, path};
   rb_start_budget(vm, budget);
   return rb_protect(vm, configure_body, &file);
 }

@@ -17,8 +17,6 @@ void rb_find_call_counter(lua_State *L);
 
 typedef struct {
   void *context;
-  /* A global that the text reads, writes or calls. */
-  void (*global)(void *context, const rb_finding *finding);
   /* An assignment to an upvalue of the outermost function: its index there, and the line. */
   void (*assigned)(void *context, int upvalue, int line);
   /* A use of the outermost function's first upvalue that is not the reading of a name in it. */
@@ -28,7 +26,7 @@ typedef struct {
 } rb_bytecode_visitor;
 /* Writes the function on top of the stack as bytecode, with or without its lines. */
 void rb_dump(lua_State *L, rb_buffer *into, bool strip);
-/* Walks the function on top of the stack and all functions in it; false if the dump is of another Lua. */
+/* Walks the function on top of the stack after all functions in it; false if the dump is of another Lua. */
 bool rb_walk_bytecode(lua_State *L, const rb_bytecode_visitor *visitor);
 
 #endif

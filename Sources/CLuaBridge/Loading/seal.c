@@ -18,7 +18,7 @@ typedef struct {
 
 static void note_assignment(void *context, int upvalue, int line) {
   assignment *found = context;
-  if (found->line == 0) {
+  if (found->line == 0 || line < found->line) {
     found->upvalue = upvalue;
     found->line = line;
   }

@@ -277,17 +277,8 @@ size_t rb_label_name(rb_slice name, char *into);
 /* Whether a text is a pattern for text.find_re; if not, `why` has the reason, cut off at `room` bytes with the final zero. */
 bool rb_check_pattern(rb_slice text, char *why, size_t room);
 
-/* A finding about a source text, without running it. */
-typedef enum { RB_FIND_GLOBAL_READ = 0, RB_FIND_GLOBAL_WRITE, RB_FIND_CALL } rb_finding_kind;
-typedef struct {
-  rb_finding_kind kind;
-  rb_slice name;     /* the global */
-  rb_slice argument; /* RB_FIND_CALL: its first argument when that is a constant string */
-  int line;
-  bool in_function; /* whether it stands in a function of the text */
-} rb_finding;
-/* Compiles the text and reports each global that it touches in any branch. A syntax error is a failure of the VM. */
-rb_status rb_inspect(rb_vm *vm, rb_slice text, rb_slice path, void *context, void (*report)(void *context, const rb_finding *finding));
+/* Compiles the text without running it. A syntax error is a failure of the VM. */
+rb_status rb_check_syntax(rb_vm *vm, rb_slice text, rb_slice path);
 /* Whether a global of that name exists for rules. */
 bool rb_has_global(rb_vm *vm, rb_slice name);
 /* Reports each name in the table that is a global of that name; none if it is no table. */

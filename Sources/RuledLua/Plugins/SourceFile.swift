@@ -36,6 +36,9 @@ package struct SourceFile: Sendable, Equatable {
     return found.calls.arguments[.init(function: function, line: line)] ?? nil
   }
 
+  /// The calls of globals with a constant text, in their order; none in a text with an error.
+  var uses: [SourceInspector.Use] { (try? functions.read(text).get())?.calls.uses ?? [] }
+
   /// The function that begins and ends on those lines, to be explained as a `when`; nil if there is not exactly one.
   func when(from first: Int, to last: Int) -> WhenText? {
     guard case .success(let found) = functions.read(text) else { return nil }

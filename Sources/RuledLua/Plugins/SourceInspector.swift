@@ -1,16 +1,15 @@
 import CLuaBridge
 import RuledCore
 
-/// Finds which globals a source text uses, in any branch, without running it.
+/// Finds what a source text calls, in any branch, without running it.
 package final class SourceInspector {
   /// A use of a global.
   package struct Use: Sendable, Equatable {
-    /// The kind of use.
-    package enum Kind: Sendable { case read, write, call }
+    package enum Kind: Sendable { case call }
 
-    package let kind: Kind
+    package let kind = Kind.call
     package let name: String
-    /// The first argument of a call, when it is a constant string.
+    /// The first argument, a constant text.
     package let argument: String
     package let line: Int
     /// Whether it stands in a function.
@@ -19,7 +18,6 @@ package final class SourceInspector {
 
   private let worker: LuaWorker
   private let handle: OpaquePointer
-  private var uses: [Use] = []
   private var members: [String] = []
 
   /// An inspector; nil when there is no memory for its VM.
@@ -32,17 +30,15 @@ package final class SourceInspector {
 
   deinit { rb_vm_free(handle) }
 
-  /// The uses of globals in a file, in order of its code.
+  /// The calls of globals with a constant text in a file, in their order.
   ///
   /// - Throws: a syntax error with its line, or that the text is nested too deep.
   package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
     try file.check()
-    uses.removeAll()
-    let context = Unmanaged.passUnretained(self).toOpaque()
     let status = file.text.withView { text in
-      file.path.withSlice { path in rb_inspect(handle, rb_slice(text), path, context, takeFinding) }
+      file.path.withSlice { path in rb_check_syntax(handle, rb_slice(text), path) }
     }
-    guard status != RB_OK else { return uses }
+    guard status != RB_OK else { return file.uses }
     let failure = rb_failure_of(handle)
     throw LoadError(file: file.path, line: Int(failure.line), failure.message.text)
   }
@@ -53,7 +49,7 @@ package final class SourceInspector {
     in file: SourceFile, of plugin: PluginSource, required: Set<String>
   ) throws(LoadError) -> [LoadError] {
     let isLoaded = file == plugin.entry || required.contains(file.path)
-    return try uses(in: file).filter { $0.kind == .call }.compactMap { use in
+    return try uses(in: file).compactMap { use in
       switch use.name {
       case "data":
         let files = plugin.data.map(\.name)
@@ -101,27 +97,9 @@ package final class SourceInspector {
     "state", "string", "table", "test", "text", "timer", "tonumber", "topic", "tostring", "type", "url", "utf8", "uuid",
     "web", "xpcall",
   ]
-
-  fileprivate func take(_ finding: rb_finding) {
-    let kind: Use.Kind =
-      switch finding.kind {
-      case RB_FIND_GLOBAL_WRITE: .write
-      case RB_FIND_CALL: .call
-      default: .read
-      }
-    uses.append(
-      Use(
-        kind: kind, name: finding.name.text, argument: finding.argument.text, line: Int(finding.line),
-        isInFunction: finding.in_function))
-  }
 }
 
 private func takeMember(context: UnsafeMutableRawPointer?, member: rb_slice) {
   guard let context else { return }
   Unmanaged<SourceInspector>.fromOpaque(context).takeUnretainedValue().take(member: member)
-}
-
-private func takeFinding(context: UnsafeMutableRawPointer?, finding: UnsafePointer<rb_finding>?) {
-  guard let context, let finding else { return }
-  Unmanaged<SourceInspector>.fromOpaque(context).takeUnretainedValue().take(finding.pointee)
 }

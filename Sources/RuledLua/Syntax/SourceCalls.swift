@@ -11,6 +11,8 @@ struct SourceCalls: Sendable {
 
   /// The texts of the arguments of `ipairs` and `pairs`; nil where a line has several calls.
   private(set) var arguments: [Place: String?] = [:]
+  /// The calls of globals with a constant text, in their order.
+  private(set) var uses: [SourceInspector.Use] = []
   /// The first invalid pattern of `text.find_re` among the patterns that stand in the text.
   private(set) var wrongPattern: SyntaxError?
 
@@ -18,20 +20,29 @@ struct SourceCalls: Sendable {
   private static let constants: [SyntaxNode.Kind] = [.nil, .true, .false, .number, .string, .table]
 
   init(_ tree: SyntaxTree, _ text: [UInt8]) {
-    let texts = Self.texts(in: tree)
-    var found = SourceCalls()
-    tree.root.forEach { node in
-      guard node.kind == .call else { return }
-      found.note(function: node.children[0], node.children[1].children, line: node.line, texts, text)
-    }
-    self = found
+    visit(tree.root, isInFunction: false, Self.texts(in: tree), text)
   }
 
-  private init() {}
+  private mutating func visit(_ node: SyntaxNode, isInFunction: Bool, _ texts: [Int: String], _ text: [UInt8]) {
+    if node.kind == .call {
+      note(node.children[0], node.children[1].children, line: node.line, isInFunction: isInFunction, texts, text)
+    }
+    for child in node.children {
+      visit(child, isInFunction: isInFunction || node.kind == .function, texts, text)
+    }
+  }
 
   private mutating func note(
-    function: SyntaxNode, _ given: [SyntaxNode], line: Int, _ texts: [Int: String], _ text: [UInt8]
+    _ function: SyntaxNode, _ given: [SyntaxNode], line: Int, isInFunction: Bool, _ texts: [Int: String],
+    _ text: [UInt8]
   ) {
+    func constant(_ index: Int) -> String? {
+      guard given.indices.contains(index) else { return nil }
+      return given[index].stringValue ?? given[index].local.flatMap { texts[$0] }
+    }
+    if let name = function.globalName, let argument = constant(0) {
+      uses.append(.init(name: name, argument: argument, line: line, isInFunction: isInFunction))
+    }
     if let name = function.globalName, name == "ipairs" || name == "pairs", let argument = given.first {
       let place = Place(function: name, line: line)
       let isTelling = argument.range.count <= Self.longestArgument && !Self.constants.contains(argument.kind)
@@ -39,9 +50,8 @@ struct SourceCalls: Sendable {
       arguments.updateValue(arguments.keys.contains(place) ? nil : written, forKey: place)
     }
     guard wrongPattern == nil, function.kind == .index, function.children[0].globalName == "text",
-      function.children[1].stringValue == "find_re", given.count > 1
+      function.children[1].stringValue == "find_re", let pattern = constant(1)
     else { return }
-    guard let pattern = given[1].stringValue ?? given[1].local.flatMap({ texts[$0] }) else { return }
     wrongPattern = Self.problem(of: pattern).map { why in
       SyntaxError(line: given[1].line, message: "text.find_re's pattern is wrong: \(why)")
     }

@@ -44,7 +44,7 @@ import Testing
     text: String, argument: String?
   ) throws {
     let uses = try inspector.uses(in: SourceFile(path: "t.lua", text: Array(text.utf8)))
-    #expect(uses.first { $0.kind == .call && $0.name == "f" }?.argument == argument)
+    #expect(uses.first { $0.name == "f" }?.argument == argument)
   }
 
   /// What Lua refuses, besides the grammar.
