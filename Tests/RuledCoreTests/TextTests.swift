@@ -3,6 +3,13 @@ import Testing
 @testable import RuledCore
 
 @Suite struct TextTests {
+  @Test(arguments: [
+    ("A.example.:80", "a.example"), ("a", "a"), ("[::1]:8080", "[::1]"), ("[::1]", "[::1]"), ("a.:", "a"), ("", ""),
+  ])
+  func `hosts are compared without case, port and trailing dot`(_ host: String, _ normalized: String) {
+    #expect(HostName.normalized(host) == normalized)
+  }
+
   @Test func `Text that steers a terminal is escaped, in JSON with its value`() throws {
     // Cf, Zl and Zp of Unicode 15, and what else is to be ignored by default.
     let ranges: [ClosedRange<UInt32>] = [

@@ -96,6 +96,12 @@ import Testing
     _ = try Engine(["a": "event 'told' { from = 'rules' }", "b": "event 'told' { from = 'rules', x = 'any?' }"])
   }
 
+  @Test(arguments: ["rule", "query", "event", "web", "sink", "setting"])
+  func `a declared name that is not UTF-8 does not load`(_ kind: String) {
+    let error = #expect(throws: ReloadError.self) { try Engine(["p": "\n\(kind) '\\xff' (function() end)"]) }
+    #expect(error?.errors.first?.message.contains("is not UTF-8") == true && error?.errors.first?.line != 0)
+  }
+
   @Test func `a member of the data may be called from, and another word there is an error`() throws {
     let engine = try Engine([
       "p": "event 'told' { from = 'string: who' } rule 'r' { on = 'told', run = function() end }"

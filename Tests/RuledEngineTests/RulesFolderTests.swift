@@ -161,6 +161,24 @@ struct RulesFolderTests {
     #expect(try load(nil, isNew: false).plugins.count == 1)
   }
 
+  @Test func `hosts of web handlers are compared without case, port and trailing dot, and what can be none is refused`()
+    throws
+  {
+    func hosts(_ names: String...) throws -> [String] {
+      let handlers = names.map { "web '\($0)' (function() return { status = 200 } end)" }
+      folder.write("rules/greeter/plugin.lua", "plugin { name = 'greeter' } " + handlers.joined(separator: " "))
+      let catalog = try CatalogBuilder.build(
+        try read(), configuration: [:], previous: nil, worker: LuaWorker(), checksFiles: true, now: LocalEngine.start)
+      return catalog.plugins.flatMap(\.manifest.hosts).map(\.name)
+    }
+    #expect(try hosts("Shop.example:443", "b.example.", "[::1]:80") == ["shop.example", "b.example", "[::1]"])
+    for names in [
+      ["a.example", "A.example.:80"], ["https://a.example"], ["a b"], ["*.example"], ["é.example"], [":80"],
+    ] {
+      #expect(throws: ReloadError.self) { names.count == 1 ? try hosts(names[0]) : try hosts(names[0], names[1]) }
+    }
+  }
+
   @Test func `a broken file of the library is one error, however many plugins require it`() throws {
     for name in ["a", "b", "greeter"] {
       folder.write("rules/\(name)/plugin.lua", "plugin { name = '\(name)' }\nrequire 'words'")

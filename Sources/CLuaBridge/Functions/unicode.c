@@ -10,7 +10,7 @@
 
 /* How many bytes the host repairs at a time, so that a rule can be stopped between two parts. */
 enum { PART = 16 * 1024 };
-enum { CHARACTER = 4, MOST_FOLDED = 4, CAPITAL_I_WITH_DOT = 0x130, DOT_ABOVE = 0x307 };
+enum { CHARACTER = 4, MOST_FOLDED = 4, CAPITAL_I_WITH_DOT = 0x130, DOT_ABOVE = 0x307, CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
 
 /* How many bytes of a text are its next part: it ends before a character. */
 static size_t part_of(const char *bytes, size_t length) {
@@ -58,6 +58,31 @@ static int lower(utf8proc_int32_t character, utf8proc_int32_t *into) {
   return 2;
 }
 
+/* Whether the first character from `at` on, forwards or backwards, that counts in a word is a letter with a case (Unicode's Final_Sigma). */
+static bool is_cased(rb_slice text, size_t at, int by) {
+  while (at < text.length) {
+    utf8proc_int32_t character;
+    if (((unsigned char)text.bytes[at] & 0xC0) != 0x80) {
+      utf8proc_iterate((const utf8proc_uint8_t *)text.bytes + at, (utf8proc_ssize_t)(text.length - at), &character);
+      switch (utf8proc_category(character)) {
+        case UTF8PROC_CATEGORY_LU:
+        case UTF8PROC_CATEGORY_LL:
+        case UTF8PROC_CATEGORY_LT: return true;
+        case UTF8PROC_CATEGORY_MN:
+        case UTF8PROC_CATEGORY_ME:
+        case UTF8PROC_CATEGORY_CF:
+        case UTF8PROC_CATEGORY_LM:
+        case UTF8PROC_CATEGORY_SK: break;
+        default:
+          if (character == '\'' || character == '.' || character == ':' || character == 0xB7 || character == 0x2018 || character == 0x2019) break;
+          return false;
+      }
+    }
+    at += (size_t)by; /* below 0 it is past the end */
+  }
+  return false;
+}
+
 /* A letter without a single upper case, such as ß, folds to several letters; its upper case is theirs. */
 static int upper(utf8proc_int32_t character, utf8proc_int32_t *into) {
   int boundary = 0;
@@ -97,6 +122,7 @@ static void push_changed(lua_State *L, rb_slice text, unsigned char first, chang
     utf8proc_int32_t character, changed[MOST_FOLDED];
     at += (size_t)utf8proc_iterate((const utf8proc_uint8_t *)text.bytes + at, (utf8proc_ssize_t)(text.length - at), &character);
     int count = change(character, changed);
+    if (character == CAPITAL_SIGMA && change == lower && is_cased(text, at - 3, -1) && !is_cased(text, at, 1)) changed[0] = FINAL_SIGMA;
     char *out = rb_reserve(vm, &vm->result, (size_t)count * CHARACTER);
     for (int i = 0; i < count; i++) out += utf8proc_encode_char(changed[i], (utf8proc_uint8_t *)out);
     vm->result.length = (size_t)(out - vm->result.bytes);

@@ -310,6 +310,8 @@ static int declare_name(lua_State *L) {
   rb_declaration kind = (rb_declaration)lua_tointeger(L, lua_upvalueindex(1));
   loading(L, kind_names[kind]);
   if (lua_type(L, 1) != LUA_TSTRING) return luaL_error(L, "the name of %s must be a string", kind_names[kind]);
+  rb_slice name = rb_text_at(L, 1);
+  if (!rb_is_utf8(name.bytes, name.length)) return luaL_error(L, "the name of %s is not UTF-8", kind_names[kind]);
   int bodies = lua_gettop(L) - 1;
   int line;
   rb_slice file = position(L, &line);

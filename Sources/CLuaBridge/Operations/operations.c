@@ -44,6 +44,7 @@ rb_slice rb_check_name(lua_State *L, int index, const char *what) {
     if (byte < 0x20 || byte == 0x7f || (byte == 0xC2 && i + 1 < text.length && (unsigned char)text.bytes[i + 1] < 0xA0))
       rb_raise(L, RB_KIND_VALUE, "%s has a control character", what);
   }
+  if (!rb_is_utf8(text.bytes, text.length)) rb_raise(L, RB_KIND_VALUE, "%s is not UTF-8", what);
   return text;
 }
 

@@ -82,7 +82,7 @@ package final class HandlerCalls {
   /// - Returns: `[{status, headers, body}]`; nil when no plugin answers for the host.
   package func web(host: String, request: ByteView) throws(Failure) -> JSONValue? {
     for plugin in plugins.all {
-      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name.lowercased() == host }) else {
+      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name == host }) else {
         continue
       }
       return try handle(plugin, name: host) { $0.web(index, request: request) }

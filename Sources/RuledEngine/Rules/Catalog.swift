@@ -154,9 +154,9 @@ package final class Catalog: Sendable {
     return (plugin, query)
   }
 
-  /// Whether a plugin answers for a host, given in lower case and without port.
+  /// Whether a plugin answers for a host, given as `HostName.normalized` has it.
   package func claims(host: String) -> Bool {
-    plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name.lowercased() == host } }
+    plugins.contains { plugin in plugin.manifest.hosts.contains { $0.name == host } }
   }
 
   /// The plugins' schemas for the data of an event type; nil when nothing is to be checked.

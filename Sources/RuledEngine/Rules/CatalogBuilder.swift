@@ -166,11 +166,11 @@ package enum CatalogBuilder {
     var errors: [LoadError] = []
     for plugin in plugins {
       for host in plugin.manifest.hosts {
-        if let owner = owners[host.name.lowercased()] {
+        if let owner = owners[host.name] {
           errors.append(
             LoadError(file: host.file, line: host.line, "the host '\(host.name)' is answered by \(owner) already"))
         }
-        owners[host.name.lowercased()] = plugin.name
+        owners[host.name] = plugin.name
       }
     }
     return errors

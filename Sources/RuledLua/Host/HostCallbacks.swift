@@ -96,7 +96,7 @@ extension PluginVM {
     case RB_DECLARE_STATE: try builder.state(value, file: file, line: line)
     case RB_DECLARE_MIGRATE: try builder.migrate(value, file: file, line: line)
     case RB_DECLARE_SETTING: try builder.setting(name, value, check: index, file: file, line: line)
-    case RB_DECLARE_WEB: try builder.handler(\.hosts, "web handler", name, file: file, line: line)
+    case RB_DECLARE_WEB: try builder.web(name, file: file, line: line)
     case RB_DECLARE_SINK: try builder.sink(name, value, hasHandler: index >= 0, file: file, line: line)
     default: try builder.test(name, file: file, line: line)
     }

@@ -250,13 +250,19 @@ struct ManifestBuilder {
     line: Int
   ) throws(Refusal) {
     try declared(what, name)
-    let isHost = kind == \.hosts
-    if let earlier = manifest[keyPath: kind].first(where: {
-      isHost ? $0.name.lowercased() == name.lowercased() : $0.name == name
-    }) {
+    if let earlier = manifest[keyPath: kind].first(where: { $0.name == name }) {
       throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
+  }
+
+  /// Takes `web "host" (function)`.
+  mutating func web(_ host: String, file: String, line: Int) throws(Refusal) {
+    let name = HostName.normalized(host)
+    guard name.utf8.allSatisfy({ $0.isLetter || $0.isDigit || "-._[:]".utf8.contains($0) }) else {
+      throw Refusal("web handler '\(host)': a host is a name alone, such as \"shop.example.org\"")
+    }
+    try handler(\.hosts, "web handler", name, file: file, line: line)
   }
 
   /// Takes `sink "name" (function)` or `sink "name" {…}`, which may have no function.

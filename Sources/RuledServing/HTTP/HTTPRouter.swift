@@ -18,7 +18,7 @@ final class HTTPRouter {
 
   func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
     do throws(HTTPError) {
-      let host = HTTPHost.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
+      let host = HostName.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
       let isClaimed = services.status.catalog?.claims(host: host) ?? false
       if exchange.peer.isVisitor, !isClaimed { throw Self.unknownHost }
       let found = isClaimed || exchange.peer.isVisitor ? nil : HTTPRoute(exchange.target)

@@ -185,11 +185,10 @@ struct RulesCheck {
     var owners: [String: String] = [:]
     for manifest in manifests {
       for host in manifest.hosts {
-        let name = host.name.lowercased()
-        if let owner = owners[name] {
+        if let owner = owners[host.name] {
           add(host.file, host.line, "plugin '\(owner)' answers for the host '\(host.name)' already")
         }
-        owners[name] = owners[name] ?? manifest.name
+        owners[host.name] = owners[host.name] ?? manifest.name
       }
     }
   }

@@ -37,7 +37,7 @@ extension TestDriver {
     let text = Array(JSONValue.object(request).text.utf8)
     let buffer = ByteBuffer(capacity: text.count)
     text.withView { buffer.append($0) }
-    guard let answer = try engine.evaluator.handlers.web(host: HTTPHost.normalized(host), request: buffer.bytes)
+    guard let answer = try engine.evaluator.handlers.web(host: HostName.normalized(host), request: buffer.bytes)
     else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }

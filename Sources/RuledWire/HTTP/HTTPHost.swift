@@ -1,13 +1,5 @@
 /// Hosts of `Host` headers and authorities.
-package enum HTTPHost {
-  /// The host in lower case, without its port and a trailing dot: the form in which hosts are compared.
-  package static func normalized(_ host: String) -> String {
-    var name = host.lowercased()[...]
-    let port = name.utf8.lastIndex(of: UInt8(ascii: ":"))
-    if let port, name[port...].dropFirst().utf8.allSatisfy(\.isDigit) { name = name[..<port] }
-    return String(name.hasSuffix(".") ? name.dropLast() : name)
-  }
-
+enum HTTPHost {
   /// Whether the text is a host with or without a port, or empty.
   static func isValid(_ text: String) -> Bool {
     var name = text.utf8[...]

@@ -10,7 +10,8 @@ import Testing
   static let truths: [String] = [
     // Letters.
     "text.upper('straße ǆ ŉ ﬃ և ΐ ᾳ ı') == 'STRASSE Ǆ ʼN FFI ԵՒ \u{399}\u{308}\u{301} ΑΙ I'",
-    "text.upper('İẞ a\\xFFb') == 'İẞ A\u{FFFD}B'", "text.lower('İẞΣ') == 'i̇ßσ'",
+    "text.upper('İẞ a\\xFFb') == 'İẞ A\u{FFFD}B'", "text.lower('İẞΣ') == 'i̇ßς'",
+    "text.lower('ΟΔΟΣ, Σ, ΑΣ.Β, ΑΣ@b, Α\u{301}Σ\u{301}') == 'οδος, σ, ασ.β, ας@b, α\u{301}ς\u{301}'",
     "text.fold('ＡＢ１２\u{A0}ｘ') == 'ab12 x'", "text.fold('²③𝟜Ⅷ') == '234viii'",
     "text.fold('٠١٩ ۰۹ ०९ ๐๙ 𞥐𞥙') == '019 09 09 09 09'", "text.fold('030\u{2011}12') == '030-12'",
     "text.fold('Stra\u{DF}e') == text.fold('STRASSE')", "text.fold('a\u{AD}b\u{200B}c') == 'abc'",

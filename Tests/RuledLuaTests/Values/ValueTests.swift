@@ -71,6 +71,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "decide(n, 1)", "emit('client', n)", "emit('client', 'type', {}, { id = n })",
+    "emit('client', 'type', {}, { key = n })", "raise(n)", "send(n, 'type')", "send('user:2', n)", "publish(n, 'type')",
+    "publish('all', n)", "publish('all', 'type', {}, { except = n })", "topic.join(n)", "topic.leave(n)",
+    "topic.joined(n)",
+    "once(n)", "count(n)", "timer.set(n, 1, 'type')", "timer.set('name', 1, n)",
+    "timer.every(n, { seconds = 60 }, 'type')",
+    "timer.cancel(n)", "board.set(n, 1)", "board.add(n, 1)", "board.leave(n)",
+  ])
+  func `a name that is not UTF-8 is refused`(_ call: String) throws {
+    for name in [#""é\xff""#, #"("é"):sub(1, 1)"#, #""\xed\xa0\x80""#] {
+      let failure = try Bench(Bench.rule("local n = \(name)\n\(call)")).handle().failure
+      #expect(failure?.kind == .value && failure?.message.contains("is not UTF-8") == true, "\(failure?.message ?? "")")
+    }
+    #expect(try Bench(Bench.rule("local n = 'é'\n\(call)")).handle().failure == nil)
+  }
+
   @Test func `64 levels may be stored and not one more`() throws {
     let bench = try Bench(
       Bench.rule("local t = state for i = 2, event.data.levels do t.x = t.x or {} t = t.x end"))

@@ -73,13 +73,6 @@ import Testing
   }
 
   @Test(arguments: [
-    ("A.example.:80", "a.example"), ("a", "a"), ("[::1]:8080", "[::1]"), ("[::1]", "[::1]"), ("a.:", "a"), ("", ""),
-  ])
-  func `hosts are compared without case, port and trailing dot`(_ host: String, _ normalized: String) {
-    #expect(HTTPHost.normalized(host) == normalized)
-  }
-
-  @Test(arguments: [
     ("/v1/subjects/a%2Fb", HTTPRoute(.subject, "a/b")), ("/v1/subjects/a/export", HTTPRoute(.export, "a")),
     ("/", HTTPRoute(.dashboard)), ("/v1/query/p.q.r", HTTPRoute(.query, "p.q.r")),
     ("/v1/parked/1/retry", HTTPRoute(.retry, "1")), ("/v1/rules/reload", HTTPRoute(.reload)),
