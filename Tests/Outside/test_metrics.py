@@ -110,6 +110,7 @@ def test_what_happened_is_counted(daemon):
     assert daemon.http.post("/v1/rules/reload").status_code == 422
     after = samples(read(daemon))
     assert after['ruled_reloads_total{result="failed"}'] >= 1 and after["ruled_reload_errors"] == 1
+    assert after['ruled_reload_error_info{file="probe/plugin.lua",line="1"}'] == 1
 
 
 def test_what_waits_is_counted_again_after_a_restart(daemon, start):

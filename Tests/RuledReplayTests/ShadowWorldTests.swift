@@ -77,6 +77,34 @@ import Testing
     #expect(try outcomes(parts, over: copy) == ["equal": 6, "changed": 0])
   }
 
+  @Test func `what a subject alone had is gone from its findings once the subject is forgotten`() throws {
+    func rules(_ word: String) -> PluginSource {
+      SeededTraffic.plugin(
+        "p",
+        "plugin { name = 'p' } rule 'a' { on = 'a', run = function(e) decide('t', { e.data.text, '\(word)' }) end }")
+    }
+    let engine = try RecordingEngine(RulesSource(plugins: [rules("live")]))
+    for (subject, text) in [("ada", "secret"), ("ada", "common"), ("bob", "common"), ("bob", "other")] {
+      try engine.send(["type": "a", "subject": .string(subject), "data": ["text": .string(text)]])
+    }
+    try engine.forget("ada")
+    let lua = LuaWorker()
+    let catalog = try CatalogBuilder.build(
+      RulesSource(plugins: [rules("tried")]), configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
+    let world = try ShadowWorld(
+      rules: catalog, on: SubjectShare(percent: 100, revision: catalog.revision), lua: lua, base: MemoryStore(),
+      configuration: Configuration())
+    for (index, entry) in engine.entries.enumerated() {
+      try world.play([entry], before: Array(engine.entries[(index + 1)...]))
+      if entry.origin == .client { #expect(JSONValue.object(world.found).text.contains("secret")) }
+    }
+    let found = JSONValue.object(world.found)
+    #expect(!found.text.contains("secret") && !found.text.contains("ada"))
+    #expect(found["examples"]?.arrayValue?.count == 2)
+    #expect(found["decisions"]?[0]?["changes"]?.arrayValue?.compactMap { $0["count"]?.intValue } == [2, 1])
+    #expect(found["decisions"]?[0]?["changed"] == 4)
+  }
+
   @Test func `it skips as many subjects as it can keep in mind, each counted once, and then says that it ends`() throws
   {
     let lua = LuaWorker()

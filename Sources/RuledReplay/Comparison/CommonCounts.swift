@@ -9,7 +9,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     package var thing: Thing
     /// How often, at least.
     package var count: Int
-    /// The note of its first occurrence.
+    /// The note of its first occurrence, or what the notes of all became together.
     var note: Note
     /// The position of its first occurrence: of equally common things the earlier ones go first.
     fileprivate var position: UInt64
@@ -18,11 +18,16 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   }
 
   private let capacity: Int
+  /// Makes one note of two; nil to keep that of the first occurrence.
+  private let join: (@Sendable (Note, Note) -> Note)?
   private var entries: [Thing: Entry] = [:]
   private var next = 0
 
   /// Counts of nothing, which keep `capacity` things at least, and hold up to twice as many.
-  package init(capacity: Int) { self.capacity = capacity }
+  package init(capacity: Int, join: (@Sendable (Note, Note) -> Note)? = nil) {
+    self.capacity = capacity
+    self.join = join
+  }
 
   /// Counts a thing, `times` times; `note` is kept if it is new.
   ///
@@ -30,6 +35,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0, note: @autoclosure () -> Note) {
     if let index = entries.index(forKey: thing) {
       entries.values[index].count += times
+      if let join { entries.values[index].note = join(entries.values[index].note, note()) }
       return
     }
     next += 1
@@ -41,7 +47,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
     for entry in other.top(.max) {
       if let index = entries.index(forKey: entry.thing), entry.position < entries.values[index].position {
         entries.values[index].position = entry.position
-        entries.values[index].note = entry.note
+        if join == nil { entries.values[index].note = entry.note }
       }
       add(entry.thing, times: entry.count, at: entry.position, note: entry.note)
     }
@@ -51,6 +57,11 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   package func top(_ limit: Int) -> [Entry] {
     let sorted = entries.values.sorted { ($1.count, $0.position, $0.order) < ($0.count, $1.position, $1.order) }
     return Array(sorted.prefix(limit))
+  }
+
+  /// Drops the things whose note is as `isDropped` says.
+  mutating func removeAll(where isDropped: (Note) -> Bool) {
+    entries = entries.filter { !isDropped($0.value.note) }
   }
 
   private mutating func dropRarest() {

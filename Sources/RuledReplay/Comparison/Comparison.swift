@@ -59,8 +59,9 @@ package final class Comparison {
   /// Notes a recorded event that the baseline does not have.
   func addMissing(_ recorded: JournalEntry) { fidelity.add(recorded, nil) }
 
-  /// Notes that a subject was erased on both sides.
+  /// Notes that a subject was erased on both sides, and drops what only it had.
   func forget(_ subject: String) {
+    decisions.forget(subject)
     subjects.note(subject, baseline: Self.none, candidate: Self.none, isChanged: false, addsSubject: false)
   }
 

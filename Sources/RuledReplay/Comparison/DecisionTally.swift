@@ -15,14 +15,23 @@ package struct DecisionTally {
     var new = 0
     /// How often the baseline alone decided.
     var gone = 0
-    /// The commonest changes.
-    var changes = CommonCounts<Change, Void>(capacity: 256)
-    /// The commonest changes within values that are objects or arrays on both sides, each with its path.
-    var members = CommonCounts<MemberChange, Void>(capacity: 256)
+    /// The commonest changes, each with the subject that alone had it.
+    var changes = CommonCounts<Change, OnlySubject>(capacity: 256, join: OnlySubject.join)
+    /// The commonest changes within values that are objects or arrays on both sides, each with its path and the subject that alone had it.
+    var members = CommonCounts<MemberChange, OnlySubject>(capacity: 256, join: OnlySubject.join)
     /// Some of the events that it changed for, each of another subject.
     var examples: [Example] = []
     /// The numbers in the values, by their path.
     var numbers: [String: NumbersOfSides] = [:]
+  }
+
+  /// The one subject that had something, by its hash; nil once others had it, too.
+  struct OnlySubject: Sendable {
+    var hash: UInt64?
+
+    @Sendable static func join(_ first: OnlySubject, _ second: OnlySubject) -> OnlySubject {
+      first.hash == second.hash ? first : OnlySubject()
+    }
   }
 
   /// A value that was decided in place of another, as JSON.
@@ -116,10 +125,12 @@ package struct DecisionTally {
     _ before: Decision?, _ after: Decision?, at position: Int, _ kind: Example.Kind,
     _ event: (subject: String, id: String, position: UInt64)
   ) {
-    figures[position].changes.add(Change(before: before?.shown, after: after?.shown), at: event.position)
+    let subject = OnlySubject(hash: event.subject.nameHash)
+    figures[position].changes.add(
+      Change(before: before?.shown, after: after?.shown), at: event.position, note: subject)
     if let before, let after {
       for change in ValueDifference.between(before.value, after.value) {
-        figures[position].members.add(change, at: event.position)
+        figures[position].members.add(change, at: event.position, note: subject)
       }
     }
     let examples = figures[position].examples
@@ -128,6 +139,16 @@ package struct DecisionTally {
     else { return }
     figures[position].examples.append(
       Example(kind: kind, subject: event.subject, event: event.id, position: event.position))
+  }
+
+  /// Drops the values that a subject alone had, which was erased, and its examples.
+  mutating func forget(_ subject: String) {
+    let hash = subject.nameHash
+    for position in figures.indices {
+      figures[position].changes.removeAll { $0.hash == hash }
+      figures[position].members.removeAll { $0.hash == hash }
+      figures[position].examples.removeAll { $0.subject == subject }
+    }
   }
 
   mutating func merge(_ other: DecisionTally) {

@@ -101,7 +101,10 @@ package final class ShadowWorld {
 
   private func play(_ entry: JournalEntry) throws(RequestError) {
     let played = try world.play(entry)
-    if entry.origin == .forget { comparison.forget(entry.subject) }
+    if entry.origin == .forget {
+      comparison.forget(entry.subject)
+      examples.removeAll { $0["subject"]?.stringValue == entry.subject }
+    }
     guard entry.isEvent else { return }
     events += 1
     if !entry.redacted.isEmpty { redacted += 1 }

@@ -68,7 +68,12 @@ struct DaemonMetrics {
     text.gauge(
       "ruled_reload_last_success_timestamp_seconds", "When rules and configuration were last loaded.",
       Double(reloads.lastSuccess?.microseconds ?? 0) / 1e6)
-    text.gauge("ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", status.figures.reloadErrors)
+    let errors = status.reloadErrors?.errors ?? []
+    text.gauge("ruled_reload_errors", "Errors in the rules folder; 0 when the rules load.", errors.count)
+    text.info(
+      "ruled_reload_error_info", "The places of these errors, of the first ten.",
+      Set(errors.prefix(10).map { [$0.file, "\($0.line)"] }).sorted { $0.lexicographicallyPrecedes($1) }
+        .map { [("file", $0[0]), ("line", $0[1])] })
     text.configuration(isRefused: status.configurationError != nil || services.bearerToken?.problem != nil)
   }
 

@@ -142,10 +142,8 @@ final class DaemonStatus: Sendable {
     set { values.withLock { $0.backgroundProblem = newValue } }
   }
 
-  /// The daemon's uptime in seconds, and the number of errors in the rules in the folder.
-  var figures: (uptime: Int, reloadErrors: Int) {
-    (Int((EngineClock.monotonic - startedAt) / 1_000_000_000), reloadErrors?.errors.count ?? 0)
-  }
+  /// The daemon's uptime in seconds.
+  var uptime: Int { Int((EngineClock.monotonic - startedAt) / 1_000_000_000) }
 
   /// The result of `rules`.
   func rules() -> JSONValue {

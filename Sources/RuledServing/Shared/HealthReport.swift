@@ -122,7 +122,7 @@ struct HealthReport {
       "revision": .string(now.catalog?.revision ?? ""),
       "store": .string(services.context.store.name),
       "workers": .integer(Int64(services.workers.count)),
-      "uptime_s": .integer(Int64(services.status.figures.uptime)),
+      "uptime_s": .integer(Int64(services.status.uptime)),
       "manual_clock": manual,
       "rollout": candidate,
       "shadow": shadow,
