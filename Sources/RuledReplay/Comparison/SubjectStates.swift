@@ -5,39 +5,32 @@ import RuledJournal
 ///
 /// Subjects are told apart by 64 bits of their names' hashes, and states by 31 bits of theirs.
 struct SubjectStates: Sendable {
-  private struct Slot: Sendable {
-    /// The hash of the subject's name; 0 is a free slot.
-    var subject: UInt64 = 0
+  private struct Sides: Sendable {
     /// The digest of the baseline's state, and whether an event of the subject changed, in the highest bit.
     var baseline: UInt32 = 0
     var candidate: UInt32 = 0
 
     var isChanged: Bool { baseline & SubjectStates.changedBit != 0 }
+    var isEqual: Bool { baseline & ~SubjectStates.changedBit == candidate }
   }
 
   private static let changedBit: UInt32 = 1 << 31
 
-  private static let shardBits: UInt64 = 8
-  /// Open addressing; each shard grows by itself, so that growing needs little memory at once.
-  private var shards: [[Slot]] = Array(repeating: [], count: 1 << shardBits)
-  private var used = Array(repeating: 0, count: 1 << shardBits)
+  private static let shardCount = 256
+  /// The sides by the hash of the subject's name; each shard grows by itself, so that growing needs little memory at once.
+  private var shards: [[UInt64: Sides]] = Array(repeating: [:], count: shardCount)
 
-  var count: Int { used.reduce(0, +) }
+  var count: Int { shards.reduce(0) { $0 + $1.count } }
 
   /// How many subjects both sides left with the same state, and how many not.
   var equalAndChanged: (equal: Int, changed: Int) {
-    var (equal, changed) = (0, 0)
-    for shard in shards {
-      for slot in shard where slot.subject != 0 {
-        if slot.baseline & ~Self.changedBit == slot.candidate { equal += 1 } else { changed += 1 }
-      }
-    }
-    return (equal, changed)
+    let equal = shards.reduce(0) { count, shard in count + shard.values.count { $0.isEqual } }
+    return (equal, count - equal)
   }
 
   /// How many subjects had an event that came out differently.
   var withChangedEvents: Int {
-    shards.reduce(0) { count, shard in count + shard.count { $0.isChanged } }
+    shards.reduce(0) { count, shard in count + shard.values.count { $0.isChanged } }
   }
 
   /// Notes the digests of a subject's states; nil leaves a side as it was.
@@ -47,38 +40,13 @@ struct SubjectStates: Sendable {
   mutating func note(
     _ subject: String, baseline: UInt32?, candidate: UInt32?, isChanged: Bool, addsSubject: Bool = true
   ) {
-    let hash = max(subject.withView { hash64($0) }, 1)
-    let shard = Int(hash & ((1 << Self.shardBits) - 1))
-    if used[shard] * 4 >= shards[shard].count * 3 {
-      guard addsSubject else { return }
-      grow(shard)
-    }
-    let index = Self.find(hash, in: shards[shard])
-    if shards[shard][index].subject == 0 {
-      guard addsSubject else { return }
-      used[shard] += 1
-      shards[shard][index].subject = hash
-    }
-    if let baseline {
-      shards[shard][index].baseline = baseline | (shards[shard][index].baseline & Self.changedBit)
-    }
-    if isChanged { shards[shard][index].baseline |= Self.changedBit }
-    if let candidate { shards[shard][index].candidate = candidate }
-  }
-
-  private mutating func grow(_ shard: Int) {
-    let old = shards[shard]
-    var slots = Array(repeating: Slot(), count: max(16, old.count * 2))
-    for slot in old where slot.subject != 0 { slots[Self.find(slot.subject, in: slots)] = slot }
-    shards[shard] = slots
-  }
-
-  /// The index of the subject's slot, or of the free one that it may have.
-  private static func find(_ hash: UInt64, in slots: [Slot]) -> Int {
-    let mask = slots.count - 1
-    var index = Int(truncatingIfNeeded: hash >> shardBits) & mask
-    while slots[index].subject != 0, slots[index].subject != hash { index = (index + 1) & mask }
-    return index
+    let hash = subject.withView { hash64($0) }
+    let shard = Int(hash % UInt64(Self.shardCount))
+    guard var sides = shards[shard][hash] ?? (addsSubject ? Sides() : nil) else { return }
+    if let baseline { sides.baseline = baseline | (sides.baseline & Self.changedBit) }
+    if isChanged { sides.baseline |= Self.changedBit }
+    if let candidate { sides.candidate = candidate }
+    shards[shard][hash] = sides
   }
 
   /// The digest of the states of all plugins, for `note`.
