@@ -1,6 +1,6 @@
 import RuledCore
 
-/// Cuts a text into words as the lexer of Lua 5.4 does (llex.c).
+/// Cuts a text into words as the lexer of Lua 5.4 does (llex.c), but leaves it to Lua to refuse malformed numbers and long brackets.
 struct LuaLexer {
   private static let keywords: Set<String> = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil",
@@ -26,14 +26,14 @@ struct LuaLexer {
       return token(Self.keywords.contains(word) ? .keyword : .name, word, from: start)
     }
     if byte.isDigit || byte == UInt8(ascii: ".") && peek(1)?.isDigit == true {
-      return try number(from: start)
+      return number(from: start)
     }
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "'"):
       let value = try string(byte)
       return token(.string, value, from: start)
     case UInt8(ascii: "["):
-      guard let level = try longBracket() else { break }
+      guard let level = longBracket() else { break }
       let value = try longString(level)
       return token(.string, value, from: start)
     default: break
@@ -66,7 +66,7 @@ struct LuaLexer {
       case UInt8(ascii: " "), UInt8(ascii: "\t"), 0x0B, 0x0C: position += 1
       case UInt8(ascii: "-") where peek(1) == UInt8(ascii: "-"):
         position += 2
-        if peek() == UInt8(ascii: "["), let level = try longBracket(isComment: true) {
+        if peek() == UInt8(ascii: "["), let level = longBracket() {
           _ = try longString(level)
         } else {
           while let next = peek(), next != UInt8(ascii: "\n"), next != UInt8(ascii: "\r") { position += 1 }
@@ -89,15 +89,12 @@ struct LuaLexer {
   // MARK: Strings
 
   /// The level of the long bracket that opens here; nil, at the same place, if none does.
-  private mutating func longBracket(isComment: Bool = false) throws(SyntaxError) -> Int? {
+  private mutating func longBracket() -> Int? {
     var level = 0
     while peek(1 + level) == UInt8(ascii: "=") { level += 1 }
-    if peek(1 + level) == UInt8(ascii: "[") {
-      position += level + 2
-      return level
-    }
-    if level > 0, !isComment { throw error("invalid long string delimiter") }
-    return nil
+    guard peek(1 + level) == UInt8(ascii: "[") else { return nil }
+    position += level + 2
+    return level
   }
 
   /// The content up to the closing long bracket of that level; the opening one is behind.
@@ -216,7 +213,7 @@ struct LuaLexer {
 
   // MARK: Numbers
 
-  private mutating func number(from start: Int) throws(SyntaxError) -> LuaToken {
+  private mutating func number(from start: Int) -> LuaToken {
     var exponent: [UInt8] = [UInt8(ascii: "e"), UInt8(ascii: "E")]
     let isHex = peek() == UInt8(ascii: "0") && (peek(1) == UInt8(ascii: "x") || peek(1) == UInt8(ascii: "X"))
     if isHex {
@@ -234,25 +231,7 @@ struct LuaLexer {
       }
     }
     if let byte = peek(), Self.isLetter(byte) { position += 1 }
-    let word = text[start..<position]
-    guard Self.isNumeral(isHex ? word.dropFirst(2) : word, exponent: exponent, isHex: isHex) else {
-      throw error("malformed number near '\(String(decoding: word, as: UTF8.self))'")
-    }
-    return token(.number, String(decoding: word, as: UTF8.self), from: start)
-  }
-
-  /// Whether it is digits with at most one point, and at most one exponent with at least one decimal digit.
-  private static func isNumeral(_ word: ArraySlice<UInt8>, exponent: [UInt8], isHex: Bool) -> Bool {
-    let mark = word.firstIndex { exponent.contains($0) } ?? word.endIndex
-    let mantissa = word[..<mark]
-    let digits = mantissa.filter { $0 != UInt8(ascii: ".") }
-    guard mantissa.count - digits.count <= 1, !digits.isEmpty,
-      digits.allSatisfy({ isHex ? hexDigit($0) != nil : $0.isDigit })
-    else { return false }
-    guard mark < word.endIndex else { return true }
-    var tail = word[(mark + 1)...]
-    if tail.first == UInt8(ascii: "-") || tail.first == UInt8(ascii: "+") { tail = tail.dropFirst() }
-    return !tail.isEmpty && tail.allSatisfy(\.isDigit)
+    return token(.number, String(decoding: text[start..<position], as: UTF8.self), from: start)
   }
 
   // MARK: Bytes

@@ -51,6 +51,7 @@ import Testing
   private static let leftToLua = [
     "no visible label", "already defined", "jumps into the scope", "break outside", "assign to const variable",
     "limit is 200", "unknown attribute", "multiple to-be-closed", "outside a vararg function", "C stack overflow",
+    "malformed number", "invalid long string delimiter",
   ]
 
   private func check(_ text: [UInt8], _ origin: @autoclosure () -> String = "") {
