@@ -1,8 +1,9 @@
 /*
- * Finds the line that put an unstorable value into the state.
+ * Finds the line that put an unstorable value into the state, or that asked for an operation which can't be done.
  *
- * The state is encoded once all rules have run, so that the encoder knows the value's place but not the line that put it there. The event is
- * then run once more, and before each instruction the place is looked at: once the value is there, the instruction before is to blame.
+ * The state is encoded, and operations are checked, once all rules have run: by then the value's place, or the operation's number, is known, but not
+ * the line. The event is run once more, with a look before each instruction: once the value or the operation is there, the instruction before is
+ * to blame.
  */
 #include <math.h>
 
@@ -10,16 +11,30 @@
 
 static void look(lua_State *L, lua_Debug *activation);
 
-void rb_set_blaming(rb_vm *vm, bool blaming) {
+void rb_set_blaming(rb_vm *vm, bool blaming, size_t operation) {
   rb_watch_instructions(vm, blaming ? look : NULL);
   rb_keep_bad_place(vm, blaming);
-  if (!blaming) return;
-  vm->blame.last_source = vm->blame.source = NULL;
-  vm->blame.last_line = vm->blame.line = 0;
-  vm->blame.was_bad = false;
+  if (blaming) vm->blame = (rb_blame){.operation = operation};
 }
 
-bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule) {
+static bool is_asked(const rb_vm *vm) { return vm->operations.count >= vm->blame.operation; }
+
+/* Notes whether the value or the operation is there now. */
+static void note(rb_blame *blame, bool bad) {
+  /* A value that was there before the first instruction has no culprit; one that has gone again needs none. */
+  if (bad && !blame->was_bad && blame->last_source) {
+    blame->source = blame->last_source;
+    blame->line = blame->last_line;
+    blame->rule = blame->last_rule;
+  } else if (!bad) {
+    blame->source = NULL;
+  }
+  blame->was_bad = bad;
+}
+
+bool rb_blamed(rb_vm *vm, rb_slice *file, int *line, int *rule) {
+  /* The last instruction of all may have asked for it. */
+  if (vm->blame.operation) note(&vm->blame, is_asked(vm));
   if (!vm->blame.source) return false;
   file->bytes = vm->blame.source;
   file->length = strlen(vm->blame.source);
@@ -111,19 +126,11 @@ static void look(lua_State *L, lua_Debug *activation) {
   if (L != vm->L || vm->phase != RB_PHASE_EVENT) return;
   int top = lua_gettop(L);
   luaL_checkstack(L, 12, NULL);
-  bool bad = is_in_place(L);
-  /* A value that was there before the first instruction has no culprit; one that has gone again needs none. */
-  if (bad && !vm->blame.was_bad && vm->blame.last_source) {
-    vm->blame.source = vm->blame.last_source;
-    vm->blame.line = vm->blame.last_line;
-    vm->blame.rule = vm->operations.rule;
-  } else if (!bad) {
-    vm->blame.source = NULL;
-  }
-  vm->blame.was_bad = bad;
+  note(&vm->blame, vm->blame.operation ? is_asked(vm) : is_in_place(L));
   lua_settop(L, top);
   lua_getinfo(L, "Sl", activation);
   if (activation->source[0] != '@' || activation->currentline <= 0) return;
   vm->blame.last_source = activation->source + 1;
   vm->blame.last_line = activation->currentline;
+  vm->blame.last_rule = vm->operations.rule;
 }

@@ -19,9 +19,10 @@ void rb_fill_event(lua_State *L, bool whole);
 void rb_push_data(lua_State *L, rb_json json, size_t data);
 
 typedef struct {
+  size_t operation; /* the number from 1 on of the operation whose line is looked for; 0 for a value in the state */
   const char *last_source, *source; /* of the last instruction, and of the instruction to blame */
-  int last_line, line, rule;
-  bool was_bad; /* whether the value was there at the last instruction */
+  int last_line, line, last_rule, rule;
+  bool was_bad; /* whether the value, or the operation, was there at the last instruction */
 } rb_blame;
 
 #endif

@@ -367,10 +367,10 @@ void rb_collapse_ops(rb_vm *vm);
 /* Blame ------------------------------------------------------------------------------------------------------------------------ */
 
 /* While `blaming`, each instruction is followed by a look at the place in the state where the last encoding found a value that can't be
-   stored. Set it before an event that failed so is run again. */
-void rb_set_blaming(rb_vm *vm, bool blaming);
-/* The line that put that value there, since blaming began; false when it is not known. */
-bool rb_blamed(const rb_vm *vm, rb_slice *file, int *line, int *rule);
+   stored, or with an `operation`, at the number of operations. Set it before an event that failed so is run again. */
+void rb_set_blaming(rb_vm *vm, bool blaming, size_t operation);
+/* The line that put that value there, or that asked for that operation, counted from 1 on; false when it is not known. */
+bool rb_blamed(rb_vm *vm, rb_slice *file, int *line, int *rule);
 
 /* Coverage --------------------------------------------------------------------------------------------------------------------- */
 

@@ -13,21 +13,17 @@ struct CounterReservation {
   /// Adds an amount, for which room must then be reserved.
   mutating func append(_ delta: CounterDelta) { deltas.append(delta) }
 
-  /// Reserves room for the amounts from `start` on, or removes them if one can't be counted; `rule` names the rule of the amount at an index.
+  /// Reserves room for the amounts from `start` on, or removes them if one can't be counted.
+  ///
+  /// - Returns: the first amount that can't be counted, and its number among them from 0 on.
   mutating func reserve(
-    from start: Int, of plugin: String, in context: EngineContext, rule: (Int) -> String?
-  ) throws(Failure) {
+    from start: Int, of plugin: String, in context: EngineContext
+  ) -> (number: Int, delta: CounterDelta)? {
     guard let index = context.counters.reserve(&deltas, from: start, of: plugin, limit: context.counterLimit) else {
-      return
+      return nil
     }
-    let delta = deltas[index]
-    deltas.removeSubrange(start...)
-    var failure = Failure(
-      plugin: plugin, kind: .value,
-      message:
-        "a counter would overflow: '\(delta.key.name)' \(delta.key.labels) can't take \(delta.amount.json.text) more")
-    failure.rule = rule(index)
-    throw failure
+    defer { deltas.removeSubrange(start...) }
+    return (index - start, deltas[index])
   }
 
   /// Calls `body` with each amount.

@@ -106,7 +106,7 @@ public enum Operation {
     @inlinable package static var decide: Self { Self(RB_OP_DECIDE) }
     @inlinable package static var emit: Self { Self(RB_OP_EMIT) }
     @inlinable package static var raise: Self { Self(RB_OP_RAISE) }
-    @inlinable static var send: Self { Self(RB_OP_SEND) }
+    @inlinable package static var send: Self { Self(RB_OP_SEND) }
     @inlinable package static var count: Self { Self(RB_OP_COUNT) }
     @inlinable static var once: Self { Self(RB_OP_ONCE) }
     @inlinable package static var forget: Self { Self(RB_OP_FORGET) }
@@ -117,9 +117,11 @@ public enum Operation {
     @inlinable static var cancelTimer: Self { Self(RB_OP_TIMER_CANCEL) }
     @inlinable static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
     @inlinable static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
-    @inlinable static var publish: Self { Self(RB_OP_PUBLISH) }
+    @inlinable package static var publish: Self { Self(RB_OP_PUBLISH) }
     /// The kinds about the members of topics.
     @inlinable static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
+    /// The kinds that explanations alone have.
+    @inlinable package static var explaining: Self { [Self(RB_OP_READ), Self(RB_OP_PART)] }
     /// The kinds of which a later operation may undo an earlier one.
     @inlinable package static var collapsing: Self {
       Self(

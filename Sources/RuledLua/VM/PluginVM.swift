@@ -30,7 +30,8 @@ package final class PluginVM {
   var lacksZones = false
   let coverage: Coverage?
   let notes: LoadNotes?
-  private var isFindingCause = false
+  /// Whether an event that failed is run again to find out why.
+  package private(set) var findsCause = false
   /// The bytes that were read to explain the current event.
   var explainedBytes = 0
   var handle: OpaquePointer
@@ -262,17 +263,16 @@ extension PluginVM {
   /// Runs the rule of that index on the current event.
   package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
-  /// Whether to look for the line that put an unstorable value into the state, when an event that failed so is run again.
-  package var findsCause: Bool {
-    get { isFindingCause }
-    set {
-      isFindingCause = newValue
-      rb_set_blaming(handle, newValue)
+  /// Adds to a failure the rule, the file and the line that put an unstorable value into the state, or that asked for the `operation` of that number,
+  /// from 1 on, if they are found while `run` runs the events again.
+  package func withCause(_ failure: Failure, operation: Int, run: () throws(Failure) -> Void) -> Failure {
+    findsCause = true
+    rb_set_blaming(handle, true, operation)
+    defer {
+      findsCause = false
+      rb_set_blaming(handle, false, 0)
     }
-  }
-
-  /// The failure with the rule, the file and the line that put the value there, if it was found.
-  package func withCause(_ failure: Failure) -> Failure {
+    do throws(Failure) { try run() } catch {}  // it fails as before
     var file = rb_slice()
     var line: Int32 = 0
     var rule: Int32 = 0

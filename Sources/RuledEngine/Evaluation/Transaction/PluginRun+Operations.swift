@@ -8,9 +8,9 @@ extension PluginRun {
     for index in searched..<operations.count where operations.kind(at: index) == .raise {
       guard case .raise(let type, let data, let chain, let depth) = operations[index] else { continue }
       guard transaction.queue.count < EventQueue.limit else {
-        throw Failure(
-          plugin: plugin.entry.name, kind: .cycle,
-          message: "more than \(EventQueue.limit) events were raised within one event")
+        throw failure(
+          .cycle, "more than \(EventQueue.limit) events were raised within one event", at: index, in: operations,
+          transaction)
       }
       transaction.queue.append(
         raised: type, data: data, chain: chain, depth: depth, by: plugin.index, rule: operations.rule(at: index))
@@ -22,11 +22,16 @@ extension PluginRun {
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
     var (newSends, newPublications, setsTimer, addsMuch) = (0, 0, false, false)
     let counted = counts.count
+    var overflowing: Int?
     for index in checked..<operations.count {
       self.operations.formUnion(operations.kind(at: index))
       switch operations[index] {
-      case .decide(let name, let value): outcomeBytes += name.count + value.count + 64
-      case .emit(let effect): outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
+      case .decide(let name, let value):
+        outcomeBytes += name.count + value.count + 64
+        if outcomeBytes > Limits.outcomeBytes { overflowing = overflowing ?? index }
+      case .emit(let effect):
+        outcomeBytes += effect.sink.count + effect.type.count + effect.data.count + 64
+        if outcomeBytes > Limits.outcomeBytes { overflowing = overflowing ?? index }
       case .send: newSends += 1
       case .publish: newPublications += 1
       case .setTimer(_, _, _, let due, _):
@@ -41,27 +46,44 @@ extension PluginRun {
     }
     let first = checked
     checked = operations.count
-    if counts.count > counted {
-      try counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context) { delta in
-        let amounts = operations.indices[first...].filter { operations.kind(at: $0) == .count }
-        return rule(at: amounts[delta - counted], in: operations)
-      }
+    /// The index of the n-th new operation of some kinds.
+    func find(_ n: Int, _ kinds: Operation.Kinds) -> Int {
+      operations.indices[first...].filter { !kinds.isDisjoint(with: operations.kind(at: $0)) }[n]
     }
-    if newPublications > 0 { try checkPublications(publications + newPublications, in: transaction) }
+    if counts.count > counted,
+      let (n, delta) = counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context)
+    {
+      throw failure(
+        .value,
+        "a counter would overflow: '\(delta.key.name)' \(delta.key.labels) can't take \(delta.amount.json.text) more",
+        at: find(n, .count), in: operations, transaction)
+    }
+    if newPublications > 0, let (n, message) = excess(ofPublications: newPublications, in: transaction) {
+      throw failure(.cycle, message, at: find(n, .publish), in: operations, transaction)
+    }
     newSends += newPublications
-    if newSends > 0 { try checkSends(sends + newSends, in: transaction) }
+    if newSends > 0, let (n, kind, message) = excess(ofSends: newSends, in: transaction) {
+      throw failure(kind, message, at: find(n, [.send, .publish]), in: operations, transaction)
+    }
     if setsTimer { try checkTimers(operations, in: transaction) }
     if addsMuch { try checkScores(operations, in: transaction) }
-    guard outcomeBytes <= Limits.outcomeBytes else {
-      throw Failure(
-        plugin: plugin.entry.name, kind: .value,
-        message: "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have")
+    if let overflowing {
+      throw failure(
+        .value, "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have",
+        at: overflowing, in: operations, transaction)
     }
   }
 
-  private func rule(at index: Int, in operations: Operations) -> String? {
+  /// The failure of the operation at an index, with its rule and its line; the operations are void afterwards.
+  private func failure(
+    _ kind: Failure.Kind, _ message: String, at index: Int, in operations: Operations, _ transaction: EventTransaction
+  ) -> Failure {
     let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
-    return rules.indices.contains(rule) ? rules[rule].name : nil
+    let failure = Failure(
+      plugin: plugin.entry.name, rule: rules.indices.contains(rule) ? rules[rule].name : nil, kind: kind,
+      message: message)
+    let number = operations.indices[...index].count { operations.kind(at: $0).isDisjoint(with: .explaining) }
+    return plugin.vm.map { withCause(failure, operation: number, $0, in: transaction) } ?? failure
   }
 
   /// Refuses timers beyond the limit of pending ones for the subject, unless there are no more than before.
@@ -78,21 +100,22 @@ extension PluginRun {
       return
     }
     var names = pending
-    var rule: String?
+    var last = operations.startIndex
     for index in operations.indices {
       switch operations[index] {
       case .setTimer(let name, _, _, _, _):
-        if names.insert(Array(name)).inserted { rule = self.rule(at: index, in: operations) }
+        if names.insert(Array(name)).inserted { last = index }
       case .cancelTimer(let name): names.remove(Array(name))
       case .forget: names.removeAll()
       default: break
       }
     }
     guard names.count > max(Limits.timers, pending.count) else { return }
-    throw Failure(
-      plugin: plugin.entry.name, rule: rule, kind: .value,
-      message: "\(names.count) timers would be pending for one subject; a plugin may have \(Limits.timers): "
-        + "set one for what comes next, or send messages to subjects that set their own")
+    throw failure(
+      .value,
+      "\(names.count) timers would be pending for one subject; a plugin may have \(Limits.timers): "
+        + "set one for what comes next, or send messages to subjects that set their own",
+      at: last, in: operations, transaction)
   }
 
   /// The least number whose sum is checked: smaller steps bring no score near the bound of whole numbers.
@@ -131,45 +154,56 @@ extension PluginRun {
           } catch { return transaction.storeFailure = error }
         }
         if let problem = Self.problem(score ?? 0, plus: number) {
-          throw Failure(
-            plugin: plugin.entry.name, rule: rule(at: index, in: operations), kind: .value,
-            message: "board.add: the score on '\(String(decoding: board, as: UTF8.self))' \(problem)")
+          throw failure(
+            .value, "board.add: the score on '\(String(decoding: board, as: UTF8.self))' \(problem)", at: index,
+            in: operations, transaction)
         }
         scores[Array(board)] = (score ?? 0) + number
       }
     }
   }
 
-  private func checkPublications(_ publications: Int, in transaction: EventTransaction) throws(Failure) {
-    let all = transaction.sum(besides: self, { $0.publications }) + publications
-    guard all <= transaction.event.mayPublish else {
-      if !transaction.event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
-      throw Failure(
-        plugin: plugin.entry.name, kind: .cycle,
-        message: "\(all) publications would follow where \(transaction.event.mayPublish) more may: "
-          + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
-          + "an event sends, and among the members of a topic; a timer that is due in a second or later begins anew")
+  /// Counts `new` publications, or says which of them is the first that may not follow, and why.
+  private func excess(ofPublications new: Int, in transaction: EventTransaction) -> (n: Int, message: String)? {
+    let others = publications + transaction.sum(besides: self) { $0.publications }
+    let most = transaction.event.mayPublish
+    guard others + new > most else {
+      publications += new
+      return nil
     }
-    self.publications = publications
+    if !transaction.event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+    return (
+      max(0, most - others),
+      "\(others + new) publications would follow where \(most) more may: "
+        + "\(Limits.publicationsPerCascade) may follow from one event, and the rest is divided among the messages that "
+        + "an event sends, and among the members of a topic; a timer that is due in a second or later begins anew"
+    )
   }
 
-  private func checkSends(_ sends: Int, in transaction: EventTransaction) throws(Failure) {
+  /// Counts `new` messages, or says which of them is the first that may not follow, and why.
+  private func excess(
+    ofSends new: Int, in transaction: EventTransaction
+  ) -> (n: Int, kind: Failure.Kind, message: String)? {
     let event = transaction.event
-    guard sends <= Limits.messagesPerEvent else {
-      throw Failure(
-        plugin: plugin.entry.name, kind: .value,
-        message: "\(sends) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)")
+    guard sends + new <= Limits.messagesPerEvent else {
+      return (
+        Limits.messagesPerEvent - sends, .value,
+        "\(sends + new) messages are sent for one event; a plugin may send \(Limits.messagesPerEvent)"
+      )
     }
-    let all = transaction.sum(besides: self, { $0.sends }) + sends
-    guard event.hops < Limits.messageHops, all <= event.maySend else {
-      if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
-      throw Failure(
-        plugin: plugin.entry.name, kind: .cycle,
-        message: event.hops < Limits.messageHops
-          ? "\(all) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
-            + "one event, and the rest is divided among the messages that an event sends"
-          : "a message that follows from more than \(Limits.messageHops) others is not sent")
+    let others = sends + transaction.sum(besides: self) { $0.sends }
+    guard event.hops >= Limits.messageHops || others + new > event.maySend else {
+      sends += new
+      return nil
     }
-    self.sends = sends
+    if !event.isDryRun { plugin.sender(in: transaction.context.senders).noteStop() }
+    guard event.hops < Limits.messageHops else {
+      return (0, .cycle, "a message that follows from more than \(Limits.messageHops) others is not sent")
+    }
+    return (
+      max(0, event.maySend - others), .cycle,
+      "\(others + new) messages would follow where \(event.maySend) more may: \(Limits.messagesPerCascade) may follow from "
+        + "one event, and the rest is divided among the messages that an event sends"
+    )
   }
 }

@@ -204,12 +204,15 @@ final class PluginRun {
     return fresh
   }
 
-  /// Adds the line that put a bad or too large value into the state to a failure: the events are run once more to find it.
-  private func withCause(_ failure: Failure, _ vm: PluginVM, in transaction: EventTransaction) -> Failure {
-    guard failure.kind == .state, failure.line == nil, !vm.isDead, !vm.findsCause else { return failure }
-    vm.findsCause = true
-    defer { vm.findsCause = false }
-    do throws(Failure) {
+  /// Adds the line that put a bad value into the state to a failure, or the line that asked for the `operation` of that number: the events are run once
+  /// more to find it.
+  func withCause(
+    _ failure: Failure, operation: Int = 0, _ vm: PluginVM, in transaction: EventTransaction
+  ) -> Failure {
+    guard operation > 0 || failure.kind == .state, failure.line == nil, !vm.isDead, !vm.findsCause else {
+      return failure
+    }
+    return vm.withCause(failure, operation: operation) { () throws(Failure) in
       try transaction.withoutExplaining { () throws(Failure) in
         for (count, index) in seen.enumerated() {
           let queued = transaction.queue[index]
@@ -222,8 +225,7 @@ final class PluginRun {
           }
         }
       }
-      return failure
-    } catch { return vm.withCause(failure) }
+    }
   }
 
   private func runFirst(
