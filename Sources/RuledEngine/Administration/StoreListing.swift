@@ -152,15 +152,18 @@ package enum StoreListing {
     package var next: Int64?
   }
 
-  /// The timers that are due from `from` up to `now`, in order, except those to be skipped; at most `limit`.
+  /// The timers that are due from `from` up to `now`, in order, or from the timer `first` on, except those to be skipped; at most `limit`.
   ///
   /// Timers that are `waiting` are left out as if they were not there: their plugin is not in force.
   package static func timers(
-    _ context: EngineContext, from: Int64 = .min, now: Int64, limit: Int,
+    _ context: EngineContext, from: Int64 = .min, first: DueTimer? = nil, now: Int64, limit: Int,
     waiting: (DueTimer) -> Bool = { _ in false }, skipping: (DueTimer) -> Bool = { _ in false }
   ) throws(StoreError) -> Timers {
     var found = Timers()
-    let lower = StoreKey.bytes { StoreKey.timerIndex(due: from, into: $0) }
+    let lower = StoreKey.bytes { key in
+      guard let first else { return StoreKey.timerIndex(due: from, into: key) }
+      StoreKey.timerIndex(due: first.due, first.subject, plugin: first.plugin, name: first.name, into: key)
+    }
     let upper = StoreKey.upperBound(StoreKey.prefix(.timerIndex))
     try context.scan(from: lower, to: upper, of: .timerIndex) { key, _ in
       let due: Int64

@@ -7,6 +7,7 @@ package import Synchronization
 package final class EngineContext: Sendable {
   package let store: any StateStore
   package let clock: EngineClock
+  package let clockMoves = ClockMoves()
   /// The counters of all subjects.
   package let counters = CounterTable()
   package let boards = BoardTable()

@@ -125,7 +125,8 @@ package final class Evaluator {
     }
     guard catalog.has(plugin: timer.plugin) else { return }
     let mark = batch.mark
-    guard let event = try items.timers.take(timer, of: try subjects.load(timer.subject)) else { return }
+    let subject = try subjects.load(timer.subject)
+    guard let event = try items.timers.take(timer, of: subject, cascade?.move) else { return }
     try evaluateStored(event, of: timer, cascade: cascade, since: mark)
   }
 

@@ -1,5 +1,5 @@
 /// A timer that is due.
-package struct DueTimer: Sendable, Hashable {
+package struct DueTimer: Sendable, Hashable, Comparable {
   /// When it is due, in microseconds.
   package let due: Int64
   /// The subject that it belongs to.
@@ -13,5 +13,12 @@ package struct DueTimer: Sendable, Hashable {
     self.subject = subject
     self.plugin = plugin
     self.name = name
+  }
+
+  /// Whether a timer comes before another, in the order in which the store has them.
+  package static func < (left: Self, right: Self) -> Bool {
+    guard left.due == right.due else { return left.due < right.due }
+    return [left.subject, left.plugin, left.name].joined(separator: [0])
+      .lexicographicallyPrecedes([right.subject, right.plugin, right.name].joined(separator: [0]))
   }
 }

@@ -15,6 +15,8 @@ final class TimerTable {
     let run: Int64?
     /// Whether the plugin has so many timers for the subject that its timers are delayed.
     let isCrowded: Bool
+    /// The call that moves the manual clock and has fired the timer from which the event follows, if there is one.
+    let move: ClockMove?
   }
 
   /// How late a timer may fire and still be evaluated as of its due time, in microseconds.
@@ -96,6 +98,14 @@ final class TimerTable {
     json.endObject()
     write(name, due: due, of: plugin.name, subject)
     subject.mostTimers? += 1
+    noteSet(
+      DueTimer(due: due, subject: Array(subject.name), plugin: Array(plugin.nameBytes), name: Array(name)),
+      of: bounds.move)
+  }
+
+  /// Notes a timer that was set for the calls that move a manual clock, and the one from whose timers it follows.
+  private func noteSet(_ timer: @autoclosure () -> DueTimer, of move: ClockMove?) {
+    if context.clock.isManual { context.clockMoves.note(timer(), of: move) }
   }
 
   /// Adds the timer in `value` to the batch.
@@ -230,10 +240,10 @@ final class TimerTable {
     batches.current.writes.delete(key.bytes)
   }
 
-  /// Removes a timer that is due.
+  /// Removes a timer that is due, which `move` fires if that moves a manual clock.
   ///
   /// - Returns: the timer's event, valid until the next call; nil when the timer was cancelled or set anew since it was found due.
-  func take(_ timer: DueTimer, of subject: Subject) throws(RequestError) -> EventInput? {
+  func take(_ timer: DueTimer, of subject: Subject, _ move: ClockMove?) throws(RequestError) -> EventInput? {
     var event: EventInput?
     var next: Int64?
     if try read(timer.name, of: timer.plugin, subject) {
@@ -253,7 +263,10 @@ final class TimerTable {
     writeIndexKey(timer.due, timer.name, of: timer.plugin, subject)
     batches.current.writes.delete(key.bytes)
     subject.lastCommit = batches.current.number
-    if let event, let next { setAgain(timer, event, due: next, subject) }
+    if let event, let next {
+      setAgain(timer, event, due: next, subject)
+      noteSet(DueTimer(due: next, subject: timer.subject, plugin: timer.plugin, name: timer.name), of: move)
+    }
     return event
   }
 

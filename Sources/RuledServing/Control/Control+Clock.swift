@@ -10,15 +10,19 @@ extension Control {
     let clock = services.context.clock
     timers.retryAll()
     switch params {
-    case .set(let time): advance(to: max(time, clock.now), then: time, caller, ClientEnd())
+    case .set(let time): move(to: max(time, clock.now), then: time, caller)
     case .advance(let microseconds):
       let (sum, overflow) = clock.now.microseconds.addingReportingOverflow(microseconds)
       let time = Timestamp(microseconds: sum)
       guard !overflow, time <= Timestamp.maximum else {
         return reply(.failure(.invalidParams(path: "params.advance", "goes beyond the year 9999")), to: caller)
       }
-      advance(to: time, then: time, caller, ClientEnd())
+      move(to: time, then: time, caller)
     }
+  }
+
+  private func move(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
+    advance(services.context.clockMoves.begin(), to: time, then: end, caller, ClientEnd())
   }
 
   private var now: Result<JSONValue, RequestError> {
@@ -30,17 +34,17 @@ extension Control {
   /// In the end the clock shows `end`, which is earlier if it was set back.
   ///
   /// A timer that can't fire is skipped and tried again the next time. The clock stays where it is once the client has gone.
-  func advance(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller, _ clientEnd: ClientEnd) {
+  func advance(
+    _ move: ClockMove, to time: Timestamp, then end: Timestamp, _ caller: ControlCaller, _ clientEnd: ClientEnd
+  ) {
     let clock = services.context.clock
-    let rules = services.status.rulesInForce
-    let due: [DueTimer]
-    do throws(StoreError) {
-      due = try StoreListing.timers(
-        services.context, now: time.microseconds, limit: 1, waiting: { !rules.havePlugin(of: $0) },
-        skipping: { timers.isDelayed($0) }
-      ).due
-    } catch { return reply(.failure(error.requestError), to: caller) }
-    guard let timer = due.first else {
+    var goesOn = false
+    defer { if !goesOn { services.context.clockMoves.end(move) } }
+    let due: DueTimer?
+    do throws(StoreError) { due = try next(of: move, until: time) } catch {
+      return reply(.failure(error.requestError), to: caller)
+    }
+    guard let timer = due else {
       clock.set(end)
       StoredClock.write(services.context)
       return reply(now, to: caller)
@@ -56,8 +60,20 @@ extension Control {
     }
     if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
     let mailbox = services.control
-    let cascade = Cascade { _ = mailbox.send(.moveClock(to: time, then: end, caller, clientEnd)) }
+    goesOn = true
+    move.noteFired(timer)
+    let cascade = Cascade(of: move) { _ = mailbox.send(.moveClock(move, to: time, then: end, caller, clientEnd)) }
     _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, cascade))
+  }
+
+  /// The next timer that a call fires.
+  private func next(of move: ClockMove, until time: Timestamp) throws(StoreError) -> DueTimer? {
+    if let earlier = move.takeEarlier() { return earlier }
+    let rules = services.status.rulesInForce
+    return try StoreListing.timers(
+      services.context, first: move.last, now: time.microseconds, limit: 1, waiting: { !rules.havePlugin(of: $0) },
+      skipping: { timers.isDelayed($0) || move.leaves($0) }
+    ).due.first
   }
 }
 

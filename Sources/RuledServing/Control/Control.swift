@@ -106,7 +106,8 @@ final class Control {
       services.outbox.mailbox.send(.scanStore)
     case .retryTimer(let timer, let error): timers.retryLater(timer, after: error)
     case .timersFired(let fired): timers.finish(fired)
-    case .moveClock(let time, let end, let caller, let clientEnd): advance(to: time, then: end, caller, clientEnd)
+    case .moveClock(let move, let time, let end, let caller, let clientEnd):
+      advance(move, to: time, then: end, caller, clientEnd)
     case .adopt(let descriptor, let client): assign(descriptor, for: client)
     case .stop(let reason): onStop(reason)
     }

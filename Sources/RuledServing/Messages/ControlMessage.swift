@@ -18,7 +18,7 @@ enum ControlMessage: Sendable {
   case retryTimer(DueTimer, after: RequestError)
   case timersFired([DueTimer])
   /// Go on with moving the manual clock to a time; in the end it shows `end`.
-  case moveClock(to: Timestamp, then: Timestamp, ControlCaller, ClientEnd)
+  case moveClock(ClockMove, to: Timestamp, then: Timestamp, ControlCaller, ClientEnd)
   /// Take over a socket on which another node has carried a client here.
   case adopt(Int32, for: CarriedClient)
   case stop(StopReason)

@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -65,6 +66,67 @@ extension EndToEnd {
       #expect(eventually { daemon.log.contains("as the client that moved it has gone") })
       let stopped = try client.call("clock", ["advance": "0s"])["now"]?.stringValue ?? ""
       #expect("2040-01-01T00:00:01" <= stopped && stopped < "2040-12-01")
+    }
+
+    @Test(arguments: [0, 10])
+    func `a timer that follows from one that the clock fires is fired too, if it comes before that one`(_ seconds: Int)
+      throws
+    {
+      let rules = """
+        plugin { name = "p", version = "1" }
+        rule "set" { on = "set", run = function() timer.set("t", now() + 60, "due") end }
+        rule "due" { on = "due", run = function() send("a", "tell") end }
+        rule "tell" { on = "tell", run = function() timer.set("t", now() - \(seconds), "told") end }
+        rule "told" { on = "told", run = function(_, state) state.n = (state.n or 0) + 1 end }
+        """
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      try client.event("set", "b")
+      _ = try client.call("clock", ["advance": "60s"])
+      #expect(try client.call("state", ["subject": "a"])["plugins"]?["p"]?["n"] == 1)
+    }
+
+    @Test func `timers that clients set while the clock moves wait for its next move`() throws {
+      let rules = """
+        plugin { name = "p", version = "1" }
+        rule "set" { on = "set", run = function() timer.set("t", now(), "due") end }
+        rule "via" { on = "via", run = function(e) send("via:" .. e.id, "set") end }
+        rule "due" { on = "due", run = function() count("p.fired") end }
+        """
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      func fired() throws -> Int64 { try client.call("counters")[0]?["value"]?.intValue ?? 0 }
+      for number in 0..<3 { try client.event("set", "first:\(number)") }
+      let flood = Flood()
+      let threads = Threads.start(1) { _ in flood.run(daemon.socket) }
+      defer {
+        flood.isOver.store(true, ordering: .relaxed)
+        Threads.join(threads)
+      }
+      #expect(try eventually { try client.call("subjects", ["prefix": "s:"])["subjects"]?[0] != nil })
+      _ = try client.call("clock", ["advance": "1s"])
+      flood.isOver.store(true, ordering: .relaxed)
+      let once = try fired()
+      #expect(once >= 3)
+      let mover = try daemon.client()
+      mover.send(#"{"jsonrpc":"2.0","id":1,"method":"clock","params":{"advance":"0s"}}"# + "\n")
+      #expect(try eventually { try fired() > once })
+    }
+
+    /// A client that has more timers set than a clock fires meanwhile, one after the other: some at once, some through messages.
+    private final class Flood: Sendable {
+      let isOver = Atomic(false)
+
+      func run(_ socket: String) {
+        guard let client = try? Client(socket) else { return }
+        var number = 0
+        while !isOver.load(ordering: .relaxed) {
+          let numbers = number..<number + 20
+          number += 20
+          client.send(numbers.map { Load.event("\($0)", $0 % 2 == 0 ? "set" : "via", "s:\($0)", "{}").line }.joined())
+          for _ in numbers where client.line() == nil { return }
+        }
+      }
     }
 
     @Test

@@ -41,7 +41,8 @@ extension EventTransaction {
     if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
     try items.apply(
       vm.operations, of: run.plugin, event, subject: subject,
-      allowance: run.sends + run.immediateTimers > 0 ? share : .none, timers: timerBounds(of: run.plugin.entry),
+      allowance: run.sends + run.immediateTimers > 0 ? share : .none,
+      timers: timerBounds(of: run.plugin.entry, cascade),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) {
       recorder?.note(run.counts, of: run.plugin.entry.name)
@@ -96,11 +97,11 @@ extension EventTransaction {
   }
 
   /// The bounds of the timers that a plugin sets for the event.
-  private func timerBounds(of plugin: Catalog.Plugin) -> TimerTable.Bounds {
+  private func timerBounds(of plugin: Catalog.Plugin, _ cascade: Cascade?) -> TimerTable.Bounds {
     let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
     return TimerTable.Bounds(
       earliest: earliestTimer(of: plugin), run: isOwn ? items.timers.firingRun : nil,
-      isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers)
+      isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers, move: cascade?.move)
   }
 
   /// The allowance of each message that the event sends, and of each timer that follows like a message.
