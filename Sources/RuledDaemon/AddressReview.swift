@@ -5,6 +5,7 @@ import RuledIO
 import RuledLua
 import RuledNodes
 import RuledServing
+import RuledStore
 
 /// Finds problems of a start with the network: addresses where it could not listen, sockets of systemd that it would not use, certificates
 /// that a node could not show, a database that it could not speak to.
@@ -23,6 +24,11 @@ struct AddressReview {
       do throws(ListenError) { try ListeningSocket.address(configuration.socket) } catch {
         problems.append(ConfigurationProblem(path: ["socket"], message: "socket: \(error)"))
       }
+      if let inode = Self.inode(of: configuration.socket), let program = Self.otherProgram(holding: [inode]) {
+        let remedy = "in use by another program, \(program); end it, or name another path"
+        problems.append(
+          ConfigurationProblem(path: ["socket"], message: "socket: \(configuration.socket) is \(remedy)"))
+      }
     }
     if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
       problems.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
@@ -37,7 +43,7 @@ struct AddressReview {
         continue
       }
       guard configuration.delivery == .daemon else {
-        if Self.users(of: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
+        if Self.listeners(at: address.port).isEmpty { add(key, DaemonSockets.needsUnit(key)) }
         continue
       }
       do throws(SystemError) {
@@ -62,34 +68,53 @@ struct AddressReview {
 
   // MARK: Who holds an address
 
-  /// Whether a daemon serves the configured Unix socket, and its user, or the user that handed that socket over, holds the port.
+  /// Whether a daemon serves the configured Unix socket, and its user, or the user that handed that socket over, holds the port for no other program.
   private static func isDaemons(port: UInt16, socket: String) -> Bool {
     var status = stat()
-    guard stat(socket, &status) == 0, isServed(socket) else { return false }
-    let users = users(of: port)
-    return !users.isEmpty && users.isSubset(of: [status.st_uid, geteuid()])
+    guard stat(socket, &status) == 0, inode(of: socket) != nil else { return false }
+    let listeners = listeners(at: port)
+    return !listeners.isEmpty && listeners.allSatisfy { [status.st_uid, geteuid()].contains($0.user) }
+      && otherProgram(holding: listeners.map(\.inode)) == nil
   }
 
-  /// Whether a process listens on a Unix socket; does not connect to it, because that would start a service of systemd.
-  private static func isServed(_ socket: String) -> Bool {
+  /// The name of a program that holds one of these sockets, if neither a daemon nor systemd does, as far as this user may see.
+  private static func otherProgram(holding inodes: [UInt64]) -> String? {
+    func name(_ process: String) -> String { lines(of: "/proc/\(process)/comm").first.map(String.init) ?? "" }
+    let holders = ((try? Folder.names("/proc")) ?? []).filter { process in
+      guard UInt32(process) != nil, let files = try? Folder.names("/proc/\(process)/fd") else { return false }
+      return files.contains { file in
+        var status = stat()
+        return stat("/proc/\(process)/fd/\(file)", &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+          && inodes.contains(UInt64(status.st_ino))
+      }
+    }
+    return holders.contains { $0 == "1" || name($0) == name("self") } ? nil : holders.first.map(name)
+  }
+
+  /// The number of the socket that a process listens on at a path; does not connect to it, because that would start a service of systemd.
+  private static func inode(of socket: String) -> UInt64? {
     let path = socket.realPath
     let listens = "00010000"  // __SO_ACCEPTCON in the column Flags
-    return lines(of: "/proc/net/unix").contains { line in
+    return lines(of: "/proc/net/unix").lazy.compactMap { line in
       let columns = line.split(separator: " ", maxSplits: 7)
-      return columns.count == 8 && columns[3] == listens && (columns[7] == socket || columns[7] == path ?? socket)
-    }
+      guard columns.count == 8, columns[3] == listens, columns[7] == socket || columns[7] == path ?? socket else {
+        return nil
+      }
+      return UInt64(columns[6])
+    }.first
   }
 
-  private static func users(of port: UInt16) -> Set<UInt32> {
+  /// The sockets that processes listen on at a port: the user and the number of each.
+  private static func listeners(at port: UInt16) -> [(user: UInt32, inode: UInt64)] {
     let end = ":" + port.digits(4, radix: 16, uppercase: true)
     let listens = "0A"  // TCP_LISTEN in the column st
-    var users: Set<UInt32> = []
-    for line in lines(of: "/proc/net/tcp") + lines(of: "/proc/net/tcp6") {
+    return (lines(of: "/proc/net/tcp") + lines(of: "/proc/net/tcp6")).compactMap { line in
       let columns = line.split(separator: " ")
-      guard columns.count > 7, columns[1].hasSuffix(end), columns[3] == listens else { continue }
-      if let user = UInt32(columns[7]) { users.insert(user) }
+      guard columns.count > 9, columns[1].hasSuffix(end), columns[3] == listens, let user = UInt32(columns[7]),
+        let inode = UInt64(columns[9])
+      else { return nil }
+      return (user, inode)
     }
-    return users
   }
 
   private static func lines(of path: String) -> [Substring] {

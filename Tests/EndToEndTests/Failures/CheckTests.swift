@@ -90,6 +90,38 @@ extension EndToEnd {
       try body(Int(UInt16(bigEndian: address.sin_port)))
     }
 
+    @Test func `a socket that another program listens on is found`() throws {
+      let folder = TemporaryFolder()
+      folder.write("rules/p/plugin.lua", "plugin { name = \"p\", version = \"1\" }\n")
+      let taken = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      defer { close(taken) }
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: folder("s").utf8) }
+      let isTaken = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(taken, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(taken, 1) == 0
+        }
+      }
+      try #require(isTaken)
+      let words = ["--rules", folder("rules"), "--store", "memory:", "--socket", folder("s")]
+      let (code, output) = Self.run("ruled", words + ["--check"])
+      #expect(code == 1 && output.contains("socket: \(folder("s")) is in use by another program"), "\(output)")
+      #expect(Self.run("ruled", words).code == 2)
+    }
+
+    @Test(.oneDaemon("it is about the sockets of one process"))
+    func `an address that another program listens on is found while the daemon runs`() throws {
+      try Self.withTakenPort { port in
+        let folder = TemporaryFolder()
+        let daemon = try RuledDaemon(rules: ["p/plugin.lua": "plugin { name = \"p\", version = \"1\" }\n"])
+        folder.write("conf.lua", Self.configuration(#"listen = "127.0.0.1:\#(port)""#, in: folder))
+        let words = ["--config", folder("conf.lua"), "--rules", daemon.folder("rules"), "--socket", daemon.socket]
+        let (code, output) = Self.run("ruled", words + ["--check"])
+        #expect(code == 1 && output.contains("127.0.0.1:\(port) is in use by another process"), "\(output)")
+      }
+    }
+
     private static func configuration(_ http: String, in folder: TemporaryFolder) -> String {
       folder.write("token", "secret")
       return """
