@@ -104,7 +104,7 @@ let package = Package(
     foundation("RuledStore", ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"]),
     module("RuledJournal", ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"]),
     module("RuledCluster", ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"]),
-    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"]),
+    module("RuledEngine", ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux", "CTLS"]),
     module(
       "RuledReplay",
       ["RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine"]),
@@ -128,7 +128,7 @@ let package = Package(
       "RuledDaemon",
       [
         "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua",
-        "RuledNodes", "RuledPeers", "RuledServing", "RuledStore", "CLinux",
+        "RuledNodes", "RuledServing", "RuledStore", "CLinux",
       ]),
     module(
       "RuledTool",

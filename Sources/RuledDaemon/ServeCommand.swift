@@ -6,7 +6,6 @@ import RuledIO
 import RuledJournal
 import RuledLua
 import RuledNodes
-import RuledPeers
 import RuledServing
 import RuledStore
 
@@ -181,7 +180,7 @@ package enum ServeCommand {
         try RulesFolder.read(configuration.rules), configuration: configuration.plugins, previous: nil,
         worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
       let sinks = catalog.plugins.flatMap(\.manifest.sinks)
-      let review = HostReview(configuration, sinks: sinks, certificateProblem: PeerIdentity.problem)
+      let review = HostReview(configuration, sinks: sinks)
       let problems = catalog.problems(in: configuration) + review.problems + others
       report(problems, options)
       report(review.notes + notes, options, areNotes: true)
@@ -191,7 +190,7 @@ package enum ServeCommand {
       return 0
     } catch {
       for problem in error.errors { report(problem.description) }
-      report(HostReview(configuration, sinks: nil, certificateProblem: PeerIdentity.problem).problems + others, options)
+      report(HostReview(configuration, sinks: nil).problems + others, options)
       return 1
     }
   }

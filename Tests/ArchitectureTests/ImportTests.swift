@@ -12,7 +12,7 @@ import Testing
     "RuledStore": ["RuledCore", "RuledThreads", "CLinux", "CRocksDB", "CRocksEnv"],
     "RuledCluster": ["RuledCore", "RuledThreads", "RuledStore", "CCurl", "CPQ"],
     "RuledJournal": ["RuledCore", "RuledJSON", "RuledThreads", "RuledStore", "CLinux", "CZstd"],
-    "RuledEngine": ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux"],
+    "RuledEngine": ["RuledCore", "RuledJSON", "RuledJournal", "RuledLua", "RuledStore", "CLinux", "CTLS"],
     "RuledReplay": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledJournal", "RuledLua", "RuledStore", "RuledEngine",
     ],
@@ -30,7 +30,7 @@ import Testing
     ],
     "RuledDaemon": [
       "RuledCore", "RuledThreads", "RuledCluster", "RuledEngine", "RuledIO", "RuledJournal", "RuledLua", "RuledNodes",
-      "RuledPeers", "RuledServing", "RuledStore", "CLinux",
+      "RuledServing", "RuledStore", "CLinux",
     ],
     "RuledTool": [
       "RuledCore", "RuledJSON", "RuledThreads", "RuledEngine", "RuledJournal", "RuledLua", "RuledReplay",

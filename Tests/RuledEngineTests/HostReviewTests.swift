@@ -82,16 +82,23 @@ import Testing
     }
   }
 
-  @Test func `certificates that TLS can't use are found`() {
-    folder.write("pem", "words")
-    var configuration = configuration
-    configuration.sinks["mail"] = .init(
-      url: "https://a/", certificateFile: folder("pem"), authoritiesFile: folder("pem"))
-    let review = HostReview(configuration, sinks: ["mail"]) { $0.map { "\($0): bad" } ?? $1.map { "\($0): worse" } }
-    #expect(
-      review.problems.map(\.message) == [
-        "sinks.mail.cert: \(folder("pem")): bad", "sinks.mail.ca: \(folder("pem")): worse",
-      ])
+  @Test func `certificates that TLS can't use are found`() throws {
+    let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+    try #require(Program.run("\(root)/examples/cluster/make-certificates", [folder("tls"), "a=127.0.0.1"]).code == 0)
+    let (certificate, words) = (folder("tls/a/node.pem"), folder("words"))
+    folder.write("both", TemporaryFolder.read(certificate) + TemporaryFolder.read(folder("tls/a/node.key")))
+    folder.write("words", "no certificate\n")
+    func problems(_ certificate: String?, _ authorities: String?) -> [String] {
+      self.problems {
+        $0.sinks["mail"] = .init(url: "https://a/", certificateFile: certificate, authoritiesFile: authorities)
+      }
+    }
+    #expect(problems(folder("both"), certificate) == [])
+    #expect(problems(certificate, nil).first?.hasPrefix("sinks.mail.cert: key \(certificate): ") == true)
+    let found = problems(words, words)
+    try #require(found.count == 2)
+    #expect(found[0].hasPrefix("sinks.mail.cert: certificate \(words): "), "\(found)")
+    #expect(found[1].hasPrefix("sinks.mail.ca: authority \(words): "), "\(found)")
   }
 
   @Test func `a hint at a sink names each known one once`() {

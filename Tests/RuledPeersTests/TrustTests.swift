@@ -79,19 +79,6 @@ import Testing
     #expect(error?.description.contains("key values mismatch") == true, "\(String(describing: error))")
   }
 
-  @Test func `a certificate with its key, or an authority, can be tried alone`() {
-    let (certificate, key) = (certificates.path("a/node.pem"), certificates.path("a/node.key"))
-    let folder = TemporaryFolder()
-    folder.write("both.pem", TemporaryFolder.read(certificate) + TemporaryFolder.read(key))
-    folder.write("words.pem", "no certificate\n")
-    #expect(PeerIdentity.problem(certificate: folder("both.pem")) == nil)
-    #expect(PeerIdentity.problem(authority: certificate) == nil)
-    #expect(PeerIdentity.problem(certificate: certificate)?.hasPrefix("key \(certificate): ") == true)
-    let words = folder("words.pem")
-    #expect(PeerIdentity.problem(certificate: words)?.hasPrefix("certificate \(words): ") == true)
-    #expect(PeerIdentity.problem(authority: words)?.hasPrefix("authority \(words): ") == true)
-  }
-
   @Test func `an identity says when its certificate expires`() {
     let days = (certificates.identity("a").expiry - Int64(time(nil))) / 86_400
     #expect((823...825).contains(days))

@@ -1,3 +1,4 @@
+internal import CTLS
 import Glibc
 package import RuledCore
 package import RuledLua
@@ -12,16 +13,8 @@ package struct HostReview {
   /// The problems that do not stop the start.
   package private(set) var notes: [ConfigurationProblem] = []
 
-  /// Says why TLS can't use a certificate with its key in one file, or the certificates of an authority; nil if it can.
-  package typealias CertificateReader = (_ certificate: String?, _ authority: String?) -> String?
-
-  private let certificateProblem: CertificateReader
-
   /// Reviews a configuration; `sinks` are those that the plugins declare, or nil if a plugin does not load.
-  package init(
-    _ configuration: Configuration, sinks: [String]?, certificateProblem: @escaping CertificateReader = { _, _ in nil }
-  ) {
-    self.certificateProblem = certificateProblem
+  package init(_ configuration: Configuration, sinks: [String]?) {
     reviewSocket(configuration.socket)
     if let path = configuration.storeFolder { reviewStore(path) }
     if case .bucket(let bucket) = configuration.cluster.snapshots { review(bucket) }
@@ -94,9 +87,14 @@ package struct HostReview {
   private mutating func reviewCertificates(_ path: String, _ key: [String], areAuthorities: Bool) {
     do throws(RegularFile.Refusal) {
       _ = try RegularFile.read(path, limit: Self.maximumCertificateBytes)
-      let problem = areAuthorities ? certificateProblem(nil, path) : certificateProblem(path, nil)
-      if let problem { add(key, problem) }
-    } catch { add(key, "\(path) \(error)") }
+    } catch { return add(key, "\(path) \(error)") }
+    var why = [CChar](repeating: 0, count: 512)
+    // A certificate and its key are in one file.
+    let (certificate, authority) = areAuthorities ? (nil, path) : (path, nil)
+    guard let read = ct_read_identity(certificate, certificate, authority, &why, why.count) else {
+      return add(key, String(decoding: why.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+    ct_release_identity(read)
   }
 
   /// The file of a sink, which is made where it does not exist yet.

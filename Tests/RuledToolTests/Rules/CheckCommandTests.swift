@@ -331,6 +331,19 @@ import Testing
     #expect(run.output.contains("1 plugin, 3 rules, 5 findings"))
   }
 
+  @Test func `a sink's certificate that TLS can't use is found`() {
+    let run = check(
+      [
+        "rules/p/plugin.lua": "plugin { name = 'p', version = '1', sinks = { 'mail' } }\n",
+        "conf.lua": """
+        socket = "/tmp/ruled.sock"
+        sinks = { mail = { url = "https://localhost/", cert = "/etc/hostname" } }
+        """,
+      ], ["--config", "@conf.lua"])
+    #expect(run.exit == .no && run.output.contains("conf.lua:2: sinks.mail.cert: "), "\(run.output)")
+    #expect(run.output.contains("/etc/hostname"))
+  }
+
   @Test func `settings are held against what the plugin declares, its own and the configuration's`() {
     let plugin = """
       plugin { name = "p", version = "1", settings = { freezes = { every_days = 7 }, zone = "UTC" } }
