@@ -53,7 +53,10 @@ final class HTTPExchange: Sendable {
     }
   }
 
-  func request(at index: Int) -> RPCRequests.Request? { requests.withLock { $0?.requests[index] } }
+  /// Requests that are for one worker; none once the exchange has ended.
+  func requests(at indices: Range<Int>) -> ArraySlice<RPCRequests.Request> {
+    requests.withLock { $0?.requests[indices] ?? [] }
+  }
 
   /// Stores the reply to the request at an index.
   ///

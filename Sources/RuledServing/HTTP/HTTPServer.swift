@@ -170,14 +170,16 @@ final class HTTPServer: WebServer {
   func isAwaited(_ token: UInt64) -> Bool { exchanges.withLock { $0[token].map { !$0.isAbandoned } ?? false } }
 
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
-    for index in indices {
-      guard let request = exchange.request(at: index) else { continue }
+    let requests = exchange.requests(at: indices)
+    guard let worker = requests.first?.worker else { return }
+    let bundle = RequestBundle()
+    for (index, request) in zip(indices, requests) {
       let target = ReplyTarget(
         .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.isOfAdmin,
         mayReadStates: exchange.peer.mayReadStates)
-      let isSent = services.workers[request.worker].send(.request(ForwardedRequest(text: request.text, target: target)))
-      if !isSent { finish(exchange.token, Self.shuttingDown) }
+      request.text.withView { bundle.add($0, to: target) }
     }
+    if !services.workers[worker].send(.requests(bundle)) { finish(exchange.token, Self.shuttingDown) }
   }
 
   /// The response to a request that comes while the daemon ends.

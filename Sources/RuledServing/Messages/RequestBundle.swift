@@ -1,14 +1,14 @@
 import RuledCore
 import RuledIO
 
-/// Requests from one worker's connections for the subjects of one worker, in the order in which they were sent.
+/// Requests from one worker's connections, or of an HTTP exchange, for the subjects of one worker, in the order in which they were sent.
 ///
 /// Some are parsed and known to be valid. Others are lines of which only the subject was found: if they are requests, they are events of it.
 final class RequestBundle: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
   struct Entry {
     let target: ReplyTarget
     let range: Range<Int>
-    /// The hash of the subject's name.
+    /// The hash of the subject's name, which is fetched ahead; 0 where it is not known.
     let subject: UInt64
   }
 
@@ -17,7 +17,7 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
   private(set) var entries: [Entry] = []
 
   /// Adds a request about the subject whose name has the hash `subject`.
-  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64) {
+  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64 = 0) {
     let start = bytes.count
     bytes.append(text)
     bytes.reserve(LineFramer.padding)

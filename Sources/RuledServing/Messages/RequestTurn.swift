@@ -6,12 +6,12 @@ enum RequestTurn {
   static let requests = 64
   /// The bytes of replies after which a turn ends.
   static let bytes = 1 << 20
-  /// The bytes of replies to one batch, or of large replies to the lines of one read, after which the client's other requests are refused.
+  /// The bytes of replies to one batch, or of large replies to the requests of one bundle, after which the client's other requests are refused.
   static let mostBytes = 32 << 20
 
   static let tooManyReplies = RequestError(
     .overloaded,
-    "the replies to this batch take too much memory, \(mostBytes >> 20) MiB at most; send the other requests in another one",
+    "the requests that the client sent at once have more than \(mostBytes >> 20) MiB of replies; read these, and send the others again",
     retryAfter: 100)
 
   /// The number of requests in a turn, where so many earlier ones had so many bytes of replies: fewer if these were large.

@@ -4,9 +4,7 @@ import RuledIO
 
 /// A request of another thread to a worker.
 enum WorkerMessage: Sendable {
-  /// Execute a request about one of your subjects.
-  case request(ForwardedRequest)
-  /// Execute requests about your subjects, which came over my connections.
+  /// Execute requests, in their order.
   case requests(RequestBundle)
   /// Send these replies to your connections.
   case replies(ReplyBundle)
@@ -53,11 +51,4 @@ enum WorkerMessage: Sendable {
 struct DurableSubmission: Sendable {
   let worker: Int
   let submission: Submission
-}
-
-/// A request that does not come from a worker's connection.
-struct ForwardedRequest: Sendable {
-  /// The request, one JSON-RPC object.
-  let text: [UInt8]
-  let target: ReplyTarget
 }

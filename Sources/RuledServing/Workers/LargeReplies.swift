@@ -1,14 +1,7 @@
-import RuledCore
-
 /// The bytes of large replies to the requests of one bundle, by client: one read may bring thousands of requests, each with a reply of 1 MiB.
 struct LargeReplies {
   /// The bytes of a reply from which on it counts.
   private static let least = 16 << 10
-
-  static let error = RequestError(
-    .overloaded,
-    "the requests that the client sent at once have more than \(RequestTurn.mostBytes >> 20) MiB of replies; read these, and send the others again",
-    retryAfter: 100)
 
   private var bytes: [ReplyTarget.Client: Int] = [:]
 

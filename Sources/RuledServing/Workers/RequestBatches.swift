@@ -81,7 +81,7 @@ final class PendingRequestBatch {
   }
 
   /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
-  /// `RequestTurn.requests` of them, and until their replies take 1 MiB.
+  /// `RequestTurn.requests` of them, and until their replies take `RequestTurn.bytes`.
   ///
   /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
   /// worker, requests beyond a turn, so that it is not flooded.
@@ -206,7 +206,7 @@ final class RequestBatches {
       let target = ReplyTarget(
         whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
       guard batch.isFull else { return worker.routeElement(text, target) }
-      text.withView { worker.refuse($0, RequestTurn.tooManyReplies, target) }
+      text.withView { worker.refuse($0, target) }
       return 0
     }
     batch.isScheduled = false

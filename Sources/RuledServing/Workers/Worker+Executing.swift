@@ -14,7 +14,7 @@ extension Worker {
       evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       if large.areTooMany(for: entry.target) {
-        refuse(text, LargeReplies.error, entry.target)
+        refuse(text, entry.target)
       } else {
         large.note(execute(text, readable: text.count + LineFramer.padding, entry.target), entry.target)
       }
@@ -23,8 +23,9 @@ extension Worker {
     pool.recycle(bundle)
   }
 
-  /// Refuses a request that a client could have sent later.
-  func refuse(_ text: ByteView, _ error: RequestError, _ target: ReplyTarget) {
+  /// Refuses a request whose client gets too many replies at once.
+  func refuse(_ text: ByteView, _ target: ReplyTarget) {
+    let error = RequestTurn.tooManyReplies
     services.refusals.note(.replies) { "requests are refused: \(error.message)" }
     guard case .single(.request(let request)) = parser.parse(text) else { return replies.sendNothing(to: target) }
     replies.sendError(error, for: request, to: target)

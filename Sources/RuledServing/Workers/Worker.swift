@@ -155,9 +155,6 @@ final class Worker {
 
   func receive(_ message: WorkerMessage) {
     switch message {
-    case .request(let request):
-      noteStart()
-      _ = request.text.withView { execute($0, readable: $0.count, request.target) }
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)
     case .durable(let submissions):
