@@ -85,7 +85,7 @@ import Testing
     }
     let engine = try RecordingEngine(RulesSource(plugins: [rules("live")]))
     for (subject, text) in [("ada", "secret"), ("ada", "common"), ("bob", "common"), ("bob", "other")] {
-      try engine.send(["type": "a", "subject": .string(subject), "data": ["text": .string(text)]])
+      try engine.send(["type": "a", "subject": .string(subject), "id": .string(text), "data": ["text": .string(text)]])
     }
     try engine.forget("ada")
     let lua = LuaWorker()
