@@ -20,7 +20,7 @@ package enum ConfigurationFile {
   /// The line of the file at `path` that assigns the member at `key`, or a line near it; 0 when it is not found.
   package static func line(of key: [String], in path: String) -> Int {
     let text = try? RegularFile.read(path, limit: Limits.sourceFileBytes)
-    return text.map { ConfigurationText($0).line(of: key, endingAt: 0) } ?? 0
+    return text.map { ConfigurationLines(ByteOrderMark.without($0)).line(of: key, endingAt: 0) } ?? 0
   }
 
   /// Refuses a file that returns its values, as some programs want it, or that may end before its last line: nobody would read the values, or the
@@ -68,7 +68,7 @@ package enum ConfigurationFile {
       let problem = message.dropFirst(root.count)
       let key = problem.prefix { $0 != " " && $0 != "[" }.split(separator: ".").map(String.init)
       throw ConfigurationFileError([
-        LoadError(file: path, line: ConfigurationText(text).line(of: key, endingAt: 0), String(problem))
+        LoadError(file: path, line: ConfigurationLines(text).line(of: key, endingAt: 0), String(problem))
       ])
     }
     guard let result = try? JSONValue(parsing: rb_result(vm).raw), let values = result["values"] else {
@@ -77,7 +77,7 @@ package enum ConfigurationFile {
     switch Configuration.decode(values) {
     case .success(let configuration): return configuration
     case .failure(let found):
-      let source = ConfigurationText(text)
+      let source = ConfigurationLines(text)
       throw ConfigurationFileError(
         found.errors.map { error in
           let line = Int(error.path.first.flatMap { result["lines"]?[$0]?.intValue } ?? 0)

@@ -44,6 +44,7 @@ import Testing
   @Test(arguments: [
     ("limits = {\n  in_flight = 1,\n  connections = 0/0,\n}", 3, "limits.connections is not a number (NaN)"),
     ("workers = 2\nworkers = math.huge", 2, "workers is infinite"),
+    ("workers = 0/0\nlocal text = [[\nworkers = 1\n]]", 1, "workers is not a number (NaN)"),
     ("\nadmins = { 'root', -1/0 }", 2, "admins[2] is infinite"),
     ("plugins = { p = {\n['a b'] = tostring } }", 1, "plugins.p.a b is a function"),
     ("socket = '\\xff'", 1, "socket is a string that is not UTF-8"),
