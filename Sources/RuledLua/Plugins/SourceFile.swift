@@ -37,7 +37,7 @@ package struct SourceFile: Sendable, Equatable {
   }
 
   /// The calls of globals with a constant text, in their order; none in a text with an error.
-  var uses: [SourceInspector.Use] { (try? functions.read(text).get())?.calls.uses ?? [] }
+  var uses: [GlobalUse] { (try? functions.read(text).get())?.calls.uses ?? [] }
 
   /// The function that begins and ends on those lines, to be explained as a `when`; nil if there is not exactly one.
   func when(from first: Int, to last: Int) -> WhenText? {

@@ -3,19 +3,6 @@ import RuledCore
 
 /// Finds what a source text calls, in any branch, without running it.
 package final class SourceInspector {
-  /// A use of a global.
-  package struct Use: Sendable, Equatable {
-    package enum Kind: Sendable { case call }
-
-    package let kind = Kind.call
-    package let name: String
-    /// The first argument, a constant text.
-    package let argument: String
-    package let line: Int
-    /// Whether it stands in a function.
-    let isInFunction: Bool
-  }
-
   private let worker: LuaWorker
   private let handle: OpaquePointer
   private var members: [String] = []
@@ -33,7 +20,7 @@ package final class SourceInspector {
   /// The calls of globals with a constant text in a file, in their order.
   ///
   /// - Throws: a syntax error with its line, or that the text is nested too deep.
-  package func uses(in file: SourceFile) throws(LoadError) -> [Use] {
+  package func uses(in file: SourceFile) throws(LoadError) -> [GlobalUse] {
     try file.check()
     let status = file.text.withView { text in
       file.path.withSlice { path in rb_check_syntax(handle, rb_slice(text), path) }

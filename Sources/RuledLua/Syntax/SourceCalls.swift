@@ -1,6 +1,19 @@
 import CLuaBridge
 import RuledCore
 
+/// A call of a global with a constant text.
+package struct GlobalUse: Sendable, Equatable {
+  package enum Kind: Sendable { case call }
+
+  package let kind = Kind.call
+  package let name: String
+  /// The text, its first argument.
+  package let argument: String
+  package let line: Int
+  /// Whether it stands in a function.
+  let isInFunction: Bool
+}
+
 /// The calls of a Lua file that are checked before they run, or named when they fail.
 struct SourceCalls: Sendable {
   /// A function of Lua that goes over a table, and the line of a call.
@@ -12,7 +25,7 @@ struct SourceCalls: Sendable {
   /// The texts of the arguments of `ipairs` and `pairs`; nil where a line has several calls.
   private(set) var arguments: [Place: String?] = [:]
   /// The calls of globals with a constant text, in their order.
-  private(set) var uses: [SourceInspector.Use] = []
+  private(set) var uses: [GlobalUse] = []
   /// The first invalid pattern of `text.find_re` among the patterns that stand in the text.
   private(set) var wrongPattern: SyntaxError?
 

@@ -5,7 +5,7 @@ import RuledJournal
 ///
 /// Subjects are told apart by 64 bits of their names' hashes, and states by 31 bits of theirs.
 struct SubjectStates: Sendable {
-  private struct Sides: Sendable {
+  private struct Digests: Sendable {
     /// The digest of the baseline's state, and whether an event of the subject changed, in the highest bit.
     var baseline: UInt32 = 0
     var candidate: UInt32 = 0
@@ -17,8 +17,8 @@ struct SubjectStates: Sendable {
   private static let changedBit: UInt32 = 1 << 31
 
   private static let shardCount = 256
-  /// The sides by the hash of the subject's name; each shard grows by itself, so that growing needs little memory at once.
-  private var shards: [[UInt64: Sides]] = Array(repeating: [:], count: shardCount)
+  /// The digests by the hash of the subject's name; each shard grows by itself, so that growing needs little memory at once.
+  private var shards: [[UInt64: Digests]] = Array(repeating: [:], count: shardCount)
 
   var count: Int { shards.reduce(0) { $0 + $1.count } }
 
@@ -42,11 +42,11 @@ struct SubjectStates: Sendable {
   ) {
     let hash = subject.withView { hash64($0) }
     let shard = Int(hash % UInt64(Self.shardCount))
-    guard var sides = shards[shard][hash] ?? (addsSubject ? Sides() : nil) else { return }
-    if let baseline { sides.baseline = baseline | (sides.baseline & Self.changedBit) }
-    if isChanged { sides.baseline |= Self.changedBit }
-    if let candidate { sides.candidate = candidate }
-    shards[shard][hash] = sides
+    guard var digests = shards[shard][hash] ?? (addsSubject ? Digests() : nil) else { return }
+    if let baseline { digests.baseline = baseline | (digests.baseline & Self.changedBit) }
+    if isChanged { digests.baseline |= Self.changedBit }
+    if let candidate { digests.candidate = candidate }
+    shards[shard][hash] = digests
   }
 
   /// The digest of the states of all plugins, for `note`.
