@@ -31,7 +31,6 @@ func findModule(
 ) -> Int32 {
   guard let vm = pluginVM(context), let file = vm.source.module(name.text) else { return Int32(RB_MODULE_ABSENT) }
   vm.builder.require(file.path)
-  vm.notes?.manifest = vm.manifest
   do throws(LoadError) { try file.check() } catch {
     vm.declarationError.removeAll()
     vm.declarationError.append(contentsOf: error.description)
@@ -54,10 +53,7 @@ func takeDeclaration(
   line: Int32, result: UnsafeMutablePointer<rb_value>?, error: UnsafeMutablePointer<rb_slice>?
 ) -> Bool {
   guard let vm = pluginVM(context) else { return false }
-  defer {
-    vm.notes?.locate(file: file.text, line: Int(line))
-    vm.notes?.manifest = vm.manifest
-  }
+  defer { vm.notes?.locate(file: file.text, line: Int(line)) }
   do throws(ManifestBuilder.Refusal) {
     let settings = try vm.declare(
       rb_declaration(UInt32(kind)), index: Int(index), name.text, json.raw, file: file.text, line: Int(line))

@@ -4,6 +4,8 @@ import RuledCore
 struct ManifestBuilder {
   /// The declarations so far.
   private(set) var manifest = PluginManifest()
+  /// Where each name is declared, by what it names.
+  private var places: [String: (file: String, line: Int)] = [:]
   private let folder: String
   private let overrides: JSONObject
   private let takesTests: Bool
@@ -62,10 +64,7 @@ struct ManifestBuilder {
 
   /// Takes `rule "name" {…}`.
   mutating func rule(_ name: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
-    try declared("rule", name)
-    if let earlier = manifest.rules.first(where: { $0.name == name }) {
-      throw Refusal("rule '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
-    }
+    try declare("rule", name, file, line)
     guard let object = json.objectValue else { throw Refusal("rule '\(name)' takes a table of named values") }
     try check(object.names, known: Self.ruleKeys, of: "rule '\(name)'")
     let names: [String]
@@ -111,10 +110,7 @@ struct ManifestBuilder {
 
   /// Takes `event "type" {…}`: the members of its data, and options.
   mutating func event(_ type: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
-    try declared("event", type)
-    if let earlier = manifest.events.first(where: { $0.type == type }) {
-      throw Refusal("event '\(type)' is declared twice, first at \(earlier.file):\(earlier.line)")
-    }
+    try declare("event", type, file, line)
     guard let pattern = EventPattern(type), pattern.isExact else {
       throw Refusal("event '\(type)': the name must be one event type, without *")
     }
@@ -147,10 +143,7 @@ struct ManifestBuilder {
 
   /// Takes `state {…}`: the version of the shape, its members, and whether it has these alone.
   mutating func state(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
-    try declared("state", "state")
-    if let earlier = manifest.state {
-      throw Refusal("state is declared twice, first at \(earlier.file):\(earlier.line)")
-    }
+    try declare("state", nil, file, line)
     guard var members = json.objectValue else {
       throw Refusal("state takes a table of named members and their types, with version = 1")
     }
@@ -167,8 +160,7 @@ struct ManifestBuilder {
 
   /// Takes `migrate {…}`, as a list of versions, each with whether its step has an `up` and a `down`.
   mutating func migrate(_ json: JSONValue, file: String, line: Int) throws(Refusal) {
-    try declared("migrate", "migrate")
-    guard manifest.stepsDeclared == nil else { throw Refusal("migrate is declared twice") }
+    try declare("migrate", nil, file, line)
     manifest.stepsDeclared = (file, line)
     for step in json.arrayValue ?? [] {
       guard let version = step[0]?.intValue else { continue }
@@ -182,14 +174,11 @@ struct ManifestBuilder {
 
   /// Takes `setting "path" {…}`; `check` is the index of its check.
   mutating func setting(_ path: String, _ json: JSONValue, check index: Int, file: String, line: Int) throws(Refusal) {
-    try declared("setting", path)
+    try declare("setting", path, file, line)
     let what = "setting '\(path)'"
     let keys = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard !keys.contains("") else {
       throw Refusal("\(what): a path is keys between dots, such as \"freezes.every_days\"")
-    }
-    if let earlier = manifest.declaredSettings.first(where: { $0.keys == keys }) {
-      throw Refusal("\(what) is declared twice, first at \(earlier.file):\(earlier.line)")
     }
     guard let object = json.objectValue, let written = object["type"] else {
       throw Refusal("\(what) takes a table with its type, such as { type = \"integer\", min = 1 }")
@@ -249,10 +238,7 @@ struct ManifestBuilder {
     _ kind: WritableKeyPath<PluginManifest, [PluginManifest.Handler]>, _ what: String, _ name: String, file: String,
     line: Int
   ) throws(Refusal) {
-    try declared(what, name)
-    if let earlier = manifest[keyPath: kind].first(where: { $0.name == name }) {
-      throw Refusal("\(what) '\(name)' is declared twice, first at \(earlier.file):\(earlier.line)")
-    }
+    try declare(what, name, file, line)
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
   }
 
@@ -282,9 +268,18 @@ struct ManifestBuilder {
     try handler(\.tests, "test", name, file: file, line: line)
   }
 
-  private func declared(_ what: String, _ name: String) throws(Refusal) {
+  /// Notes where a name is declared; `key` is the same for the same name.
+  private mutating func declare(
+    _ what: String, _ name: String?, _ file: String, _ line: Int
+  ) throws(Refusal) {
     guard !manifest.name.isEmpty else { throw Refusal("declare the plugin before its first \(what)") }
-    guard !name.isEmpty else { throw Refusal("the name of a \(what) is empty") }
+    guard name != "" else { throw Refusal("the name of a \(what) is empty") }
+    let known = "\(what) \(name ?? "")"
+    if let earlier = places[known] {
+      let title = name.map { "\(what) '\($0)'" } ?? what
+      throw Refusal("\(title) is declared twice, first at \(earlier.file):\(earlier.line)")
+    }
+    places[known] = (file, line)
   }
 
   private func check(_ names: [String], known: [String], of what: String, called: String = "key") throws(Refusal) {

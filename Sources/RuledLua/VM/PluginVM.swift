@@ -73,6 +73,7 @@ package final class PluginVM {
     self.handle = handle
     rb_vm_set_context(handle, Unmanaged.passUnretained(self).toOpaque())
     if coverage != nil { _ = rb_coverage_start(handle) }
+    defer { notes?.manifest = manifest }
     try load(tests: tests)
   }
 
