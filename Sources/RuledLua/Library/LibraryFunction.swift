@@ -8,7 +8,7 @@ package struct LibraryFunction: Sendable {
     package let type: String
   }
 
-  /// The name as rules call it, such as `calendar.day`; of a method of tests, `t:event`.
+  /// The name as rules call it, such as `calendar.day`; of a method of tests, `Test:event`.
   package let name: String
   package let parameters: [Value]
   package let results: [Value]
@@ -20,7 +20,7 @@ package struct LibraryFunction: Sendable {
   let scope: Scope
 
   /// Where a function may be called.
-  enum Scope: Sendable {
+  package enum Scope: Sendable {
     /// In rules, and those that change nothing in queries and handlers too.
     case rule
     /// In queries only.
@@ -33,8 +33,8 @@ package struct LibraryFunction: Sendable {
   package var isForQueriesOnly: Bool { scope == .query }
 
   /// A function; `parameters` are written `name: type; name: type?`, `results` `type; type`.
-  init(
-    _ name: String, _ parameters: String = "", _ results: String = "", _ about: String, example: String,
+  package init(
+    _ name: String, _ parameters: String = "", _ results: String = "", _ about: String, example: String = "",
     scope: Scope = .rule
   ) {
     self.name = name

@@ -34,7 +34,6 @@ struct SourceReview: FileReview {
     let type: String?
   }
 
-  private static let methods = TestMethod.all.map(\.name)
   private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
   var findings: [Finding] = []
@@ -178,7 +177,7 @@ struct SourceReview: FileReview {
 
   /// Finds a test's method that is called like a function.
   private mutating func review(dot function: SyntaxNode, method: String) {
-    guard around.isTest, Self.methods.contains(method) else { return }
+    guard around.isTest, TestMethods.names.contains(method) else { return }
     let object = function.children[0], dot = object.range.upperBound..<function.children[1].range.lowerBound
     add(
       function, .unknownMember, "a test's methods are called with a colon: \(object.text):\(method)(…)",
@@ -254,9 +253,9 @@ struct SourceReview: FileReview {
       tested.append(type)
     }
     if node.text == "event" { note(receiver: "subject", of: "t:event", arguments) }
-    guard !Self.methods.contains(node.text) else { return }
+    guard !TestMethods.names.contains(node.text) else { return }
     add(
-      node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, Self.methods, at: node.mark)
+      node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, TestMethods.names, at: node.mark)
   }
 
   // MARK: Assignments

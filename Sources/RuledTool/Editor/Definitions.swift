@@ -39,14 +39,14 @@ enum Definitions {
       if table == "plugin" { lines.append("---@overload fun(declaration: ruled.PluginDeclaration)") }
       lines += ["\(table) = {}", ""]
     }
-    lines += TestMethod.all.map(\.definition)
-    for function in RuleLibrary.functions { lines += Self.lines(of: function) }
+    for function in TestMethods.all + RuleLibrary.functions { lines += Self.lines(of: function) }
     lines.append(declarations)
     return lines.joined(separator: "\n")
   }
 
   private static func lines(of function: LibraryFunction) -> [String] {
-    var lines = ["---\(function.about)", "---", "---    \(function.example)"]
+    var lines = ["---\(function.about)"]
+    if !function.example.isEmpty { lines += ["---", "---    \(function.example)"] }
     for parameter in function.parameters {
       let isOptional = parameter.type.hasSuffix("?")
       let type = isOptional ? String(parameter.type.dropLast()) : parameter.type
