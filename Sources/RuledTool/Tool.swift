@@ -43,20 +43,11 @@ package struct Tool {
       environment.output.flush()
       environment.errors.flush()
     }
-    let (lines, exit): ([String], ExitCode)
-    do {
-      return try dispatch(words, environment)
-    } catch let error as UsageError {
-      (lines, exit) = ([error.message], .failed)
-    } catch let error as ToolError {
-      (lines, exit) = ([error.message], error.exit)
-    } catch let error as DaemonError {
-      (lines, exit) = (error.lines, error.exit)
-    } catch {
-      (lines, exit) = (["\(error)"], .failed)
+    do { return try dispatch(words, environment) } catch {
+      let report = ErrorReport(error)
+      for line in report.lines { environment.errors.write("\(name): \(line.printable)\n") }
+      return report.exit
     }
-    for line in lines { environment.errors.write("\(name): \(line.printable)\n") }
-    return exit
   }
 
   private func dispatch(_ words: [String], _ environment: ToolEnvironment) throws -> ExitCode {

@@ -22,11 +22,8 @@ enum BackupCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
     Thread.Priority.lowest.apply()  // the daemon goes first
-    do {
-      let (folder, summary) = try take(to: arguments.operands[0], environment)
-      let removed = try keep.map { count throws(StoreError) in try folder.keep(count) } ?? []
-      report(summary, removed, asJSON: arguments.has("json"), environment)
-    } catch let error as StoreError { throw ToolError(error.description) }
+    let (folder, summary) = try take(to: arguments.operands[0], environment)
+    report(summary, try keep.map(folder.keep) ?? [], asJSON: arguments.has("json"), environment)
     return .done
   }
 

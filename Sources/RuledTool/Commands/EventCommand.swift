@@ -75,8 +75,7 @@ enum EventCommand: Command {
       return try FollowedEvent.follow(
         subject: outcome.member("subject")?.stringValue ?? "", id: outcome.member("id")?.stringValue ?? "", on: client)
     } catch {
-      let refusal = (error as? DaemonError)?.lines.joined(separator: "; ")
-      let reason = refusal ?? (error as? ToolError)?.message ?? "\(error)"
+      let reason = ErrorReport(error).lines.joined(separator: "; ")
       environment.errors.write("can't follow: \(reason.printable); the event is applied, this is its outcome\n")
       return nil
     }

@@ -35,16 +35,10 @@ enum MutateCommand: Command {
     options.jobs = try arguments.integer("jobs", in: 1...256) ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     let started = EngineClock.monotonic
     let showsProgress = environment.showsProgress
-    let run: MutationRun
-    do {
-      run = try MutationRun(selection, options, files: arguments.value("file")) { done, all in
-        guard showsProgress, done % 20 == 0 || done == all else { return }
-        let text = "\r\(done) of \(all) changes tried" + (done == all ? "\n" : "")
-        _ = text.utf8.withContiguousStorageIfAvailable { Glibc.write(2, $0.baseAddress, $0.count) }
-      }
-    } catch let error as ReloadError {
-      for error in error.errors { environment.errors.write("rulectl: \(error.description.printable)\n") }
-      return .failed
+    let run = try MutationRun(selection, options, files: arguments.value("file")) { done, all in
+      guard showsProgress, done % 20 == 0 || done == all else { return }
+      let text = "\r\(done) of \(all) changes tried" + (done == all ? "\n" : "")
+      _ = text.utf8.withContiguousStorageIfAvailable { Glibc.write(2, $0.baseAddress, $0.count) }
     }
     if let first = run.failing.first {
       throw ToolError(

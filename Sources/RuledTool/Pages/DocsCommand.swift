@@ -25,10 +25,7 @@ enum DocsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operand(0) ?? "rules")
     let worker = LuaWorker()
-    let catalog: Catalog
-    do throws(ReloadError) { catalog = try selection.load(worker: worker) } catch {
-      throw ToolError(error.errors.map { "\($0.file):\($0.line): \($0.message)" }.joined(separator: "\n"))
-    }
+    let catalog = try selection.load(worker: worker)
     if let folder = arguments.value("examples"), access(folder, R_OK | X_OK) != 0 {
       throw ToolError("cannot read '\(folder)': \(String(cString: strerror(errno)))")
     }

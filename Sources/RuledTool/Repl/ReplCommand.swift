@@ -89,7 +89,8 @@ private struct Repl {
         try text.hasPrefix(".") ? call(text) : evaluate(text)
       } catch {
         failed += 1
-        environment.output.write(style.red("error: \(Self.message(error))") + "\n")
+        environment.output.write(
+          style.red("error: \(ErrorReport(error).lines.map(\.printable).joined(separator: "\n"))") + "\n")
       }
       for note in session.takeNotes() { environment.output.write(style.dim(note.printable) + "\n") }
       environment.output.flush()
@@ -106,16 +107,6 @@ private struct Repl {
     environment.output.flush()
     if let editor { return editor.readLine(prompt: "> ") }
     return try environment.input.nextLine().map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  private static func message(_ error: any Error) -> String {
-    switch error {
-    case let error as ToolError: error.message.printable
-    case let error as UsageError: error.message.printable
-    case let error as RequestError: error.message.printable
-    case let error as ReloadError: error.errors.map(\.description.printable).joined(separator: "\n")
-    default: "\(error)".printable
-    }
   }
 
   // MARK: Lines

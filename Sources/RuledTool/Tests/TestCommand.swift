@@ -54,9 +54,8 @@ enum TestCommand: Command {
     defer { interrupt.end() }
     while !interrupt.hasCome {
       let changes = RulesChanges(selection)
-      do { _ = try run(selection, options, threshold: threshold, arguments, environment) } catch let error as ToolError
-      {
-        environment.errors.write("rulectl: \(error.message)\n")
+      do { _ = try run(selection, options, threshold: threshold, arguments, environment) } catch {
+        for line in ErrorReport(error).lines { environment.errors.write("rulectl: \(line.printable)\n") }
       }
       environment.errors.flush()
       while !interrupt.hasCome, !changes.haveCome { usleep(RulesChanges.interval) }
@@ -70,11 +69,7 @@ enum TestCommand: Command {
     _ environment: ToolEnvironment
   ) throws -> ExitCode {
     let started = EngineClock.monotonic
-    let run: TestRun
-    do { run = try TestRun(selection, options) } catch let error as ReloadError {
-      for error in error.errors { environment.errors.write("rulectl: \(error.description.printable)\n") }
-      return .failed
-    }
+    let run = try TestRun(selection, options)
     let seconds = Double(EngineClock.monotonic - started) / 1e9
     if arguments.has("json") {
       environment.print(json: json(run, withCoverage: options.measuresCoverage))
