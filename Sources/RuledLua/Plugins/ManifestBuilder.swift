@@ -268,7 +268,7 @@ struct ManifestBuilder {
     try handler(\.tests, "test", name, file: file, line: line)
   }
 
-  /// Notes where a name is declared; `key` is the same for the same name.
+  /// Notes where a name is declared.
   private mutating func declare(
     _ what: String, _ name: String?, _ file: String, _ line: Int
   ) throws(Refusal) {

@@ -18,7 +18,7 @@ struct EventLines {
   }
 
   /// How much of the file was read, from 0 to 1; nil when its size is not known.
-  var share: Double? { input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil } }
+  var share: Double? { input.share }
 
   /// About how many events there are; 0 when the file's size is not known.
   var estimate: Int { (input.size ?? 0) / 200 }
@@ -29,7 +29,7 @@ struct EventLines {
   mutating func next() throws(ToolError) -> JournalEntry? {
     while let text = try input.nextLine() {
       line += 1
-      guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
+      guard !Input.isBlank(text) else { continue }
       return try entry(text)
     }
     return nil

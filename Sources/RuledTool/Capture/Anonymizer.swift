@@ -289,10 +289,7 @@ struct Anonymizer {
   }
 
   private mutating func replacement(_ text: String, _ stem: String, _ end: String = "") -> String {
-    if let known = replaced[text] { return known }
-    let other = next(stem) + end
-    replaced[text] = other
-    return other
+    remembered(text) { $0.next(stem) + end }
   }
 
   private mutating func next(_ stem: String) -> String {

@@ -219,13 +219,9 @@ struct Capture {
 
   /// A subject's entries since it, or its past, was last erased.
   private func entries(of subject: String, since: String?) throws -> [JSONValue] {
-    var found: [JSONValue] = []
     var params: JSONObject = ["subject": .string(subject)]
     params["since"] = since.map(JSONValue.string)
-    try PagedList.forEachPage("log", params, client) { page in
-      found += page.elements("entries")
-      return true
-    }
+    let found = try PagedList.all("log", params, client, "entries")
     let start = found.lastIndex { ["forget", "kept"].contains($0.member("origin")?.stringValue) }.map { $0 + 1 } ?? 0
     return Array(found[start...])
   }

@@ -17,6 +17,11 @@ enum PagedList {
     return params
   }
 
+  /// How many entries the options ask for; nil for all.
+  static func limit(_ arguments: Arguments) throws(UsageError) -> Int? {
+    arguments.has("all") ? nil : try arguments.integer("limit", in: 1...Limits.listMaximum) ?? Limits.listDefault
+  }
+
   /// Prints one page, or with `--all` every page, and on standard error whether there is more.
   ///
   /// `method` lists, and its result's member of that name holds the entries; without `--json` they are printed as `text`.
@@ -43,10 +48,13 @@ enum PagedList {
         + "\(next.brief.printable)\n")
   }
 
-  static func all(_ method: String, _ params: JSONObject, _ client: Client) throws -> [JSONValue] {
+  /// The entries of all pages, which are the member `name` of each; that of the method's name by default.
+  static func all(
+    _ method: String, _ params: JSONObject, _ client: Client, _ name: String? = nil
+  ) throws -> [JSONValue] {
     var found: [JSONValue] = []
     try forEachPage(method, params, client) { page in
-      found += page.elements(method)
+      found += page.elements(name ?? method)
       return true
     }
     return found

@@ -85,13 +85,7 @@ enum EffectsCommand: Command {
 
   private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     try environment.answer("effect", EffectChoice(arguments).params, arguments) { effect in
-      let members = effect.objectValue?.members ?? []
-      let width = members.map(\.name.count).max() ?? 0
-      return members.map { name, value in
-        let shown = name == "data" ? value.prettyText() : value.brief.printable
-        let space = String(repeating: " ", count: width - name.count)
-        return environment.style.dim(name) + space + "  " + shown + "\n"
-      }.joined()
+      effect.lines(environment.style) { $0 == "data" ? $1.prettyText() : $1.brief.printable }
     }
   }
 

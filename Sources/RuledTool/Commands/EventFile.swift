@@ -103,7 +103,7 @@ struct EventFile {
   ///
   /// A line that is no event is refused here, a blank one is skipped.
   private mutating func submit(_ text: [UInt8], _ number: Int) {
-    guard text.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
+    guard !Input.isBlank(text) else { return }
     var line = PendingLine(number: number, type: "event", result: nil)
     switch text.withView({ bytes in Result { () throws(JSONError) in try JSONValue(parsing: bytes) } }) {
     case .success(.object(var event)):
@@ -134,8 +134,7 @@ struct EventFile {
     }
     pending.removeFirst(answered.count)
     reported += answered.count
-    let share = input.size.flatMap { $0 > 0 ? Double(input.consumed) / Double($0) : nil }
-    progress.show(share: share, count: summary.sent + summary.refused, "event")
+    progress.show(share: input.share, count: summary.sent + summary.refused, "event")
   }
 
   /// Prints the daemon's answer to an event of a line: refusals always, outcomes where an option asks for them.

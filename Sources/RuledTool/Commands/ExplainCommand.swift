@@ -41,11 +41,8 @@ enum ExplainCommand: Command {
     let parsed = bytes.withView { bytes in
       Result { () throws(JSONError) in try JSONValue(parsing: bytes) }
     }
-    guard case .success(.object(var event)) = parsed else {
-      guard case .failure(let error) = parsed else {
-        throw ToolError("\(file) has no event: an event is a JSON object with 'type' and 'subject'")
-      }
-      throw ToolError("\(file) is not JSON: \(error)")
+    guard case .object(var event) = try parsed.mapError({ ToolError("\(file) is not JSON: \($0)") }).get() else {
+      throw ToolError("\(file) has no event: an event is a JSON object with 'type' and 'subject'")
     }
     event["dryrun"] = true
     event["explain"] = arguments.has("no-values") ? "without_values" : true

@@ -17,12 +17,7 @@ enum HealthCommand: Command {
   }
 
   private static func text(_ result: JSONValue, _ isReady: Bool, _ style: Style) -> String {
-    let members = result.objectValue?.members ?? []
-    let width = members.map(\.name.count).max() ?? 0
-    return members.reduce(into: "") { lines, member in
-      let space = String(repeating: " ", count: width - member.name.count)
-      lines += "\(style.dim(member.name.printable))\(space)  \(text(member.name, member.value, isReady, style))\n"
-    }
+    result.lines(style) { text($0, $1, isReady, style) }
   }
 
   private static func text(_ name: String, _ value: JSONValue, _ isReady: Bool, _ style: Style) -> String {

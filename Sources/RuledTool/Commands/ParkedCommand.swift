@@ -32,8 +32,7 @@ enum ParkedCommand: Command {
         "there are no failures of the kind '\(kind)'\(NearestName.hint(kind, in: known, otherwise: "kinds are \(known.joined(separator: ", "))"))"
       )
     }
-    let limit =
-      arguments.has("all") ? Int.max : try arguments.integer("limit", in: 1...Limits.listMaximum) ?? Limits.listDefault
+    let limit = try PagedList.limit(arguments) ?? Int.max
     let found = try selected(arguments, environment.connect())
     if arguments.has("group") {
       let groups = FailureGroup.groups(of: found)

@@ -22,10 +22,8 @@ enum SubjectsCommand: Command {
       }
     }
     if arguments.has("prefix") { throw UsageError("give PATTERN or --prefix, not both") }
-    let limit =
-      arguments.has("all") ? nil : try arguments.integer("limit", in: 1...Limits.listMaximum) ?? Limits.listDefault
-    let subjects = SubjectPattern(pattern)
-    let (found, isWhole) = try subjects.matches(after: arguments.value("after"), limit: limit, environment.connect())
+    let (found, isWhole) = try SubjectPattern(pattern).matches(
+      after: arguments.value("after"), limit: PagedList.limit(arguments), environment.connect())
     var answer: JSONObject = ["subjects": .array(found)]
     if !isWhole { answer["next"] = found.last }
     environment.show(.object(answer), arguments) { _ in text(found, environment) }

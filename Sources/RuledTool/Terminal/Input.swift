@@ -47,6 +47,12 @@ package final class Input {
 
   deinit { if let descriptor, closes { close(descriptor) } }
 
+  /// How much was read as lines, from 0 to 1; nil when the size is not known.
+  var share: Double? { size.flatMap { $0 > 0 ? Double(consumed) / Double($0) : nil } }
+
+  /// Whether a line has nothing but white space.
+  static func isBlank(_ line: [UInt8]) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
+
   /// Whether `nextLine` returns without waiting for more input.
   var isReady: Bool {
     guard let descriptor, !isAtEnd, nextNewline() == nil else { return true }
@@ -59,20 +65,14 @@ package final class Input {
   /// The last line may lack its `\n`.
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
-      if let end = nextNewline() {
+      if let end = nextNewline() ?? (isAtEnd && start < buffer.count ? buffer.count : nil) {
         let line = text(start..<end)
-        consumed += end + 1 - start
-        start = end + 1
-        searched = start
+        searched = min(end + 1, buffer.count)
+        consumed += searched - start
+        start = searched
         return line
       }
-      if isAtEnd {
-        guard start < buffer.count else { return nil }
-        let line = text(start..<buffer.count)
-        consumed += buffer.count - start
-        start = buffer.count
-        return line
-      }
+      if isAtEnd { return nil }
       try fill()
     }
   }
