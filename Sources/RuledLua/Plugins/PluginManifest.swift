@@ -84,6 +84,14 @@ package struct PluginManifest: Sendable {
   /// Whether it declares a setting with these keys, or one within it.
   package func declares(_ keys: [String]) -> Bool { declaredSettings.contains { $0.covers(keys) } }
 
+  /// Whether it declares the setting with these keys itself.
+  package func declares(setting keys: [String]) -> Bool { declaredSettings.contains { $0.declares(keys) } }
+
+  /// The type that the setting with these keys is declared to have always; nil where it is not.
+  package func declaredType(ofSetting keys: [String]) -> DataType? {
+    declaredSettings.first { $0.declares(keys) }?.dataType
+  }
+
   /// The first key of a declaration that its settings lack, with the names that stand there; nil if they lack none, or the table is empty.
   package func missingKey(of declaration: SettingDeclaration) -> (depth: Int, key: String, others: [String])? {
     var table = settings

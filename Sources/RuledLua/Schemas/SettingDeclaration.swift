@@ -38,6 +38,13 @@ package struct SettingDeclaration: Sendable {
   /// Its type as the plugin writes it.
   package var typeText: String { type.text + (isOptional ? "?" : "") }
 
+  /// The type of all its values; nil if an empty text may stand for one of another type.
+  var dataType: DataType? {
+    guard case .data(let type) = type else { return .string }
+    if isOptional, case .string = type { return type }
+    return isOptional ? nil : type
+  }
+
   /// The values of the type that it may have, in words; empty for any.
   package var limits: String {
     if !choices.isEmpty { return "one of \(choices.map(\.text).joined(separator: ", "))" }

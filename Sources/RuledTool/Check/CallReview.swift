@@ -6,30 +6,28 @@ struct CallReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
-  private let functions: FileFunctions
-  /// The exports of the plugin's modules, by name; nil for an unknown one.
+  private let values: FileValues
+  /// The exports of the modules that the file may require, by name, and of those that a module of the library may.
   private let modules: [String: ModuleExports]
+  private let library: [String: ModuleExports]
   private let plugins: [String]
-  /// The tables that variables hold always.
-  private var tables: [Int: SyntaxNode] = [:]
   /// The parameters of local functions that are passed on as options of a module, and which modules get them.
   private var passed: [Int: String] = [:]
 
-  private static let host = Dictionary(
-    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map { ($0.name, Signature($0)) })
   /// Functions whose missing arguments are a finding of another kind.
   private static let judgedElsewhere: Set<String> = ["decide"]
 
-  init(_ file: SourceFile, _ tree: SyntaxTree, modules: [String: ModuleExports], plugins: [String]) {
+  init(
+    _ file: SourceFile, _ tree: SyntaxTree, modules: [String: ModuleExports], library: [String: ModuleExports],
+    plugins: [String]
+  ) {
     self.file = file
     self.modules = modules
+    self.library = library
     self.plugins = plugins
-    functions = FileFunctions(tree)
-    let assigned = FileFunctions.assigned(in: tree)
+    values = FileValues(tree)
     tree.root.forEach { node in
-      if node.kind == .local {
-        for (local, value) in node.locals(besides: assigned) where value.kind == .table { tables[local] = value }
-      } else if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
+      if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
         passed[local] = module
       }
     }
@@ -44,7 +42,7 @@ struct CallReview: FileReview {
       if let name = key.stringValue { review(member: name, of: node.children[0], key, key.unquotedRange) }
     case .methodCall:
       review(member: node.text, of: node.children[0], node, node.mark)
-      if let module = functions.module(of: node.children[0]), let known = modules[module]?.members[node.text] {
+      if let module = values.module(of: node.children[0]), let known = modules[module]?.members[node.text] {
         review(node, known, name: "\(module):\(node.text)", isMethod: true)
       }
     case .call: review(call: node, isUsed: isUsed)
@@ -56,7 +54,7 @@ struct CallReview: FileReview {
   }
 
   private mutating func review(member name: String, of object: SyntaxNode, _ place: SyntaxNode, _ range: Range<Int>) {
-    guard let module = functions.module(of: object), let exports = modules[module], !exports.members.keys.contains(name)
+    guard let module = values.module(of: object), let exports = modules[module], !exports.members.keys.contains(name)
     else { return }
     let names = exports.members.keys.sorted()
     add(
@@ -67,12 +65,12 @@ struct CallReview: FileReview {
   private mutating func review(call node: SyntaxNode, isUsed: Bool) {
     let function = node.children[0]
     reviewOptions(node)
-    if let name = Self.hostName(function), let known = Self.host[name] {
+    if let name = Self.hostName(function), let known = Signature.host[name] {
       review(node, known, name: name)
       if name == "peek" { review(peek: node.arguments.first) }
-    } else if let local = function.local, let body = functions.bodies[local] {
+    } else if function.local != nil, let body = values.value(function, .function) {
       review(node, Signature(body, in: file.text), name: function.text, isUsed: isUsed)
-    } else if function.kind == .index, let module = functions.module(of: function.children[0]),
+    } else if function.kind == .index, let module = values.module(of: function.children[0]),
       let member = function.children[1].stringValue, let known = modules[module]?.members[member]
     {
       review(node, known, name: "\(module).\(member)", isUsed: isUsed)
@@ -81,7 +79,7 @@ struct CallReview: FileReview {
 
   /// Whether an expression at the end of a list may give any number of values.
   private static func mayBeMany(_ node: SyntaxNode) -> Bool {
-    guard node.kind == .call, let name = hostName(node.children[0]), let known = host[name] else {
+    guard node.kind == .call, let name = hostName(node.children[0]), let known = Signature.host[name] else {
       return [.call, .methodCall, .vararg].contains(node.kind)
     }
     return known.results != 1
@@ -92,7 +90,7 @@ struct CallReview: FileReview {
   /// The options in a call of a module's function, and the module's name.
   private func options(of call: SyntaxNode) -> (argument: SyntaxNode, module: String)? {
     let function = call.children[0], arguments = call.arguments
-    guard function.kind == .index, let module = functions.module(of: function.children[0]),
+    guard function.kind == .index, let module = values.module(of: function.children[0]),
       let member = function.children[1].stringValue, let signature = modules[module]?.members[member] ?? nil,
       let index = signature.parameters.firstIndex(of: "options"), index < arguments.count
     else { return nil }
@@ -102,22 +100,64 @@ struct CallReview: FileReview {
   /// Finds unknown options in a table that is given to a module, also by way of a local function.
   private mutating func reviewOptions(_ call: SyntaxNode) {
     var given = [options(of: call)].compactMap { $0 }
-    if let body = call.children[0].local.flatMap({ functions.bodies[$0] }) {
+    if let body = values.value(call.children[0], .function) {
       for (argument, parameter) in zip(call.arguments, body.children[0].children) {
         if let module = parameter.local.flatMap({ passed[$0] }) { given.append((argument, module)) }
       }
     }
-    for (argument, module) in given {
-      guard let table = argument.kind == .table ? argument : argument.local.flatMap({ tables[$0] }),
-        let names = modules[module]?.options
-      else { continue }
-      for field in table.children where field.kind == .namedField {
-        guard let name = field.children[0].stringValue, !names.contains(name) else { continue }
-        add(
-          field.children[0], .unknownMember, "module '\(module)' has no option '\(name)'", unknown: name, names,
-          otherwise: "it has \(names.joined(separator: ", "))")
+    for (argument, name) in given {
+      guard let module = modules[name], let value = module.reads.options else { continue }
+      review(options: argument, of: name, [(module, value)])
+    }
+  }
+
+  private typealias Place = (module: ModuleExports, value: Int)
+
+  /// Finds members of a table that modules read nowhere; `place` is the option that it is, or nil for the options themselves.
+  private mutating func review(options node: SyntaxNode, of module: String, _ start: [Place], at place: String? = nil) {
+    guard let table = values.value(node, .table), let places = reached(from: start) else { return }
+    func within(_ part: (ParameterReads.Value) -> Int?) -> [Place] {
+      places.compactMap { place in part(place.module.reads.values[place.value]).map { (place.module, $0) } }
+    }
+    let reads = places.map { $0.module.reads.values[$0.value] }
+    let names = Set(reads.flatMap(\.members.keys)).sorted(), elements = within(\.elements)
+    let isMap = reads.contains(where: \.isMap)
+    guard !names.isEmpty || !elements.isEmpty else { return }
+    for field in table.children {
+      guard field.kind == .namedField else {
+        review(options: field.children[0], of: module, elements, at: place)
+        continue
+      }
+      guard let name = field.children[0].stringValue else { continue }
+      let inner = within { $0.members[name] } + (isMap ? elements : [])
+      guard inner.isEmpty else {
+        review(options: field.children[1], of: module, inner, at: place.map { "\($0).\(name)" } ?? name)
+        continue
+      }
+      let what =
+        place.map { "option '\($0)' of module '\(module)' has no member" } ?? "module '\(module)' has no option"
+      add(
+        field.children[0], .unknownMember, "\(what) '\(name)'", unknown: name, names,
+        otherwise: names.isEmpty ? "it is a list" : "it has \(names.joined(separator: ", "))")
+    }
+  }
+
+  /// All values that some values of modules become; nil where more may be done with one than the modules' texts tell.
+  private func reached(from start: [Place]) -> [Place]? {
+    var places = start, next = 0, seen: Set<String> = []
+    while next < places.count {
+      let (module, index) = places[next], value = module.reads.values[index]
+      next += 1
+      if value.isOpen { return nil }
+      guard seen.insert("\(module.file.path):\(index)").inserted else { continue }
+      places += value.parameters.map { (module, $0) }
+      for parameter in value.outer {
+        let modules = RulesFacts.isOfLibrary(module.file) ? library : modules
+        guard let other = modules[parameter.module], let index = other.value(of: parameter) else { return nil }
+        places.append((other, index))
       }
     }
+    return places
   }
 
   private mutating func review(

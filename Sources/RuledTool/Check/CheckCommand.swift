@@ -43,14 +43,12 @@ enum CheckCommand: Command {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var check = try RulesCheck(selection)
     var fixed = 0
-    if arguments.has("fix") {
-      // Of several findings on one line, the first is known at a time.
-      var last = try FindingFixes.apply(check.findings, root: selection.root)
-      while last > 0, fixed < 10_000 {
-        fixed += last
-        check = try RulesCheck(selection)
-        last = try FindingFixes.apply(check.findings, root: selection.root)
-      }
+    // Of several findings on one line, the first is known at a time.
+    while arguments.has("fix"), fixed < 10_000 {
+      let count = try FindingFixes.apply(check.findings, root: selection.root)
+      guard count > 0 else { break }
+      fixed += count
+      check = try RulesCheck(selection)
     }
     check.checkShapes(environment)
     if let path = arguments.value("config") { check.check(configuration: path) }

@@ -11,7 +11,7 @@ extension FileReview {
   mutating func add(
     _ node: SyntaxNode, _ code: Finding.Code, _ message: String, isNote: Bool = false, fix: Finding.Fix? = nil
   ) {
-    findings.append(Finding(file: file.path, line: node.line, message: message, code: code, isNote: isNote, fix: fix))
+    findings.append(Finding(file, node, code, message, isNote: isNote, fix: fix))
   }
 
   /// Adds a finding on a name that is none of `known`: the message, the nearest known name or else `advice`, and a fix
@@ -28,17 +28,15 @@ extension FileReview {
       fix: Finding.Fix(range ?? node.unquotedRange, from: name, to: near))
   }
 
+  /// Adds a finding on a member that a declared value does not have.
+  mutating func add(_ key: SyntaxNode, _ problem: Declarations.MemberProblem, _ member: String) {
+    add(key, .unknownMember, problem.message, unknown: member, problem.known, otherwise: problem.advice)
+  }
+
   func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
 }
 
 extension SyntaxNode {
   /// The arguments of a call.
   var arguments: [SyntaxNode] { children[1].children }
-
-  /// The local variables that a `local` statement gives a value, but those of `excluded`.
-  func locals(besides excluded: Set<Int>) -> [(local: Int, value: SyntaxNode)] {
-    zip(children[0].children, children[1].children).compactMap { variable, value in
-      variable.local.flatMap { excluded.contains($0) ? nil : ($0, value) }
-    }
-  }
 }

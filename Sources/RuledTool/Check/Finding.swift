@@ -64,6 +64,13 @@ struct Finding: Equatable {
   }
 }
 
+extension Finding {
+  /// A finding on a part of a file.
+  init(_ file: SourceFile, _ node: SyntaxNode, _ code: Code, _ message: String, isNote: Bool = false, fix: Fix? = nil) {
+    self.init(file: file.path, line: node.line, message: message, code: code, isNote: isNote, fix: fix)
+  }
+}
+
 extension Finding.Fix {
   /// The known name for a name that differs from it by one letter; nil for any other.
   init?(_ range: Range<Int>, from name: String, to near: String?) {

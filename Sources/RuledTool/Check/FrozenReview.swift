@@ -8,17 +8,17 @@ struct FrozenReview: FileReview {
   let file: SourceFile
   /// Descriptions of the frozen values that variables hold.
   private var frozen: [Int: String] = [:]
-  private let assigned: Set<Int>
+  private let values: FileValues
 
   private static let changers: Set<String> = ["table.insert", "table.remove", "table.sort"]
 
   init(_ file: SourceFile, _ tree: SyntaxTree) {
     self.file = file
-    assigned = FileFunctions.assigned(in: tree)
+    values = FileValues(tree)
     // Tables of the file may be changed while it loads.
     var constants: [Int: String] = [:]
     for statement in tree.root.children where statement.kind == .local {
-      for (local, value) in statement.locals(besides: []) where value.kind == .table {
+      for (local, value) in statement.declared where value.kind == .table {
         constants[local] = "a table of the file"
       }
     }
@@ -28,7 +28,7 @@ struct FrozenReview: FileReview {
           guard let function = rule[name], function.kind == .function else { continue }
           visit(function, constants, [0: "the event"])
         }
-      } else if let (kind, handler, _) = Declaration.handler(node), kind == "query" {
+      } else if let (kind, handler, _) = Declaration.handler(node), kind == "query", handler.kind == .function {
         visit(handler, constants, [0: "a query's state", 1: "a query's arguments"])
       }
     }
@@ -42,8 +42,6 @@ struct FrozenReview: FileReview {
     }
     function.children[1].forEach { node in
       switch node.kind {
-      case .local:
-        for (local, value) in node.locals(besides: assigned) { frozen[local] = owner(of: value) }
       case .assignment:
         for target in node.children[0].children where target.kind == .index { review(target.children[0], target) }
       case .call:
@@ -59,7 +57,7 @@ struct FrozenReview: FileReview {
   /// The frozen value that an expression is a part of; nil if it is none.
   private func owner(of node: SyntaxNode) -> String? {
     let root = node.chainRoot
-    if let local = root.local { return frozen[local] }
+    if let local = root.local { return frozen[local] ?? values[local].flatMap(owner) }
     switch root.globalName ?? (root.kind == .call ? root.children[0].globalName : nil) {
     case "settings" where root.kind == .name: return "the settings"
     case "plugin" where root.kind == .name: return "plugin"

@@ -5,7 +5,7 @@ struct HandlerReview: FileReview {
   var findings: [Finding] = []
 
   let file: SourceFile
-  private let functions: FileFunctions
+  private let values: FileValues
   /// The kind of the function at hand, its forbidden calls and the reason, and the local functions that were visited for it.
   private var handler = ""
   private var refused: (names: Set<String>, why: String) = ([], "")
@@ -20,36 +20,28 @@ struct HandlerReview: FileReview {
 
   init(_ file: SourceFile, _ tree: SyntaxTree) {
     self.file = file
-    functions = FileFunctions(tree)
+    values = FileValues(tree)
     tree.root.forEach { node in
       if node.kind == .call, node.children[0].globalName == "migrate" { reviewSteps(node) }
-      guard node.kind == .call, node.children[0].kind == .call, let kind = node.children[0].children[0].globalName,
-        let given = node.arguments.first
-      else { return }
-      let fields = Declaration.fields(given)
-      if let what = Self.kinds[kind] {
-        let run = given.kind == .table ? fields["run"] : given
+      if let (kind, run, _) = Declaration.handler(node), let what = Self.kinds[kind] {
         if kind == "query" { review(order: body(run), ["state", "args"]) }
         review(run, what, cannot: (Self.changing, "which changes something"))
         if let function = body(run), !function.returnsValue {
           addMissingReturn(function, "\(what) answers with what it returns")
         }
-      } else if kind == "rule" {
-        for run in [fields["run"], fields["when"]] {
+      } else if let rule = Declaration.rule(node) {
+        for run in [rule["run"], rule["when"]] {
           review(run, "a rule", cannot: (Self.reading, "which only queries can"))
           review(order: body(run), ["event", "state"])
         }
-        if let when = fields["when"], when.local != nil, let function = body(when), !function.returnsValue {
+        if let when = rule["when"], when.local != nil, let function = body(when), !function.returnsValue {
           addMissingReturn(function, "it is the 'when' of a rule, which then never runs")
         }
       }
     }
   }
 
-  /// The function that an expression is, or that a variable holds always.
-  private func body(_ node: SyntaxNode?) -> SyntaxNode? {
-    node?.kind == .function ? node : node?.local.flatMap { functions.bodies[$0] }
-  }
+  private func body(_ node: SyntaxNode?) -> SyntaxNode? { values.value(node, .function) }
 
   /// Finds parameters in the wrong order.
   private mutating func review(order function: SyntaxNode?, _ names: [String]) {
@@ -90,7 +82,7 @@ struct HandlerReview: FileReview {
 
   /// Visits the function that a variable holds.
   private mutating func visit(local: Int) {
-    if let body = functions.bodies[local], visited.insert(local).inserted { visit(body) }
+    if let body = values[local], body.kind == .function, visited.insert(local).inserted { visit(body) }
   }
 }
 

@@ -8,9 +8,7 @@ enum LocalReview {
     visit(tree.root, &declared, &read)
     return declared.compactMap { node in
       guard let local = node.local, !read.contains(local), !node.text.hasPrefix("_") else { return nil }
-      return Finding(
-        file: file.path, line: node.line, message: "nothing reads the local '\(node.text)'", code: .unusedLocal,
-        isNote: true)
+      return Finding(file, node, .unusedLocal, "nothing reads the local '\(node.text)'", isNote: true)
     }
   }
 

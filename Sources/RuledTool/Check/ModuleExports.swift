@@ -4,71 +4,58 @@ internal import RuledLua
 struct ModuleExports {
   /// The members by name; the signature is nil where a member is no function, or an unknown one.
   private(set) var members: [String: Signature?] = [:]
-  /// The members that the parameters called `options` may have; nil if more may be read than the text tells.
-  private(set) var options: [String]?
+  /// The functions among them, where it is certain which one a member is.
+  private var bodies: [String: SyntaxNode] = [:]
+  /// What the file does with the arguments of its functions.
+  private(set) var reads: ParameterReads
+  private(set) var file: SourceFile
 
   /// The members of the table that the file returns; nil if more may be in it than its text tells.
   init?(_ file: SourceFile, _ tree: SyntaxTree) {
     guard let last = tree.root.children.last, last.kind == .returnStatement, last.children[0].children.count == 1
     else { return nil }
-    let functions = FileFunctions(tree), result = last.children[0].children[0]
-    var reads = OptionReads(functions)
-    reads.visit(tree.root)
-    options = reads.names.map { $0.sorted() }
+    let variables = FileValues(tree), result = last.children[0].children[0]
+    self.file = file
+    reads = ParameterReads(variables)
     if result.kind == .table {
-      guard note(fields: result, functions, file) else { return nil }
+      guard note(fields: result, variables, file) else { return nil }
     } else if let local = result.local {
-      var walk = Walk(local: local, functions: functions, file: file, exports: self)
+      var walk = Walk(local: local, variables: variables, file: file, exports: self)
       walk.visit(tree.root)
       guard walk.isWhole else { return nil }
       self = walk.exports
     } else {
       return nil
     }
+    reads.read(tree, own: bodies, in: result.local)
   }
 
-  private mutating func note(fields table: SyntaxNode, _ functions: FileFunctions, _ file: SourceFile) -> Bool {
+  /// What the file does with a parameter of one of its functions; nil if that is not known.
+  func value(of parameter: ParameterReads.Parameter) -> Int? {
+    let parameters = bodies[parameter.function]?.children[0].children ?? []
+    return parameter.index < parameters.count ? parameters[parameter.index].local.flatMap { reads.held[$0] } : nil
+  }
+
+  private mutating func note(fields table: SyntaxNode, _ variables: FileValues, _ file: SourceFile) -> Bool {
     for field in table.children {
       guard field.kind == .namedField, let name = field.children[0].stringValue else { return false }
-      note(name, field.children[1], functions, file)
+      note(name, field.children[1], variables, file)
     }
     return true
   }
 
-  private mutating func note(_ name: String, _ value: SyntaxNode, _ functions: FileFunctions, _ file: SourceFile) {
-    let function = value.kind == .function ? value : value.local.flatMap { functions.bodies[$0] }
+  private mutating func note(_ name: String, _ value: SyntaxNode, _ variables: FileValues, _ file: SourceFile) {
+    let function = variables.value(value, .function)
     // A local that is assigned twice may be called in two ways.
     let isKnown = members.keys.contains(name)
+    bodies[name] = isKnown ? nil : function
     members.updateValue(isKnown ? nil : function.map { Signature($0, in: file.text) }, forKey: name)
-  }
-
-  /// A walk over a file that notes the members of `options` that it reads.
-  private struct OptionReads {
-    /// The members; nil if `options` is passed on to a function whose reads are not known.
-    private(set) var names: Set<String>? = []
-    private let functions: FileFunctions
-
-    init(_ functions: FileFunctions) { self.functions = functions }
-
-    mutating func visit(_ node: SyntaxNode) {
-      switch node.kind {
-      case .name where node.text == "options" && node.local != nil: names = nil
-      case .index where node.children[0].text == "options":
-        if let name = node.children[1].stringValue { names?.insert(name) } else { names = nil }
-      case .call where functions.module(of: node.children[0].chainRoot) == nil:
-        // A function of the same file has its parameter called so, too.
-        for argument in node.children[1].children where argument.text != "options" { visit(argument) }
-        visit(node.children[0])
-      case .function: visit(node.children[1])
-      default: for child in node.children { visit(child) }
-      }
-    }
   }
 
   /// A walk over a file that notes the members put into a table, and whether the table is used in other ways.
   private struct Walk {
     let local: Int
-    let functions: FileFunctions
+    let variables: FileValues
     let file: SourceFile
     var exports: ModuleExports
     var isWhole = true
@@ -104,7 +91,7 @@ struct ModuleExports {
           isWhole = false
           continue
         }
-        if !exports.note(fields: values[index], functions, file) { isWhole = false }
+        if !exports.note(fields: values[index], variables, file) { isWhole = false }
       }
       visit(node.children[1])
     }
@@ -116,7 +103,7 @@ struct ModuleExports {
         return
       }
       if let value {
-        exports.note(name, value, functions, file)
+        exports.note(name, value, variables, file)
       } else {
         exports.members.updateValue(nil, forKey: name)
       }

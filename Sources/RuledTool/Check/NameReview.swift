@@ -34,24 +34,19 @@ struct NameReview {
   private var made: [Use] = []
   private var used: [Use] = []
 
-  /// What the variables of the file at hand hold that are assigned once.
-  private var values: [Int: SyntaxNode] = [:]
-  private var isTextOfClients: (SyntaxNode) -> Bool = { _ in false }
+  private var flow: ValueFlow?
   /// How often each member is read, and how often that is for a name or a label: other reads may bound its values.
   private var reads: [String: Int] = [:]
   private var namingReads: [String: Int] = [:]
 
   /// Reads the files of a plugin, with the modules that it requires.
-  init(_ files: [(file: SourceFile, tree: SyntaxTree, isTextOfClients: (SyntaxNode) -> Bool)]) {
+  init(_ files: [(file: SourceFile, tree: SyntaxTree, flow: ValueFlow)]) {
     let makers = Set(Self.kinds.flatMap(\.makers)), users = Set(Self.kinds.flatMap(\.users))
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]
     for (_, tree, _) in files { tree.root.forEach { countReads(in: $0) } }
-    for (file, tree, isTextOfClients) in files {
-      let assigned = FileFunctions.assigned(in: tree)
-      self.isTextOfClients = isTextOfClients
-      values = [:]
+    for (file, tree, flow) in files {
+      self.flow = flow
       tree.root.forEach { node in
-        if node.kind == .local { for (local, value) in node.locals(besides: assigned) { values[local] = value } }
         guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
           let name = node.arguments.first
         else { return }
@@ -83,12 +78,9 @@ struct NameReview {
       let known = isWhole ? names : (names + beginnings).map { String($0.prefix(name.count)) }
       let near = NearestName.find(name, in: known)
       guard !kind.isPrefix || near != nil else { continue }
-      findings.append(
-        Finding(
-          file: use.file.path, line: use.name.line,
-          message: "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(name, in: known))",
-          code: .unknownName,
-          fix: use.name.stringValue.flatMap { _ in Finding.Fix(use.name.unquotedRange, from: name, to: near) }))
+      let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(name, in: known))"
+      let fix = use.name.stringValue.flatMap { _ in Finding.Fix(use.name.unquotedRange, from: name, to: near) }
+      findings.append(Finding(use.file, use.name, .unknownName, message, fix: fix))
     }
   }
 
@@ -134,21 +126,20 @@ struct NameReview {
   }
 
   private mutating func note(_ node: SyntaxNode, _ message: String, _ file: SourceFile) {
-    findings.append(
-      Finding(file: file.path, line: node.line, message: message, code: .wrongArguments, isNote: true))
+    findings.append(Finding(file, node, .wrongArguments, message, isNote: true))
   }
 
   /// Where the values of an expression come from that have no bound; nil where that is not certain.
   private func source(of node: SyntaxNode) -> Source? {
     switch node.kind {
-    case .name: return node.local.flatMap { values[$0] }.flatMap(source)
+    case .name: return node.local.flatMap { flow?.variables[$0] }.flatMap(source)
     case .parenthesis: return source(of: node.children[0])
     case .index:
       let member = node.children[1].stringValue ?? ""
       switch node.children[0].text == "event" ? member : "" {
       case "id", "time": return .events
       case "subject", "sender": return .subjects
-      default: return isTextOfClients(node) && reads[member] == namingReads[member] ? .clients : nil
+      default: return flow?.isTextOfClients(node) == true && reads[member] == namingReads[member] ? .clients : nil
       }
     case .call:
       let function = CallReview.hostName(node.children[0]) ?? ""
@@ -170,7 +161,7 @@ struct NameReview {
             uses.count(where: { $0.names.contains(name) }) <= uses.count(where: { $0.names.contains(near) })
           else { continue }
           let message = "the counter has no label '\(name)' elsewhere; did you mean '\(near)'?"
-          findings.append(Finding(file: use.file.path, line: use.node.line, message: message, code: .unknownName))
+          findings.append(Finding(use.file, use.node, .unknownName, message))
         }
       }
     }

@@ -5,14 +5,18 @@ internal import RuledLua
 /// Finds mistakes in a rules folder: in every branch, and also after the first error.
 struct RulesCheck {
   /// The findings, by file and line.
-  var findings: [Finding] { found.sorted { $0.file != $1.file ? $0.file < $1.file : $0.line < $1.line } }
+  var findings: [Finding] {
+    found.sorted { $0.key < $1.key }.flatMap { $0.value.sorted { $0.key < $1.key }.flatMap(\.value) }
+  }
   private(set) var plugins: [PluginSource] = []
   /// Their manifests, as far as they load.
   private(set) var manifests: [PluginManifest] = []
   let worker = LuaWorker()
   private var allLoad = true
-  /// The findings in the order found.
-  var found: [Finding] = []
+  /// The files, by their paths; those that are no Lua are left out.
+  private var reviews: [String: SourceReview] = [:]
+  /// The findings by file and line, in the order found.
+  private var found: [String: [Int: [Finding]]] = [:]
 
   init(_ selection: RulesSelection) throws {
     let (all, errors) = selection.readable()
@@ -36,7 +40,13 @@ struct RulesCheck {
     checkHosts()
     for error in EventDeclaration.disagreements(in: manifests) { add(error) }
     let others = all.filter { !selection.contains($0.name) }
-    let facts = RulesFacts(plugins, others: others, manifests: manifests, allLoad: allLoad, worker: worker, host: host)
+    for plugin in others {
+      for file in plugin.modules { reviews[file.path] = SourceReview(file, host.surroundings(nil)) }
+      for file in plugin.tests { reviews[file.path] = SourceReview(file, host.surroundings(nil, isTest: true)) }
+    }
+    let known = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
+    let facts = RulesFacts(
+      plugins, others: others, known, allLoad: allLoad, reviews, textMembers: inspector.members(of: "string"))
     for finding in facts.findings { add(finding) }
   }
 
@@ -46,11 +56,15 @@ struct RulesCheck {
   }
 
   private mutating func add(_ finding: Finding) {
-    let others = found.filter { $0.file == finding.file && $0.line == finding.line && finding.line > 0 }
+    let others = finding.line > 0 ? found[finding.file]?[finding.line] ?? [] : []
     guard !others.contains(where: { [$0.code, finding.code].contains(.load) || $0.message == finding.message }) else {
       return
     }
-    found.append(finding)
+    append(finding)
+  }
+
+  private mutating func append(_ finding: Finding) {
+    found[finding.file, default: [:]][finding.line, default: []].append(finding)
   }
 
   private mutating func add(_ error: LoadError) { add(error.file, error.line, error.message) }
@@ -62,7 +76,8 @@ struct RulesCheck {
   /// Finds syntax errors, and names that do not exist.
   private mutating func inspect(_ file: SourceFile, _ inspector: SourceInspector, _ around: SourceReview.Surroundings) {
     do throws(LoadError) { _ = try inspector.uses(in: file) } catch { add(error) }
-    for finding in SourceReview(file, around)?.findings ?? [] { add(finding) }
+    reviews[file.path] = SourceReview(file, around)
+    for finding in reviews[file.path]?.findings ?? [] { add(finding) }
   }
 
   /// Finds uses of sinks, files and modules that the plugin does not have.
@@ -132,7 +147,7 @@ struct RulesCheck {
         line = Self.line(of: key, in: file, from: line)
       }
       let finding = Finding(file: note.error.file, line: line, message: note.error.message)
-      if !found.contains(finding) { found.append(finding) }
+      if found[finding.file]?[finding.line]?.contains(finding) != true { append(finding) }
     }
   }
 
@@ -214,10 +229,11 @@ extension RulesCheck {
 
   private mutating func add(_ problems: [ConfigurationProblem], _ path: String, areNotes: Bool = false) {
     // Several problems may be about one line, such as the list of administrators.
-    found += problems.map { problem in
-      Finding(
-        file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message,
-        code: .configuration, isNote: areNotes)
+    for problem in problems {
+      append(
+        Finding(
+          file: path, line: ConfigurationFile.line(of: problem.path, in: path), message: problem.message,
+          code: .configuration, isNote: areNotes))
     }
   }
 

@@ -6,81 +6,79 @@ internal import RuledLua
 struct RulesFacts {
   private(set) var findings: [Finding] = []
 
-  private var made: [SourceReview.NamedType] = []
-  private var tested: [SourceReview.NamedType] = []
+  /// The types that rules make, and those that tests send.
+  private var made: Set<String> = []
+  private var tested: Set<String> = []
   /// The types that rules listen to one by one, and how many rules do.
-  private var heard: [String] = []
-  private var heardCounts: [String: Int] = [:]
+  private var heard: [String: Int] = [:]
+  private var nearHeard: NearTypes
   /// The other patterns of types that rules listen to.
   private var patterns: [EventPattern] = []
   private var words: Set<String> = []
   /// The types that plugins describe.
-  private var described: [String] = []
+  private let described: Set<String>
+  /// All of these types, those of rules first.
+  private let named: [String]
   /// Those of them that are kept for rules.
-  private var kept: Set<String> = []
+  private var kept: Set<String>
+  /// The types that fixes write.
+  private var mended: Set<String> = []
 
   /// The lines on which a type stands in the place of a subject or a topic.
   private var misplaced: Set<String> = []
 
+  private typealias ReviewedFile = (file: SourceFile, review: SourceReview)
+
   /// Compares the plugins with each other and with the unchecked ones.
   ///
-  /// `allLoad`: whether all of them load.
+  /// `all` are the manifests of all of them, as far as they load, and `allLoad` tells whether those to check do; `reviews` are the files by their
+  /// paths, `textMembers` the functions of `string`.
   init(
-    _ plugins: [PluginSource], others: [PluginSource], manifests: [PluginManifest], allLoad: Bool, worker: LuaWorker,
-    host: HostNames
+    _ plugins: [PluginSource], others: [PluginSource], _ all: [PluginManifest], allLoad: Bool,
+    _ reviews: [String: SourceReview], textMembers: [String]
   ) {
-    let surroundings = host.surroundings(nil), tests = host.surroundings(nil, isTest: true)
-    let all = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
+    func reviewed(_ files: [SourceFile]) -> [ReviewedFile] {
+      files.compactMap { file in reviews[file.path].map { (file, $0) } }
+    }
+    var exact: [String] = []
     for pattern in all.flatMap(\.rules).flatMap(\.on) {
-      guard case .exact(let type) = pattern else {
-        patterns.append(pattern)
-        continue
-      }
-      heard.append(type)
-      heardCounts[type, default: 0] += 1
+      if case .exact(let type) = pattern { exact.append(type) } else { patterns.append(pattern) }
     }
-    described = all.flatMap(\.events).map(\.type)
+    heard = exact.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+    nearHeard = NearTypes(exact)
+    described = Set(all.flatMap(\.events).map(\.type))
+    named = nearHeard.types + described.sorted()
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
-    let open = DescribedData(all)
-    let names = (plugins + others).map(\.name)
-    var testFiles: [String: [(SourceFile, SourceReview?)]] = [:]
-    for plugin in plugins + others {
-      testFiles[plugin.name] = plugin.tests.map { ($0, SourceReview($0, tests)) }
-      for (_, review) in testFiles[plugin.name] ?? [] { note(review) }
-    }
-    for plugin in others { for file in plugin.modules { note(SourceReview(file, surroundings)) } }
-    let reviewed = plugins.map { plugin in
-      (plugin, plugin.modules.map { ($0, SourceReview($0, surroundings)) })
-    }
-    for (_, files) in reviewed { for (_, review) in files { note(review) } }
-    for (plugin, files) in reviewed {
-      let library = CatalogBuilder.required(by: plugin).map { ($0, SourceReview($0, surroundings)) }
-      let own = (library + files).compactMap { file, review in review.map { (file: file, review: $0) } }
-      let testFiles = testFiles[plugin.name] ?? []
-      let manifest = manifests.first { $0.name == plugin.name }
-      let data = manifest?.sources.isEmpty == false ? DescribedData(all, of: plugin.name) : open
-      checkCalls(own, tests: testFiles, plugins: names)
-      checkValues(own, manifest, data, manifests, ofTexts: surroundings.members["string"] ?? [])
+    for plugin in plugins + others { for (_, review) in reviewed(plugin.tests + plugin.modules) { note(review) } }
+    let evidence = made.union(tested).union(described), nearKnown = NearTypes(evidence.sorted() + exact)
+    let open = Declarations(all), names = (plugins + others).map(\.name)
+    for plugin in plugins {
+      let files = reviewed(plugin.modules), tests = reviewed(plugin.tests)
+      let own = reviewed(CatalogBuilder.required(by: plugin)) + files
+      let manifest = all.first { $0.name == plugin.name }
+      var declarations = manifest?.sources.isEmpty == false ? Declarations(all, of: plugin.name) : open
+      declarations.plugin = manifest
+      checkCalls(own, tests: tests, plugins: names)
+      checkValues(own, declarations, textMembers: textMembers)
       guard let manifest else { continue }
       checkSettings(manifest, plugin, own.map(\.review))
       if !plugin.tests.isEmpty { checkDecisions(files) }
       // Where a plugin does not load, its rules are not known.
       guard allLoad else { continue }
-      for (_, review) in files + testFiles { checkReceivers(review?.receivers ?? []) }
+      for (_, review) in files + tests { checkReceivers(review.receivers) }
       for (_, review) in files {
-        checkMade(review?.made ?? [])
-        checkKept(review?.made ?? [])
+        checkMade(review.made)
+        checkKept(review.made)
       }
-      checkTested(plugin)
-      checkRules(manifest)
+      for (_, review) in tests { checkTested(review.tested) }
+      checkRules(manifest, evidence, nearKnown)
       checkDescriptions(manifest)
     }
   }
 
-  private mutating func note(_ review: SourceReview?) {
-    guard let review else { return }
-    made += review.made
-    tested += review.tested
+  private mutating func note(_ review: SourceReview) {
+    made.formUnion(review.made.map(\.type))
+    tested.formUnion(review.tested.map(\.type))
     if !review.tested.isEmpty || review.made.isEmpty && review.decisions.isEmpty { words.formUnion(review.words) }
   }
 
@@ -88,9 +86,8 @@ struct RulesFacts {
 
   /// Checks the calls in the plugin's files and in the modules of the library that it uses, each by itself and as one program.
   private mutating func checkCalls(
-    _ own: [(file: SourceFile, review: SourceReview)], tests: [(SourceFile, SourceReview?)], plugins: [String]
+    _ own: [ReviewedFile], tests: [ReviewedFile], plugins: [String]
   ) {
-    let all = own.map { ($0, $1.tree) } + tests.compactMap { file, review in review.map { (file, $0.tree) } }
     var modules: [String: ModuleExports] = [:], library: [String: ModuleExports] = [:]
     // A plugin's own module is found before one of the library, but not by the library.
     for (file, review) in own {
@@ -98,9 +95,9 @@ struct RulesFacts {
       modules[name] = exports
       if Self.isOfLibrary(file) { library[name] = exports }
     }
-    for (file, tree) in all {
-      let known = Self.isOfLibrary(file) ? library : modules
-      findings += CallReview(file, tree, modules: known, plugins: plugins).findings
+    for (file, review) in own + tests {
+      let known = Self.isOfLibrary(file) ? library : modules, tree = review.tree
+      findings += CallReview(file, tree, modules: known, library: library, plugins: plugins).findings
       findings += HandlerReview(file, tree).findings
       findings += LocalReview.findings(file, tree)
     }
@@ -108,26 +105,22 @@ struct RulesFacts {
 
   /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
   private mutating func checkValues(
-    _ own: [(file: SourceFile, review: SourceReview)], _ manifest: PluginManifest?, _ data: DescribedData,
-    _ manifests: [PluginManifest], ofTexts: [String]
+    _ own: [ReviewedFile], _ declarations: Declarations, textMembers: [String]
   ) {
-    var named: [(file: SourceFile, tree: SyntaxTree, isTextOfClients: (SyntaxNode) -> Bool)] = []
-    for (file, review) in own {
-      let tree = review.tree, isShared = Self.isOfLibrary(file)
-      let types = DeclaredTypes(data, manifest, review.data.events)
-      let flow = ValueFlow(tree) { isShared ? .any : types.type(of: $0) }
-      findings += ArgumentReview(file, tree, flow).findings + ExpressionReview(file, tree, flow).findings
-      findings += MemberReview(file, tree, flow, ofTexts: ofTexts).findings + FrozenReview(file, tree).findings
-      named.append((file, tree, { !isShared && types.isTextOfClients($0) }))
-      guard !isShared, let manifest else { continue }
-      findings += data.findings(review.data, flow, file: file.path)
-      findings += SettingReview(file, tree, manifest).findings
-      findings += StateReview(file, tree, of: manifest.name, manifests, review.data.events, flow).findings
+    let flows = own.map { file, review in
+      (
+        file: file, tree: review.tree,
+        flow: ValueFlow(review.tree, Self.isOfLibrary(file) ? Declarations([]) : declarations)
+      )
     }
-    findings += NameReview(named).findings
+    for (file, tree, flow) in flows {
+      findings += ValueReview(file, tree, flow, textMembers: textMembers).findings
+      findings += FrozenReview(file, tree).findings
+    }
+    findings += NameReview(flows).findings
   }
 
-  private static func isOfLibrary(_ file: SourceFile) -> Bool { file.path.hasPrefix("lib/") }
+  static func isOfLibrary(_ file: SourceFile) -> Bool { file.path.hasPrefix("lib/") }
 
   // MARK: Settings and decisions
 
@@ -148,10 +141,10 @@ struct RulesFacts {
     }
   }
 
-  private mutating func checkDecisions(_ files: [(SourceFile, SourceReview?)]) {
+  private mutating func checkDecisions(_ files: [ReviewedFile]) {
     var seen = words
     for (file, review) in files {
-      for decision in review?.decisions ?? [] where seen.insert(decision.key).inserted {
+      for decision in review.decisions where seen.insert(decision.key).inserted {
         let message = "no test reads the decision '\(decision.key)'"
         add(file.path, decision.line, .unreadDecision, message, isNote: true)
       }
@@ -162,15 +155,15 @@ struct RulesFacts {
 
   /// Whether a rule listens to a type; rules that listen to all types do not count.
   private func isHeard(_ type: String) -> Bool {
-    heardCounts[type] != nil || patterns.contains { $0 != .any && $0.matches(type) }
+    heard[type] != nil || patterns.contains { $0 != .any && $0.matches(type) }
   }
 
   /// Whether a rule listens to a type by its whole name, or a plugin describes it.
-  private func isNamed(_ type: String) -> Bool { heardCounts[type] != nil || described.contains(type) }
+  private func isNamed(_ type: String) -> Bool { heard[type] != nil || described.contains(type) }
 
   /// Whether a type is known by more than the one rule, or the one place, that names it.
-  private func isSupported(_ type: String, by evidence: [SourceReview.NamedType]) -> Bool {
-    described.contains(type) || evidence.contains { $0.type == type } || heardCounts[type, default: 0] > 1
+  private func isSupported(_ type: String, by evidence: Set<String>...) -> Bool {
+    described.contains(type) || evidence.contains { $0.contains(type) } || heard[type, default: 0] > 1
   }
 
   /// Finds types in the place of a subject or a topic.
@@ -178,18 +171,18 @@ struct RulesFacts {
     for receiver in receivers where isNamed(receiver.first.type) && receiver.type.map(isNamed) != true {
       let message = "\(receiver.function) takes the \(receiver.what) first, then the type of the event"
       add(receiver.first, .wrongArguments, message, nil)
-      misplaced.insert("\(receiver.first.file):\(receiver.first.line)")
+      misplaced.insert(receiver.first.place)
     }
   }
 
   private mutating func checkMade(_ types: [SourceReview.NamedType]) {
     let hearsAll = patterns.contains(.any)
-    for made in types where !isHeard(made.type) && !misplaced.contains("\(made.file):\(made.line)") {
-      let near = heard.first { isOneEdit($0, made.type) }
+    for made in types where !isHeard(made.type) && !misplaced.contains(made.place) {
+      let near = nearHeard.near(made.type).first
       // Where other places know the type of this call, the rule is wrong.
-      if let near, isSupported(made.type, by: tested), !isSupported(near, by: self.made + tested) { continue }
+      if let near, isSupported(made.type, by: tested), !isSupported(near, by: self.made, tested) { continue }
       guard near != nil || !hearsAll else { continue }
-      let meant = near ?? NearestName.find(type: made.type, in: heard + described)
+      let meant = near ?? NearestName.find(type: made.type, in: named)
       let hint = meant.map { "; did you mean '\($0)'?" } ?? ""
       add(made, .unheardType, "no rule listens to '\(made.type)', \(made.verb)\(hint)", near)
     }
@@ -198,33 +191,29 @@ struct RulesFacts {
   /// Notes the types that rules make and hear, and that no description keeps for rules.
   private mutating func checkKept(_ types: [SourceReview.NamedType]) {
     for made in types where isHeard(made.type) && kept.insert(made.type).inserted {
-      add(
-        made.file, made.line, .openType,
+      let message =
         "a client can send '\(made.type)' as well, \(made.verb) and which rules hear; if only rules are to make "
-          + "it, describe it: event \"\(made.type)\" { from = \"rules\" }", isNote: true)
+        + "it, describe it: event \"\(made.type)\" { from = \"rules\" }"
+      findings.append(Finding(made.file, made.node, .openType, message, isNote: true))
     }
   }
 
-  private mutating func checkTested(_ plugin: PluginSource) {
-    let own = tested.filter { $0.file.hasPrefix("\(plugin.name)/") && !isHeard($0.type) }
-    for test in own {
-      guard let near = heard.first(where: { isOneEdit($0, test.type) }) else { continue }
+  private mutating func checkTested(_ types: [SourceReview.NamedType]) {
+    for test in types where !isHeard(test.type) {
+      guard let near = nearHeard.near(test.type).first else { continue }
       // Where one rule alone knows the other type, the rule is wrong.
-      guard isSupported(near, by: made + tested), !isSupported(test.type, by: made) else { continue }
+      guard isSupported(near, by: made, tested), !isSupported(test.type, by: made) else { continue }
       add(test, .similarType, "no rule listens to '\(test.type)'; did you mean '\(near)'?", near)
     }
   }
 
-  /// Finds rules on an unknown type that looks like a known one.
-  private mutating func checkRules(_ manifest: PluginManifest) {
-    let evidence = Set((made + tested).map(\.type) + described)
-    let known = (evidence.sorted() + heard).map { (type: $0, bytes: Array($0.utf8)) }
+  /// Finds rules on a type of which there is no evidence, and that looks like a known one.
+  private mutating func checkRules(_ manifest: PluginManifest, _ evidence: Set<String>, _ known: NearTypes) {
     for rule in manifest.rules {
-      for case .exact(let type) in rule.on where !evidence.contains(type) && heardCounts[type] == 1 {
-        let bytes = Array(type.utf8)
-        let near = known.first { isOneEdit($0.bytes, bytes) && !Self.areSpelledAlike($0.type, type) }?.type
+      for case .exact(let type) in rule.on where !evidence.contains(type) && heard[type] == 1 {
         // A mistyped call is reported where it stands.
-        guard let near, !findings.contains(where: { $0.fix?.text == type }) else { continue }
+        guard let near = known.near(type).first(where: { !Self.areSpelledAlike($0, type) }), !mended.contains(type)
+        else { continue }
         add(
           rule.file, rule.line, .similarType,
           "rule '\(rule.name)' listens to '\(type)', which nothing sends; did you mean '\(near)'?")
@@ -235,9 +224,9 @@ struct RulesFacts {
   /// Finds descriptions of a type without rules that looks like a type with rules and without a description.
   private mutating func checkDescriptions(_ manifest: PluginManifest) {
     for event in manifest.events where !isHeard(event.type) {
-      let near = heard.first { isOneEdit($0, event.type) && !described.contains($0) }
+      let near = nearHeard.near(event.type).first { !described.contains($0) }
       // Where the rule alone knows its type, the rule is wrong.
-      guard let near, (made + tested).contains(where: { $0.type == near }) else { continue }
+      guard let near, made.contains(near) || tested.contains(near) else { continue }
       add(
         event.file, event.line, .similarType,
         "no rule listens to '\(event.type)', which is described here; did you mean '\(near)'?")
@@ -252,16 +241,43 @@ struct RulesFacts {
   }
 
   private mutating func add(_ type: SourceReview.NamedType, _ code: Finding.Code, _ message: String, _ near: String?) {
-    let isQuoted = type.range.count == type.type.utf8.count + 2
-    let fix = near.flatMap { near in
-      isQuoted ? Finding.Fix(range: type.range.lowerBound + 1..<type.range.upperBound - 1, text: near) : nil
-    }
-    add(type.file, type.line, code, message, fix: fix)
+    let isQuoted = type.node.range.count == type.type.utf8.count + 2
+    let fix = isQuoted ? near.map { Finding.Fix(range: type.node.unquotedRange, text: $0) } : nil
+    if let fix { mended.insert(fix.text) }
+    findings.append(Finding(type.file, type.node, code, message, fix: fix))
   }
 
   private mutating func add(
-    _ file: String, _ line: Int, _ code: Finding.Code, _ message: String, isNote: Bool = false, fix: Finding.Fix? = nil
+    _ file: String, _ line: Int, _ code: Finding.Code, _ message: String, isNote: Bool = false
   ) {
-    findings.append(Finding(file: file, line: line, message: message, code: code, isNote: isNote, fix: fix))
+    findings.append(Finding(file: file, line: line, message: message, code: code, isNote: isNote))
+  }
+}
+
+/// Types of events in which those that differ by one letter from another are found without a comparison with each.
+///
+/// Two texts that differ by one letter, or in the order of two neighbours, are the same without a letter, or one is the other without a letter.
+private struct NearTypes {
+  private(set) var types: [String] = []
+  /// The places of the types by their bytes, and by their bytes without any one.
+  private var places: [[UInt8]: [Int]] = [:]
+
+  init(_ all: [String]) {
+    var seen: Set<String> = []
+    types = all.filter { seen.insert($0).inserted }
+    for (place, type) in types.enumerated() {
+      for key in Self.keys(type) { places[key, default: []].append(place) }
+    }
+  }
+
+  /// Those that differ by one letter, in their order.
+  func near(_ type: String) -> [String] {
+    let found = Set(Self.keys(type).flatMap { places[$0] ?? [] })
+    return found.sorted().map { types[$0] }.filter { isOneEdit($0, type) }
+  }
+
+  private static func keys(_ type: String) -> Set<[UInt8]> {
+    let bytes = Array(type.utf8)
+    return Set([bytes] + bytes.indices.map { Array(bytes[..<$0] + bytes[($0 + 1)...]) })
   }
 }

@@ -8,10 +8,18 @@ struct Signature {
   let takesMore: Bool
   /// How many values it returns at most; nil for any number.
   let results: Int?
+  /// The types of the parameters, where they are declared, and that of the first result.
+  let types: [ValueType]
+  let result: ValueType
 
-  /// The signature of a function of the host.
-  init(_ function: LibraryFunction) {
+  /// The functions of the host, and those of Lua that fail without an argument.
+  static let host = Dictionary(
+    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map { ($0.name, Signature($0)) })
+
+  private init(_ function: LibraryFunction) {
     parameters = function.parameters.map(\.name)
+    types = function.parameters.map { ValueType($0.type) }
+    result = function.results.first.map { ValueType($0.type) } ?? .any
     needed = (function.parameters.lastIndex { !$0.type.hasSuffix("?") } ?? -1) + 1
     takesMore = parameters.last == "..."
     results = function.results.contains { $0.type.hasSuffix("...") } ? nil : function.results.count
@@ -24,6 +32,7 @@ struct Signature {
     let list = function.children[0]
     parameters = list.children.map(\.text)
     takesMore = String(decoding: text[list.range], as: UTF8.self).contains("...")
+    (types, result) = ([], .any)
     results = function.returnsValue ? nil : 0
     var uses = Uses()
     uses.visit(function.children[1])

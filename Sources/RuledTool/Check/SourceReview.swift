@@ -19,11 +19,11 @@ struct SourceReview: FileReview {
   struct NamedType {
     /// The call's use of the type, as in `which is raised here`.
     let verb: String
-    let type: String
-    let file: String
-    let line: Int
-    /// The bytes of the string.
-    let range: Range<Int>
+    let file: SourceFile
+    let node: SyntaxNode
+
+    var type: String { node.text }
+    var place: String { "\(file.path):\(node.line)" }
   }
 
   /// A call whose first argument is a text, and is to be a subject or a topic, with the type after it if that is one, too.
@@ -47,8 +47,6 @@ struct SourceReview: FileReview {
   private(set) var readsAnySetting = false
   /// All names and texts that the file mentions.
   private(set) var words: Set<String> = []
-  /// The members of events' data that the file reads, and gives to events.
-  let data: DataReview
 
   let file: SourceFile
   private let around: Surroundings
@@ -66,7 +64,6 @@ struct SourceReview: FileReview {
     self.file = file
     self.around = around
     self.tree = tree
-    data = DataReview(tree)
     visit(tree.root)
   }
 
@@ -141,9 +138,8 @@ struct SourceReview: FileReview {
 
   private mutating func review(call node: SyntaxNode) {
     let function = node.children[0], arguments = node.arguments
-    if function.kind == .call, let declaration = function.children[0].globalName {
-      note(declaration: declaration, arguments.first)
-    }
+    if let event = MadeEvent(node), let type = namedType(event.type, event.verb) { made.append(type) }
+    note(declaration: node)
     if let name = function.globalName {
       switch name {
       case "decide":
@@ -153,13 +149,8 @@ struct SourceReview: FileReview {
           add(node, .emptyDecision, "decide without a value decides null; leave the call out, or decide json.null")
         }
       case "require": if arguments.first?.stringValue != nil { judged.insert(function.range.lowerBound) }
-      case "raise": note(arguments.first, "which is raised here")
-      case "send":
-        note(arguments.dropFirst().first, "which is sent here")
-        note(receiver: "subject", of: name, arguments)
-      case "publish":
-        note(arguments.dropFirst().first, "which is published here")
-        note(receiver: "topic", of: name, arguments)
+      case "send": note(receiver: "subject", of: name, arguments)
+      case "publish": note(receiver: "topic", of: name, arguments)
       case "print" where !around.isGlobal("print"): return review(print: node, arguments)
       default: break
       }
@@ -167,7 +158,6 @@ struct SourceReview: FileReview {
     if function.kind == .index, let table = function.children[0].globalName {
       let member = function.children[1].stringValue
       if table == "timer", member == "set" { review(timer: arguments) }
-      if table == "timer", member == "every" { note(arguments.dropFirst(2).first, "for which a timer is set here") }
       if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
     }
     if function.kind == .index, let local = function.children[0].local, drivers.contains(local) {
@@ -184,9 +174,8 @@ struct SourceReview: FileReview {
       fix: dot.count == 1 ? Finding.Fix(range: dot, text: ":") : nil)
   }
 
-  /// Notes the type of a timer's event, and finds a number of seconds in the place of a time.
+  /// Finds a number of seconds in the place of a time.
   private mutating func review(timer arguments: [SyntaxNode]) {
-    note(arguments.dropFirst(2).first, "for which a timer is set here")
     guard arguments.count > 1, arguments[1].kind == .number else { return }
     let due = arguments[1], text = text(due)
     guard let seconds = Double(text), seconds < 1e9 else { return }
@@ -213,36 +202,30 @@ struct SourceReview: FileReview {
       fix: Finding.Fix(range: node.range, text: "now()"))
   }
 
-  private mutating func note(_ argument: SyntaxNode?, _ verb: String) {
-    if let type = namedType(argument, verb) { made.append(type) }
-  }
-
   private mutating func note(receiver what: String, of function: String, _ arguments: [SyntaxNode]) {
     guard arguments.count > 1, let first = namedType(arguments[0], "") else { return }
     receivers.append(Receiver(function: function, what: what, first: first, type: arguments[1].stringValue))
   }
 
   private func namedType(_ argument: SyntaxNode?, _ verb: String) -> NamedType? {
-    guard let argument, let type = argument.stringValue else { return nil }
-    return NamedType(verb: verb, type: type, file: file.path, line: argument.line, range: argument.range)
+    argument.flatMap { $0.kind == .string ? NamedType(verb: verb, file: file, node: $0) : nil }
   }
 
-  /// Notes which parameters hold the state of a rule, or the driver of a test.
-  private mutating func note(declaration: String, _ argument: SyntaxNode?) {
-    if declaration == "test", argument?.kind == .function,
-      let driver = argument?.children[0].children.first?.local
+  /// Notes which parameters hold the event and the state of a rule, or the driver of a test.
+  private mutating func note(declaration node: SyntaxNode) {
+    if node.children[0].kind == .call, node.children[0].children[0].globalName == "test",
+      let test = node.arguments.first, test.kind == .function, let driver = test.children[0].children.first?.local
     {
       drivers.insert(driver)
     }
-    guard declaration == "rule", argument?.kind == .table else { return }
-    for field in argument?.children ?? [] where field.kind == .namedField && field.children[1].kind == .function {
-      let function = field.children[1], parameters = function.children[0].children
-      if field.children[0].text == "when", !function.returnsValue {
-        add(field, .deadCondition, "'when' returns nothing, so the rule never runs; return the condition")
-      }
-      guard ["run", "when"].contains(field.children[0].text) else { continue }
+    let rule = Declaration.rule(node) ?? [:]
+    if let when = rule["when"], when.kind == .function, !when.returnsValue {
+      add(when, .deadCondition, "'when' returns nothing, so the rule never runs; return the condition")
+    }
+    for function in [rule["run"], rule["when"]] where function?.kind == .function {
+      let parameters = function?.children[0].children ?? []
       if let local = parameters.first?.local { events.insert(local) }
-      if parameters.count > 1, let local = parameters[1].local { states.insert(local) }
+      if let local = parameters.dropFirst().first?.local { states.insert(local) }
     }
   }
 
@@ -255,7 +238,8 @@ struct SourceReview: FileReview {
     if node.text == "event" { note(receiver: "subject", of: "t:event", arguments) }
     guard !TestMethods.names.contains(node.text) else { return }
     add(
-      node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, TestMethods.names, at: node.mark)
+      node, .unknownMember, "a test's t has no method '\(node.text)'", unknown: node.text, TestMethods.names,
+      at: node.mark)
   }
 
   // MARK: Assignments

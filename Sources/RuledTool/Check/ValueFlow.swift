@@ -1,18 +1,57 @@
 internal import RuledLua
 
-/// The types of the expressions of a file, where they are certain: literals, results of functions of the host and of Lua, declared values, and
-/// variables that get one of these once.
+/// The values of the expressions of a file, where they are certain: the event, parts of what plugins declare, and types of literals, of results
+/// of functions of the host and of Lua, and of handlers' arguments.
+///
+/// A rule gives its event and its state to the functions that are its `run` and `when`; these may stand in the rule or be local functions of
+/// the file. They may give it, or any value, to other local functions and variables. Nothing is told of a variable that gets something else
+/// anywhere, and of the parameters of a function that is used in other ways than to be called: its receiver may call it with anything. A
+/// parameter that is called `state` is the state, but in steps, which have states of other versions.
 struct ValueFlow {
-  /// The type of an expression by the plugin's declarations.
-  private let declared: (SyntaxNode) -> ValueType
-  private var held: [Int: ValueType] = [:]
-  /// The variables that hold the event of a rule.
-  private var events: Set<Int> = []
+  enum Value: Equatable {
+    /// Nothing has been found yet.
+    case nothing
+    /// The event of rules that listen to these types; nil if these are not all types.
+    case event(Set<String>?)
+    case part(Declarations.Part)
+    case typed(ValueType)
 
-  private static let functions = Dictionary(
-    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map {
-      ($0.name, $0.results.first.map { ValueType($0.type) } ?? .any)
-    })
+    static let unknown = Value.typed(.any)
+
+    /// Makes it the value of a variable that gets this in one place and `other` in another.
+    mutating func join(_ other: Value) {
+      switch (self, other) {
+      case (_, .nothing): return
+      case (.nothing, _): self = other
+      case (.event(var types?), .event(let others?)):
+        // A set that nothing else holds grows in its place.
+        self = .nothing
+        types.formUnion(others)
+        self = .event(types)
+      case (.event, .event): self = .event(nil)
+      case (.part(let part), .part(let other)): self = part.joined(other).map(Value.part) ?? .unknown
+      default: if self != other { self = .unknown }
+      }
+    }
+  }
+
+  private enum Source {
+    case fixed(Value)
+    case expression(SyntaxNode)
+    /// An element of the list that the expression is.
+    case element(SyntaxNode)
+  }
+
+  let declarations: Declarations
+  let variables: FileValues
+  private var values: [Int: Value] = [:]
+  private var sources: [Int: [Source]] = [:]
+  /// The positions of the names of local functions that are the `run` or `when` of a rule.
+  private var calledByHost: Set<Int> = []
+  /// The parameters that are called `state`.
+  private var states: [Int] = []
+  private var isInSteps = false
+
   /// The types of the handlers' arguments, by the function that declares them.
   private static let given: [String: ValueType] = [
     "web": ValueType(
@@ -21,124 +60,213 @@ struct ValueFlow {
     "sink": ValueType(
       "{ id: string, plugin: string, sink: string, type: string, data: any, subject: string, at: string }"),
   ]
+  private static let event = ValueType(
+    "{ time: number, id: string, source: string, type: string, subject: string, origin: string, sender: string, data: table }"
+  )
 
-  init(_ tree: SyntaxTree, declared: @escaping (SyntaxNode) -> ValueType) {
-    self.declared = declared
-    let assigned = FileFunctions.assigned(in: tree)
-    tree.root.forEach { node in
-      switch node.kind {
-      case .local:
-        for (local, value) in node.locals(besides: assigned) { held[local] = type(of: value) }
-      case .genericFor:
-        let variables = node.children[0].children, values = node.children[1].children
-        guard variables.count > 1, let local = variables[1].local, values.first?.kind == .call,
-          values[0].children[0].globalName == "ipairs", let list = values[0].children[1].children.first,
-          case .list(let element) = type(of: list)
-        else { return }
-        held[local] = element
-      case .call: note(declaration: node)
-      default: break
+  init(_ tree: SyntaxTree, _ declarations: Declarations) {
+    self.declarations = declarations
+    variables = FileValues(tree)
+    findSources(in: tree.root)
+    for variable in states { sources[variable] = [state] }
+    let order = sources.keys.sorted()
+    var isChanged = true
+    while isChanged {
+      isChanged = false
+      for variable in order {
+        let known = values[variable, default: .nothing]
+        let value = sources[variable, default: []].reduce(into: known) { $0.join(self.value(of: $1)) }
+        if value != known {
+          values[variable] = value
+          isChanged = true
+        }
       }
     }
   }
 
-  private mutating func note(declaration node: SyntaxNode) {
-    if let rule = Declaration.rule(node) {
-      for function in [rule["when"], rule["run"]] where function?.kind == .function {
-        if let local = function?.children[0].children.first?.local { events.insert(local) }
-      }
-    }
-    guard let (kind, handler, options) = Declaration.handler(node) else { return }
-    let parameters = handler.children[0].children
-    if let type = Self.given[kind], let local = parameters.first?.local { held[local] = type }
-    guard kind == "query", parameters.count > 1, let local = parameters[1].local,
-      let arguments = options["args"], arguments.kind == .table
-    else { return }
-    let names = arguments.children.map { $0.children[0].stringValue }
-    guard !arguments.children.contains(where: { $0.kind != .namedField }), !names.contains(nil) else { return }
-    held[local] = .record(
-      names.compactMap { $0 }.map { ValueType.Member(name: $0.last == "?" ? String($0.dropLast()) : $0, type: .any) })
-  }
+  // MARK: Values
 
-  /// The type of a member of an event.
-  private static func member(of node: SyntaxNode) -> ValueType {
-    switch node.children[1].stringValue {
-    case "time": .number
-    case "id", "source", "type", "subject", "origin", "sender": .string
-    case "data": .table
-    default: .any
-    }
-  }
-
-  /// The type of an expression; `any` where it is not known.
   func type(of node: SyntaxNode) -> ValueType {
+    switch value(of: node) {
+    case .nothing: .any
+    case .event: .table
+    case .part(let part): declarations.type(of: part)
+    case .typed(let type): type
+    }
+  }
+
+  /// The declared type of an expression that is a part of what plugins declare.
+  func dataType(of node: SyntaxNode) -> DataType? { part(node).flatMap(declarations.dataType) }
+
+  func part(_ node: SyntaxNode) -> Declarations.Part? {
+    if case .part(let part) = value(of: node) { part } else { nil }
+  }
+
+  /// Whether it is a text that any client may send.
+  func isTextOfClients(_ node: SyntaxNode) -> Bool {
+    guard let part = part(node), case .data(let types) = part.root else { return false }
+    return declarations.type(of: part) == .string && declarations.areOfClients(types)
+  }
+
+  private func value(of source: Source) -> Value {
+    switch source {
+    case .fixed(let value): value
+    case .expression(let node): value(of: node)
+    case .element(let list): member(nil, of: value(of: list))
+    }
+  }
+
+  private func value(of node: SyntaxNode) -> Value {
     switch node.kind {
     case .name:
-      if let local = node.local { return held[local] ?? .any }
-      return Self.functions[node.text] == nil ? .any : .function
-    case .parenthesis: return type(of: node.children[0])
+      if let local = node.local { return sources[local] == nil ? .unknown : values[local, default: .nothing] }
+      if node.text == "settings" { return .part(.init(root: .settings)) }
+      return .typed(Signature.host[node.text] == nil ? .any : .function)
+    case .parenthesis: return value(of: node.children[0])
     case .index:
-      let declared = self.declared(node)
-      if declared != .any { return declared }
-      if let name = CallReview.hostName(node), Self.functions[name] != nil { return .function }
-      if let local = node.children[0].local, events.contains(local) { return Self.member(of: node) }
-      switch type(of: node.children[0]) {
-      case .record(let members):
-        return members.first { $0.name == node.children[1].stringValue }?.type ?? .any
-      case .list(let element) where node.children[1].stringValue == nil: return element
-      default: return .any
-      }
-    case .call: return CallReview.hostName(node.children[0]).flatMap { Self.functions[$0] } ?? .any
-    case .unary: return node.text == "not" ? .boolean : .number
-    case .binary:
-      switch node.text {
-      case "..": return .string
-      case "and": return .any
-      case "or":
-        let left = type(of: node.children[0])
-        return left == type(of: node.children[1]) || node.children[1].isEmptyTable ? left : .any
-      case "==", "~=", "<", ">", "<=", ">=": return .boolean
-      default: return node.children.contains { $0.kind == .string } ? .any : .number
-      }
-    default: return ValueType(literal: node)
+      if let name = CallReview.hostName(node), Signature.host[name] != nil { return .typed(.function) }
+      return member(node.children[1].stringValue, of: value(of: node.children[0]))
+    case .call:
+      let name = CallReview.hostName(node.children[0])
+      if name == "peek", let plugin = node.arguments.first?.stringValue { return .part(.init(root: .state(plugin))) }
+      return .typed(name.flatMap { Signature.host[$0]?.result } ?? .any)
+    case .unary: return .typed(node.text == "not" ? .boolean : .number)
+    case .binary: return value(ofOperation: node)
+    default: return .typed(ValueType(literal: node))
     }
+  }
+
+  private func member(_ name: String?, of value: Value) -> Value {
+    switch value {
+    case .nothing: return .nothing
+    case .event(let types?) where name == "data": return .part(.init(root: .data(types)))
+    case .event: return member(name, of: .typed(Self.event))
+    case .part(let part): return .part(part.member(name))
+    case .typed(.record(let members)): return .typed(members.first { $0.name == name }?.type ?? .any)
+    case .typed(.list(let element)) where name == nil: return .typed(element)
+    case .typed: return .unknown
+    }
+  }
+
+  private func value(ofOperation node: SyntaxNode) -> Value {
+    switch node.text {
+    case "..": return .typed(.string)
+    case "and": return .unknown
+    case "or":
+      let left = value(of: node.children[0]), other = node.children[1]
+      let types = (type(of: node.children[0]), type(of: other))
+      if left == .nothing || left == value(of: other) || other.kind == .table && !types.0.excludes(.table) {
+        return left
+      }
+      return types.0 == types.1 ? .typed(types.0) : .unknown
+    case "==", "~=", "<", ">", "<=", ">=": return .typed(.boolean)
+    default: return .typed(node.children.contains { $0.kind == .string } ? .any : .number)
+    }
+  }
+
+  // MARK: Where values come from
+
+  private mutating func findSources(in node: SyntaxNode) {
+    var parts = node.children[...]
+    switch node.kind {
+    case .local:
+      let values = node.children[1].children
+      for (index, target) in node.children[0].children.enumerated() {
+        add(index < values.count ? .expression(values[index]) : .fixed(.unknown), to: target)
+      }
+      parts = parts.dropFirst()
+    case .localFunction:
+      parts = parts.dropFirst()
+    case .assignment:
+      for target in node.children[0].children { add(.fixed(.unknown), to: target) }
+    case .numericFor: add(.fixed(.typed(.number)), to: node.children[0])
+    case .genericFor:
+      let variables = node.children[0].children, call = node.children[1].children[0]
+      guard call.kind == .call, call.children[0].globalName == "ipairs", let list = call.arguments.first else { break }
+      for (variable, source) in zip(variables, [.fixed(.typed(.number)), .element(list)] as [Source]) {
+        add(source, to: variable)
+      }
+    case .call:
+      findSources(ofHandler: node)
+      if let rule = Declaration.rule(node) { findSources(ofRule: rule) }
+      if node.children[0].local != nil, give(node.arguments.map(Source.expression), to: node.children[0]) {
+        parts = parts.dropFirst()
+      }
+      if node.children[0].globalName == "migrate" {
+        isInSteps = true
+        for part in parts { findSources(in: part) }
+        isInSteps = false
+        return
+      }
+    case .function where !isInSteps:
+      states += node.children[0].children.filter { $0.text == "state" }.compactMap(\.local)
+    case .name where node.local != nil && !calledByHost.contains(node.range.lowerBound): give([], to: node)
+    default: break
+    }
+    for part in parts { findSources(in: part) }
+  }
+
+  private mutating func add(_ source: Source, to target: SyntaxNode) {
+    if let variable = target.local { sources[variable, default: []].append(source) }
+  }
+
+  /// Notes the arguments of a call for the parameters of a function; parameters without one may hold anything.
+  ///
+  /// Returns whether it is known which function that is.
+  @discardableResult
+  private mutating func give(_ arguments: [Source], to function: SyntaxNode) -> Bool {
+    guard let body = variables.value(function, .function) else { return false }
+    for (index, parameter) in body.children[0].children.enumerated() {
+      add(index < arguments.count ? arguments[index] : .fixed(.unknown), to: parameter)
+    }
+    return true
+  }
+
+  // MARK: Rules and handlers
+
+  /// The plugin's state of the event's subject.
+  private var state: Source {
+    .fixed(declarations.plugin.map { .part(.init(root: .state($0.name))) } ?? .unknown)
+  }
+
+  private mutating func findSources(ofHandler node: SyntaxNode) {
+    guard let (kind, handler, _) = Declaration.handler(node) else { return }
+    var given = Self.given[kind].map { [Source.fixed(.typed($0))] } ?? [state]
+    let name = node.children[0].arguments.first?.stringValue
+    if kind == "query", let known = declarations.plugin?.queries.first(where: { $0.name == name })?.arguments {
+      given.append(.fixed(.typed(.record(known.members.map { .init(name: $0.name, type: ValueType($0.type)) }))))
+    }
+    giveByHost(given, to: handler)
+  }
+
+  private mutating func giveByHost(_ arguments: [Source], to handler: SyntaxNode) {
+    if give(arguments, to: handler) { calledByHost.insert(handler.range.lowerBound) }
+  }
+
+  private mutating func findSources(ofRule rule: [String: SyntaxNode]) {
+    for handler in [rule["run"], rule["when"]].compactMap(\.self) {
+      let given = [.fixed(.event(rule["on"].flatMap(Self.types))), state]
+      giveByHost(given, to: handler)
+    }
+  }
+
+  /// The types that a rule listens to; nil unless all of them are exact and stand in its text.
+  private static func types(_ on: SyntaxNode) -> Set<String>? {
+    let patterns = on.kind == .table ? on.children.map { $0.children.last?.stringValue } : [on.stringValue]
+    let types = patterns.compactMap { $0 }
+    guard types.count == patterns.count, !types.isEmpty, !types.contains(where: { $0.hasSuffix("*") }) else {
+      return nil
+    }
+    return Set(types)
   }
 }
 
-/// The declarations of a file: `rule "name" {…}`, `query "name" (function …)` and the like.
-enum Declaration {
-  /// The kind of a call's declaration, its function, and the fields of its table; nil if it declares no query and no handler.
-  static func handler(_ call: SyntaxNode) -> (kind: String, handler: SyntaxNode, options: [String: SyntaxNode])? {
-    guard call.kind == .call, call.children[0].kind == .call, let kind = call.children[0].children[0].globalName,
-      ["query", "web", "sink"].contains(kind), let body = call.children[1].children.first
-    else { return nil }
-    let options = fields(body)
-    guard let handler = body.kind == .function ? body : options["run"], handler.kind == .function else { return nil }
-    return (kind, handler, options)
-  }
-
-  /// The table of `rule "name" {…}` by its fields; nil for any other call.
-  static func rule(_ call: SyntaxNode) -> [String: SyntaxNode]? {
-    guard call.kind == .call, call.children[0].kind == .call, call.children[0].children[0].globalName == "rule",
-      let table = call.children[1].children.first, table.kind == .table
-    else { return nil }
-    return fields(table)
-  }
-
-  /// The values of a table's fields that have names.
-  static func fields(_ table: SyntaxNode) -> [String: SyntaxNode] {
-    guard table.kind == .table else { return [:] }
-    return table.children.reduce(into: [:]) { fields, field in
-      if field.kind == .namedField, let name = field.children[0].stringValue { fields[name] = field.children[1] }
+extension Declarations.Part {
+  /// The part that a variable holds which gets this in one place and `other` in another; nil if they are not alike.
+  fileprivate func joined(_ other: Self) -> Self? {
+    guard case .data(let left) = root, case .data(let right) = other.root, path == other.path else {
+      return self == other ? self : nil
     }
-  }
-}
-
-extension SyntaxNode {
-  var isEmptyTable: Bool { kind == .table && children.isEmpty }
-
-  /// The table at the beginning of a chain of members, such as `event` of `event.data.name`.
-  var chainRoot: SyntaxNode {
-    kind == .index || kind == .parenthesis ? children[0].chainRoot : self
+    return Self(root: .data(left.union(right)), path: path)
   }
 }

@@ -20,22 +20,10 @@ struct PluginCopy {
     var made: Set<String> = []
     for tree in source.modules.compactMap({ try? SyntaxTree(parsing: $0.text) }) {
       tree.root.forEach { node in
-        guard node.kind == .call, let index = Self.typeIndex(node.children[0]) else { return }
-        let arguments = node.children[1].children
-        if index < arguments.count, let type = arguments[index].stringValue { made.insert(type) }
+        if let type = MadeEvent(node)?.type.stringValue { made.insert(type) }
       }
     }
     self.made = made
-  }
-
-  /// Which argument of a function is the type of the event that it makes; nil if it makes none.
-  private static func typeIndex(_ function: SyntaxNode) -> Int? {
-    if function.kind == .index, function.children[0].globalName == "timer" { return 2 }
-    return switch function.globalName {
-    case "raise": 0
-    case "send", "publish": 1
-    default: nil
-    }
   }
 
   /// The text of one of the plugin's files in the copy.

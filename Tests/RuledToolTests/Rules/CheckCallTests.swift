@@ -104,6 +104,54 @@ import Testing
     #expect(!run.output.contains("has no member"), "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ("{ cap = {} }", "module 'outbox' has no option 'cap'; did you mean 'caps'?"),
+      ("{ caps = { { n = 1, secnds = 2 } } }", "option 'caps' of module 'outbox' has no member 'secnds'; did you mean"),
+      ("{ caps = { n = 1 } }", "option 'caps' of module 'outbox' has no member 'n'; it is a list"),
+      (
+        "{ kinds = { mail = { { m = 1 } } } }",
+        "option 'kinds.mail' of module 'outbox' has no member 'm'; it has n, sec"
+      ),
+      ("{ quiet = { form = 1 } }", "option 'quiet' of module 'outbox' has no member 'form'; did you mean 'from'?"),
+      (
+        "{ quiet = { zone = { nam = 'a' } } }",
+        "option 'quiet.zone' of module 'outbox' has no member 'nam'; did you mean 'name'?"
+      ),
+      ("{ caps = {}, kinds = { any = { { n = 1 } } }, quiet = { from = 1 }, send = { any = 1 }, most = 3 }", nil),
+    ] as [(String, String?)])
+  func `an option of a module is found that it does not have, also within another option`(
+    options: String, message: String?
+  ) {
+    let run = check(
+      "log.info(outbox.due(state, \(options), t))",
+      [
+        "p/outbox.lua": """
+        local hours, NONE, outbox = require 'hours', {}, { most = 1 }
+        local function free(kept, caps)
+          for _, cap in ipairs(caps or NONE) do if kept.n < cap.n then return cap.seconds end end
+        end
+        function outbox.due(kept, options, at)
+          if options.most and kept.n > options.most then return end
+          log.info('sends', options.send)
+          return free(kept, options.caps) or free(kept, options.kinds[at]) or hours.after(options.quiet, at)
+        end
+        return outbox
+        """,
+        "p/hours.lua": """
+        local hours = {}
+        function hours.within(span, at) return span.zone.name .. at end
+        function hours.after(span, at) return span.from .. hours.within(span, at) end
+        return hours
+        """,
+      ])
+    guard let message else {
+      #expect(!run.output.contains("module 'outbox'"), "\(run.output)")
+      return
+    }
+    #expect(run.output.contains("p/plugin.lua:5: \(message)"), "\(run.output)")
+  }
+
   @Test func `a module of the library requires those of the library, whatever the plugin has under their names`() {
     let run = check(
       "log.info(require('outer').name())",

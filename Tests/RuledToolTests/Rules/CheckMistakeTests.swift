@@ -60,7 +60,7 @@ import Testing
   func `reads of local functions from an event that they get are held against its description`(rules: String) {
     let run = check(Self.described + rules)
     #expect(run.exit == .no)
-    #expect(run.output.contains("p/plugin.lua:6: the data of 'x'"), "\(run.output)")
+    #expect(run.output.contains("p/plugin.lua:6: the data of "), "\(run.output)")
     #expect(run.output.contains("has no member 'nmae'; did you mean 'name'?\n"), "\(run.output)")
   }
 
@@ -181,9 +181,10 @@ import Testing
   }
 
   private static let typed = """
-    event("x", { name = "string", note = "string?", n = "integer", loose = "any?" })
+    event("x", { name = "string", note = "string?", n = "integer", loose = "any?", ["items?"] = { { price = "number" } } })
     event("loose", { n = "integer" }, { checked = false })
-    state { version = 1, open = "integer?", who = "string?" }
+    state { version = 1, open = "integer?", who = "string?", ["list?"] = { { n = "integer", name = "string" } } }
+    query "q" { args = { limit = "integer?" }, run = function(state, args) return { (state and state.open or 0) + (args.limit or 1) } end }
     rule "loose" { on = "loose", run = function(event) if event.data.n == "1" then return end end }
 
     """
@@ -205,6 +206,35 @@ import Testing
       ),
       ("log.info(event.sender.id)", "event.sender is a string and has no member 'id'"),
       ("log.info(event.data.name.first)", "event.data.name is a string and has no member 'first'"),
+      ("count('p.n', {}, state.who)", "count: 'n' must be a number, and a string is given here"),
+      ("board.set('b', state.who)", "board.set: 'score' must be a number, and a string is given here"),
+      (
+        "timer.set('t', state.who, 'loose', { n = 1 })",
+        "timer.set: 'when' must be a number, and a string is given here"
+      ),
+      ("for _, one in ipairs(state.list) do board.set('b', one.name) end", "board.set: 'score' must be a number"),
+      ("for _, one in ipairs(state.who) do log.info(one) end", "ipairs: 'list' must be a table, and a string is given"),
+      ("local function set(n) board.set('b', n) end set(state.who) set(state.who)", "board.set: 'score' must be a"),
+      ("log.info(state.who.first)", "state.who is a string and has no member 'first'"),
+      ("log.info(state.who + 1)", "state.who is a string, which takes no '+'"),
+      ("log.info(settings.zone * 2)", "settings.zone is a string, which takes no '*'"),
+      ("log.info(-event.data.name)", "event.data.name is a string, which takes no '-'"),
+      ("log.info(event.data .. 'a')", "event.data is a table, which takes no '..'"),
+      ("log.info(#event.data.n)", "event.data.n is a number, which takes no '#'"),
+      ("for i = 1, state.who do log.info(i) end", "state.who is a string, which takes no 'for'"),
+      ("if state.open == state.who then return end", "compares state.open, a number, with state.who, a string"),
+      (
+        "state.who = (state.open or 0) + 1", "state.who is declared as string, and gets (state.open or 0) + 1, which is"
+      ),
+      ("raise('x', { name = state.open, n = 1 })", "the data of 'x' has 'name' as string, and a number is given here"),
+      (
+        "raise('x', { name = 'a', n = 1, items = { { price = '1' } } })",
+        "the data of 'x' has 'items[].price' as number, and a string is given here"
+      ),
+      ("log.info(event.data.items[1].prize)", "the data of 'x' has no member 'prize'; did you mean 'price'?"),
+      ("log.info(settings.steps[1].nmae)", "settings.steps[] has no member 'nmae'; did you mean 'name'?"),
+      ("for _, step in ipairs(settings.steps) do board.add('b', step.name) end", "board.add: 'n' must be a number"),
+      ("count('p.n', {}, settings.mail)", "count: 'n' must be a number, and a string is given here"),
       ("log.info(settings.zone.name)", "settings.zone is a string and has no member 'name'"),
       ("log.info(now().day)", "now() is a number and has no member 'day'"),
       (
@@ -222,13 +252,17 @@ import Testing
       ("count('p.n', {}, tonumber(event.data.name)) state.open = event.data.n board.add('b', event.data.loose)", nil),
       ("table.insert({}, 1, 2) table.insert({}, (event.data.name:gsub('a', 'b'))) log.info(tostring(1, 2))", nil),
       ("table.insert(event.data.name:gsub('a', 'b'))", nil), ("log.info(event.data.name.upper)", nil),
+      ("log.info(state.open + 1 .. state.who .. #state.who, { -state.open, settings.unsure + 1 })", nil),
+      ("local function set(n) board.set('b', n) end set(state.who) set(1)", nil),
       ("local n = event.data.name n = 1 count('p.n', {}, n) log.info(settings.id.any, settings.free.any)", nil),
     ] as [(String, String?)])
   func `a value of a type that is declared is held against what gets it`(statement: String, message: String?) {
     let folder = RulesFolderOnDisk([
       "p/plugin.lua": """
-      plugin { name = 'p', settings = { zone = 'UTC', id = '', free = {} } }
-      \(Self.typed)rule 'r' { on = 'x', run = function(event, state) log.info(settings.zone, { settings.id, settings.free, state.who })
+      plugin { name = 'p', settings = { zone = 'UTC', id = '', free = {}, steps = {}, unsure = '' } }
+      setting 'steps' { type = { { at = 'integer', name = 'string' } } } setting 'mail' { type = 'string?' }
+      setting 'unsure' { type = 'integer?' }
+      \(Self.typed)rule 'r' { on = 'x', run = function(event, state) log.info(settings.zone, { settings, state.who })
       \(statement)
       end }
       """
@@ -238,7 +272,7 @@ import Testing
       #expect(run.exit == .done, "\(run.output)")
       return
     }
-    #expect(run.output.contains("p/plugin.lua:7: \(message)"), "\(run.output)")
+    #expect(run.output.contains("p/plugin.lua:10: \(message)"), "\(run.output)")
     #expect(run.exit == .no && run.output.contains("1 finding"), "\(run.output)")
   }
 

@@ -1,13 +1,8 @@
 internal import RuledLua
 
-/// Finds expressions in one file that are valid Lua and probably mistakes: functions that are not called, unused results, `not a == b`, `a == "b" or
-/// "c"`, lists that begin at 0, and fields that a table has twice.
-struct ExpressionReview: FileReview {
-  var findings: [Finding] = []
-
-  let file: SourceFile
-  private let flow: ValueFlow
-
+/// Finds expressions that are valid Lua and probably mistakes: functions that are not called, unused results, operands of a type that the
+/// operator does not take, `not a == b`, `a == "b" or "c"`, lists that begin at 0, and fields that a table has twice.
+extension ValueReview {
   /// Functions of the host that change something, or that a caller may want to fail.
   private static let effective: Set<String> = ["emit", "once"]
   private static let pure = Set(
@@ -15,26 +10,24 @@ struct ExpressionReview: FileReview {
       + ["tostring", "tonumber", "type", "string.format", "table.concat", "math.floor", "math.max", "math.min"])
   private static let ranges = ["calendar.weekday": 1.0...7.0, "calendar.hour": 0.0...23.0]
 
-  init(_ file: SourceFile, _ tree: SyntaxTree, _ flow: ValueFlow) {
-    self.file = file
-    self.flow = flow
-    tree.root.forEach { node in
-      switch node.kind {
-      case .callStatement: review(statement: node.children[0])
-      case .call: review(called: node.children[0])
-      case .binary: review(operation: node)
-      case .ifStatement:
-        for (index, part) in node.children.enumerated() where part.kind != .block || index % 2 == 0 {
-          review(condition: part)
-        }
-      case .whileLoop: review(condition: node.children[0])
-      case .repeatLoop: review(condition: node.children[1])
-      case .numericFor: review(loop: node)
-      case .genericFor: review(values: node.children[1].children)
-      case .index: review(index: node)
-      case .table: review(table: node)
-      default: break
+  mutating func reviewExpression(_ node: SyntaxNode) {
+    switch node.kind {
+    case .callStatement: review(statement: node.children[0])
+    case .call: review(called: node.children[0])
+    case .binary: review(operation: node)
+    case .ifStatement:
+      for (index, part) in node.children.enumerated() where part.kind != .block || index % 2 == 0 {
+        review(condition: part)
       }
+    case .whileLoop: review(condition: node.children[0])
+    case .repeatLoop: review(condition: node.children[1])
+    case .unary: review(operand: node.children[0], of: node.text)
+    case .numericFor:
+      for bound in node.children[1..<node.children.count - 1] { review(operand: bound, of: "for") }
+      review(loop: node)
+    case .genericFor: review(values: node.children[1].children)
+    case .table: review(table: node)
+    default: break
     }
   }
 
@@ -50,16 +43,33 @@ struct ExpressionReview: FileReview {
     add(call, .oddExpression, "nothing gets what \(name) gives, and it changes nothing")
   }
 
+  /// Finds functions that are not called, and operands of another type than the operator takes.
+  private mutating func review(operand node: SyntaxNode, of operation: String) {
+    let type = flow.type(of: node)
+    let taken: [ValueType]
+    switch operation {
+    case "and", "or", "not", "==", "~=": return
+    case "<", ">", "<=", ">=": taken = [.number, .string, .boolean, .table]
+    case "..": taken = [.number, .string]
+    case "#": taken = [.string, .table]
+    default: taken = [.number]
+    }
+    if type == .function, node.kind != .function {
+      add(node, .oddExpression, "\(text(node)) is a function; call it: \(text(node))(…)")
+    } else if node.kind == .string, !taken.contains(.string) {
+      // Lua takes a text that is a number.
+      guard Double(node.text) == nil else { return }
+      let message = operation == "+" ? "texts are joined with .., not with +" : "a text takes no '\(operation)'"
+      add(node, .oddExpression, message)
+    } else if type != .any, type != .table || flow.part(node) != nil, taken.allSatisfy(type.excludes) {
+      // A table that a file makes may have a metatable.
+      add(node, .oddExpression, "\(text(node)) is \(type.text), which takes no '\(operation)'")
+    }
+  }
+
   private mutating func review(operation node: SyntaxNode) {
     let left = node.children[0], right = node.children[1]
-    for operand in node.children where !["and", "or", "==", "~="].contains(node.text) {
-      if flow.type(of: operand) == .function, operand.kind != .function {
-        add(operand, .oddExpression, "\(text(operand)) is a function; call it: \(text(operand))(…)")
-      } else if operand.kind == .string, Double(operand.text) == nil, ["+", "-", "*", "/"].contains(node.text) {
-        let message = node.text == "+" ? "texts are joined with .., not with +" : "a text takes no '\(node.text)'"
-        add(operand, .oddExpression, message)
-      }
-    }
+    for operand in node.children { review(operand: operand, of: node.text) }
     guard ["==", "~=", "<", ">", "<=", ">="].contains(node.text) else { return }
     let types = (flow.type(of: left), flow.type(of: right))
     if left.kind == .unary, left.text == "not", types.1 != .boolean {
@@ -108,11 +118,6 @@ struct ExpressionReview: FileReview {
       if part.kind == .index, part.children[1].local == variable, text(part.children[0]) == list { reads = true }
     }
     if reads { add(node, .oddExpression, "lists begin at 1: for \(node.children[0].text) = 1, #\(list)") }
-  }
-
-  private mutating func review(index node: SyntaxNode) {
-    guard node.children[1].kind == .number, text(node.children[1]) == "0" else { return }
-    add(node, .oddExpression, "lists begin at 1", isNote: true)
   }
 
   private mutating func review(table node: SyntaxNode) {

@@ -1,16 +1,9 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds arguments in one file that the host's functions refuse: of another type, unknown options, wrong zones, times of day and durations, and
-/// counts of days, seconds and times in each other's place.
-struct ArgumentReview: FileReview {
-  var findings: [Finding] = []
-
-  let file: SourceFile
-  private let flow: ValueFlow
-  /// The units of variables, where they are certain.
-  private var units: [Int: Unit] = [:]
-
+/// Finds arguments that the host's functions refuse: of another type, unknown options, wrong zones, times of day and durations, and counts of
+/// days, seconds and times in each other's place.
+extension ValueReview {
   private enum Unit {
     /// Seconds since the epoch.
     case moment
@@ -20,54 +13,40 @@ struct ArgumentReview: FileReview {
     case constant
   }
 
-  private typealias Function = (name: String, parameters: [(name: String, type: ValueType)])
-
-  private static let functions = Dictionary(
-    uniqueKeysWithValues: (RuleLibrary.functions + RuleLibrary.ofLua).map { function in
-      (function.name, function.parameters.map { (name: $0.name, type: ValueType($0.type)) })
-    })
   /// Functions that take values of other types than theirs, as text.
   private static let lenient: Set<String> = ["log.debug", "log.info", "log.warn", "log.error", "emit"]
-  private let zones = ZoneDatabase(load: ZoneFiles.read)
   private static let moments: Set<String> = [
     "now", "calendar.start", "calendar.at", "calendar.add", "calendar.parse", "timer.due",
   ]
 
-  init(_ file: SourceFile, _ tree: SyntaxTree, _ flow: ValueFlow) {
-    self.file = file
-    self.flow = flow
-    let assigned = FileFunctions.assigned(in: tree)
-    tree.root.forEach { node in
-      switch node.kind {
-      case .local:
-        for (local, value) in node.locals(besides: assigned) { units[local] = unit(of: value) }
-      case .call:
-        guard let name = CallReview.hostName(node.children[0]), let parameters = Self.functions[name] else { return }
-        review(node.arguments, (name, parameters))
-      case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
-        review(span: node.children[0], beside: node.children[1])
-        review(span: node.children[1], beside: node.children[0])
-      default: break
-      }
+  mutating func reviewArguments(_ node: SyntaxNode) {
+    switch node.kind {
+    case .call:
+      guard let name = CallReview.hostName(node.children[0]), let known = Signature.host[name] else { return }
+      review(node.arguments, known, name)
+    case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
+      review(span: node.children[0], beside: node.children[1])
+      review(span: node.children[1], beside: node.children[0])
+    default: break
     }
   }
 
   // MARK: Types
 
-  private mutating func review(_ arguments: [SyntaxNode], _ function: Function) {
-    for (argument, parameter) in zip(arguments, function.parameters) {
+  private mutating func review(_ arguments: [SyntaxNode], _ known: Signature, _ function: String) {
+    for (argument, (parameter, type)) in zip(arguments, zip(known.parameters, known.types)) {
       let given = flow.type(of: argument)
-      if parameter.type.excludes(given), !Self.lenient.contains(function.name) || parameter.type == .string {
-        guard !function.name.hasPrefix("log.") else { continue }
+      if type.excludes(given), !Self.lenient.contains(function) || type == .string {
+        guard !function.hasPrefix("log.") else { continue }
         add(
           argument, .wrongArguments,
-          "\(function.name): '\(parameter.name)' must be \(parameter.type.text), and \(given.text) is given here")
-      } else if case .record(let members) = parameter.type, argument.kind == .table {
-        review(options: argument, members, function.name)
+          "\(function): '\(parameter)' must be \(type.text), and \(given.text) is given here")
+      } else if case .record(let members) = type, argument.kind == .table {
+        review(options: argument, members, function)
       }
-      if function.name == "timer.every", parameter.name == "spec" { review(schedule: argument) }
-      review(text: argument, parameter.name)
-      review(unit: argument, parameter.name, function.name)
+      if function == "timer.every", parameter == "spec" { review(schedule: argument) }
+      review(text: argument, parameter)
+      review(unit: argument, parameter, function)
     }
   }
 
@@ -157,7 +136,7 @@ struct ArgumentReview: FileReview {
     switch node.kind {
     case .number: return .constant
     case .parenthesis: return unit(of: node.children[0])
-    case .name: return node.local.flatMap { units[$0] }
+    case .name: return node.local.flatMap { flow.variables[$0] }.flatMap(unit)
     case .index:
       if node.chainRoot.globalName == "settings" { return .constant }
       return node.children[0].text == "event" && node.children[1].stringValue == "time" ? .moment : nil
