@@ -3,9 +3,6 @@ import RuledCore
 
 /// A call of a global with a constant text.
 package struct GlobalUse: Sendable, Equatable {
-  package enum Kind: Sendable { case call }
-
-  package let kind = Kind.call
   package let name: String
   /// The text, its first argument.
   package let argument: String
@@ -33,25 +30,23 @@ struct SourceCalls: Sendable {
   private static let constants: [SyntaxNode.Kind] = [.nil, .true, .false, .number, .string, .table]
 
   init(_ tree: SyntaxTree, _ text: [UInt8]) {
-    visit(tree.root, isInFunction: false, Self.texts(in: tree), text)
+    visit(tree.root, isInFunction: false, FileValues(tree), text)
   }
 
-  private mutating func visit(_ node: SyntaxNode, isInFunction: Bool, _ texts: [Int: String], _ text: [UInt8]) {
+  private mutating func visit(_ node: SyntaxNode, isInFunction: Bool, _ values: FileValues, _ text: [UInt8]) {
     if node.kind == .call {
-      note(node.children[0], node.children[1].children, line: node.line, isInFunction: isInFunction, texts, text)
+      note(node.children[0], node.arguments, line: node.line, isInFunction: isInFunction, values, text)
     }
     for child in node.children {
-      visit(child, isInFunction: isInFunction || node.kind == .function, texts, text)
+      visit(child, isInFunction: isInFunction || node.kind == .function, values, text)
     }
   }
 
   private mutating func note(
-    _ function: SyntaxNode, _ given: [SyntaxNode], line: Int, isInFunction: Bool, _ texts: [Int: String],
-    _ text: [UInt8]
+    _ function: SyntaxNode, _ given: [SyntaxNode], line: Int, isInFunction: Bool, _ values: FileValues, _ text: [UInt8]
   ) {
     func constant(_ index: Int) -> String? {
-      guard given.indices.contains(index) else { return nil }
-      return given[index].stringValue ?? given[index].local.flatMap { texts[$0] }
+      given.indices.contains(index) ? values.value(given[index], .string)?.stringValue : nil
     }
     if let name = function.globalName, let argument = constant(0) {
       uses.append(.init(name: name, argument: argument, line: line, isInFunction: isInFunction))
@@ -82,22 +77,5 @@ struct SourceCalls: Sendable {
       }
     }
     return isPattern ? nil : why
-  }
-
-  /// The variables that hold one text always.
-  private static func texts(in tree: SyntaxTree) -> [Int: String] {
-    var texts: [Int: String] = [:]
-    tree.root.forEach { node in
-      switch node.kind {
-      case .local:
-        for (variable, value) in zip(node.children[0].children, node.children[1].children) {
-          if let variable = variable.local { texts[variable] = value.stringValue }
-        }
-      case .assignment:
-        for target in node.children[0].children { if let variable = target.local { texts[variable] = nil } }
-      default: break
-      }
-    }
-    return texts
   }
 }

@@ -35,8 +35,3 @@ extension FileReview {
 
   func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }
 }
-
-extension SyntaxNode {
-  /// The arguments of a call.
-  var arguments: [SyntaxNode] { children[1].children }
-}

@@ -1,12 +1,10 @@
-internal import RuledLua
-
 /// The values that the local variables of a file hold always.
-struct FileValues {
+package struct FileValues {
   private var values: [Int: SyntaxNode] = [:]
   /// The variables that are assigned after their declaration.
-  private(set) var assigned: Set<Int> = []
+  package private(set) var assigned: Set<Int> = []
 
-  init(_ tree: SyntaxTree) {
+  package init(_ tree: SyntaxTree) {
     tree.root.forEach { node in
       switch node.kind {
       case .assignment: assigned.formUnion(node.children[0].children.compactMap(\.local))
@@ -19,24 +17,27 @@ struct FileValues {
     for local in assigned { values[local] = nil }
   }
 
-  subscript(_ local: Int) -> SyntaxNode? { values[local] }
+  package subscript(_ local: Int) -> SyntaxNode? { values[local] }
 
   /// What an expression is, also by way of a variable that holds it; nil if it is of another kind.
-  func value(_ node: SyntaxNode?, _ kind: SyntaxNode.Kind) -> SyntaxNode? {
+  package func value(_ node: SyntaxNode?, _ kind: SyntaxNode.Kind) -> SyntaxNode? {
     let value = node?.local.flatMap { values[$0] } ?? node
     return value?.kind == kind ? value : nil
   }
 
   /// The name of the module that an expression is: `require "name"`, or a variable with it.
-  func module(of node: SyntaxNode) -> String? {
+  package func module(of node: SyntaxNode) -> String? {
     guard let call = value(node, .call), call.children[0].globalName == "require" else { return nil }
     return call.arguments.first?.stringValue
   }
 }
 
 extension SyntaxNode {
+  /// The arguments of a call.
+  package var arguments: [SyntaxNode] { children[1].children }
+
   /// The local variables that a `local` statement gives a value.
-  var declared: [(local: Int, value: SyntaxNode)] {
+  package var declared: [(local: Int, value: SyntaxNode)] {
     zip(children[0].children, children[1].children).compactMap { variable, value in variable.local.map { ($0, value) } }
   }
 }
