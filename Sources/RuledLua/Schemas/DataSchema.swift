@@ -62,32 +62,30 @@ extension DataSchema.Member {
     let written = parts[0].trimmed
     isOptional = written.hasSuffix("?")
     let typeName = isOptional ? written.dropLast() : written
-    guard let type = DataType(named: typeName) else {
-      let hint = NearestName.hint(
-        String(typeName), in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
-      throw SchemaError("\(path): there is no type '\(typeName)'\(hint)")
-    }
+    type = try DataType(named: typeName, at: path)
     self.name = name
     nameBytes = Array(name.utf8)
-    self.type = type
     about = parts.count > 1 ? String(parts[1].trimmed) : ""
   }
 
   /// The type as a plugin writes it: `?` says that the member may be missing.
   package var typeText: String { type.text + (isOptional ? "?" : "") }
 
-  /// The member as a plugin writes it.
-  var json: (name: String, value: JSONValue) {
+  /// The member as a plugin writes it, with its meaning or without.
+  func json(_ isMeant: Bool) -> (name: String, value: JSONValue) {
     switch type {
-    case .array(.some), .members: (name + (isOptional ? "?" : ""), type.json)
-    default: (name, .string(typeText + (about.isEmpty ? "" : ": \(about)")))
+    case .array(.some), .members: (name + (isOptional ? "?" : ""), type.json(isMeant))
+    default: (name, .string(typeText + (isMeant && !about.isEmpty ? ": \(about)" : "")))
     }
   }
 }
 
 extension DataSchema {
   /// The schema as a plugin writes it.
-  package var json: JSONValue { .object(JSONObject(members.map(\.json))) }
+  package var json: JSONValue { json(true) }
+
+  /// The same, with the meanings of members or without.
+  func json(_ isMeant: Bool) -> JSONValue { .object(JSONObject(members.map { $0.json(isMeant) })) }
 }
 
 extension DataSchema {

@@ -30,6 +30,15 @@ package indirect enum DataType: Sendable {
 
   static var names: [String] { named.map(\.name) }
 
+  init(named name: Substring, at path: String) throws(SchemaError) {
+    guard let found = DataType(named: name) else {
+      let all = "types are \(Self.names.joined(separator: ", "))"
+      let hint = NearestName.hint(String(name), in: Self.names, otherwise: all)
+      throw SchemaError("\(path): there is no type '\(name)'\(hint)")
+    }
+    self = found
+  }
+
   /// The type's name; for a container, with the types of its content.
   package var text: String {
     switch self {
@@ -55,22 +64,17 @@ extension DataType {
         self = .array(try DataType(table: elements[0], at: "\(path)[]"))
         return
       }
-      guard let type = DataType(named: Substring(name)) else {
-        let hint = NearestName.hint(
-          name, in: DataType.names, otherwise: "types are \(DataType.names.joined(separator: ", "))")
-        throw SchemaError("\(path)[]: there is no type '\(name)'\(hint)")
-      }
-      self = .array(type)
+      self = .array(try DataType(named: Substring(name), at: "\(path)[]"))
     case .object: self = .members(try DataSchema(table, of: path))
     default:
       throw SchemaError("\(path) must be a type such as \"string\", a table of members, or { TYPE } for an array")
     }
   }
 
-  var json: JSONValue {
+  func json(_ isMeant: Bool) -> JSONValue {
     switch self {
-    case .array(let element?): .array([element.json])
-    case .members(let schema): schema.json
+    case .array(let element?): .array([element.json(isMeant)])
+    case .members(let schema): schema.json(isMeant)
     default: .string(text)
     }
   }

@@ -21,22 +21,5 @@ package struct StateShape: Sendable {
   package let line: Int
 
   /// The shape as a plugin writes it, without the members' meanings: two shapes with the same text accept the same states.
-  var text: String { members.typesJSON.text + (isClosed ? " closed" : "") }
-}
-
-extension DataSchema {
-  /// The members with their types, without their meanings.
-  fileprivate var typesJSON: JSONValue {
-    .object(JSONObject(members.map { (name: $0.name + ($0.isOptional ? "?" : ""), value: $0.type.typesJSON) }))
-  }
-}
-
-extension DataType {
-  fileprivate var typesJSON: JSONValue {
-    switch self {
-    case .array(let element?): .array([element.typesJSON])
-    case .members(let schema): schema.typesJSON
-    default: .string(text)
-    }
-  }
+  var text: String { members.json(false).text + (isClosed ? " closed" : "") }
 }

@@ -88,7 +88,7 @@ struct RulesCheck {
       for missing in (try? inspector.missingFiles(in: file, of: plugin, required: required)) ?? [] {
         add(missing.file, missing.line, missing.message, .unknownName)
       }
-      for use in (try? inspector.uses(in: file)) ?? [] where use.kind == .call && use.name == "emit" {
+      for use in (try? inspector.uses(in: file)) ?? [] where use.name == "emit" {
         guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
         add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
       }
