@@ -20,14 +20,15 @@ struct ValueFlow {
 
     /// Makes it the value of a variable that gets this in one place and `other` in another.
     mutating func join(_ other: Value) {
+      if case .event(var types?) = self, case .event(let others?) = other {
+        self = .nothing  // a set that nothing else holds grows in its place
+        types.formUnion(others)
+        self = .event(types)
+        return
+      }
       switch (self, other) {
       case (_, .nothing): return
       case (.nothing, _): self = other
-      case (.event(var types?), .event(let others?)):
-        // A set that nothing else holds grows in its place.
-        self = .nothing
-        types.formUnion(others)
-        self = .event(types)
       case (.event, .event): self = .event(nil)
       case (.part(let part), .part(let other)): self = part.joined(other).map(Value.part) ?? .unknown
       default: if self != other { self = .unknown }
