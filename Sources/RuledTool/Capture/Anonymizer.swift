@@ -1,6 +1,7 @@
 internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
+internal import RuledReports
 
 /// Replaces every string and number of events and states that does not stand in the rules, and equal ones by equal replacements.
 ///
@@ -52,18 +53,10 @@ struct Anonymizer {
   }
 
   private mutating func note(_ value: JSONValue) {
-    switch value {
-    case .string(let text):
-      originals.insert(text)
-      for word in Self.parts(of: text) where word.count >= Self.shortest { originals.insert(word) }
-    case .integer, .number: originals.insert(value.text)
-    case .array(let elements): for element in elements { note(element) }
-    case .object(let object):
-      for member in object {
-        note(.string(member.name))
-        note(member.value)
-      }
-    case .null, .bool: break
+    value.forEachLeaf { leaf in
+      originals.insert(leaf.brief)
+      let parts = leaf.stringValue.map(Self.parts) ?? []
+      originals.formUnion(parts.filter { $0.count >= Self.shortest })
     }
   }
 
@@ -350,16 +343,24 @@ struct RuleWords {
   }
 
   private mutating func add(_ value: JSONValue) {
-    switch value {
-    case .string(let text): add(text)
-    case .integer, .number: if let number = value.doubleValue { numbers.insert(abs(number)) }
-    case .array(let elements): for element in elements { add(element) }
+    value.forEachLeaf { leaf in
+      if let text = leaf.stringValue { add(text) }
+      if let number = leaf.doubleValue { numbers.insert(abs(number)) }
+    }
+  }
+}
+
+extension JSONValue {
+  /// Calls `body` with the values in it that hold no others, and with the names of members.
+  fileprivate func forEachLeaf(_ body: (JSONValue) -> Void) {
+    switch self {
+    case .array(let elements): for element in elements { element.forEachLeaf(body) }
     case .object(let object):
       for member in object {
-        add(member.name)
-        add(member.value)
+        body(.string(member.name))
+        member.value.forEachLeaf(body)
       }
-    case .null, .bool: break
+    default: body(self)
     }
   }
 }

@@ -4,32 +4,23 @@ internal import RuledLua
 enum LocalReview {
   static func findings(_ file: SourceFile, _ tree: SyntaxTree) -> [Finding] {
     var declared: [SyntaxNode] = []
-    var read: Set<Int> = []
-    visit(tree.root, &declared, &read)
+    /// How often each variable is named, declarations and assignments left out.
+    var reads: [Int: Int] = [:]
+    tree.root.forEach { node in
+      switch node.kind {
+      case .name: if let local = node.local { reads[local, default: 0] += 1 }
+      case .local: declared += node.children[0].children
+      case .localFunction: declared.append(node.children[0])
+      case .assignment:
+        for target in node.children[0].children { if let local = target.local { reads[local, default: 0] -= 1 } }
+      case .functionStatement: if let local = node.children[0].local { reads[local, default: 0] -= 1 }
+      default: break
+      }
+    }
     return declared.compactMap { node in
-      guard let local = node.local, !read.contains(local), !node.text.hasPrefix("_") else { return nil }
+      // The declaration names it, too.
+      guard let local = node.local, reads[local, default: 0] <= 1, !node.text.hasPrefix("_") else { return nil }
       return Finding(file, node, .unusedLocal, "nothing reads the local '\(node.text)'", isNote: true)
     }
-  }
-
-  private static func visit(_ node: SyntaxNode, _ declared: inout [SyntaxNode], _ read: inout Set<Int>) {
-    var parts = node.children[...]
-    switch node.kind {
-    case .local:
-      declared += node.children[0].children
-      parts = parts.dropFirst()
-    case .localFunction:
-      declared.append(node.children[0])
-      parts = parts.dropFirst()
-    case .assignment, .functionStatement:
-      // An assignment is no read.
-      let targets = node.kind == .assignment ? node.children[0].children : [node.children[0]]
-      for target in targets where target.local == nil { visit(target, &declared, &read) }
-      parts = parts.dropFirst()
-    case .function: parts = parts.dropFirst()
-    case .name: if let local = node.local { read.insert(local) }
-    default: break
-    }
-    for part in parts { visit(part, &declared, &read) }
   }
 }

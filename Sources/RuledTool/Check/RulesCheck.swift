@@ -25,15 +25,19 @@ struct RulesCheck {
     guard let inspector = SourceInspector(worker: worker) else {
       throw ToolError("there is no memory for a Lua VM")
     }
-    let host = HostNames(inspector)
-    for file in plugins.first?.library ?? [] { inspect(file, inspector, host.surroundings(nil)) }
+    let tables = SourceInspector.globals.map { ($0, inspector.members(of: $0)) }
+    let members = Dictionary(uniqueKeysWithValues: tables.filter { !$0.1.isEmpty && $0.0 != "plugin" })
+    func around(_ manifest: PluginManifest? = nil, isTest: Bool = false) -> SourceReview.Surroundings {
+      .init(
+        members: members, isGlobal: inspector.knows, settings: manifest.map { ($0.name, $0.settingNames) },
+        isTest: isTest)
+    }
+    for file in plugins.first?.library ?? [] { inspect(file, inspector, around()) }
     for plugin in plugins {
       load(plugin)
       let manifest = manifests.first { $0.name == plugin.name }
-      for file in plugin.modules {
-        inspect(file, inspector, host.surroundings(manifest))
-      }
-      for file in plugin.tests { inspect(file, inspector, host.surroundings(nil, isTest: true)) }
+      for file in plugin.modules { inspect(file, inspector, around(manifest)) }
+      for file in plugin.tests { inspect(file, inspector, around(isTest: true)) }
       checkNames(plugin, inspector)
     }
     for manifest in manifests { checkNames(of: manifest) }
@@ -41,12 +45,12 @@ struct RulesCheck {
     for error in EventDeclaration.disagreements(in: manifests) { add(error) }
     let others = all.filter { !selection.contains($0.name) }
     for plugin in others {
-      for file in plugin.modules { reviews[file.path] = SourceReview(file, host.surroundings(nil)) }
-      for file in plugin.tests { reviews[file.path] = SourceReview(file, host.surroundings(nil, isTest: true)) }
+      for file in plugin.modules { reviews[file.path] = SourceReview(file, around()) }
+      for file in plugin.tests { reviews[file.path] = SourceReview(file, around(isTest: true)) }
     }
     let known = manifests + others.compactMap { (try? PluginVM(source: $0, worker: worker))?.manifest }
     let facts = RulesFacts(
-      plugins, others: others, known, allLoad: allLoad, reviews, textMembers: inspector.members(of: "string"))
+      plugins, others: others, known, allLoad: allLoad, reviews, textMembers: members["string"] ?? [])
     for finding in facts.findings { add(finding) }
   }
 

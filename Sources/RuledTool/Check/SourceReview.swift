@@ -151,14 +151,20 @@ struct SourceReview: FileReview {
       case "require": if arguments.first?.stringValue != nil { judged.insert(function.range.lowerBound) }
       case "send": note(receiver: "subject", of: name, arguments)
       case "publish": note(receiver: "topic", of: name, arguments)
-      case "print" where !around.isGlobal("print"): return review(print: node, arguments)
+      case "print" where !around.isGlobal("print"):
+        // Of a text it is log.info of it.
+        let isText = arguments.count == 1 && (arguments[0].kind == .string || arguments[0].text == "..")
+        let fix = isText ? Finding.Fix(range: function.range, text: "log.info") : nil
+        return advise(on: function, name, "global 'print'", fix)
       default: break
       }
     }
     if function.kind == .index, let table = function.children[0].globalName {
       let member = function.children[1].stringValue
       if table == "timer", member == "set" { review(timer: arguments) }
-      if table == "os", member == "time", arguments.isEmpty { review(time: node, function) }
+      if table == "os", member == "time", arguments.isEmpty {
+        advise(on: function, "os.time", "'os.time'", Finding.Fix(range: node.range, text: "now()"))
+      }
     }
     if function.kind == .index, let local = function.children[0].local, drivers.contains(local) {
       review(dot: function, method: function.children[1].stringValue ?? "")
@@ -184,22 +190,10 @@ struct SourceReview: FileReview {
       fix: Finding.Fix(range: due.range, text: "now() + \(text)"))
   }
 
-  /// `print` of a text is `log.info` of it.
-  private mutating func review(print node: SyntaxNode, _ arguments: [SyntaxNode]) {
-    let function = node.children[0]
+  /// Advises on a function that rules don't have.
+  private mutating func advise(on function: SyntaxNode, _ name: String, _ what: String, _ fix: Finding.Fix?) {
     judged.insert(function.range.lowerBound)
-    let isText = arguments.count == 1 && (arguments[0].kind == .string || arguments[0].text == "..")
-    add(
-      function, .unknownGlobal, "there is no global 'print': \(HostAdvice.hint("print") ?? "")",
-      fix: isText ? Finding.Fix(range: function.range, text: "log.info") : nil)
-  }
-
-  private mutating func review(time node: SyntaxNode, _ function: SyntaxNode) {
-    judged.insert(function.children[0].range.lowerBound)
-    judged.insert(function.range.lowerBound)
-    add(
-      function, .unknownGlobal, "there is no 'os.time': \(HostAdvice.hint("os.time") ?? "")",
-      fix: Finding.Fix(range: node.range, text: "now()"))
+    add(function, .unknownGlobal, "there is no \(what): \(HostAdvice.hint(name) ?? "")", fix: fix)
   }
 
   private mutating func note(receiver what: String, of function: String, _ arguments: [SyntaxNode]) {

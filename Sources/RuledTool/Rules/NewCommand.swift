@@ -99,14 +99,9 @@ enum NewCommand: Command {
   }
 
   private static func isName(_ name: String) -> Bool {
-    guard let first = name.utf8.first, first >= UInt8(ascii: "a"), first <= UInt8(ascii: "z"), name.utf8.count <= 64
-    else {
-      return false
-    }
-    return name.utf8.allSatisfy { byte in
-      byte == UInt8(ascii: "_") || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z")
-        || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-    }
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    return name.utf8.count <= 64 && name.utf8.first.map(letters.contains) == true
+      && name.utf8.allSatisfy { letters.contains($0) || $0.isDigit || $0 == UInt8(ascii: "_") }
   }
 
   private static func failed(_ what: String) -> ToolError {

@@ -40,11 +40,8 @@ struct TestFiles {
   }
 
   private static func isName(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.count <= 100
-      && name.unicodeScalars.allSatisfy {
-        $0 == "-" || $0 == "_" || $0.isASCII && $0.properties.isAlphabetic
-          || ("0"..."9").contains($0)
-      }
+    (1...100).contains(name.utf8.count)
+      && name.utf8.allSatisfy { $0.isLetter || $0.isDigit || [UInt8(ascii: "-"), UInt8(ascii: "_")].contains($0) }
   }
 
   // MARK: Events

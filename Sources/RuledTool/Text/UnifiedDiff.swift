@@ -8,7 +8,7 @@ package enum UnifiedDiff {
   /// A line of the result: of the old text, of the new one, or of both.
   private struct Line {
     let sign: Character
-    let text: Substring
+    let text: String
   }
 
   /// The difference of one file: the hunks after the names of the file; a text is nil if the file does not exist.
@@ -31,19 +31,14 @@ package enum UnifiedDiff {
   }
 
   /// The lines, each with its newline.
-  private static func split(_ text: String?) -> [Substring] {
-    guard let text, !text.isEmpty else { return [] }
-    var lines: [Substring] = []
-    var rest = text[...]
-    while let end = rest.firstIndex(of: "\n") {
-      lines.append(rest[...end])
-      rest = rest[rest.index(after: end)...]
-    }
-    return rest.isEmpty ? lines : lines + [rest]
+  private static func split(_ text: String?) -> [String] {
+    var lines = (text ?? "").split(separator: "\n", omittingEmptySubsequences: false).map { "\($0)\n" }
+    lines[lines.count - 1].removeLast()
+    return lines.filter { !$0.isEmpty }
   }
 
   /// All lines of both texts, in order; removed lines stand before those that are added in their place.
-  private static func lines(from old: [Substring], to new: [Substring]) -> [Line] {
+  private static func lines(from old: [String], to new: [String]) -> [Line] {
     let difference = new.difference(from: old)
     var (removed, added) = (Set<Int>(), Set<Int>())
     for change in difference {
