@@ -21,12 +21,12 @@ struct BacktestRules: Sendable {
     if let live, !arguments.has("baseline") {
       baseline = live.rules
     } else {
-      baseline = try Self.source(RulesSelection(arguments.value("baseline") ?? "rules"))
+      baseline = try RulesSelection(arguments.value("baseline") ?? "rules").read()
     }
     let selection = try RulesSelection(folder)
     let named = arguments.value("plugins")?.split(separator: ",").map(String.init)
     let chosen = named ?? selection.plugins.map { $0.sorted() }
-    candidate = try Self.replace(chosen, of: baseline, by: try Self.source(selection), in: folder)
+    candidate = try Self.replace(chosen, of: baseline, by: try selection.read(), in: folder)
   }
 
   /// Loads the rules of both sides for worlds of the worker's thread: each needs catalogs of its own.
@@ -48,7 +48,7 @@ struct BacktestRules: Sendable {
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw ToolError(error) }
+    } catch { throw ToolError("the rules do not load: \(ErrorReport(error).lines.joined(separator: "; "))") }
   }
 
   /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.
@@ -63,9 +63,5 @@ struct BacktestRules: Sendable {
           + NearestName.hint(name, in: names, otherwise: "name one of its folders"))
     }
     return old.taking(chosen, from: new)
-  }
-
-  private static func source(_ selection: RulesSelection) throws(ToolError) -> RulesSource {
-    do throws(ReloadError) { return try selection.read() } catch { throw ToolError(error) }
   }
 }

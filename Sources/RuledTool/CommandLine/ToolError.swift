@@ -1,5 +1,3 @@
-internal import RuledEngine
-
 package struct ToolError: Error, Sendable, Equatable {
   /// The problem and the remedy, in one line without the program's name.
   var message: String
@@ -9,10 +7,6 @@ package struct ToolError: Error, Sendable, Equatable {
   init(_ message: String, exit: ExitCode = .failed) {
     self.message = message
     self.exit = exit
-  }
-
-  init(_ error: ReloadError) {
-    self.init("the rules do not load: " + error.errors.map(\.description).joined(separator: "; "))
   }
 }
 

@@ -42,8 +42,8 @@ enum EffectsCommand: Command {
     case "drop": return try drop(arguments, environment)
     case "release": return try release(arguments, environment)
     case let word?:
-      let hint = NearestName.find(word, in: ["show", "resend", "drop", "release"]).map { "; did you mean '\($0)'?" }
-      throw UsageError("there is no 'effects \(word)'" + (hint ?? "; write show, resend, drop or release"))
+      let all = ["show", "resend", "drop", "release"], advice = "write show, resend, drop or release"
+      throw UsageError("there is no 'effects \(word)'" + NearestName.hint(word, in: all, otherwise: advice))
     }
   }
 

@@ -28,10 +28,7 @@ enum MigrateCommand: Command {
     Thread.Priority.lowest.apply()  // the daemon goes first
     let client = try environment.connect()
     let revision = try client.call("rules", [:]).member("revision")?.stringValue
-    let trial: StateTrial
-    do {
-      trial = try Checkpoint.use(client) { try attempt(selection, on: $0.path, revision, environment) }
-    } catch let error as ReloadError { throw ToolError(error) }
+    let trial = try Checkpoint.use(client) { try attempt(selection, on: $0.path, revision, environment) }
     environment.show(["plugins": .array(trial.results.map(\.json))], arguments) { _ in
       text(trial.results, environment.style)
     }
