@@ -1,6 +1,7 @@
 import RuledCore
-import RuledReplay
 import Testing
+
+@testable import RuledReplay
 
 @Suite struct SummaryTests {
   @Test func `quantiles of many different numbers are off by one per cent at most`() {

@@ -100,7 +100,7 @@ package func isOneEdit(_ left: String, _ right: String) -> Bool {
   abs(left.utf8.count - right.utf8.count) <= 1 && isOneEdit(Array(left.utf8), Array(right.utf8))
 }
 
-package func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+func isOneEdit(_ one: [UInt8], _ other: [UInt8]) -> Bool {
   let shorter = min(one.count, other.count)
   guard max(one.count, other.count) <= shorter + 1 else { return false }
   var head = 0, tail = 0

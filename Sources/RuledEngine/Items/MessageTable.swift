@@ -294,7 +294,7 @@ extension TapeDocument {
   }
 
   /// The plugin of a stored parked part; nil when the part can't be read.
-  package func plugin(of parked: ByteView) -> String? {
+  func plugin(of parked: ByteView) -> String? {
     guard let object = try? parse(copyOf: parked) else { return nil }
     return object.member("plugin")?.text ?? ""
   }

@@ -4,11 +4,11 @@ import RuledCore
 ///
 /// Counts are exact while no more than `capacity` different things came. Beyond that the rarest are dropped from time to time, and count
 /// from zero if they come again: a common thing keeps nearly all of its count, and no count is ever too high.
-package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
-  package struct Entry: Sendable {
-    package var thing: Thing
+struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
+  struct Entry: Sendable {
+    var thing: Thing
     /// How often, at least.
-    package var count: Int
+    var count: Int
     /// The note of its first occurrence, or what the notes of all became together.
     var note: Note
     /// The position of its first occurrence: of equally common things the earlier ones go first.
@@ -24,7 +24,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   private var next = 0
 
   /// Counts of nothing, which keep `capacity` things at least, and hold up to twice as many.
-  package init(capacity: Int, join: (@Sendable (Note, Note) -> Note)? = nil) {
+  init(capacity: Int, join: (@Sendable (Note, Note) -> Note)? = nil) {
     self.capacity = capacity
     self.join = join
   }
@@ -54,7 +54,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
   }
 
   /// The commonest, in descending order of their counts.
-  package func top(_ limit: Int) -> [Entry] {
+  func top(_ limit: Int) -> [Entry] {
     let sorted = entries.values.sorted { ($1.count, $0.position, $0.order) < ($0.count, $1.position, $1.order) }
     return Array(sorted.prefix(limit))
   }
@@ -74,7 +74,7 @@ package struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendabl
 /// For counts without notes.
 extension CommonCounts where Note == Void {
   /// Counts a thing, `times` times.
-  package mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
+  mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
     add(thing, times: times, at: position, note: ())
   }
 }

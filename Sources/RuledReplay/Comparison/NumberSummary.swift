@@ -1,11 +1,11 @@
 import Glibc
-package import RuledCore
+import RuledCore
 
 /// Sum, mean and quantiles of a stream of numbers, in bounded memory.
 ///
 /// Up to `mostDistinct` different numbers are kept as they are, so quantiles are exact. Beyond that, numbers go into buckets whose bounds lie
 /// 2 % apart, and a quantile is a bucket's middle: off by 1 % at most.
-package struct NumberSummary: Sendable {
+struct NumberSummary: Sendable {
   /// How many different numbers are kept before they go into buckets.
   static let mostDistinct = 1024
   /// The logarithm of the ratio of a bucket's bounds.
@@ -22,9 +22,9 @@ package struct NumberSummary: Sendable {
   /// A power of two, by which scaling loses nothing.
   private static let scale = 0x1p-64
 
-  package init() {}
+  init() {}
 
-  package mutating func add(_ number: Double, times: Int = 1) {
+  mutating func add(_ number: Double, times: Int = 1) {
     count += times
     scaledSum += number * Self.scale * Double(times)
     insert(number, times)
@@ -39,7 +39,7 @@ package struct NumberSummary: Sendable {
     if exact.count > Self.mostDistinct { useBuckets() }
   }
 
-  package mutating func merge(_ other: NumberSummary) {
+  mutating func merge(_ other: NumberSummary) {
     count += other.count
     scaledSum += other.scaledSum
     if other.buckets.isEmpty {
@@ -51,7 +51,7 @@ package struct NumberSummary: Sendable {
   }
 
   /// The number that a fraction of all does not exceed, by the nearest rank; 0 when there is none.
-  package func quantile(_ fraction: Double) -> Double {
+  func quantile(_ fraction: Double) -> Double {
     let rank = max(1, Int((fraction * Double(count)).rounded(.up)))
     var seen = 0
     if buckets.isEmpty {
@@ -68,7 +68,7 @@ package struct NumberSummary: Sendable {
   }
 
   /// The summary as `{"sum","mean","p50","p90","p99"}`; whole numbers are integers.
-  package var json: JSONValue {
+  var json: JSONValue {
     [
       "sum": Self.json(sum), "mean": Self.json(mean), "p50": Self.json(quantile(0.5)),
       "p90": Self.json(quantile(0.9)), "p99": Self.json(quantile(0.99)),
@@ -76,7 +76,7 @@ package struct NumberSummary: Sendable {
   }
 
   /// All numbers, added up; the largest float where the sum would be larger.
-  package var sum: Double { Self.finite(scaledSum / Self.scale) }
+  var sum: Double { Self.finite(scaledSum / Self.scale) }
 
   /// The mean; 0 when there is no number.
   private var mean: Double { count == 0 ? 0 : Self.finite(scaledSum / Double(count) / Self.scale) }

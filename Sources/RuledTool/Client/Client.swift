@@ -1,12 +1,12 @@
-internal import Glibc
-package import RuledCore
-internal import RuledJSON
+import Glibc
+import RuledCore
+import RuledJSON
 
 /// A connection to a daemon's Unix socket that speaks JSON-RPC, one message a line.
 ///
 /// Requests may be pipelined: `submit` queues one, and `receive` sends queued requests while it waits for a line, so that
 /// the daemon and the client never wait for each other to read. One thread uses a connection.
-package final class Client {
+final class Client {
   private let path: String
   private let descriptor: Int32
   private let outgoing = ByteBuffer(capacity: 16_384)
@@ -22,7 +22,7 @@ package final class Client {
   private(set) var isClosed = false
   private var lastID: Int64 = 0
 
-  package init(path: String) throws(ToolError) {
+  init(path: String) throws(ToolError) {
     self.path = path
     descriptor = try Self.connect(to: path)
   }
@@ -31,7 +31,7 @@ package final class Client {
 
   /// Queues a request, and returns the id that its reply will have; ids count up from 1.
   @discardableResult
-  package func submit(_ method: String, _ params: JSONValue) -> Int64 {
+  func submit(_ method: String, _ params: JSONValue) -> Int64 {
     submit(method) { $0.value(params) }
   }
 
@@ -58,7 +58,7 @@ package final class Client {
   /// Sends a request and waits for its result.
   ///
   /// - Throws: `DaemonError` for a refusal by the daemon, `ToolError` when no reply came.
-  package func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
+  func call(_ method: String, _ params: JSONValue) throws -> JSONValue {
     let id = submit(method, params)
     while true {
       let message: Message
@@ -72,7 +72,7 @@ package final class Client {
   }
 
   /// Waits for the next message and sends queued requests meanwhile.
-  package func receive() throws -> Message {
+  func receive() throws -> Message {
     while true {
       let line = try nextLine()
       let json: JSONValue
@@ -202,7 +202,7 @@ extension Client {
   }
 }
 
-package enum Message: Sendable {
+enum Message: Sendable {
   /// The answer to the request with this id.
   case reply(id: Int64, Result<JSONValue, DaemonError>)
   /// A notification, such as `changed`.

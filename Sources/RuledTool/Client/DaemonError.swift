@@ -1,8 +1,8 @@
-internal import Glibc
-package import RuledCore
-internal import RuledReports
+import Glibc
+import RuledCore
+import RuledReports
 
-package struct DaemonError: Error, Sendable {
+struct DaemonError: Error, Sendable {
   var number: Int64
   /// The stable name, such as `not_found`.
   var code: String
@@ -11,7 +11,7 @@ package struct DaemonError: Error, Sendable {
   /// The method that was called; nil if that is not known.
   var method: String?
 
-  package init(_ json: JSONValue) {
+  init(_ json: JSONValue) {
     number = json.member("code")?.intValue ?? 0
     message = json.member("message")?.stringValue ?? "the daemon gave no reason"
     code = json.member("data")?.member("code")?.stringValue ?? "error \(number)"
@@ -41,7 +41,7 @@ package struct DaemonError: Error, Sendable {
   }
 
   /// The problem and the remedy: one line, and one more for each problem of rules that do not load.
-  package var lines: [String] {
+  var lines: [String] {
     let data = json.member("data")
     switch code {
     case "invalid_params":

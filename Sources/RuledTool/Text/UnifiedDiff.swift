@@ -1,5 +1,5 @@
 /// The differences of two texts, as `diff -u` prints them.
-package enum UnifiedDiff {
+enum UnifiedDiff {
   /// How many lines that are equal stand around a difference.
   private static let context = 3
 
@@ -12,7 +12,7 @@ package enum UnifiedDiff {
   }
 
   /// The difference of one file: the hunks after the names of the file; a text is nil if the file does not exist.
-  package static func text(_ old: String?, _ new: String?, path: String) -> String {
+  static func text(_ old: String?, _ new: String?, path: String) -> String {
     guard old != new else { return "" }
     var text = "--- \(old == nil ? "/dev/null" : "a/\(path)")\n+++ \(new == nil ? "/dev/null" : "b/\(path)")\n"
     let lines = lines(from: Self.split(old), to: Self.split(new))

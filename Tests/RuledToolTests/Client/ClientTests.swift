@@ -1,7 +1,8 @@
 import Glibc
 import RuledCore
-import RuledTool
 import Testing
+
+@testable import RuledTool
 
 /// Connecting and what can go wrong with it.
 struct ClientTests {

@@ -1,5 +1,6 @@
-import RuledTool
 import Testing
+
+@testable import RuledTool
 
 struct UnifiedDiffTests {
   private func lines(_ range: ClosedRange<Int>, changing changes: [Int: String] = [:]) -> String {
