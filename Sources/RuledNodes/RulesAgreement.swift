@@ -9,7 +9,8 @@ import RuledStore
 import RuledThreads
 import Synchronization
 
-/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads offered rules and reports.
+/// Lets the nodes of a cluster agree on rules: the owner offers them, each follower loads offered rules and reports, and all archive those that come
+/// into force.
 final class RulesAgreement: ClusterRules {
   /// How long the owner waits for the reports of the others, in milliseconds.
   static let timeout = 60_000
@@ -18,12 +19,15 @@ final class RulesAgreement: ClusterRules {
 
   let settings: ClusterSettings
   let node: ClusterNode
+  let revisions: RevisionArchive
   private let store: RocksStore
   private let log: any EventLog
   /// The configuration with the folder of this node; nil before `use`.
   let configuration = Mutex<Configuration?>(nil)
   private let lock = Condition()
   private nonisolated(unsafe) var isStopping = false  // guarded by `lock`
+  private let archiving = Condition()
+  private nonisolated(unsafe) let shared: RevisionExchange  // guarded by `archiving`
 
   /// The agreement as a node with its own store takes part in it.
   init(_ settings: ClusterSettings, node: ClusterNode, store: RocksStore, log: any EventLog) {
@@ -31,6 +35,8 @@ final class RulesAgreement: ClusterRules {
     self.node = node
     self.store = store
     self.log = log
+    revisions = RevisionArchive(folder: "\(store.path)/\(RevisionArchive.folder)")
+    shared = RevisionExchange(settings, identity: node.identity)
   }
 
   // MARK: The owner
@@ -77,9 +83,25 @@ final class RulesAgreement: ClusterRules {
     ReloadError([LoadError(file: "", line: 0, error.description)])
   }
 
+  // MARK: Archives
+
+  func share(_ revision: String) throws(StoreError) {
+    let content = ByteBuffer(capacity: 64 << 10)
+    RevisionDocument.json(try revisions.load(revision)).write(to: content)
+    try archiving.locked { () throws(StoreError) in try shared.share(revision, content: content.bytes) }
+  }
+
+  func takeShared() throws(StoreError) {
+    try archiving.locked { () throws(StoreError) in
+      try shared.takeLater { (content) throws(StoreError) in
+        if let revision = LiveRules.parse(content) { try revisions.take(revision) }
+      }
+    }
+  }
+
   // MARK: A follower
 
-  /// Loads offered rules and reports on them, and offers the folder's when it is asked, until `stop`.
+  /// Loads offered rules and reports on them, archives those that come into force, and offers the folder's when it is asked, until `stop`.
   func follow() {
     let exchange = RevisionExchange(settings, identity: node.identity)
     var hasJoined = false
@@ -91,6 +113,7 @@ final class RulesAgreement: ClusterRules {
           hasJoined = true
         }
         try answerFolderRequest(exchange)
+        try takeShared()
         let live = try LiveRules.revision(in: store)
         if let (revision, content) = try exchange.offered(live: live) {
           let problem = content.withView { Self.problem(of: $0) }

@@ -908,6 +908,11 @@ def decides(kind):
     return TALLY.replace("run = function(event, state)", f'run = function(event, state)\n    decide("kind", "{kind}")')
 
 
+def rules(text):
+    """Rules with one plugin, the tally, as a request has them."""
+    return {"plugins": [{"name": "tally", "modules": [{"path": "tally/plugin.lua", "text": text}], "data": []}], "library": []}
+
+
 def test_the_rules_in_force_are_those_of_the_log(cluster):
     owner = cluster.owners[0]
     load = Load(cluster.nodes)
@@ -1046,8 +1051,7 @@ def test_a_node_that_cannot_load_a_revision_holds_it_up(cluster):
 
 def test_a_rollout_goes_on_after_a_take_over(cluster):
     owner = cluster.owners[0]
-    rules = {"plugins": [{"name": "tally", "modules": [{"path": "tally/plugin.lua", "text": decides("tried")}], "data": []}], "library": []}
-    reply = owner.call("rollout_start", {"rules": rules, "percent": 100})
+    reply = owner.call("rollout_start", {"rules": rules(decides("tried")), "percent": 100})
     assert "result" in reply, reply
     assert owner.add() == "tried"
     owner.end(signal.SIGKILL)
@@ -1060,6 +1064,27 @@ def test_a_rollout_goes_on_after_a_take_over(cluster):
     eventually(lambda: len(cluster.owners) == 1)
     last = cluster.owners[0]
     assert last.add() == "tried" and last.call("health")["result"]["revision"] == promoted
+
+
+def test_the_revisions_of_an_earlier_owner_come_back_after_a_take_over(cluster):
+    owner = cluster.owners[0]
+    revisions = [owner.call("health")["result"]["revision"]]
+    for kind in ("bee", "cee", "dee"):
+        owner.write_rules(decides(kind))
+        revisions.append(owner.call("reload")["result"]["revision"])
+    candidate = owner.call("rollout_start", {"rules": rules(decides("tried")), "percent": 100})["result"]["candidate"]
+    event = {"type": "tally.add", "subject": "past", "id": "1", "data": {"number": 1}}
+    assert owner.call("event", event)["result"]["revision"] == candidate
+    owner.end(signal.SIGKILL)
+    eventually(lambda: len(cluster.owners) == 1)
+    taker = cluster.owners[0]
+    past = taker.call("explain_past", {"subject": "past", "id": "1"})
+    assert past["result"]["outcome"]["decisions"]["tally"]["kind"] == "tried", past
+    assert taker.call("rollout_abort")["result"]["state"] == "aborted"
+    kept = taker.call("revisions")["result"]
+    assert [entry["revision"] for entry in kept] == [candidate, *reversed(revisions)] and kept[0]["source"] == "rollout"
+    assert taker.call("rollback")["result"]["revision"] == revisions[2] and taker.add() == "cee"
+    assert taker.call("rollback", {"revision": revisions[0]})["result"]["changed"]
 
 
 def test_a_database_that_could_lose_commits_is_refused(tmp_path_factory):

@@ -113,6 +113,28 @@ extension Cluster {
       #expect(tried == ["r6", "r5", "r4", "r2"])
     }
 
+    @Test func `a node takes what was offered or shared since, the earliest first, and an offer does not undo a share`()
+      throws
+    {
+      let settings = try Cluster.settings()
+      let (owner, node) = (try exchange("a", settings), try exchange("b", settings))
+      func taken() throws -> [String] {
+        var found: [String] = []
+        try node.takeLater { found.append(String(decoding: $0, as: UTF8.self)) }
+        return found
+      }
+      for revision in ["r1", "r2"] { try offer(revision, by: owner) }
+      #expect(try taken() == ["content of r1", "content of r2"])
+      #expect(try taken().isEmpty)
+      for revision in ["r1", "r3"] {
+        try Array("shared \(revision)".utf8).withView { (bytes) throws(StoreError) in
+          try owner.share(revision, content: bytes)
+        }
+      }
+      try offer("r1", by: owner)
+      #expect(try taken() == ["shared r3", "shared r1"])
+    }
+
     @Test func `a node that can't load the rules in force does not take over`() throws {
       let settings = try Cluster.settings()
       let node = try Node("a", settings)

@@ -96,6 +96,27 @@ struct RevisionArchiveTests {
     #expect(folder.read("revisions/\(first.revision)") == text)
   }
 
+  @Test func `a revision of another archive becomes the latest, once for each load, and one of no archive does not`()
+    throws
+  {
+    let (archive, other) = (RevisionArchive(folder: folder("revisions")), RevisionArchive(folder: nil))
+    let (first, second) = (try catalog(at: 10), try catalog(" ", at: 20))
+    for catalog in [first, second] { try other.keep(catalog, from: .folder) }
+    func take(_ revision: String) throws -> [String] {
+      try archive.take(try other.load(revision))
+      return archive.entries.map(\.revision)
+    }
+    #expect(try take(first.revision) == [first.revision])
+    #expect(try take(second.revision) == [first.revision, second.revision])
+    #expect(try take(first.revision) == [first.revision, second.revision])
+    try other.keep(try catalog(at: 30), from: .folder)
+    #expect(try take(first.revision) == [second.revision, first.revision])
+    let offered = try catalog("  ", at: 40)
+    try archive.take(.init(offered, from: .folder))
+    #expect(!archive.contains(offered.revision))
+    #expect(RevisionArchive(folder: folder("revisions")).entries == archive.entries)
+  }
+
   @Test func `a damaged, changed, truncated or missing file is an error that names it, and others are read`() throws {
     let archive = RevisionArchive(folder: folder("revisions"))
     let (good, bad) = (try catalog(), try catalog(" "))

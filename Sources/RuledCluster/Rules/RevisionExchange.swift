@@ -17,6 +17,8 @@ package final class RevisionExchange {
 
   private let client: LogClient
   private let identity: NodeIdentity
+  /// The time of the latest revision that `takeLater` has passed on, in microseconds since 1970.
+  private var latest = Int64.min
   /// The number of offers kept in the table.
   private static let kept: Int64 = 100
 
@@ -33,12 +35,40 @@ package final class RevisionExchange {
       """
       WITH gone AS (DELETE FROM ruled.loads WHERE revision = $1::text) \
       INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
-      ON CONFLICT (revision) DO UPDATE SET content = excluded.content, node = excluded.node, time = excluded.time
+      ON CONFLICT (revision) DO UPDATE SET node = excluded.node, time = excluded.time
       """, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be offered")
     try client.execute(
       """
       DELETE FROM ruled.revisions WHERE revision NOT IN (SELECT revision FROM ruled.revisions ORDER BY time DESC LIMIT $1::int8)
       """, [.integer(Self.kept)], "old revisions can't be removed")
+  }
+
+  /// Replaces the content of a revision with the one for the archives of all nodes, now that it comes into force.
+  package func share(_ revision: String, content: ByteView) throws(StoreError) {
+    try client.execute(
+      """
+      INSERT INTO ruled.revisions (revision, content, node, time) VALUES ($1::text, $2::bytea, $3::text, clock_timestamp()) \
+      ON CONFLICT (revision) DO UPDATE SET content = excluded.content, time = excluded.time
+      """, [.text(revision), .bytes(content), .text(identity.name)], "the revision can't be shared")
+  }
+
+  /// Calls `body` with the content of each revision that was offered or shared since the last call, the earliest first.
+  package func takeLater(_ body: (ByteView) throws(StoreError) -> Void) throws(StoreError) {
+    let rows: PostgresRows
+    do throws(StoreError) {
+      rows = try client.execute(
+        """
+        SELECT content, (extract(epoch FROM time) * 1000000)::int8 FROM ruled.revisions \
+        WHERE (extract(epoch FROM time) * 1000000)::int8 > $1::int8 ORDER BY time
+        """, [.integer(latest)], "the revisions can't be read")
+    } catch {
+      latest = .min  // the next primary may have an earlier clock
+      throw error
+    }
+    for row in 0..<rows.count {
+      try body(rows.bytes(row, 0) ?? .empty)
+      latest = rows.integer(row, 1)
+    }
   }
 
   /// The content of an offered revision; nil if it is not among the offers, or no longer.

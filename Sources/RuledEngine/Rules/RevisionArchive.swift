@@ -29,8 +29,8 @@ package final class RevisionArchive: Sendable {
     package let origin: Origin
     /// The plugins that differ from the revision that was in force before, in order of name.
     package let changed: [String]
-    /// The order in which revisions were loaded: the higher, the later.
-    let number: Int64
+    /// The order in which revisions were loaded: the higher, the later; 0 outside of an archive.
+    var number: Int64
     /// When it was in force last; nil while it is.
     var usedUntil: Timestamp?
   }
@@ -119,10 +119,26 @@ package final class RevisionArchive: Sendable {
     let known = before.flatMap { before in try? load(before.revision) }
     let entry = Entry(
       revision: catalog.revision, loadedAt: catalog.loadedAt, origin: origin,
-      changed: Self.changes(from: known, to: catalog), number: (entries.last?.number ?? 0) + 1)
-    let revision = Revision(entry: entry, rules: catalog.source, configuration: catalog.configuration)
+      changed: Self.changes(from: known, to: catalog), number: 0)
+    try add(Revision(entry: entry, rules: catalog.source, configuration: catalog.configuration))
+  }
+
+  /// Keeps a revision from another archive as the latest one, durably; does nothing if it is kept as of the same load, or was never in an archive.
+  package func take(_ revision: Revision) throws(StoreError) {
+    let entry = revision.entry
+    let isKnown = entries.contains {
+      $0.revision == entry.revision && $0.origin == entry.origin && $0.loadedAt.rfc3339 == entry.loadedAt.rfc3339
+    }
+    if entry.number > 0, !isKnown { try add(revision) }
+  }
+
+  /// Writes a revision as the latest one.
+  private func add(_ revision: Revision) throws(StoreError) {
+    var entry = revision.entry
+    entry.number = (entries.last?.number ?? 0) + 1
+    let revision = Revision(entry: entry, rules: revision.rules, configuration: revision.configuration)
     if let folder { try RevisionFile(files, "\(folder)/\(entry.revision)").write(revision) }
-    state.withLock { state in
+    state.withLock { [entry] state in
       if folder == nil { state.memory[entry.revision] = revision }
       state.entries.removeAll { $0.revision == entry.revision }
       state.entries.append(entry)

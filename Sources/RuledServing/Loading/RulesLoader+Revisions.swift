@@ -138,9 +138,12 @@ extension RulesLoader {
     }
   }
 
-  /// Keeps rules in the archive; a failure is logged.
-  static func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin, _ services: Services) {
-    do throws(StoreError) { try services.revisions.keep(catalog, from: origin) } catch {
+  /// Keeps rules in the archives of all nodes, in this one's unless `origin` is nil as it has them; a failure is logged.
+  static func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin?, _ services: Services) {
+    do throws(StoreError) {
+      if let origin { try services.revisions.keep(catalog, from: origin) }
+      try services.agreement?.share(catalog.revision)
+    } catch {
       services.log.error("the sources of revision \(catalog.revision) can't be kept: \(error)")
     }
   }

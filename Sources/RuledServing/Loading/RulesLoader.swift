@@ -62,14 +62,20 @@ final class RulesLoader {
     do throws(StoreError) { try services.context.steps.load(from: services.context.store) } catch {
       throw StartError("what leads states back to earlier versions can't be read from the store: \(error)")
     }
+    do throws(StoreError) { try services.agreement?.takeShared() } catch {
+      services.log.error("revisions of earlier owners may be missing in the archive of this node: \(error)")
+    }
     let start = try Self.start(services, lua)
     (catalog, replacing, rollout, candidate) = (start.catalog, start.replacing, start.rollout, start.candidate)
     foreignFolder = Self.foreignFolder(beside: start.catalog, services)
     do throws(ReloadError) { try Self.agreeAndCommit(start.catalog, services) } catch {
       throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
     }
-    if !services.revisions.contains(catalog.revision) { Self.keep(catalog, from: .stored, services) }
-    for rules in [catalog, candidate] { if let rules { Self.keepSteps(of: rules, services) } }
+    for (rules, origin) in [(catalog, .stored), (candidate, .rollout)] as [(Catalog?, RevisionArchive.Origin)] {
+      guard let rules else { continue }
+      Self.keep(rules, from: services.revisions.contains(rules.revision) ? nil : origin, services)
+      Self.keepSteps(of: rules, services)
+    }
     services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
     do throws(SystemError) {
       try reloads.requests.attach(to: loop) { [unowned self] in receive($0) }

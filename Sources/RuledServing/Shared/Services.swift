@@ -80,7 +80,9 @@ final class Services: Sendable {
     sitePlaces = ConnectionPlaces(connections, unreserved: connections, limits)
     self.context = context
     self.notifier = notifier
-    revisions = RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
+    revisions =
+      agreement?.revisions
+      ?? RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     refusals = Refusals(log: context.log)
     lineMemory = MemoryBudget(max(Limits.lineBytes, 4 * context.configuration.limits.requestBytes))
