@@ -211,20 +211,19 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Adds the entries after its own from a file of another journal, which has redacted them.
+  /// Adds the entries after its own from a file of another journal, which has redacted them; without own ones it begins with the file's first.
   func take(entriesOf path: String) {
     writing.locked {
       open()
+      var forgotten = state.forgotten
       attempt { () throws(StoreError) in
         let file = try JournalFile(path, files)
         guard let first = file.blocks.first?.header.first else { return }
-        if last > 0, first > last + 1 {
-          try write(JournalGap(first: last + 1, last: first - 1, reason: Self.tailReason))
-        }
         last = max(last, first - 1)
         for block in file.blocks where block.header.last > last {
           _ = try file.forEach(in: block) { view in
             guard view.sequence > last else { return true }
+            if view.origin == .forget, !view.subject.isEmpty { _ = forgotten.add(view.subject, through: view.sequence) }
             builder.cover(last + 1)
             builder.add(view)
             last = view.sequence
@@ -235,12 +234,11 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
           writeBlock()
         }
         try writer?.sync()
+        try forgotten.write(to: folder, files)
       }
-      publish(state.forgotten)
+      publish(forgotten)
     }
   }
-
-  private static let tailReason = "the node's store began anew with a snapshot of another node's"
 
   /// Adds an entry; under `writing`.
   private func take(_ view: EntryView) {

@@ -870,6 +870,34 @@ def test_a_new_node_starts_from_a_snapshot_and_takes_over(tmp_path_factory):
         cluster.stop()
 
 
+def test_a_node_that_starts_from_a_snapshot_shows_nobody_who_was_forgotten_meanwhile(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory, names="ab", part=20, snapshots=tmp_path_factory.mktemp("snapshots"))
+    try:
+        owner, away = cluster.owners[0], cluster.standbys[0]
+        number = lambda text: int(cluster.database.sql(f"SELECT coalesce({text}, 0)"))
+        for subject in ("gone", "stays"):
+            assert "result" in owner.call("event", {"type": "tally.add", "subject": subject, "id": "1", "data": {"number": 1}})
+        played = number("(SELECT sequence FROM ruled.logs)")
+        eventually(lambda: away.call("health")["result"]["sequence"] >= played)
+        away.end(signal.SIGKILL)
+        assert "result" in owner.call("forget", {"subject": "gone"})
+        load = Load([owner])
+        eventually(lambda: number("(SELECT min(sequence) FROM ruled.commits)") > played + 2)
+        away.start()
+        eventually(lambda: away.status == "standby")
+        assert "starts from the snapshot" in away.log
+        load.go_on()
+        owner.end(signal.SIGKILL)
+        eventually(lambda: away.is_owner)
+        of = lambda subject: {entry["origin"] for entry in away.call("log", {"subject": subject})["result"]["entries"]}
+        assert of("gone") <= {"forget"} and of("stays") <= {"client"}
+        assert away.call("explain_past", {"subject": "gone", "id": "1"})["error"]["data"]["code"] == "not_found"
+        load.nodes = [away]
+        load.check(away)
+    finally:
+        cluster.stop()
+
+
 def test_a_cluster_goes_back_to_an_earlier_moment_with_its_database(tmp_path_factory):
     cluster = Cluster(tmp_path_factory, snapshots=tmp_path_factory.mktemp("snapshots"))
     try:

@@ -86,6 +86,27 @@ extension Cluster {
       try store.close()
     }
 
+    @Test func `a node behind the cut begins its journal anew, as it does not know who was forgotten meanwhile`() throws
+    {
+      let (settings, node, store, place) = try Cluster.owner(5)
+      let away = try Node("b", settings)
+      _ = try away.node.review()
+      away.end()
+      try away.played.store.close()
+      try Folder.create(away.folder("store/journal"))
+      #expect(try place.start("b", settings, in: away.folder).need == nil)
+      #expect(access(away.folder("store/journal"), F_OK) == 0)
+      for round in 1...2 {
+        for number in 0..<20 { try store.commit(Cluster.writes("\(round) \(number)"), durable: true) }
+        try Cluster.renewLease(node, settings)
+        try place.write(node, settings)
+      }
+      #expect(try place.start("b", settings, in: away.folder).need == .behind)
+      #expect(access(away.folder("store/journal"), F_OK) != 0)
+      node.end()
+      try store.close()
+    }
+
     @Test(arguments: [true, false])
     func `a node that has played back commits which a failover lost takes the log's commits`(hasSnapshot: Bool) throws {
       let (settings, node, store, place) = try Cluster.owner(5)

@@ -65,27 +65,27 @@ package struct SnapshotStart {
   /// Replaces the closed store in the folder `path` with the latest undamaged snapshot.
   ///
   /// If there is none, an empty store plays back the whole log; if that was cut, this throws the remedy. Throws `interrupted` if
-  /// `isInterrupted` returns true. A diverged store loses its folder `journal` too, as it has events that the log does not have.
+  /// `isInterrupted` returns true. The folder `journal` goes with the store: it may have events that the log does not have, and it does not know
+  /// which subjects were forgotten in the commits between it and the snapshot.
   package func run(_ need: Need, path: String, journal: String) throws(StoreError) {
-    let stale = need == .diverged ? [journal] : []
     _ = try client.connection()
     guard let cluster = client.cluster else { return }
     var hint = "set cluster.snapshots to the place of the others' snapshots"
     if let place = try snapshots?.place(of: cluster.id) {
       var last: StoreError?
-      guard try !start(from: place, path: path, removing: stale, &last) else { return }
+      guard try !start(from: place, path: path, removing: journal, &last) else { return }
       hint =
         last.map { "no snapshot can be used, the last one as \($0)" }
         ?? "there is no snapshot: begin with a copy of another node's folder, taken while that one does not run"
     }
     guard need != .behind, try client.continues(after: .start) else { throw Self.behind(hint) }
-    if need == .diverged { try StoreReplacement(of: path).commit(removing: stale) }
+    if need == .diverged { try StoreReplacement(of: path).commit(removing: [journal]) }
     report("the node starts from the beginning of the log, as no snapshot can be used", true)
   }
 
   /// Replaces the store with the latest snapshot that can be used; false if there is none, with the error of the last one.
   private func start(
-    from place: any SnapshotPlace, path: String, removing folders: [String], _ last: inout StoreError?
+    from place: any SnapshotPlace, path: String, removing journal: String, _ last: inout StoreError?
   ) throws(StoreError) -> Bool {
     var isStarted = false
     defer { if !isStarted { try? client.releaseLease(of: identity) } }
@@ -96,7 +96,7 @@ package struct SnapshotStart {
       // A lease at this position keeps the snapshot and the log after it, if both are still there now.
       guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else { continue }
       do throws(StoreError) {
-        try copy(snapshot, from: place, to: path, removing: folders)
+        try copy(snapshot, from: place, to: path, removing: journal)
         isStarted = true
         return true
       } catch {
@@ -113,7 +113,7 @@ package struct SnapshotStart {
   }
 
   private func copy(
-    _ snapshot: Snapshot, from place: any SnapshotPlace, to path: String, removing folders: [String]
+    _ snapshot: Snapshot, from place: any SnapshotPlace, to path: String, removing journal: String
   ) throws(StoreError) {
     report(
       "the node starts from the snapshot \(snapshot.name) of node \(snapshot.node): sequence \(snapshot.position.sequence), "
@@ -140,7 +140,7 @@ package struct SnapshotStart {
       replacement.discard()
       throw error
     }
-    try replacement.commit(removing: folders)
+    try replacement.commit(removing: [journal])
     report("the node has the snapshot \(snapshot.name), and plays back what the log has behind it", false)
   }
 
