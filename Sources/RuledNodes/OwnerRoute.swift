@@ -32,7 +32,7 @@ final class OwnerRoute {
   /// Why the owner can't be reached; nil while it can.
   var problem: String? {
     guard let link else {
-      guard let owner, owner.name != node.identity.name else { return "it is not known who owns the log of commits" }
+      guard let owner, owner.name != node.identity.name else { return "no node is known that owns the log of commits" }
       return
         "node \(owner.name), which owns the log of commits, does not say where it listens for other nodes: set cluster.listen there"
     }

@@ -749,6 +749,9 @@ def test_a_drained_node_does_not_take_over(cluster):
     code, _, problem = tool(first, "drain", second.name)
     assert code != 0 and "nobody could take over" in problem and "--force" in problem
     eventually(lambda: {node["name"]: node["role"] for node in tool(first)[1]["nodes"]}[owner.name] == "gone")
+    assert "result" in second.call("cluster_drain", {"node": second.name, "force": True})
+    eventually(lambda: "no node is known that owns the log" in first.problems)
+    assert first.call("health")["result"]["owner"] is None
     second.end(signal.SIGTERM)
     assert tool(first)[0] == 1, "nobody owns the log"
     assert first.status == "standby"

@@ -296,7 +296,7 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
     let head = try client.readHead()
     if let cluster = client.cluster { try played.join(cluster.id) }
     lock.locked {
-      current.owner = head.owner
+      current.owner = head.isLeaseReleased ? nil : head.owner
       current.epoch = head.epoch
       current.end = head.position.sequence
     }
