@@ -662,15 +662,22 @@ def test_a_read_that_came_while_the_owner_stood_still_is_not_of_the_past(cluster
     owner = cluster.owners[0]
     event = {"type": "tally.add", "subject": "p", "id": "1", "source": "p", "data": {"number": 1}}
     assert "result" in owner.call("event", event)
-    reader = Client(owner.socket)
-    assert reader.call("state", {"subject": "p"})["result"]["version"] == 1
+    past = {"state": {"subject": "p"}, "log": {}, "explain_past": {"subject": "p", "id": "1"}, "journal": {}, "effects": {}, "revisions": {}}
+    reads = [*past.items(), ("state", {"subject": "p", "version": 1}), ("event", event), ("watch", {"after": 0})]
+    readers = [Client(owner.socket) for _ in reads]
+    for reader, (method, params) in zip(readers, reads):
+        assert "result" in reader.call(method, params)
     owner.process.send_signal(signal.SIGSTOP)
-    reader.send({"id": 2, "method": "state", "params": {"subject": "p"}})
+    eventually(lambda: " T " in pathlib.Path(f"/proc/{owner.process.pid}/stat").read_text())
+    for reader, (method, params) in zip(readers, reads):
+        reader.send({"id": 2, "method": method, "params": params})
     eventually(lambda: any(node is not owner and node.is_owner for node in cluster.nodes))
     taker = next(node for node in cluster.nodes if node is not owner and node.is_owner)
     assert "result" in taker.call("event", {**event, "id": "2"})
     owner.process.send_signal(signal.SIGCONT)
-    assert reader.line()["error"]["data"]["code"] == "unavailable"
+    for reader, (method, _) in zip(readers, reads):
+        line = next(line for line in iter(reader.line, None) if "id" in line)
+        assert "error" in line and line["error"]["data"]["code"] == "unavailable", (method, line)
 
 
 def tool(node, *words):

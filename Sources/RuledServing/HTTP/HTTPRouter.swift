@@ -146,6 +146,7 @@ final class HTTPRouter {
       let text = JSONRPCRequest.text(.watch, members)
       let params = try text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }.get()
       if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
+      try services.checkRead()
       try connection.stream(params)
     } catch { throw HTTPError(error) }
   }

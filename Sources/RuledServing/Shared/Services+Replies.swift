@@ -21,6 +21,8 @@ extension Services {
     to caller: ControlCaller, _ result: Result<Value, RequestError>, _ write: (Value, ByteBuffer) -> Void
   ) {
     let buffer = ByteBuffer(capacity: 1024)
+    var result = result
+    if caller.isRead { do throws(RequestError) { try checkRead() } catch { result = .failure(error) } }
     if case .failure(let error) = result { noteError(error.code) }
     if let id = caller.id {
       let isAlone = caller.target.batch == 0

@@ -6,7 +6,9 @@ import RuledWire
 extension Worker {
   /// Leaves a request to the thread that executes its method, which replies to the target; false if this worker executes it.
   func delegate(_ request: RequestView, to target: ReplyTarget) -> Bool {
-    func caller() -> ControlCaller { ControlCaller(id: request.id.map { Array($0) }, target: target) }
+    func caller() -> ControlCaller {
+      ControlCaller(id: request.id.map { Array($0) }, target: target, isRead: Self.showsState(request.method))
+    }
     func control(_ task: ControlTask) { _ = services.control.send(.task(task, caller())) }
     func load(_ task: RulesTask) { services.reloads.request(.task(task, caller())) }
     func deliver(_ task: OutboxTask) throws(RequestError) {

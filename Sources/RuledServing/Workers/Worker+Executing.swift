@@ -69,6 +69,7 @@ extension Worker {
     if let id = request.id { bytes.append(id) }
     let start = bytes.count
     var cascade: (cascade: Cascade, key: UInt64)?
+    var mayShowCommits = !Self.isIndependentOfCommits(request.method)
     do throws(RequestError) {
       ReplyWriter.beginResult(id: request.id, to: bytes)
       switch request.method {
@@ -76,10 +77,12 @@ extension Worker {
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, target, into: bytes)
       }
-      if Self.showsState(request.method) { try services.checkRead() }
+      // An event that commits nothing is a repeat or a dry run: it shows what was committed.
+      if Self.showsState(request.method) || request.method == .event && evaluator.isQuiet { try services.checkRead() }
       ReplyWriter.endResult(to: bytes)
     } catch {
       bytes.truncate(to: start)
+      if Self.showsState(request.method), error.code == .unavailable { mayShowCommits = false }
       services.figures[index].noteRefusal(error.code)
       if !request.isNotification { ReplyWriter.error(error, id: request.id, to: bytes) }
     }
@@ -89,7 +92,7 @@ extension Worker {
       ReplyWriter.endLine(to: bytes)
     }
     let count = bytes.count - start
-    guard evaluator.isQuiet || Self.isIndependentOfCommits(request.method), cascade == nil else {
+    guard evaluator.isQuiet || !mayShowCommits, cascade == nil else {
       submission.addReply(
         PendingReply(
           target: target, range: start..<bytes.count, id: idStart..<start, cascade: cascade,
@@ -105,9 +108,11 @@ extension Worker {
   private static func isIndependentOfCommits(_ method: Method) -> Bool { method == .health || method == .rules }
 
   /// Whether a method shows committed values, and commits nothing, which would fail once another node owns the log.
-  private static func showsState(_ method: Method) -> Bool {
+  static func showsState(_ method: Method) -> Bool {
     switch method {
-    case .query, .state, .export, .subjects, .parked, .counters, .topics: true
+    case .query, .state, .export, .subjects, .parked, .counters, .topics, .log, .explainPast, .journal, .effects,
+      .effect, .revisions, .revision, .rolloutStatus:
+      true
     default: false
     }
   }
@@ -141,8 +146,6 @@ extension Worker {
     input.explainsValues = view.explainsValues && target.mayReadStates
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
-      // A dry run shows the state, and commits nothing.
-      if input.isDryRun { try services.checkRead() }
       return nil
     }
     lastCascade += 1

@@ -40,6 +40,7 @@ final class WorkerWatches {
 
   private func begin(_ request: RequestView, _ target: ReplyTarget) throws(RequestError) -> Int64 {
     let params = try WatchParams(request)
+    try worker.services.checkRead()
     guard let connection = worker.table[ConnectionToken(raw: target.connection)] else {
       throw RequestError(.unavailable, "the connection has ended")
     }
