@@ -1,8 +1,9 @@
 package import RuledStore
+import RuledThreads
 
 /// A journal's folder alone, as tools read it: a daemon may go on writing there.
 package struct FolderJournal: JournalSource {
-  private let contents: JournalFiles
+  private let contents: Shared<JournalFiles>
   private let forgotten: ForgottenSubjects
   private let folder: String
   private let files: any FileSystem
@@ -14,18 +15,21 @@ package struct FolderJournal: JournalSource {
     }
     self.folder = folder
     self.files = files
-    forgotten = try ForgottenSubjects(in: folder, files)
-    contents = try JournalFiles(in: folder, files)
+    let contents = try JournalFiles(in: folder, files)
+    forgotten = try ForgottenSubjects.read(in: folder, or: contents, files).subjects
+    self.contents = Shared(contents)
     if let problem = contents.problems.first { throw StoreError(.corrupt, problem) }
   }
 
   package func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
-    _ = try contents.forEach(in: range, files, hides: { forgotten.hides($0) }, { body($0.entry) })
+    let noteDamage = { contents.value.note($0) }
+    _ = try contents.value.forEach(
+      in: range, files, hides: { forgotten.hides($0) }, noteDamage: noteDamage, { body($0.entry) })
   }
 
-  package var first: UInt64 { contents.first }
+  package var first: UInt64 { contents.value.first }
 
-  package var gaps: [JournalGap] { contents.gaps }
+  package var gaps: [JournalGap] { contents.value.gaps }
 
   package var snapshots: [JournalSnapshot] { JournalSnapshots(in: folder, files).all }
 }

@@ -20,7 +20,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   private let builder: BlockBuilder
   private let block = ByteBuffer(capacity: 256 << 10)
   private var reader = CommitReader()
-  private var writer: JournalFileWriter?
+  private(set) var writer: JournalFileWriter?
   private(set) var redaction: Redaction?
   /// The last consumed sequence, whether its entry is kept or not.
   private var last: UInt64 = 0
@@ -98,6 +98,18 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     return (state.figures, state.contents.summaries.count, state.contents.bytes)
   }
 
+  /// The damages of the files that are known so far, a sentence each; more may be found as the files are read.
+  package var damages: [String] {
+    let contents = state.contents
+    return contents.problems
+      + contents.gaps.filter(\.isDamage).map {
+        "the entries from sequence \($0.first) to \($0.last) are lost: \($0.reason)"
+      }
+  }
+
+  /// Adds damage that a reader has found.
+  func note(_ damage: JournalGap) { published.withLock { $0.contents.note(damage) } }
+
   /// The contents for readers.
   var state: State { published.withLock { $0 } }
 
@@ -122,6 +134,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
       commits.forEach { commit in
         reader.read(commit, after: last) { view in
           if view.origin == .forget { _ = forgotten.add(view.subject, through: view.sequence) }
+          if view.sequence == torn?.header.first { cutTorn() }
           if !view.flags.contains(.isSilent), view.sequence > last { take(view) }
         }
       }
@@ -163,21 +176,46 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     attempt { () throws(StoreError) in
       try files.createFolder(folder)
       for name in try files.names(in: folder) where name.hasSuffix(".new") { try files.remove("\(folder)/\(name)") }
-      let contents = try JournalFiles(in: folder, files)
-      let forgotten = try ForgottenSubjects(in: folder, files)
+      var contents = try JournalFiles(in: folder, files)
+      for path in contents.empty { try files.remove(path) }
+      let (forgotten, damage) = try ForgottenSubjects.read(in: folder, or: contents, files)
+      if let damage {
+        try forgotten.write(to: folder, files)
+        contents.problems.append(
+          "\(damage); it was made anew of the entries: forget those subjects again of which the store had nothing"
+        )
+      }
       last = max(last, contents.last)
-      published.withLock {
+      published.withLock { [contents] in
         $0.contents = contents
         $0.forgotten.formUnion(forgotten)
       }
       if let summary = contents.summaries.last { try sync(summary.path) }
       if let summary = contents.summaries.last, !summary.isComplete {
         let file = try JournalFile(summary.path, files)
-        writer = try JournalFileWriter(continuing: file, files)
-        if file.isEarlier { try completeEarlier(summary) }
+        torn = file.blocks.first { $0.isDamage }
+        if torn == nil {
+          writer = try JournalFileWriter(continuing: file, files)
+          if file.isEarlier { try completeEarlier(summary) }
+        }
       }
       isOpen = true
     }
+  }
+
+  /// The first damage in the last file of an earlier process; such a file is not continued.
+  private var torn: JournalFile.Block?
+
+  /// Removes what follows the damage from the last file: the log has it again, so a power cut may have torn it before it was synced.
+  private func cutTorn() {
+    guard let block = torn, let path = state.contents.summaries.last?.path else { return }
+    torn = nil
+    attempt { () throws(StoreError) in
+      try files.open(path, .update).resize(to: block.offset)
+      last = block.header.first - 1
+      isOpen = false
+    }
+    open()
   }
 
   /// Syncs the file of an earlier process: its bytes may be in the page cache only, and are not consumed from the log again.
@@ -280,13 +318,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
   private func write(_ gap: JournalGap) throws(StoreError) {
     block.removeAll()
-    let reason = ByteBuffer(capacity: 128)
-    reason.append(contentsOf: gap.reason)
-    var header = BlockHeader(kind: .gap, first: gap.first, last: gap.last, earliest: .max, latest: .min)
-    header.contentBytes = reason.count
-    header.write(filter: [], contents: reason.bytes, into: block)
-    withExtendedLifetime(reason) {}
-    try put(header)
+    try put(gap.write(into: block))
     pendingGaps.append(gap)
   }
 
@@ -343,7 +375,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     published.withLock { state in
       if state.contents.summaries.last?.path == summary.path { state.contents.summaries.removeLast() }
       state.contents.summaries.append(summary)
-      state.contents.gaps += pendingGaps
+      for gap in pendingGaps { state.contents.note(gap) }
     }
     pendingGaps = []
   }

@@ -12,8 +12,9 @@ enum JournalTail {
 extension LiveJournal {
   /// Writes the last entries up to the sequence `last` into the folder of a copy, as many as watches can go on from; none if there are none.
   package func writeTail(to folder: String, through last: UInt64, count: Int, byteCount: Int) throws(StoreError) {
-    var next = try firstChange(through: last, count: count, byteCount: byteCount)
-    guard next <= last else { return }
+    let start = try firstChange(through: last, count: count, byteCount: byteCount)
+    guard start <= last else { return }
+    var next = start
     let path = "\(folder)/\(JournalTail.name)"
     let writer = try JournalFileWriter(creating: path, journal.files)
     var summary = FileSummary(path: path)
@@ -36,6 +37,10 @@ extension LiveJournal {
       return problem == nil
     }
     if let problem { throw problem }
+    // The next attempt begins behind the damage that this one has found.
+    guard isReadable(from: start, through: last) else {
+      return try writeTail(to: folder, through: last, count: count, byteCount: byteCount)
+    }
     if builder.isEmpty { builder.cover(min(next, last)) }
     builder.cover(last)
     try writeBlock()

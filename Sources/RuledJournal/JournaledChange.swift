@@ -43,8 +43,7 @@ extension LiveJournal {
     let wanted = min(last + 1, max(earliest, lost + 1, last - min(last, UInt64(count)) + 1))
     var left = byteCount
     for summary in journal.state.contents.summaries.reversed() where summary.last >= wanted {
-      let file = try JournalFile(summary.path, journal.files, limit: summary.isComplete ? nil : summary.bytes)
-      for block in file.blocks.reversed() where block.header.last >= wanted {
+      for block in try summary.open(journal.files).blocks.reversed() where block.header.last >= wanted {
         left -= block.header.plainBytes
         if left < 0 { return block.header.last + 1 }
       }
@@ -53,9 +52,11 @@ extension LiveJournal {
   }
 
   /// Calls `body` with each change from `first` to `last`, except those of forgotten subjects.
-  package func forEachChange(from first: UInt64, through last: UInt64, _ body: (JournaledChange) -> Void)
-    throws(StoreError)
-  {
+  ///
+  /// Returns whether all of them could be read.
+  package func forEachChange(
+    from first: UInt64, through last: UInt64, _ body: (JournaledChange) -> Void
+  ) throws(StoreError) -> Bool {
     var range = JournalRange()
     range.first = first
     range.last = last
@@ -63,5 +64,11 @@ extension LiveJournal {
       body(JournaledChange(view))
       return true
     }
+    return isReadable(from: first, through: last)
+  }
+
+  /// Whether no damage is known from the sequence `first` to `last`.
+  func isReadable(from first: UInt64, through last: UInt64) -> Bool {
+    !gaps.contains { $0.isDamage && $0.last >= first && $0.first <= last }
   }
 }

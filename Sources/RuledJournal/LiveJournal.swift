@@ -26,7 +26,9 @@ package struct LiveJournal: JournalSource {
       return true
     }
     let hides = { forgotten.hides($0) }
-    guard try state.contents.forEach(in: range, journal.files, hides: hides, body) else { return }
+    guard try state.contents.forEach(in: range, journal.files, hides: hides, noteDamage: journal.note, body) else {
+      return
+    }
     let redaction = journal.redaction
     let known = state.contents.last
     forEach(in: logged, from: max(range.first, known + 1)) { view in

@@ -16,8 +16,8 @@ extension Journal {
       completeCurrent()
     }
     try writing.locked { () throws(StoreError) in
-      while let oldest = state.contents.summaries.first, oldest.isComplete || state.contents.summaries.count > 1,
-        state.contents.bytes > room || (oldest.entries > 0 && oldest.latest < cutoff)
+      while let oldest = state.contents.summaries.first, oldest.path != writer?.path,
+        state.contents.bytes > room || state.contents.oldestTime ?? .max < cutoff
       {
         try remove(oldest)
       }
@@ -28,11 +28,7 @@ extension Journal {
   /// Removes the oldest file; under `writing`.
   func remove(_ oldest: FileSummary) throws(StoreError) {
     try files.remove(oldest.path)
-    published.withLock { state in
-      state.contents.summaries.removeFirst()
-      let first = state.contents.first
-      state.contents.gaps.removeAll { $0.last < first }
-    }
+    published.withLock { $0.contents.removeOldest() }
   }
 
   /// Removes the journal of a store, as when it was turned off.
@@ -52,7 +48,8 @@ extension Journal {
     let forgotten = state.forgotten
     guard !forgotten.isEmpty else { return }
     completeCurrent()
-    for summary in state.contents.summaries where summary.isComplete && summary.first <= forgotten.last {
+    let old = writing.locked { state.contents.summaries.filter { $0.path != writer?.path } }
+    for summary in old where summary.first <= forgotten.last {
       guard shouldContinue() else { return }
       try rewrite(summary, without: forgotten)
     }
@@ -71,48 +68,71 @@ extension Journal {
     }
   }
 
-  /// Rewrites a file without the entries of forgotten subjects; it covers the same sequences.
+  /// Rewrites a file without the entries of forgotten subjects, and without blocks that may have some and can't be read; it covers the same
+  /// sequences.
   private func rewrite(_ summary: FileSummary, without forgotten: ForgottenSubjects) throws(StoreError) {
     guard files.exists(summary.path) else { return }
-    let old = try JournalFile(summary.path, files)
+    let old = try summary.open(files)
     guard old.blocks.contains(where: { forgotten.concerns($0.header.first, $0.filter) }) else { return }
     let new = summary.path + ".new"
-    let writer = try JournalFileWriter(creating: new, files)
     var after = FileSummary(path: summary.path)
-    let builder = BlockBuilder(level: level)
-    let room = ByteBuffer(capacity: 256 << 10)
-    for block in old.blocks {
-      room.removeAll()
-      var header = block.header
-      if header.kind.hasEntries, forgotten.concerns(header.first, block.filter) {
-        builder.cover(header.first)
-        _ = try old.forEach(in: block) { (view) throws(StoreError) in
-          if forgotten.erases(view) {
-            if view.origin == .forget { builder.add(view.withoutSubject) } else { builder.cover(view.sequence) }
-          } else {
-            builder.add(view)
-          }
-          return true
+    var lost: [JournalGap] = []
+    do throws(StoreError) {
+      let writer = try JournalFileWriter(creating: new, files)
+      let room = ByteBuffer(capacity: 256 << 10)
+      for block in old.blocks {
+        room.removeAll()
+        let header: BlockHeader
+        do throws(StoreError) { header = try copy(block, of: old, without: forgotten, into: room) } catch {
+          var gap = JournalGap(block.header, unreadable: error)
+          gap.isDamage = false
+          lost.append(gap)
+          room.removeAll()
+          header = gap.write(into: room)
         }
-        builder.cover(header.last)
-        header = builder.finish(into: room)
-      } else {
-        room.append(try old.bytes(of: block))
+        try writer.append(room.bytes, header)
+        after.add(header)
       }
-      try writer.append(room.bytes, header)
-      after.add(header)
+      try writer.finish(covering: after)
+      after.bytes = writer.end
+    } catch {
+      try? files.remove(new)
+      throw error
     }
-    try writer.finish(covering: after)
     after.isComplete = true
-    after.bytes = writer.end
     try writing.locked { () throws(StoreError) -> Void in
       guard let index = state.contents.summaries.firstIndex(where: { $0.path == after.path }) else {
         return try files.remove(new)
       }
       try files.rename(new, to: summary.path)
       try files.syncFolder(folder)
-      published.withLock { [after] state in state.contents.summaries[index] = after }
+      published.withLock { [after, lost] state in
+        state.contents.summaries[index] = after
+        for gap in lost { state.contents.note(gap) }
+      }
     }
+  }
+
+  /// Appends a block without the entries of forgotten subjects, or as it is if it has none of them, and returns its header.
+  private func copy(
+    _ block: JournalFile.Block, of file: JournalFile, without forgotten: ForgottenSubjects, into room: ByteBuffer
+  ) throws(StoreError) -> BlockHeader {
+    guard block.isDamage || block.header.kind.hasEntries, forgotten.concerns(block.header.first, block.filter) else {
+      room.append(try file.bytes(of: block))
+      return block.header
+    }
+    let builder = BlockBuilder(level: level)
+    builder.cover(block.header.first)
+    _ = try file.forEach(in: block) { (view) throws(StoreError) in
+      if forgotten.erases(view) {
+        if view.origin == .forget { builder.add(view.withoutSubject) } else { builder.cover(view.sequence) }
+      } else {
+        builder.add(view)
+      }
+      return true
+    }
+    builder.cover(block.header.last)
+    return builder.finish(into: room)
   }
 }
 

@@ -60,6 +60,6 @@ extension StandbyServer {
 
   private var ownProblems: [String] {
     membership.problems.map(\.description) + [configurationError, sockets.token?.problem].compactMap { $0 }
-      + (journal?.problems ?? [])
+      + (journal.map { $0.problems + $0.damages } ?? [])
   }
 }

@@ -27,7 +27,7 @@ import Testing
     try rig.forget("user:1")
     #expect(try Self.first(rig) == 24)
     var found: [UInt64] = []
-    try rig.source.forEachChange(from: 24, through: 25) { found.append($0.sequence) }
+    #expect(try rig.source.forEachChange(from: 24, through: 25) { found.append($0.sequence) })
     #expect(found == [25], "nothing of a forgotten subject")
   }
 

@@ -1,3 +1,4 @@
+import CLinux
 import RuledCore
 import RuledStore
 
@@ -29,6 +30,7 @@ struct BlockHeader: Equatable {
 
   static let byteCount = 64
   private static let magic: UInt32 = 0x524A_4231
+  private static let magicOffset = 8
 
   var kind: Kind
   var filterBytes = 0
@@ -67,7 +69,7 @@ extension BlockHeader {
     func word(_ offset: Int) -> UInt64 {
       UInt64(bigEndian: bytes.load(at: offset, as: UInt64.self))
     }
-    guard number(8) == Self.magic, let kind = Kind(rawValue: number(12)) else { return nil }
+    guard number(Self.magicOffset) == Self.magic, let kind = Kind(rawValue: number(12)) else { return nil }
     self.kind = kind
     filterBytes = Int(number(16))
     contentBytes = Int(number(20))
@@ -77,6 +79,15 @@ extension BlockHeader {
     last = word(40)
     earliest = Int64(bitPattern: word(48))
     latest = Int64(bitPattern: word(56))
+  }
+
+  /// The offset of the next header in `bytes`, from an offset on, by its magic number; nil if there is none.
+  static func find(in bytes: ByteView, from offset: Int) -> Int? {
+    let (behind, name) = (bytes.extracting(droppingFirst: offset + magicOffset), ByteView("RJB1"))
+    guard let start = behind.baseAddress, let found = cl_find(start, behind.count, name.baseAddress, name.count) else {
+      return nil
+    }
+    return offset + (found - start)
   }
 
   /// Whether the checksum of a whole block is right.

@@ -1,3 +1,5 @@
+import RuledStore
+
 /// The facts of a file that need no reading of its blocks; a new file covers nothing yet.
 struct FileSummary: Equatable {
   let path: String
@@ -24,6 +26,11 @@ extension FileSummary {
     for block in file.blocks { add(block.header) }
     bytes = file.bytes
     isComplete = file.isComplete
+  }
+
+  /// The file with the blocks that the summary covers.
+  func open(_ files: any FileSystem) throws(StoreError) -> JournalFile {
+    try JournalFile(path, files, limit: isComplete ? nil : bytes, through: last)
   }
 
   mutating func add(_ header: BlockHeader) {

@@ -89,6 +89,21 @@ struct ForgottenSubjects: Sendable, Equatable {
     }
   }
 
+  /// The subjects that the file has or, if it is damaged, those of the `forget`s in the journal's files; and the damage.
+  static func read(
+    in folder: String, or contents: JournalFiles, _ files: any FileSystem
+  ) throws(StoreError) -> (subjects: ForgottenSubjects, damage: StoreError?) {
+    do throws(StoreError) { return (try ForgottenSubjects(in: folder, files), nil) } catch {
+      guard error.code == .corrupt else { throw error }
+      var found = ForgottenSubjects()
+      _ = try contents.forEach(in: JournalRange(), files, hides: { _ in false }, noteDamage: { _ in }) { view in
+        if view.origin == .forget, !view.subject.isEmpty { _ = found.add(view.subject, through: view.sequence) }
+        return true
+      }
+      return (found, error)
+    }
+  }
+
   /// Writes the file, durably, in place of the one before.
   func write(to folder: String, _ files: any FileSystem) throws(StoreError) {
     let body = ByteBuffer(capacity: bounds.count * 32)

@@ -4,13 +4,21 @@ import RuledStore
 /// Reads a file of the journal: blocks, and at the end of a complete file an index of them.
 ///
 /// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the
-/// index block and `rjindex1`. Any other file is scanned block by block, up to the first that is not whole.
+/// index block and `rjindex1`. Any other file is scanned for whole blocks.
+///
+/// Bytes between whole blocks are damaged, and are a block without entries, whose contents can't be read. Bytes behind the last whole block are a
+/// torn end, unless it is known that the file covers more.
 struct JournalFile {
   /// A block and its offset.
   struct Block {
     let offset: Int
     let header: BlockHeader
     let filter: SubjectFilter
+    /// Whether it is bytes between whole blocks.
+    var isDamage = false
+
+    /// The offset behind it.
+    var end: Int { offset + header.total }
   }
 
   static let magic: UInt64 = 0x7275_6C65_6472_6A32
@@ -36,7 +44,11 @@ struct JournalFile {
   private let file: any StoreFile
 
   /// Opens a file; reads only its first `limit` bytes, or all if that is nil.
-  init(_ path: String, _ files: any FileSystem, limit: Int? = nil) throws(StoreError) {
+  ///
+  /// `last` is the last sequence that the file covers, nil if it may end with a torn block.
+  init(
+    _ path: String, _ files: any FileSystem, limit: Int? = nil, through last: UInt64? = nil
+  ) throws(StoreError) {
     self.path = path
     file = try files.open(path, .read)
     let size = min(try file.size(), limit ?? .max)
@@ -46,16 +58,22 @@ struct JournalFile {
       return
     }
     let magic = UInt64(bigEndian: start.bytes.load(at: 0, as: UInt64.self))
-    guard magic == Self.magic || magic == Self.earlierMagic else {
-      throw StoreError(.corrupt, "\(path) is no file of a journal that this version of ruled reads")
-    }
     isEarlier = magic == Self.earlierMagic
     if let (blocks, end) = try Self.index(of: file, size: size) {
       (self.blocks, self.end, bytes, isComplete) = (blocks, end, size, true)
     } else {
-      (blocks, end) = try Self.scan(file, size: size)
+      (blocks, end) = try Self.scan(file, size: size, from: Self.first(inNameOf: path), through: last)
       (bytes, isComplete) = (end, false)
     }
+    let isLater = magic >> 8 == Self.magic >> 8 && magic != Self.magic && !isEarlier
+    guard !isLater || blocks.contains(where: { !$0.isDamage }) else {
+      throw StoreError(.unsupported, "\(path) is no file of a journal that this version of ruled reads")
+    }
+  }
+
+  /// The first sequence of a file, by its name; nil if that says none.
+  static func first(inNameOf path: String) -> UInt64? {
+    path.split(separator: "/").last.flatMap { UInt64($0.dropLast(JournalFiles.suffix.count), radix: 16) }
   }
 
   private static func bytes(of file: any StoreFile, at offset: Int, count: Int) throws(StoreError) -> ByteBuffer {
@@ -93,29 +111,59 @@ struct JournalFile {
     return (blocks, offset)
   }
 
-  /// The whole blocks of a file without an index, and the end of the last one.
-  private static func scan(_ file: any StoreFile, size: Int) throws(StoreError) -> ([Block], Int) {
+  /// The blocks of a file without an index, and the end of the last one.
+  private static func scan(
+    _ file: any StoreFile, size: Int, from first: UInt64?, through last: UInt64?
+  ) throws(StoreError) -> ([Block], Int) {
     var blocks: [Block] = []
     var offset = headerBytes
-    while offset + BlockHeader.byteCount <= size {
-      let head = try bytes(of: file, at: offset, count: BlockHeader.byteCount)
-      guard let header = BlockHeader(head.bytes), header.total <= size - offset else { break }
-      let block = try bytes(of: file, at: offset, count: header.total)
-      guard BlockHeader.isWhole(block.bytes), header.kind != .index else { break }
-      let filterEnd = BlockHeader.byteCount + header.filterBytes
-      blocks.append(
-        Block(
-          offset: offset, header: header,
-          filter: SubjectFilter(bits: Array(block.bytes[BlockHeader.byteCount..<filterEnd]))))
-      offset += header.total
-      withExtendedLifetime((head, block)) {}
+    var next = first
+    /// Adds the bytes up to `end`, which cover the sequences up to `last`.
+    func addDamage(to end: Int, through last: UInt64) {
+      guard offset < end, let first = next, first <= last else { return }
+      var header = BlockHeader(kind: .gap, first: first, last: last, earliest: .max, latest: .min)
+      header.contentBytes = max(0, end - offset - BlockHeader.byteCount)
+      blocks.append(Block(offset: offset, header: header, filter: SubjectFilter(bits: []), isDamage: true))
     }
-    return (blocks, offset)
+    while let block = try wholeBlock(atOrAfter: offset, of: file, size: size) {
+      addDamage(to: block.offset, through: block.header.first - 1)
+      blocks.append(block)
+      offset = block.end
+      next = block.header.last + 1
+    }
+    guard let last, offset < size else { return (blocks, offset) }
+    addDamage(to: size, through: last)
+    return (blocks, size)
+  }
+
+  /// The whole block at an offset, or the first one behind it; nil if there is none before the index.
+  private static func wholeBlock(
+    atOrAfter offset: Int, of file: any StoreFile, size: Int
+  ) throws(StoreError) -> Block? {
+    guard offset + BlockHeader.byteCount <= size else { return nil }
+    let head = try bytes(of: file, at: offset, count: BlockHeader.byteCount)
+    let count = BlockHeader(head.bytes).map { min($0.total, size - offset) } ?? BlockHeader.byteCount
+    withExtendedLifetime(head) {}
+    let start = try bytes(of: file, at: offset, count: count)
+    defer { withExtendedLifetime(start) {} }
+    if let block = Block(wholeAt: 0, of: start.bytes, from: offset) {
+      return block.header.kind == .index ? nil : block
+    }
+    let rest = try bytes(of: file, at: offset, count: size - offset)
+    defer { withExtendedLifetime(rest) {} }
+    var index = 1
+    while let next = BlockHeader.find(in: rest.bytes, from: index) {
+      if let block = Block(wholeAt: next, of: rest.bytes, from: offset), block.header.kind != .index { return block }
+      index = next + 1
+    }
+    return nil
   }
 
   /// Calls `body` with each entry of a block until it returns false; returns whether it never did.
+  ///
+  /// Throws if the block can't be read.
   func forEach(in block: Block, _ body: (EntryView) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
-    guard block.header.entries > 0 else { return true }
+    guard block.header.entries > 0 || block.isDamage else { return true }
     let plain = try contents(of: block)
     defer { withExtendedLifetime(plain) {} }
     var reader = BlockReader(plain.bytes)
@@ -156,5 +204,17 @@ struct JournalFile {
       plain.append(contents)
     }
     return plain
+  }
+}
+
+extension JournalFile.Block {
+  /// The block at an offset in bytes that begin at the offset `start` of the file; nil if it is not whole.
+  fileprivate init?(wholeAt offset: Int, of bytes: ByteView, from start: Int) {
+    let bytes = bytes.extracting(offset...)
+    guard let header = BlockHeader(bytes), header.total <= bytes.count,
+      BlockHeader.isWhole(bytes.extracting(first: header.total))
+    else { return nil }
+    let filter = bytes.extracting(BlockHeader.byteCount..<(BlockHeader.byteCount + header.filterBytes))
+    self.init(offset: start + offset, header: header, filter: SubjectFilter(bits: Array(filter)))
   }
 }

@@ -66,7 +66,10 @@ final class JournalFileWriter {
   }
 
   /// Ends the file with its index, durably.
+  ///
+  /// The blocks are durable before the index is written, so that a block that the index names is never torn.
   func finish(covering summary: FileSummary) throws(StoreError) {
+    try sync()
     let header = BlockHeader(
       kind: .index, first: summary.first, last: summary.last, earliest: summary.earliest, latest: summary.latest)
     let block = ByteBuffer(capacity: index.count + 128)

@@ -4,10 +4,12 @@ import RuledStore
 /// The files in a journal's folder, the earliest first, and the gaps between them.
 struct JournalFiles: Sendable {
   var summaries: [FileSummary] = []
-  /// The missing sequences between the first and the last entry.
-  var gaps: [JournalGap] = []
+  /// The missing sequences between the first and the last entry, in their order.
+  private(set) var gaps: [JournalGap] = []
   /// The unreadable files, and why.
   var problems: [String] = []
+  /// The files that cover nothing: nothing but a torn end was written to them.
+  private(set) var empty: [String] = []
   /// The last sequence that they cover; 0 for none.
   var last: UInt64 { summaries.last?.last ?? 0 }
   /// The first sequence that they cover; 0 for none.
@@ -28,10 +30,13 @@ struct JournalFiles: Sendable {
   init(in folder: String, _ files: any FileSystem) throws(StoreError) {
     guard files.exists(folder) else { return }
     let names = try files.names(in: folder).filter { $0.hasSuffix(Self.suffix) }.sorted()
-    for name in names {
+    for (index, name) in names.enumerated() {
       do throws(StoreError) {
-        let file = try JournalFile("\(folder)/\(name)", files)
+        let path = "\(folder)/\(name)"
+        let next = names.dropFirst(index + 1).first.flatMap { JournalFile.first(inNameOf: $0) }
+        let file = try JournalFile(path, files, through: next.map { $0 - 1 })
         let summary = FileSummary(file)
+        if summary.first == 0 { empty.append(path) }
         guard summary.first > last else { continue }
         for block in file.blocks { try note(block, of: file) }
         summaries.append(summary)
@@ -51,9 +56,29 @@ struct JournalFiles: Sendable {
       gaps.append(JournalGap(first: before + 1, last: header.first - 1, reason: Self.unknownReason))
     }
     if header.kind == .gap {
-      gaps.append(JournalGap(first: header.first, last: header.last, reason: try file.contents(of: block).text))
+      do throws(StoreError) {
+        gaps.append(JournalGap(first: header.first, last: header.last, reason: try file.contents(of: block).text))
+      } catch { gaps.append(JournalGap(header, unreadable: error)) }
     }
     covered = header.last
+  }
+
+  /// Adds a gap, in place of one of the same sequences.
+  mutating func note(_ gap: JournalGap) {
+    gaps.removeAll { $0.first == gap.first && $0.last == gap.last }
+    gaps.insert(gap, at: gaps.firstIndex { $0.first > gap.first } ?? gaps.endIndex)
+  }
+
+  /// Leaves out the oldest file.
+  mutating func removeOldest() {
+    summaries.removeFirst()
+    let first = first
+    gaps.removeAll { $0.last < first }
+  }
+
+  /// The time of the latest entry of the oldest file, in microseconds: if none can be read there, that of the first one behind it; nil if there is none.
+  var oldestTime: Int64? {
+    summaries.first { $0.entries > 0 }.map { $0.path == summaries.first?.path ? $0.latest : $0.earliest }
   }
 
   /// The last sequence of the blocks so far.
@@ -61,25 +86,29 @@ struct JournalFiles: Sendable {
 
   /// Calls `body` with each entry in the range until it returns false; returns whether it never did.
   ///
-  /// `hides` says which entries belong to a subject that was forgotten later. Files removed meanwhile are skipped.
+  /// `hides` says which entries belong to a subject that was forgotten later. Files removed meanwhile are skipped, and so are blocks that can't
+  /// be read, which `noteDamage` gets.
   func forEach(
-    in range: JournalRange, _ files: any FileSystem, hides: (EntryView) -> Bool, _ body: (EntryView) -> Bool
+    in range: JournalRange, _ files: any FileSystem, hides: (EntryView) -> Bool, noteDamage: (JournalGap) -> Void,
+    _ body: (EntryView) -> Bool
   ) throws(StoreError) -> Bool {
     let hash = range.subject.map { SubjectFilter.hash(of: $0) }
     for summary in summaries where range.mayMatch(summary) {
       let file: JournalFile
       do throws(StoreError) {
-        file = try JournalFile(summary.path, files, limit: summary.isComplete ? nil : summary.bytes)
+        file = try summary.open(files)
       } catch {
         if !files.exists(summary.path) { continue }
         throw error
       }
-      for block in file.blocks where block.header.kind.hasEntries && range.mayMatch(block.header) {
+      for block in file.blocks where block.isDamage || block.header.kind.hasEntries && range.mayMatch(block.header) {
         if let hash, !block.filter.mayContain(hash) { continue }
-        let isWhole = try file.forEach(in: block) { (view) throws(StoreError) in
-          !range.matches(view) || hides(view) || body(view)
-        }
-        guard isWhole else { return false }
+        do throws(StoreError) {
+          let isWhole = try file.forEach(in: block) { (view) throws(StoreError) in
+            !range.matches(view) || hides(view) || body(view)
+          }
+          guard isWhole else { return false }
+        } catch { noteDamage(JournalGap(block.header, unreadable: error)) }
       }
     }
     return true

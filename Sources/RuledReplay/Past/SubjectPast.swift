@@ -143,7 +143,7 @@ package final class SubjectPast {
         if case .version(let version) = moment { return entry.version <= version || entry.origin == .forget }
         return true
       }
-    } catch { throw error.requestError }
+    } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
     guard !isTooLong else {
       throw RequestError(
         .unavailable,
@@ -167,7 +167,11 @@ package final class SubjectPast {
       case .time(let time): "has no event up to \(time.rfc3339)"
       case .event(let id): "has no event '\(id)'"
       }
-    return RequestError(.notFound, "the subject '\(subject)' \(what) in the journal; 'rulectl log' lists what it holds")
+    let damages = Self.bounds(of: sources.journal.gaps.filter(\.isDamage))
+    return RequestError(
+      .notFound,
+      "the subject '\(subject)' \(what) in the journal; 'rulectl log' lists what it holds"
+        + (damages.isEmpty ? "" : "; it lacks sequences \(damages)"))
   }
 
   // MARK: Replaying
@@ -212,11 +216,16 @@ package final class SubjectPast {
     do throws(StoreError) { base = try sources.base(snapshot, subject) } catch { throw error.requestError }
     guard try isWhole(entries[first...], after: Self.version(of: subject, in: base)) else {
       let gaps = sources.journal.gaps.filter { $0.first > snapshot.sequence && $0.first < last.sequence }
-      let bounds = gaps.map { "\($0.first) to \($0.last) (\($0.reason))" }.joined(separator: ", ")
       throw RequestError(
-        .notFound, "events of '\(subject)' are missing in the journal, so its state can't be told: sequences \(bounds)")
+        .notFound,
+        "events of '\(subject)' are missing in the journal, so its state can't be told: sequences \(Self.bounds(of: gaps))"
+      )
     }
     return (base, first)
+  }
+
+  private static func bounds(of gaps: [JournalGap]) -> String {
+    gaps.map { "\($0.first) to \($0.last) (\($0.reason))" }.joined(separator: ", ")
   }
 
   /// The version that a store has of a subject; 0 if it has none.

@@ -15,6 +15,8 @@ package final class JournalKeeper: Sendable {
   private nonisolated(unsafe) var isRunning = false
   /// Whether a file was completed since files were removed last.
   private nonisolated(unsafe) var hasNewFile = false
+  /// The damages that were logged; belongs to the thread once it runs.
+  private nonisolated(unsafe) var loggedDamages: [String] = []
 
   /// How long the daemon's end waits for the thread's end, in milliseconds.
   private static let longestEnd = 2_000
@@ -41,6 +43,7 @@ package final class JournalKeeper: Sendable {
   /// Takes the first snapshot, unless the next entries can be replayed from an earlier one, and starts the thread.
   package func start() throws(SystemError) {
     do throws(StoreError) { try service.takeFirstSnapshot(now: now()) } catch { note(error) }
+    logDamages()
     condition.locked { isRunning = true }
     service.journal.notify { [weak self] in self?.condition.signal { self?.hasNewFile = true } }
     _ = try Thread.start(name: "ruled-keeper", priority: .background) { self.run() }
@@ -79,6 +82,7 @@ package final class JournalKeeper: Sendable {
     let end = EngineClock.monotonic + UInt64(Self.period) * 1_000_000
     while shouldContinue, EngineClock.monotonic < end {
       let _: Void? = condition.wait(milliseconds: Self.retrying) { isEnding || hasNewFile ? () : nil }
+      logDamages()
       if service.journal.failure != nil { service.journal.retry() }
       if condition.locked({ hasNewFile }) { attempt(keepInBounds) }
     }
@@ -107,6 +111,13 @@ package final class JournalKeeper: Sendable {
       note(error)
       return false
     }
+  }
+
+  /// Logs the damages that were found since the last call.
+  private func logDamages() {
+    let damages = service.damages
+    for damage in damages where !loggedDamages.contains(damage) { log.error(damage) }
+    loggedDamages = damages
   }
 
   private func note(_ error: StoreError) {

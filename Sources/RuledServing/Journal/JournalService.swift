@@ -41,6 +41,14 @@ package final class JournalService: Sendable {
     return found
   }
 
+  /// The damage of the journal for `health` and the log, a sentence each.
+  package var damages: [String] {
+    journal.damages.map {
+      "the journal is damaged: \($0); all else is served: replace the disk if it fails; this ends when the file is removed (journal.keep) or "
+        + "rewritten (forget)"
+    }
+  }
+
   /// Takes a snapshot before anything is evaluated, unless the entries to come can be replayed from an earlier one.
   func takeFirstSnapshot(now: Timestamp) throws(StoreError) {
     var range = JournalRange()

@@ -85,7 +85,7 @@ struct HealthReport {
     if services.areEffectsHeld {
       found.note(["effects are held back since a backup was restored: 'rulectl effects release' has them delivered"])
     }
-    found.degrade(services.journal?.problems ?? [])
+    if let journal = services.journal { found.degrade(journal.problems + journal.damages) }
     if let damage = Self.problem(services.context.damage) { found.degrade([damage]) }
     found.degrade(services.outbox.figures.compactMap { $0.figures.problem(of: $0.sink, now: monotonic) })
     found.degrade(messages)

@@ -27,11 +27,13 @@ extension WatchHub {
       }
       return log
     }
-    try journal.forEachChange(from: next, through: last) { change in
+    let areAllRead = try journal.forEachChange(from: next, through: last) { change in
       let isWhole = log(for: change.sequence).append(change, document)
       next += 1
       if !isWhole { chunks = [Chunk(first: next, log: ChangeLog())] }
     }
+    // The next attempt begins behind the damage that this one has found.
+    guard areAllRead else { return try begin(after: last, changesOf: journal) }
     _ = log(for: last + 1)
     begin(after: last, chunks.filter { !$0.log.isEmpty })
   }
