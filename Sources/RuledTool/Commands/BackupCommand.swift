@@ -12,7 +12,8 @@ enum BackupCommand: Command {
     details: """
       Each backup is a folder in DIR, named by its time; 'latest' leads to the last one. Files that did not change since
       the one before take no further space. Run it as root or as the daemon's user on the daemon's host.
-      'ruled --restore DIR' makes a store of a backup.
+      'ruled --restore DIR' makes a store of a backup. While the daemon can't read some of its store, --keep removes no
+      backup, and the exit code is 2.
       """,
     examples: [
       .init("rulectl backup /var/backups/ruled --keep 7", "every night, by a timer"),
@@ -23,8 +24,18 @@ enum BackupCommand: Command {
     let keep = try arguments.integer("keep", in: 1...1_000_000)
     Thread.Priority.lowest.apply()  // the daemon goes first
     let (folder, summary) = try take(to: arguments.operands[0], environment)
+    if keep != nil { try checkReadable(summary, environment) }
     report(summary, try keep.map(folder.keep) ?? [], asJSON: arguments.has("json"), environment)
     return .done
+  }
+
+  /// Throws if the daemon knows entries of its store that can't be read: then an earlier backup may be the last one that has them.
+  private static func checkReadable(_ summary: BackupFolder.Summary, _ environment: ToolEnvironment) throws {
+    guard !(try environment.connect().call("health", [:])).elements("unreadable").isEmpty else { return }
+    throw ToolError(
+      "\(summary.path) was written, but entries of the store can't be read, as 'rulectl health' says: no earlier backup was removed, as it may be "
+        + "the last one that has them"
+    )
   }
 
   private static func take(

@@ -102,6 +102,14 @@ extension EndToEnd {
       #expect(health["status"] == "degraded")
       #expect(health["problems"]?.text.holds(file) == true, "\(health.text)")
       #expect(health["unreadable"]?.arrayValue?.count == min(refused.count, 20))
+      // No backup of a store that is known to be damaged takes the place of an earlier one.
+      let backups = daemon.folder("backups")
+      for _ in 1...2 {
+        let backup = Program.run(
+          "\(RuledDaemon.programs)/rulectl", ["--socket", daemon.socket, "backup", backups, "--keep", "1"])
+        #expect(backup.code == 2 && backup.output.holds("can't be read"), "\(backup.output)")
+      }
+      #expect(Program.run("/bin/ls", [backups]).output.split(separator: "\n").count == 3)
       for _ in 0..<50 { _ = try client.failure("state", ["subject": .string(Self.key("s", 300))]) }
       let lines = daemon.log.split(separator: "\n").filter { String($0).holds("can't be read") }
       #expect(lines.count == refused.count)
