@@ -267,6 +267,27 @@ import Testing
     #expect(try found.text("rc") == "3")
   }
 
+  @Test func `a log without room for a next segment is not open until there is room, and leaves no file behind`() throws
+  {
+    let files = FailingFiles()
+    let store = try unflushed(live, LogSettings(segmentBytes: 1 << 16), files: files)
+    try store.put("ra", String(repeating: "a", count: 40_000), durable: true)
+    let before = try logs(in: live)
+    try files.withSizeLimit(0) { () throws in
+      for _ in 1...3 {
+        #expect(throws: StoreError.self) { try store.put("rb", String(repeating: "b", count: 40_000)) }
+        #expect(throws: StoreError.self) { try store.reopen() }
+        #expect(store.state.failure != nil)
+        let left = try logs(in: live)
+        #expect(left == before)
+      }
+    }
+    try store.reopen()
+    try store.put("rb", String(repeating: "b", count: 40_000), durable: true)
+    #expect(try crashed().text("rb")?.utf8.count == 40_000)
+    #expect(try logs(in: live).count == before.count + 1)
+  }
+
   @Test func `an append that fails leaves earlier appends alone`() throws {
     let files = FailingFiles()
     let store = try unflushed(live, files: files)

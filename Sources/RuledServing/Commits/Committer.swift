@@ -80,7 +80,7 @@ final class Committer {
       guard isReopened || !services.status.storeIsWell else { return }
       services.status.store(nil)
       services.notifyStatus()
-      services.log.info("the store is open again")
+      services.log.write(LogLine(.info, "the store is open again"), limitedBy: "the store is open again")
       _ = services.control.send(.storeReopened)
     } catch {
       hasTriedReopening = true

@@ -30,7 +30,11 @@ extension RedoLog {
       case .open, .sealing: return
       case .closed: try tail.locked { () throws(StoreError) in try tail.check() }
       case .failed(let reason): try replaceFile(after: reason)
-      case .suspended: if let full = tail.locked({ segments.fullBacklog }) { throw full }
+      case .suspended:
+        if let full = tail.locked({ segments.fullBacklog }) { throw full }
+        // Otherwise the next commit of this size would be refused again.
+        if !segments.active.hasRoom(for: refusedBytes) { try maker.prepare() }
+        refusedBytes = 0
       }
       tail.locked {
         lastCommitted = lastAppended

@@ -28,6 +28,8 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   var lastAppended: UInt64 = 0
   /// The number of the last committed append; under `tail`.
   var lastCommitted: UInt64 = 0
+  /// The bytes of the commit for which there could be no next segment; under `syncing`.
+  var refusedBytes = 0
   /// Whether something was written after the last sync began; under `tail`.
   private var isUnsynced = false
 
@@ -200,6 +202,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
       guard tail.locked({ !segments.isFull }) else { return tail.locked { tail.state = .open } }
       made = try maker.successor(for: payload)
     } catch {
+      refusedBytes = payload
       tail.locked { tail.state = .suspended(error) }
       throw error
     }

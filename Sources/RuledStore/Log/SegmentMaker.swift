@@ -123,10 +123,12 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
     let segment = try Segment(header, payload: payload, settings: settings, pool: memory)
     let path = RedoLog.path(number, in: folder)
     let recycled = segment.capacity == settings.segmentBytes ? unused.popLast() : nil
+    var mayBeNamed = false
     do throws(StoreError) {
       let file = try SegmentFile(creating: path, length: segment.capacity, recycled: recycled?.path, files)
       try file.write(ByteView(start: segment.base, count: LogFrame.fileHeader), at: 0)
       try file.sync()
+      mayBeNamed = true
       try manifest.change {
         $0.last = last ?? number
         $0.next = number + 1
@@ -136,7 +138,7 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
       segment.hasZeros = recycled?.hasZeros ?? false
       return (segment, file)
     } catch {
-      abandoned.append(path)
+      if mayBeNamed || (try? files.remove(path)) == nil { abandoned.append(path) }
       throw error
     }
   }
