@@ -46,7 +46,8 @@ package struct LogSalvage {
       try RocksStore(path: path, blockCacheBytes: 1 << 20, files: files, settings: settings, journal: journal).close()
       return Report()
     } catch {
-      guard error.code == .corrupt else { throw error }
+      // The log without the database would be a store of its own.
+      guard error.code == .corrupt, files.exists("\(path)/CURRENT") else { throw error }
       report.damages.append(error.message)
     }
     let lock = try FolderLock(folder: path)

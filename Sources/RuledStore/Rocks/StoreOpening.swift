@@ -47,9 +47,10 @@ struct StoreOpening {
   /// Refuses a store that has lost its database, by the log's manifest.
   func checkDatabase(_ contents: LogManifest.Contents?) throws(StoreError) {
     guard let contents, contents.next > 1, !files.exists(path + "/CURRENT") else { return }
-    throw LogDamage(
-      file: path + "/CURRENT", offset: 0, what: "the database's file is gone, and nothing can be read without it"
-    ).error
+    throw StoreError(
+      .corrupt,
+      "\(path)/CURRENT is gone: nothing of the database can be read without it, and nothing was changed. Restore a backup"
+    )
   }
 
   /// Whether nothing of a store is in the folder yet.
