@@ -100,7 +100,11 @@ package enum ServeCommand {
       }
     } catch { throw StartError("the backup can't be restored: \(error)") }
     print("restored \(report.backup) to \(path): \(report.files) files, \(report.bytes) bytes")
-    print("all of it can be read: \(report.entries) entries, \(report.subjects) subjects")
+    let damages = RevisionArchive.damages(in: "\(path)/\(RevisionArchive.folder)")
+    print(
+      "\(damages.isEmpty ? "all of it" : "the store") can be read: \(report.entries) entries, \(report.subjects) subjects"
+    )
+    for damage in damages { print("an earlier revision of the rules can't: \(damage)") }
     if options.holdsEffects { print("no effect is delivered until 'rulectl effects release'") }
     return 0
   }
@@ -172,6 +176,14 @@ package enum ServeCommand {
     var others = AddressReview(configuration, inherited: SocketActivation.inheritedSockets()).problems
     if case .rocksdb(let path) = configuration.store, let problem = StoreReview.problem(of: path) {
       others.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
+    }
+    if let folder = configuration.storeFolder,
+      let journal = try? FolderJournal(folder: "\(folder)/\(Journal.folderName)")
+    {
+      notes += journal.gaps.filter(\.isDamage).map {
+        ConfigurationProblem(
+          path: ["journal"], message: "journal: sequences \($0.first) to \($0.last) are lost: \($0.reason)")
+      }
     }
     let database = database(of: configuration)
     others += (database?.problems ?? []).map { ConfigurationProblem(path: ["store"], message: "store: \($0)") }

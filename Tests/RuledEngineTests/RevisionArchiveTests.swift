@@ -134,6 +134,7 @@ struct RevisionArchiveTests {
       #expect(throws: StoreError.self) { try archive.load(bad.revision) }
       let problem = #expect(throws: StoreError.self) { try archive.load(bad.revision) }
       #expect(problem?.description.contains("\(folder.path)/\(name)") == true)
+      #expect(RevisionArchive.damages(in: folder("revisions")).count == 1)
       #expect(try rebuild(RevisionArchive(folder: folder("revisions")), good.revision).revision == good.revision)
     }
     folder.write(name, "nonsense")

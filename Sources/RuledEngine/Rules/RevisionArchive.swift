@@ -145,6 +145,19 @@ package final class RevisionArchive: Sendable {
     }
   }
 
+  /// The revisions in a folder that can't be read, a sentence each; reads all of them.
+  package static func damages(in folder: String) -> [String] {
+    guard SystemFiles().exists(folder) else { return [] }
+    let archive = RevisionArchive(folder: folder)
+    return archive.problems
+      + archive.entries.compactMap { entry in
+        do throws(StoreError) {
+          _ = try archive.load(entry.revision)
+          return nil
+        } catch { return error.description }
+      }
+  }
+
   // MARK: Use
 
   /// The longest time in which a worker may still decide by replaced rules, in microseconds, with much to spare.
