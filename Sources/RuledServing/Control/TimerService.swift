@@ -15,6 +15,9 @@ final class TimerService {
   /// The most timers that are remembered one by one because they can't fire; if there are more, all timers wait.
   private static let retryLimit = 10_000
 
+  /// The longest wait in milliseconds: the host's clock may be set forward meanwhile, which the alarm does not notice.
+  private static let longestWait: UInt64 = 10_000
+
   private struct Retry {
     var tries = 0
     /// When it is tried again, in the loop's milliseconds.
@@ -80,7 +83,7 @@ final class TimerService {
     if !isDamaged { floor = timers.first ?? max(floor, now) }
     guard timers.due.isEmpty else { return fire(timers.due) }
     retries = retries.filter { found.contains($0.key) }
-    var wait = UInt64(3_600_000)
+    var wait = Self.longestWait
     if let next = timers.next { wait = min(wait, UInt64(max((next - now + 999) / 1000, 1))) }
     for timer in retries.values { wait = min(wait, max(timer.notBefore, moment + 1) - moment) }
     if isDamaged { wait = min(wait, backoff.longest) }  // skipped keys may be readable by then
