@@ -20,7 +20,7 @@ struct JournalFiles: Sendable {
 
   static let suffix = ".rj"
   static let unknownReason =
-    "no reason is known: the journal was off, or the daemon ended while the journal could not be written"
+    "no reason is known: the journal was off, the daemon ended while the journal could not be written, or the end of a file was damaged"
 
   static let salvageReason = "the log was damaged, and --salvage left out what could not be read"
 
