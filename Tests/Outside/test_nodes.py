@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import select
 import shutil
 import signal
 import socket
@@ -678,6 +679,24 @@ def test_a_read_that_came_while_the_owner_stood_still_is_not_of_the_past(cluster
     for reader, (method, _) in zip(readers, reads):
         line = next(line for line in iter(reader.line, None) if "id" in line)
         assert "error" in line and line["error"]["data"]["code"] == "unavailable", (method, line)
+
+
+def test_reads_are_answered_while_a_commit_waits_for_the_database(cluster):
+    owner, database = cluster.owners[0], cluster.database.process.pid
+    readers = [Client(owner.socket) for _ in range(4)]
+    children = subprocess.run(["pgrep", "-P", str(database)], capture_output=True, text=True, check=True).stdout.split()
+    for process in [database, *map(int, children)]:
+        os.kill(process, signal.SIGSTOP)
+    try:
+        writer = Client(owner.socket)
+        writer.send({"id": 1, "method": "event", "params": {"type": "tally.add", "subject": "w", "data": {"number": 1}}})
+        for reader in readers:
+            answer = reader.call("log")
+            assert "result" in answer or answer["error"]["data"]["code"] == "unavailable", "the lease may be over"
+        assert not select.select([writer.socket], [], [], 0)[0], "the event still waits"
+    finally:
+        for process in [database, *map(int, children)]:
+            os.kill(process, signal.SIGCONT)
 
 
 def tool(node, *words):

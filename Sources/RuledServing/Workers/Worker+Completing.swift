@@ -59,8 +59,11 @@ extension Worker {
   }
 
   /// Whether this worker waits for the disk itself, as nothing else is left to do: all requests in flight wait for this commit.
+  ///
+  /// It does not wait for a database, which may take seconds: other requests want their answers meanwhile.
   private func isLastInFlight(_ submission: Submission) -> Bool {
-    !commits.isDurable || submission.replies.count >= services.inFlight.load(ordering: .relaxed)
+    !commits.isDurable
+      || services.membership == nil && submission.replies.count >= services.inFlight.load(ordering: .relaxed)
   }
 
   /// Completes a submission of this worker: sends the waiting replies, messages and effects, or refuses it with all later ones, which build on it.
