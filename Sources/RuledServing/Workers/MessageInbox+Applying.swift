@@ -29,7 +29,7 @@ extension MessageInbox {
       if now >= end { break }
     }
     resetCountsIfEmpty()
-    if !evaluator.batch.isEmpty { return .again }
+    if !evaluator.batch.isEmpty || !evaluator.batch.awaited.isEmpty { return .again }
     if pausedUntil > start { return Self.wait(from: start, to: pausedUntil) }
     if window.count > 0 || express.count > 0 || !isWhole || retries != nil { return mayApply ? .again : .sleep }
     let next = [delayed.nextTry, gapsUntil].compactMap { $0 }.min()

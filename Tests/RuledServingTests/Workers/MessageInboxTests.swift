@@ -230,6 +230,18 @@ struct MessageInboxTests {
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
   }
 
+  @Test func `a hold ends by itself, though its worker has nothing else to do`() throws {
+    let rig = try ServerRig(store: MemoryStore(), rules: Self.rules)
+    defer { rig.stop() }
+    let goesOn = Signal<Bool>()
+    rig.workers.perform(on: 0) { worker in
+      worker.inbox.hold(["p"])
+      worker.inbox.retryParked(before: .max, releasing: worker.inbox.hold)
+      if case .again = worker.inbox.applySome() { goesOn.set(true) } else { goesOn.set(false) }
+    }
+    #expect(goesOn.wait() == true)
+  }
+
   @Test func `an event that was parked but is not yet durable is tried again too`() throws {
     let rules = """
       plugin { name = "p", version = "1" }
