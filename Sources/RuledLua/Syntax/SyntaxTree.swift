@@ -13,7 +13,7 @@ package struct SyntaxTree: Sendable {
 
   /// Reads a text.
   ///
-  /// It accepts all texts of Lua 5.4, and leaves to Lua what is no matter of grammar: jumps and labels, attributes, `...` and limits. Nesting ends at 200
+  /// It accepts all texts of Lua 5.4, and leaves to Lua all checks beyond the grammar: jumps and labels, attributes, `...` and limits. Nesting ends at 200
   /// levels, so that a walk over the tree may call itself for each.
   ///
   /// - Throws: the first error, with its line.

@@ -77,7 +77,7 @@ extension Worker {
       case .query: try query(QueryParams(request), into: bytes)
       default: try administrate(request, target, into: bytes)
       }
-      // An event that commits nothing is a repeat or a dry run: it shows what was committed.
+      // An event that commits nothing is a repeat or a dry run: it shows committed values.
       if Self.showsState(request.method) || request.method == .event && evaluator.isQuiet { try services.checkRead() }
       ReplyWriter.endResult(to: bytes)
     } catch {
