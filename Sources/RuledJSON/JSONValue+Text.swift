@@ -2,7 +2,6 @@ import CJSON
 package import RuledCore
 
 extension JSONValue {
-  /// Appends the value as compact JSON.
   package func write(to buffer: ByteBuffer) {
     var writer = JSONWriter(buffer)
     writer.value(self)
@@ -103,7 +102,6 @@ extension JSONValue {
     self = try text.withView { utf8 throws(JSONError) in try JSONValue(parsing: utf8, maximumDepth: maximumDepth) }
   }
 
-  /// A copy of a value on the tape.
   package init(_ value: TapeValue) {
     switch value.kind {
     case .null: self = .null

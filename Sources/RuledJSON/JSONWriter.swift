@@ -15,10 +15,8 @@ public import RuledCore
 /// and the calls cost no more than appending literals.
 public struct JSONWriter {
   public let buffer: ByteBuffer
-  /// Whether a comma belongs before the next member or value.
   @usableFromInline var needsComma = false
 
-  /// A writer whose first value needs no comma.
   @inlinable public init(_ buffer: ByteBuffer) { self.buffer = buffer }
 
   /// A writer of further members or elements of a list that `buffer` holds alone, without its brackets.
@@ -29,12 +27,10 @@ public struct JSONWriter {
 
   // MARK: Containers
 
-  /// Begins an object: members follow, then `endObject`.
   @inlinable public mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
   @inlinable public mutating func endObject() { end(UInt8(ascii: "}")) }
 
-  /// Begins an array: values follow, then `endArray`.
   @inlinable public mutating func beginArray() { begin(UInt8(ascii: "[")) }
 
   @inlinable public mutating func endArray() { end(UInt8(ascii: "]")) }
@@ -80,7 +76,6 @@ public struct JSONWriter {
     colon()
   }
 
-  /// Writes a member's name, escaped where need be; one value has to follow.
   public mutating func member(named name: String) {
     string(name)
     colon()
@@ -101,13 +96,11 @@ public struct JSONWriter {
 
   // MARK: Values
 
-  /// Writes a string, escaped where need be.
   @inlinable public mutating func string(_ text: ByteView) {
     separate()
     buffer.append(jsonString: text)
   }
 
-  /// Writes a string, escaped where need be.
   @inlinable public mutating func string(_ text: String) {
     separate()
     buffer.append(jsonString: text)
@@ -163,7 +156,6 @@ public struct JSONWriter {
     buffer.append(json)
   }
 
-  /// Writes a value that is JSON text already.
   @inlinable public mutating func raw(_ json: ByteBuffer) { raw(json.bytes) }
 
   /// Writes a value that is JSON text already, or members or elements with commas between them where such may follow.
@@ -172,7 +164,6 @@ public struct JSONWriter {
     buffer.append(contentsOf: json)
   }
 
-  /// Writes a value that `body` appends as JSON text.
   @inlinable
   @inline(__always)
   public mutating func raw(_ body: (ByteBuffer) -> Void) {
@@ -181,7 +172,6 @@ public struct JSONWriter {
   }
 }
 
-/// A member with its value, by kind of value.
 extension JSONWriter {
   /// Writes a member whose value is a string, or null.
   @inlinable public mutating func member(_ name: StaticString, _ text: String?) {
@@ -189,7 +179,6 @@ extension JSONWriter {
     if let text { string(text) } else { null() }
   }
 
-  /// Writes a member whose value is a string.
   @inlinable public mutating func member(_ name: StaticString, string text: ByteView) {
     member(name)
     string(text)
@@ -203,25 +192,21 @@ extension JSONWriter {
     string(plain: text)
   }
 
-  /// Writes a member whose value is an integer.
   @inlinable public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
     member(name)
     integer(Int64(clamping: value))
   }
 
-  /// Writes a member whose value is a boolean.
   @inlinable public mutating func member(_ name: StaticString, _ value: Bool) {
     member(name)
     bool(value)
   }
 
-  /// Writes a member whose value is a moment, as a string in RFC 3339.
   @inlinable public mutating func member(_ name: StaticString, _ time: Timestamp) {
     member(name)
     self.time(time)
   }
 
-  /// Writes a member whose value is JSON text already.
   @inlinable public mutating func member(_ name: StaticString, raw json: ByteView) {
     member(name)
     raw(json)
@@ -245,7 +230,6 @@ extension RequestError {
     writer.endObject()
   }
 
-  /// Appends the error object as JSON text.
   package func write(to buffer: ByteBuffer) {
     var writer = JSONWriter(buffer)
     write(to: &writer)

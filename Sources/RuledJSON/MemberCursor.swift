@@ -23,7 +23,6 @@ private struct ContainerPosition {
 package struct MemberCursor {
   private var position: ContainerPosition
 
-  /// A member of an object.
   package struct Member {
     /// The decoded name.
     package let name: ByteView
@@ -32,12 +31,10 @@ package struct MemberCursor {
     package let text: ByteView
   }
 
-  /// A cursor before the first member of `object`, whose text is `text`.
   package init(_ object: TapeValue, text: ByteView) {
     position = ContainerPosition(object, text: text)
   }
 
-  /// The next member, or nil at the end.
   package mutating func next() -> Member? {
     guard !position.isAtEnd else { return nil }
     let (object, index) = (position.container, position.index)
@@ -73,7 +70,6 @@ package struct MemberCursor {
     return ByteView(start: valueStart, count: valueEnd - valueStart)
   }
 
-  /// Where the value that begins at `start` ends.
   @inline(__always)
   private func endOfValue(_ start: UnsafePointer<CChar>, _ value: TapeValue) -> UnsafePointer<CChar>? {
     if let string = value.string { return endOfString(start, string) }
@@ -127,22 +123,18 @@ package struct MemberCursor {
 package struct ElementCursor {
   private var position: ContainerPosition
 
-  /// An element of an array.
   package struct Element {
     package let value: TapeValue
     /// The value's text as sent.
     package let text: ByteView
   }
 
-  /// A cursor before the first element of `array`, whose text is `text`.
   package init(_ array: TapeValue, text: ByteView) {
     position = ContainerPosition(array, text: text)
   }
 
-  /// Whether there is no further element.
   package var isAtEnd: Bool { position.isAtEnd }
 
-  /// The next element, or nil at the end.
   package mutating func next() -> Element? {
     var raw = cj_slice()
     guard !position.isAtEnd, cj_raw_element(&position.text, &raw) else { return nil }

@@ -10,9 +10,6 @@ package final class TapeDocument {
   let handle: OpaquePointer
   private lazy var copy = ByteBuffer(capacity: 1024)
 
-  /// An empty document.
-  ///
-  /// - Parameter maximumDepth: How deep arrays and objects may nest.
   package init(maximumDepth: Int = Limits.jsonDepth) {
     guard let handle = cj_new() else { fatalError("no memory for a JSON parser") }
     if maximumDepth != Int(CJ_MAX_DEPTH) { cj_set_depth(handle, maximumDepth) }
@@ -46,6 +43,5 @@ package final class TapeDocument {
   /// The copy that `parse(copyOf:)` made last.
   package var text: ByteView { copy.bytes }
 
-  /// The root of the last parsed text.
   private var root: TapeValue { TapeValue(tape: cj_tape(handle), strings: cj_strings(handle), index: Int(CJ_ROOT)) }
 }

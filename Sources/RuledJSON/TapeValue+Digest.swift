@@ -20,7 +20,6 @@ extension TapeValue {
     }
   }
 
-  /// The digest of an object without members.
   package static var emptyObjectDigest: UInt64 { digest(of: 0, .object) }
 
   /// The members' digests are added up, so that their order makes no difference.

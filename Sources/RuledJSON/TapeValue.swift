@@ -29,19 +29,16 @@ public struct TapeValue {
     (self.tape, self.strings, self.index) = (tape, strings, index)
   }
 
-  /// Another value of the same document, by its index on the tape.
   @inlinable
   @inline(__always)
   public func value(at index: Int) -> TapeValue { TapeValue(tape: tape, strings: strings, index: index) }
 
   @inlinable public var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: tape[index] >> 56)) ?? .null }
 
-  /// Whether the value is of that kind.
   @inlinable
   @inline(__always)
   public func isKind(_ kind: Kind) -> Bool { UInt8(truncatingIfNeeded: tape[index] >> 56) == kind.rawValue }
 
-  /// Whether the value is an object or an array.
   @inlinable public var isContainer: Bool { isKind(.object) || isKind(.array) }
 
   // MARK: Scalars
@@ -54,10 +51,8 @@ public struct TapeValue {
     return ByteView(start: bytes, count: length)
   }
 
-  /// The decoded text, or nil if the value is no string.
   public var text: String? { string.map { String(decoding: $0, as: UTF8.self) } }
 
-  /// The boolean, or nil if the value is none.
   @inlinable public var bool: Bool? { isKind(.true) ? true : isKind(.false) ? false : nil }
 
   /// The integer, or nil if the value is no whole number of 64 bits; `1.0` is 1.
@@ -80,7 +75,6 @@ public struct TapeValue {
     }
   }
 
-  /// Whether the value is the string `text`.
   @inlinable public func isString(_ text: StaticString) -> Bool { string.map { $0.equals(text) } ?? false }
 
   // MARK: Containers
@@ -125,7 +119,6 @@ public struct TapeMembers {
     index = cj_first(object.index)
   }
 
-  /// The next member's decoded name and its value, or nil at the end.
   @inlinable
   @inline(__always)
   public mutating func next() -> (name: ByteView, value: TapeValue)? {

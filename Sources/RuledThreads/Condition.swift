@@ -21,7 +21,6 @@ package final class Condition: @unchecked Sendable {  // the lock guards itself,
     mutex.deallocate()
   }
 
-  /// Runs `body` under the lock.
   package func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -34,7 +33,6 @@ package final class Condition: @unchecked Sendable {  // the lock guards itself,
     wakeAll()
   }
 
-  /// Wakes all waiting threads, so that they try again.
   package func wakeAll() { pthread_cond_broadcast(condition) }
 
   /// Calls `body` under the lock, again after each wake, until it returns something.

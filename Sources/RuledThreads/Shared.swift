@@ -1,6 +1,5 @@
 import Synchronization
 
-/// A value that several threads read and set.
 package final class Shared<Value: Sendable>: Sendable {
   private let state: Mutex<Value>
 

@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One operating system thread that runs a closure to its end.
 package final class Thread: Sendable {
   private let thread: pthread_t
   private let isJoined = Atomic(false)
@@ -67,7 +66,6 @@ package final class Thread: Sendable {
     }
   }
 
-  /// The arguments of a new thread.
   fileprivate final class Start: Sendable {
     let name: String
     let priority: Priority
@@ -81,7 +79,6 @@ package final class Thread: Sendable {
   }
 }
 
-/// A thread that can't be started.
 package struct ThreadError: Error, Sendable, Equatable {
   /// The error number, as `errno` has them.
   package let number: Int32

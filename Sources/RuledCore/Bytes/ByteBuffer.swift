@@ -27,10 +27,8 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     storage.deallocate()
   }
 
-  /// How many bytes are held.
   @inlinable public var count: Int { used }
 
-  /// How many bytes fit before the buffer grows.
   @inlinable public var capacity: Int { room }
 
   /// The bytes held; valid until the next append or removal.
@@ -39,7 +37,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   /// The bytes held, as text; malformed UTF-8 is repaired.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The index of the first `byte` at `start` or later, or nil if there is none.
   public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     precondition(start >= 0 && start <= used)
     guard let found = memchr(storage + start, Int32(byte), used - start) else { return nil }
@@ -48,12 +45,10 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
 
   // MARK: Room
 
-  /// Makes room for `extra` more bytes.
   @inlinable public func reserve(_ extra: Int) {
     if used + extra > room { grow(by: extra) }
   }
 
-  /// Moves the bytes to storage where `extra` more have room.
   @inline(never)
   @usableFromInline
   func grow(by extra: Int) {
@@ -71,7 +66,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   /// Removes all bytes and keeps the room.
   @inlinable public func removeAll() { used = 0 }
 
-  /// Removes the bytes after the first `length`.
   @inlinable public func truncate(to length: Int) {
     precondition(length >= 0 && length <= used)
     used = length
@@ -92,7 +86,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     used += 1
   }
 
-  /// Appends the bytes of `other`.
   @inlinable public func append(_ other: ByteView) {
     let length = other.count
     guard length > 0 else { return }
@@ -113,7 +106,6 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     used += length
   }
 
-  /// Appends the UTF-8 of `text`.
   public func append(contentsOf text: String) {
     text.withView { append($0) }
   }
@@ -138,21 +130,18 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
     return result
   }
 
-  /// Appends the eight bytes of `value`, the most significant first.
   @inlinable public func append(bigEndian value: UInt64) {
     reserve(8)
     UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt64.self)
     used += 8
   }
 
-  /// Writes the eight bytes of `value`, the most significant first, over those from `offset` on.
   package func overwrite(at offset: Int, bigEndian value: UInt64) {
     precondition(offset >= 0 && offset <= used - 8)
     UnsafeMutableRawPointer(storage + offset).storeBytes(of: value.bigEndian, as: UInt64.self)
     changes.endViews()
   }
 
-  /// Appends the four bytes of `value`, the most significant first.
   @inlinable public func append(bigEndian value: UInt32) {
     reserve(4)
     UnsafeMutableRawPointer(storage + used).storeBytes(of: value.bigEndian, as: UInt32.self)
@@ -204,7 +193,6 @@ extension ByteBuffer {
     used += digits + 1
   }
 
-  /// How many decimal digits a number has.
   private static func digits(_ value: UInt64) -> Int {
     var digits = 1
     var bound: UInt64 = 10
@@ -243,7 +231,6 @@ extension ByteBuffer {
     used += length + 2
   }
 
-  /// Appends `text` as a JSON string with its quotes.
   public func append(jsonString text: String) {
     text.withView { append(jsonString: $0) }
   }

@@ -16,7 +16,6 @@ public struct ByteChanges {
 
   @inlinable public init() {}
 
-  /// Ends the views that were made until now.
   @inlinable
   @inline(__always)
   public func endViews() {

@@ -12,12 +12,10 @@ public enum ByteOrder {
     return left.count - right.count
   }
 
-  /// Whether both hold the same bytes.
   @inlinable public static func equal(_ left: ByteView, _ right: ByteView) -> Bool {
     left.count == right.count && compare(left, right) == 0
   }
 
-  /// How many bytes both begin with, `most` at most.
   @inlinable public static func commonPrefix(of left: ByteView, _ right: ByteView, most: Int = .max) -> Int {
     let limit = min(most, left.count, right.count)
     var length = 0
@@ -31,7 +29,6 @@ public enum ByteOrder {
     return length
   }
 
-  /// How many bytes both end with, `most` at most.
   @inlinable public static func commonSuffix(of left: ByteView, _ right: ByteView, most: Int = .max) -> Int {
     let limit = min(most, left.count, right.count)
     var length = 0

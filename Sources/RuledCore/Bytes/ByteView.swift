@@ -8,7 +8,6 @@
 @frozen
 public struct ByteView: RandomAccessCollection {
   @usableFromInline let start: UnsafeRawPointer?
-  /// How many bytes there are.
   public let count: Int
   #if DEBUG
     /// The changes of the bytes' owner, nil for an owner that does not count them; and how many there were when the view was made.
@@ -95,7 +94,6 @@ public struct ByteView: RandomAccessCollection {
 
   // MARK: Bytes
 
-  /// The index of the first byte: 0.
   @inlinable public var startIndex: Int { @inline(__always) get { 0 } }
 
   @inlinable public var endIndex: Int { @inline(__always) get { count } }
@@ -140,7 +138,6 @@ public struct ByteView: RandomAccessCollection {
     #endif
   }
 
-  /// A view of the bytes in `range`, whose first index is 0.
   @inlinable
   @inline(__always)
   public func extracting(_ range: some RangeExpression<Int>) -> ByteView { extracting(range.relative(to: self)) }
@@ -178,12 +175,10 @@ public struct ByteView: RandomAccessCollection {
     return (Iterator(extracting(droppingFirst: count)), count)
   }
 
-  /// The bytes one after the other.
   @inlinable
   @inline(__always)
   public func makeIterator() -> Iterator { Iterator(self) }
 
-  /// Goes through the bytes of a view.
   @frozen
   public struct Iterator: IteratorProtocol {
     @usableFromInline let view: ByteView
@@ -193,7 +188,6 @@ public struct ByteView: RandomAccessCollection {
     @inline(__always)
     init(_ view: ByteView) { self.view = view }
 
-    /// The next byte, or nil after the last.
     @inlinable
     @inline(__always)
     public mutating func next() -> UInt8? {

@@ -2,7 +2,6 @@
 public struct EightBytes {
   @usableFromInline let word: UInt64
 
-  /// The eight bytes of `text` from `index` on.
   @inlinable
   @inline(__always)
   init(_ text: ByteView, at index: Int) { word = text.load(uncheckedAt: index, as: UInt64.self) }

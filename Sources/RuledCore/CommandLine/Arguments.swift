@@ -1,19 +1,15 @@
-/// The options and operands of a command line.
 package struct Arguments: Sendable, Equatable {
-  /// The words that are no options, in order.
   package var operands: [String] = []
   /// The values of each option, in order; an option that takes none has an empty one for each time it was given.
   package var values: [String: [String]] = [:]
 
   package init() {}
 
-  /// Whether the option was given.
   package func has(_ option: String) -> Bool { values[option] != nil }
 
   /// The option's value, the last one if it was given more than once.
   package func value(_ option: String) -> String? { values[option]?.last }
 
-  /// The operand at `index`, if that many were given.
   package func operand(_ index: Int) -> String? { index < operands.count ? operands[index] : nil }
 
   /// The option's values, split at commas.
@@ -31,7 +27,6 @@ package struct Arguments: Sendable, Equatable {
     return number
   }
 
-  /// The option's value as a number in `range`; nil when the option was not given.
   package func number(_ option: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
     guard let text = value(option) else { return nil }
     guard let number = Double(text), range.contains(number) else {

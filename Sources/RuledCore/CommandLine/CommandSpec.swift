@@ -2,21 +2,16 @@
 ///
 /// Parsing, help and completions all read this one value.
 package struct CommandSpec: Sendable {
-  /// An invocation worth showing, with what it does.
   package struct Example: Sendable, Equatable {
-    /// The line to type.
     package var line: String
-    /// What it does, in a few words.
     package var about: String
 
-    /// A line to type and what it does.
     package init(_ line: String, _ about: String) {
       self.line = line
       self.about = about
     }
   }
 
-  /// The word that calls the command.
   package var name: String
   /// One line for the list of commands.
   package var summary: String
@@ -30,11 +25,9 @@ package struct CommandSpec: Sendable {
   package var completes: Completion
   /// The options of this command alone.
   package var options: [OptionSpec]
-  /// A few lines on details.
   package var details: String
   package var examples: [Example]
 
-  /// A command, by its name.
   package init(
     _ name: String, _ summary: String, synopsis: [String] = [""], required: [String] = [], optional: Int = 0,
     completes: Completion = .nothing, options: [OptionSpec] = [], details: String = "", examples: [Example] = []

@@ -1,4 +1,3 @@
-/// Writes the text of `--help`.
 package struct HelpText {
   private let program: String?
   private let sharedOptions: [OptionSpec]
@@ -16,7 +15,6 @@ package struct HelpText {
     self.highlight = highlight
   }
 
-  /// Help on a program made of commands.
   package func overview(about: String, commands: [CommandSpec], examples: [CommandSpec.Example]) -> String {
     let name = program ?? ""
     let shared = sharedOptions.filter { $0.value != nil }.map { "[\($0.usage)] " }.joined()

@@ -1,19 +1,14 @@
-/// An option of a command: its names, its help, and a shell's completions for it.
 package struct OptionSpec: Sendable, Equatable {
   /// The long name, without its dashes.
   package var name: String
-  /// The one-letter name, if it has one.
   package var short: Character?
   /// The placeholder of the value in help, such as `FILE`; nil for an option that takes none.
   package var value: String?
   /// One line for help and completions.
   package var summary: String
-  /// A shell's completions for the value.
   package var completes: Completion
-  /// Whether it may be given more than once.
   package var repeats: Bool
 
-  /// An option, by its long name.
   package init(
     _ name: String, short: Character? = nil, value: String? = nil, _ summary: String, completes: Completion = .nothing,
     repeats: Bool = false
@@ -29,15 +24,12 @@ package struct OptionSpec: Sendable, Equatable {
   /// The option as help and synopses show it: `--data JSON`.
   var usage: String { value.map { "--\(name) \($0)" } ?? "--\(name)" }
 
-  /// `--help`, which every command takes.
   package static let help = OptionSpec("help", short: "h", "Shows this help.")
-  /// `--version`, which every command takes.
   package static let version = OptionSpec("version", short: "V", "Shows the version.")
 }
 
 /// A shell's completions for a value or an operand.
 package enum Completion: Sendable, Equatable {
-  /// Nothing: the value is free.
   case nothing
   case files
   case folders

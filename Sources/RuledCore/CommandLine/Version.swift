@@ -1,4 +1,3 @@
-/// The version of ruled and rulectl.
 package enum Version {
   /// The output of `--version`; `packaging/debian/changelog` begins with the same.
   package static let current = "0.1.0"

@@ -1,5 +1,4 @@
 extension Configuration {
-  /// The configuration in the value of a configuration file, or all errors in it.
   package static func decode(_ value: JSONValue) -> Result<Configuration, ConfigurationErrors> {
     var configuration = Configuration()
     let section = ConfigurationSection(value, path: [])

@@ -1,12 +1,8 @@
 /// The values of the configuration file; every key has a default.
 package struct Configuration: Sendable, Equatable {
-  /// The path of the stream socket.
   package var socket = "/run/ruled/ruled.sock"
-  /// The folder of the plugins.
   package var rules = "/etc/ruled/rules"
-  /// Where the state is stored.
   package var store = StoreURL.rocksdb(path: "/var/lib/ruled")
-  /// When a reply may leave.
   package var durability = Durability.commit
   /// The node of a cluster that the daemon is; for a store in PostgreSQL.
   package var cluster = Cluster()
@@ -16,21 +12,14 @@ package struct Configuration: Sendable, Equatable {
   package var admins: [String] = []
   /// Who may lease effects beside the administrators: names of users, and of groups after `@`.
   package var couriers: [String] = []
-  /// Which process sends effects to sinks with a URL.
   package var delivery = DeliveryProcess.daemon
-  /// The loopback listener.
   package var http = HTTP()
-  /// The bounds that may be set.
   package var limits = Bounds()
   /// How long an outcome is remembered, in microseconds.
   package var dedupWindow = Limits.dedupWindow
-  /// The journal of past events.
   package var journal = Journal()
-  /// The counters among the metrics.
   package var metrics = Metrics()
-  /// The settings for plugins, by name.
   package var plugins: [String: Plugin] = [:]
-  /// The settings for sinks, by name.
   package var sinks: [String: Sink] = [:]
 
   /// The file that it was read from; nil if it is none.
@@ -50,11 +39,9 @@ package struct Configuration: Sendable, Equatable {
     package var sites: ListenAddress?
   }
 
-  /// The limits that the configuration may change.
   package struct Bounds: Sendable, Equatable {
     /// The longest request in bytes, without its newline.
     package var requestBytes = Limits.requestBytes
-    /// Open connections.
     package var connections = Limits.connections
     /// Requests in flight in the whole daemon.
     package var inFlight = Limits.inFlight
@@ -77,7 +64,6 @@ package struct Configuration: Sendable, Equatable {
     package func unreserved(of limit: Int) -> Int { limit - min(reserved, limit / 2) }
   }
 
-  /// The settings of one node of a cluster.
   package struct Cluster: Sendable, Equatable {
     /// The node's name, which no other node has; empty outside of a cluster.
     package var node = ""
@@ -131,11 +117,9 @@ package struct Configuration: Sendable, Equatable {
       ? ("durability", "a store in PostgreSQL has \"commit\", \"provider\" or \"primary\"") : nil
   }
 
-  /// The journal of past events.
   package struct Journal: Sendable, Equatable {
     /// How long entries are kept, in microseconds; 0 turns the journal off.
     package var keep: Int64 = 7 * 86_400_000_000
-    /// How many bytes the files of entries may have.
     package var maxBytes = 4 << 30
     /// How often a copy of the store is made to replay from, in microseconds.
     package var snapshot: Int64 = 86_400_000_000
@@ -155,9 +139,7 @@ package struct Configuration: Sendable, Equatable {
     package var series = Limits.metricSeries
   }
 
-  /// The settings for one plugin.
   package struct Plugin: Sendable, Equatable {
-    /// Whether it is loaded.
     package var isEnabled = true
     /// The sources whose events it sees; nil for those that the plugin names itself.
     package var sources: [String]?
@@ -184,7 +166,6 @@ package struct Configuration: Sendable, Equatable {
     package var authoritiesFile: String?
     /// The file that effects are appended to, one JSON line each.
     package var file: String?
-    /// Whether effects are written to the log.
     package var log = false
     /// Whether effects are handed out to clients that lease them.
     package var lease = false

@@ -1,11 +1,9 @@
-/// An error in the configuration.
 package struct ConfigurationError: Sendable, Equatable, CustomStringConvertible {
   /// The key's path from the top, as in `["limits", "connections"]`.
   package var path: [String]
   /// The error and the expected value, without the path.
   var message: String
 
-  /// The path and the message.
   package var description: String { path.isEmpty ? message : "\(path.joined(separator: ".")): \(message)" }
 }
 

@@ -5,10 +5,8 @@ final class ConfigurationSection {
   private let path: [String]
   private let members: JSONObject
   private var known: [String] = []
-  /// The errors so far.
   private(set) var errors: [ConfigurationError] = []
 
-  /// The table that `value` should be.
   init(_ value: JSONValue, path: [String]) {
     self.path = path
     members = value.objectValue ?? [:]
@@ -35,7 +33,6 @@ final class ConfigurationSection {
     return converted
   }
 
-  /// A number within a range.
   func number(_ key: String, _ range: ClosedRange<Double>) -> Double? {
     read(key, expected: "a number from \(range.lowerBound) to \(Int(range.upperBound))") { value in
       value.doubleValue.flatMap { range.contains($0) ? $0 : nil }
@@ -57,7 +54,6 @@ final class ConfigurationSection {
 
   func boolean(_ key: String) -> Bool? { read(key, expected: "true or false", \.boolValue) }
 
-  /// The path of a file or folder.
   func path(_ key: String, longest: Int = 4_095) -> String? {
     read(key, expected: "a path of 1 to \(longest) bytes") { value in
       value.stringValue.flatMap { (1...longest).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil }

@@ -25,6 +25,5 @@ package struct ListenAddress: Sendable, Equatable {
     }
   }
 
-  /// The address as it is written.
   package var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

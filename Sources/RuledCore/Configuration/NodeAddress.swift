@@ -4,7 +4,6 @@ package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
   package let host: String
   package let port: UInt16
 
-  /// The address that a text states; nil when it states none.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
     var host = text[..<colon]
@@ -21,6 +20,5 @@ package struct NodeAddress: Sendable, Equatable, CustomStringConvertible {
   /// Whether other hosts can use the address: it states a port, and is not that of all of a host's networks.
   var isReachable: Bool { port > 0 && !["0.0.0.0", "::", "*"].contains(host) }
 
-  /// The address as it is written in the configuration.
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -12,7 +12,6 @@ package struct ObjectBucket: Sendable, Equatable {
   /// The PEM file with the authorities that the store's certificate is checked against; nil for the system's.
   package var authority: String?
 
-  /// A bucket that is reached at the URL `endpoint`.
   package init(
     name: String, prefix: String, endpoint: String, region: String, credentialsFile: String? = nil,
     authority: String? = nil
@@ -28,7 +27,6 @@ package struct ObjectBucket: Sendable, Equatable {
   /// The bucket and the prefix as they are configured.
   package var url: String { "s3://\(name)\(prefix.isEmpty ? "" : "/\(prefix)")" }
 
-  /// The endpoint of Amazon's store in a region.
   static func amazon(_ region: String) -> String { "https://s3.\(region).amazonaws.com" }
 
   /// The region for other stores, which know none.
@@ -66,6 +64,5 @@ extension ObjectBucket {
     return text.hasSuffix("/") ? String(text.dropLast()) : text
   }
 
-  /// The region that a text states; nil if no region is called like that.
   private static func region(_ text: String) -> String? { SnapshotLocation.isPlain(text[...]) ? text : nil }
 }

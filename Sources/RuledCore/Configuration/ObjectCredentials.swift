@@ -2,7 +2,6 @@ import Glibc
 
 /// The credentials for an object store; printed they show nothing.
 package struct ObjectCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  /// The id of the key.
   package let keyID: String
   package let secret: String
   /// The token that belongs to temporary credentials.

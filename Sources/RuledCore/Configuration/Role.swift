@@ -7,7 +7,6 @@ package enum Role: String, Sendable, CaseIterable, Comparable {
   /// Everything.
   case admin
 
-  /// Whether `left` may do less than `right`.
   package static func < (left: Role, right: Role) -> Bool { left.rank < right.rank }
 
   private var rank: Int {

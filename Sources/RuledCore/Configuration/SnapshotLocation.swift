@@ -1,4 +1,3 @@
-/// Where the snapshots of a cluster are kept.
 package enum SnapshotLocation: Sendable, Equatable {
   /// A folder that all nodes share.
   case folder(String)

@@ -1,4 +1,3 @@
-/// Where the state is kept.
 package enum StoreURL: Sendable, Equatable {
   /// In memory, gone with the process: `memory:`.
   case memory
@@ -7,7 +6,6 @@ package enum StoreURL: Sendable, Equatable {
   /// In a log of commits that nodes share, in the PostgreSQL database at that URL: `postgresql://…`.
   case postgresql(url: String)
 
-  /// The store that `text` names, or nil if it names none.
   package init?(_ text: String) {
     if text == "memory:" {
       self = .memory

@@ -11,7 +11,6 @@ package func hash64(_ bytes: ByteView) -> UInt64 { wyhash(bytes, HashKey.process
   wyhash(bytes, HashKey(seed: seed))
 }
 
-/// The key of a hash: secrets and a seed.
 @usableFromInline
 struct HashKey: Sendable {
   @usableFromInline let seed: UInt64
@@ -40,7 +39,6 @@ struct HashKey: Sendable {
     secret3 = random.next() | 1
   }
 
-  /// The key of this process.
   static let process: HashKey = {
     var random = SystemRandomNumberGenerator()
     return HashKey(using: &random)
@@ -99,14 +97,12 @@ func mixed(_ left: UInt64, _ right: UInt64) -> UInt64 {
   return product.high ^ product.low
 }
 
-/// The eight bytes at `offset`.
 @inlinable
 @inline(__always)
 func word64(_ bytes: ByteView, _ offset: Int) -> UInt64 {
   UInt64(littleEndian: bytes.load(uncheckedAt: offset, as: UInt64.self))
 }
 
-/// The four bytes at `offset`.
 @inlinable
 @inline(__always)
 func word32(_ bytes: ByteView, _ offset: Int) -> UInt64 {

@@ -2,7 +2,6 @@ import CDigest
 
 /// SHA-256 (FIPS 180-4), in one go or piece by piece.
 package struct SHA256: Sendable {
-  /// A finished digest of 32 bytes.
   package struct Digest: Sendable, Hashable {
     /// Its bytes from the first on, eight in a word with the first of them highest.
     package let words: SIMD4<UInt64>
@@ -23,7 +22,6 @@ package struct SHA256: Sendable {
 
   private var context = SHA256_CTX()
 
-  /// A digest of nothing yet.
   package init() { SHA256_Init(&context) }
 
   package static func hash(_ bytes: ByteView) -> Digest {
@@ -32,22 +30,17 @@ package struct SHA256: Sendable {
     return hash.finish()
   }
 
-  /// The digest of the UTF-8 of `text`.
   package static func hash(_ text: String) -> Digest {
     text.withView { hash($0) }
   }
 
-  /// Adds `bytes` to the message.
   package mutating func update(_ bytes: ByteView) { SHA256_Update(&context, bytes.baseAddress, bytes.count) }
 
-  /// Adds the UTF-8 of `text` to the message.
   package mutating func update(_ text: String) {
     text.withView { update($0) }
   }
 
-  /// The digest of all bytes that were added.
-  ///
-  /// More may be added afterwards.
+  /// More bytes may be added afterwards.
   package func finish() -> Digest {
     var context = context
     var words = SIMD4<UInt64>()

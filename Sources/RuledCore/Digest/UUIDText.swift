@@ -1,8 +1,6 @@
 /// A UUID (RFC 9562), kept as 128 bits and written in lower case.
 package struct UUIDText: Sendable, Hashable {
-  /// The first eight bytes.
   let high: UInt64
-  /// The last eight bytes.
   let low: UInt64
 
   /// A random UUID, of version 4.
@@ -23,14 +21,12 @@ package struct UUIDText: Sendable, Hashable {
     UUIDText(high: high & ~0xF000 | version << 12, low: low & ~(0b11 << 62) | 0b10 << 62)
   }
 
-  /// The UUID in its 36 characters.
   package var text: String {
     let buffer = ByteBuffer(capacity: 36)
     write(to: buffer)
     return buffer.text
   }
 
-  /// Appends the UUID in its 36 characters.
   package func write(to buffer: ByteBuffer) {
     for nibble in 0..<32 {
       if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { buffer.append(UInt8(ascii: "-")) }

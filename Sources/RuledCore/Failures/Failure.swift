@@ -4,9 +4,7 @@ package struct Failure: Error, Sendable, Hashable {
   package enum Kind: String, Sendable, CaseIterable {
     /// Lua raised an error.
     case error
-    /// The budget of instructions ran out.
     case instructions
-    /// The budget of memory ran out.
     case memory
     /// The processor time ran out.
     case time
@@ -23,7 +21,6 @@ package struct Failure: Error, Sendable, Hashable {
     package var isStop: Bool { self == .instructions || self == .memory || self == .time }
   }
 
-  /// The plugin that failed.
   package var plugin: String
   /// The rule, query or handler in it, or nil when none was running.
   package var rule: String?
@@ -32,10 +29,8 @@ package struct Failure: Error, Sendable, Hashable {
   package var message: String
   /// The file, relative to the rules folder, or nil when it isn't known.
   package var file: String?
-  /// The line, or nil when it isn't known.
   package var line: Int?
 
-  /// A failure and its place.
   package init(
     plugin: String, rule: String? = nil, kind: Kind, message: String, file: String? = nil, line: Int? = nil
   ) {
@@ -56,7 +51,6 @@ package struct Failure: Error, Sendable, Hashable {
     ]
   }
 
-  /// The failure that an object like `json` states, or nil if it states none.
   package init?(json: JSONValue) {
     guard let plugin = json["plugin"]?.stringValue, let message = json["message"]?.stringValue,
       let kind = json["kind"]?.stringValue.flatMap(Kind.init)

@@ -15,7 +15,6 @@ package struct RequestError: Error, Sendable, Equatable {
     case reloadFailed = "reload_failed"
     case outcomeUnknown = "outcome_unknown"
 
-    /// The number that JSON-RPC 2.0 or this daemon gives the code.
     package var number: Int {
       switch self {
       case .parseError: -32700
@@ -45,21 +44,18 @@ package struct RequestError: Error, Sendable, Equatable {
     package var name: String
     package var value: JSONValue
 
-    /// A member with its value.
     package init(_ name: String, _ value: JSONValue) {
       self.name = name
       self.value = value
     }
   }
 
-  /// An error with its code, a sentence and further members of `data`.
   package init(_ code: Code, _ message: String, details: [Detail] = []) {
     self.code = code
     self.message = message
     self.details = details
   }
 
-  /// An error after which the client may send the request again in so many milliseconds.
   package init(_ code: Code, _ message: String, retryAfter milliseconds: Int64) {
     self.init(code, message, details: [Detail("retry_after_ms", .integer(milliseconds))])
   }

@@ -8,13 +8,11 @@ package enum RegularFile {
     /// Whether it is a link that leads out of the folder that may be read.
     package let leavesFolder: Bool
 
-    /// A refusal with its sentence.
     package init(_ description: String, leavesFolder: Bool = false) {
       self.description = description
       self.leavesFolder = leavesFolder
     }
 
-    /// A refusal because of an error of the system.
     package init(number: Int32) { self.init("can't be read: \(String(cString: strerror(number)))") }
 
     /// A refusal of a file of another kind in a folder of which every file is read.

@@ -22,7 +22,6 @@ package struct RootPaths: Sendable {
 }
 
 extension String {
-  /// The folder that the file at this path lies in.
   package var parentFolder: String {
     guard let slash = lastIndex(of: "/") else { return "." }
     return slash == startIndex ? "/" : String(self[..<slash])

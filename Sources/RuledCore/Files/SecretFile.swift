@@ -1,4 +1,3 @@
-/// Reads the files of tokens and secrets that the configuration names.
 package enum SecretFile {
   private static let maximumTokenBytes = 64 << 10
   private static let maximumSecretBytes = 16 << 10

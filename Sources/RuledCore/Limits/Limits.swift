@@ -2,11 +2,8 @@
 ///
 /// Sizes are bytes and durations microseconds unless the name says otherwise.
 package enum Limits {
-  /// The longest `subject`, in bytes of UTF-8.
   package static let subjectBytes = 256
-  /// The longest event `type`, in bytes of UTF-8.
   package static let typeBytes = 256
-  /// The longest name of an extension attribute.
   package static let extensionNameBytes = 64
   /// How deep JSON may nest, counted over the whole line, and a value of a rule.
   package static let jsonDepth = 64
@@ -50,21 +47,17 @@ package enum Limits {
   /// How many bytes the effects or parked events of a page may have before it ends early.
   package static let pageBytes = 8 << 20
 
-  /// The longest source file of a plugin.
   package static let sourceFileBytes = 256 << 10
-  /// The longest data file of a plugin.
   package static let dataFileBytes = 4 << 20
   /// The bytes of all files of the rules folder together.
   package static let folderBytes = 64 << 20
   /// How many files and folders the rules folder may hold, whatever they are called.
   package static let folderEntries = 10_000
-  /// How long one plugin may take to load.
   package static let loadTime: Int64 = 2 * second
   /// A plugin that takes longer to load has its machines built ahead, so that no thread which serves clients waits for them.
   package static let slowLoad: Int64 = 5_000
   /// How long the building ahead may take for one load of the rules.
   package static let aheadTime: Int64 = 60 * second
-  /// The memory that one plugin may take while it loads.
   package static let loadMemoryBytes = 64 << 20
   /// Lua instructions for one event and plugin, by default.
   package static let instructions = 1_000_000
@@ -81,7 +74,6 @@ package enum Limits {
   package static let stopsBeforePuttingOff = 3
   /// How long a subject is put off at first; each further stop doubles it.
   package static let putOffTime: Int64 = 60 * second
-  /// How long a subject is put off at most.
   package static let longestPutOffTime = hour
   /// The most subjects with stopped events of which a plugin keeps a record.
   package static let stoppedSubjects = 1_000
@@ -97,13 +89,11 @@ package enum Limits {
   package static let rolloutEvents = 100
   /// The longest lease of effects, in seconds.
   package static let leaseSeconds: Int64 = 3_600
-  /// How long effects are leased, in seconds, by default.
   package static let leaseDefaultSeconds: Int64 = 60
   /// How long a lease may wait for a first effect, in seconds.
   package static let leaseWaitSeconds: Int64 = 60
   /// The memory that the effects of one lease may take; one effect may always be leased.
   package static let leaseBytes = 1 << 20
-  /// How long one rule test may take.
   package static let testTime: Int64 = 5 * second
 
   /// Processor time for all events that were raised within one event, for each plugin that sees them.
@@ -132,7 +122,6 @@ package enum Limits {
   package static let watchHistory = 10_000
   /// How many bytes of changes are held at most; as a rule `watchHistory` is reached first.
   package static let watchHistoryBytes = 128 << 20
-  /// How many watches one connection may have.
   package static let connectionWatches = 100
   /// The memory that the filters of one connection's watches may take.
   package static let connectionFilterBytes = 1 << 20
@@ -153,11 +142,9 @@ package enum Limits {
   package static let connectionProgress: Int64 = 60 * second
   /// How often an `interval` store reaches the disk.
   package static let syncInterval: Int64 = second
-  /// How long the daemon takes to end, at most.
   package static let shutdownTime: Int64 = 5 * second
 
   /// A second in microseconds.
   package static let second: Int64 = 1_000_000
-  /// An hour in microseconds.
   package static let hour: Int64 = 3_600 * second
 }

@@ -16,7 +16,6 @@ extension EventLog {
   package var suppressed: Int { 0 }
 }
 
-/// A log that drops all lines.
 package final class NoLog: EventLog {
   package init() {}
   package func write(_ line: LogLine) {}

@@ -1,13 +1,9 @@
-/// A line of the log.
 package struct LogLine: Sendable {
-  /// How severe a line is, from the least to the most.
   package enum Level: Int, Sendable { case debug = 0, info, warn, error }
 
   package var level: Level
   package var message: String
-  /// The plugin that it is about.
   package var plugin: String?
-  /// The rule that it is about.
   package var rule: String?
   /// The id of the event that it is about.
   package var event: String?

@@ -13,7 +13,6 @@ package struct BucketHistogram: Sendable {
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
-  /// How many values were counted.
   package var total: UInt64 { counts.reduce(0, +) }
 
   /// Counts a value, `times` times.
@@ -26,7 +25,6 @@ package struct BucketHistogram: Sendable {
     sum &+= value &* times
   }
 
-  /// Adds another histogram with the same bounds.
   package mutating func add(_ other: BucketHistogram) {
     precondition(bounds == other.bounds, "only histograms with the same bounds can be added")
     for bucket in counts.indices { counts[bucket] += other.counts[bucket] }
@@ -49,7 +47,6 @@ extension BucketHistogram {
   /// Bounds for numbers of events.
   package static let numbers: [UInt64] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000]
 
-  /// Bounds for numbers of bytes.
   package static let sizes: [UInt64] = (0..<9).map { 256 << (2 * $0) }
 
   private static func microseconds(_ bounds: [UInt64]) -> [UInt64] { bounds.map { $0 * 1000 } }

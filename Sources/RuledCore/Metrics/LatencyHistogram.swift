@@ -5,7 +5,6 @@
 package struct LatencyHistogram: Sendable {
   private let precision: Int
   private var counts: [UInt64]
-  /// How many durations were counted.
   package private(set) var total: UInt64 = 0
   /// The longest duration, in nanoseconds.
   package private(set) var longest: UInt64 = 0
@@ -19,9 +18,6 @@ package struct LatencyHistogram: Sendable {
     counts = Array(repeating: 0, count: (65 - precision) << precision)
   }
 
-  /// Counts a duration in nanoseconds.
-  ///
-  /// - Complexity: O(1).
   package mutating func record(_ nanoseconds: UInt64) {
     counts[index(of: nanoseconds)] += 1
     total += 1

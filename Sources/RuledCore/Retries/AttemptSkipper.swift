@@ -20,7 +20,6 @@ package struct AttemptSkipper: Sendable {
   /// Notes that the attempt paid: half as many are skipped from now on.
   package mutating func noteSuccess() { skips /= 2 }
 
-  /// Notes that the attempt was in vain.
   package mutating func noteFailure() {
     skips = min(max(skips * 2, fewest), most)
     remaining = skips

@@ -2,7 +2,6 @@
 package enum ByteOrderMark {
   package static let bytes: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-  /// The text without the mark at its start.
   package static func without(_ text: [UInt8]) -> [UInt8] {
     text.starts(with: bytes) ? Array(text.dropFirst(bytes.count)) : text
   }

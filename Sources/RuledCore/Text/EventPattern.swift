@@ -1,10 +1,8 @@
 /// Which event types a rule listens to: one type, all that begin with a prefix, or every one.
 package enum EventPattern: Sendable, Hashable {
-  /// The type itself.
   case exact(String)
   /// All types with this prefix, which ends in a dot: `session.*` does not match `session`.
   case prefix(String)
-  /// Every event.
   case any
 
   /// The pattern that `text` states: a type, a prefix that ends in `.*`, or `*`; nil if it is none of these.
@@ -21,10 +19,8 @@ package enum EventPattern: Sendable, Hashable {
     self = isPrefix ? .prefix(stem) : .exact(stem)
   }
 
-  /// Whether it means one type.
   package var isExact: Bool { if case .exact = self { true } else { false } }
 
-  /// Whether an event of that type is meant.
   package func matches(_ type: String) -> Bool {
     switch self {
     case .exact(let name): name.isIdentical(to: type)
@@ -33,7 +29,6 @@ package enum EventPattern: Sendable, Hashable {
     }
   }
 
-  /// The pattern as written.
   package var text: String {
     switch self {
     case .exact(let name): name

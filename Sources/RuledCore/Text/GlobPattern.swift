@@ -2,7 +2,6 @@
 ///
 /// Every other character matches itself.
 package struct GlobPattern: Sendable, Hashable {
-  /// The pattern as written.
   package let text: String
   private let pattern: [UInt8]
 

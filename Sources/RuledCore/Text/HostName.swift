@@ -1,4 +1,3 @@
-/// The names of hosts.
 package enum HostName {
   /// The host in lower case, without its port and a trailing dot: the form in which hosts are compared.
   package static func normalized(_ host: String) -> String {

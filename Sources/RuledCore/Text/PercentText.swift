@@ -59,7 +59,6 @@ package enum PercentText {
 
 /// Hexadecimal digits in either case.
 package enum HexDigit {
-  /// The value of the digit, 0 to 15, or nil if `byte` is none.
   package static func value(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

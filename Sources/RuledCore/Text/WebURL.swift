@@ -1,6 +1,5 @@
 /// An absolute URL of the scheme `http` or `https`, as the configuration and the settings name receivers and stores.
 package struct WebURL {
-  /// Whether the host has a user before it.
   let hasUser: Bool
   /// The path as it is written, empty if there is none.
   let path: Substring

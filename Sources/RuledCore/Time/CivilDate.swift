@@ -4,10 +4,8 @@ struct CivilDate: Sendable, Equatable {
   var year: Int
   /// The month, 1 to 12.
   var month: Int
-  /// The day of the month, 1 to 31.
   var day: Int
 
-  /// A date that exists, or nil.
   init?(year: Int, month: Int, day: Int) {
     guard (1...12).contains(month), day >= 1, day <= Self.daysIn(month: month, of: year) else { return nil }
     (self.year, self.month, self.day) = (year, month, day)
@@ -44,12 +42,10 @@ struct CivilDate: Sendable, Equatable {
   /// The weekday of the day that many days after 1970-01-01, from 1 for Monday to 7 for Sunday (ISO 8601).
   static func weekday(days: Int) -> Int { (days % 7 + 10) % 7 + 1 }
 
-  /// Whether February of that year has 29 days.
   static func isLeap(_ year: Int) -> Bool {
     year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
   }
 
-  /// How many days a month has.
   static func daysIn(month: Int, of year: Int) -> Int {
     switch month {
     case 2: isLeap(year) ? 29 : 28

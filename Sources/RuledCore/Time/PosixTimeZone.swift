@@ -4,7 +4,6 @@
 struct PosixTimeZone: Sendable, Equatable {
   /// A day of the year and a time on that day at which the clocks change, by the clock before the change.
   struct Change: Sendable, Equatable {
-    /// How the day is given.
     enum Day: Sendable, Equatable {
       /// `Jn`: 1 to 365, February 29 never counted.
       case julian(Int)
@@ -37,7 +36,6 @@ struct PosixTimeZone: Sendable, Equatable {
     }
   }
 
-  /// Summer time: its offset, when it begins and when it ends.
   struct Summer: Sendable, Equatable {
     /// Seconds east of UTC.
     var offset: Int
@@ -49,7 +47,6 @@ struct PosixTimeZone: Sendable, Equatable {
 
   /// Seconds east of UTC of standard time.
   var offset: Int
-  /// Summer time, if the zone has it.
   var summer: Summer?
 
   /// The offset at a moment, and the moment at which it ends (`Int64.max` if never).

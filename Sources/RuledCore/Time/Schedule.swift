@@ -73,7 +73,6 @@ package struct Schedule: Sendable, Equatable {
     }
   }
 
-  /// The schedule as a rule writes it.
   package var json: JSONValue {
     switch times {
     case .period(let period):
@@ -108,7 +107,6 @@ package struct Schedule: Sendable, Equatable {
     }
   }
 
-  /// The first of those days from `day` on.
   private static func first(_ days: Days, from day: Int) -> Int {
     switch days {
     case .all: return day

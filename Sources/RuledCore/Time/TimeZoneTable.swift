@@ -9,7 +9,6 @@ struct TimeZoneTable: Sendable, Equatable {
   /// The rule after the last transition; without one the last offset stays.
   let rule: PosixTimeZone?
 
-  /// A zone of these parts.
   init(transitions: [Int64], offsets: [Int], firstOffset: Int, rule: PosixTimeZone?) {
     precondition(transitions.count == offsets.count)
     self.transitions = transitions
@@ -125,7 +124,6 @@ extension TimeZoneTable {
     self.init(transitions: transitions, offsets: offsets, firstOffset: offsetsOfTypes[0], rule: rule)
   }
 
-  /// The header of a data block.
   private struct Header {
     let version: UInt8
     let body: Int

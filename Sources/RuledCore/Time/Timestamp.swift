@@ -2,10 +2,8 @@ import Glibc
 
 /// A moment in microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 public struct Timestamp: Sendable, Hashable, Comparable {
-  /// Microseconds since the epoch.
   public var microseconds: Int64
 
-  /// The moment that many microseconds after the epoch.
   @inlinable package init(microseconds: Int64) { self.microseconds = microseconds }
 
   /// The nearest moment to that many seconds after the epoch, clamped to the years 0 to 9999; NaN is the epoch.
@@ -20,10 +18,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The last moment of the year 9999.
   package static let maximum = Timestamp(microseconds: 253_402_300_799_999_999)
 
-  /// Seconds since the epoch.
   @inlinable package var seconds: Double { Double(microseconds) / 1e6 }
 
-  /// Whether `left` is before `right`.
   @inlinable public static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.microseconds < right.microseconds
   }
@@ -51,7 +47,6 @@ extension Timestamp {
     microseconds = Int64(seconds) * 1_000_000 + Int64(fraction)
   }
 
-  /// The moment that an RFC 3339 text names, or nil if it is none.
   package init?(rfc3339 text: String) {
     guard let moment = text.withView({ Timestamp(rfc3339: $0) }) else { return nil }
     self = moment
@@ -97,7 +92,6 @@ extension Int64 {
   }
 }
 
-/// Reads the fields of a date and time one after another.
 private struct FieldReader {
   let bytes: ByteView
   var position = 0
@@ -153,7 +147,6 @@ private struct FieldReader {
 }
 
 extension Timestamp {
-  /// The host's wall clock.
   package static var wall: Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

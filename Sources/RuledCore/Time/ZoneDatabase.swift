@@ -123,7 +123,6 @@ package struct CalendarError: Error, Sendable, Equatable {
   /// Whether the host is at fault, and not the rule.
   package var isOfHost = false
 
-  /// An error with its sentence.
   package init(_ message: String) { self.message = message }
 }
 

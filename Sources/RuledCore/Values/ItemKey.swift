@@ -3,7 +3,6 @@ package protocol ItemKey: Sendable, Hashable {
   var subject: [UInt8] { get }
   /// The number, among those of all messages, effects and parked parts; later ones are higher.
   var sequence: UInt64 { get }
-  /// The key of a subject's item.
   init(subject: [UInt8], sequence: UInt64)
 }
 

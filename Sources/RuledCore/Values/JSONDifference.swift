@@ -1,4 +1,3 @@
-/// A place at which two values differ, with both values there.
 package struct JSONDifference {
   package let path: String
   package let before: JSONValue?

@@ -52,9 +52,7 @@ package struct JSONObject: Sendable {
 
 extension JSONObject: RandomAccessCollection {
   package var startIndex: Int { 0 }
-  /// The position after the last member.
   package var endIndex: Int { members.count }
-  /// The member at a position.
   package subscript(position: Int) -> Member { members[position] }
 }
 
@@ -66,7 +64,6 @@ extension JSONObject: Equatable {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-  /// An object written as a literal.
   package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self.init(elements.map { (name: $0.0, value: $0.1) })
   }
