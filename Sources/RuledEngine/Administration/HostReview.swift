@@ -121,7 +121,6 @@ package struct HostReview {
     reviewMadeFolder(path.parentFolder, ["socket"], of: path)
   }
 
-  /// The folder of the store.
   private mutating func reviewStore(_ path: String) {
     if let mode = Self.mode(path), mode & S_IFMT != S_IFDIR {
       return add(["store"], "\(path) is \(RegularFile.name(of: mode)) and no folder; name another path")
@@ -175,12 +174,9 @@ package struct HostReview {
   private static var reason: String { String(cString: strerror(errno)) }
 }
 
-/// The users and groups of this host.
 package enum HostAccounts {
-  /// The number of the user that a name or a number means.
   package static func user(_ name: String) -> UInt32? { UInt32(name) ?? getpwnam(name)?.pointee.pw_uid }
 
-  /// The number of the group that a name or a number means.
   package static func group(_ name: String) -> UInt32? { UInt32(name) ?? getgrnam(name)?.pointee.gr_gid }
 
   /// Which of these users, and groups after `@`, this host does not know.

@@ -16,7 +16,6 @@ package final class StateTrial {
     package fileprivate(set) var reasons: [Reason] = []
   }
 
-  /// Why states failed.
   package struct Reason: Sendable {
     package let message: String
     package fileprivate(set) var count = 0
@@ -27,13 +26,11 @@ package final class StateTrial {
   /// The most reasons for one plugin and version, and the most subjects that are named for each.
   fileprivate static let (mostReasons, mostSubjects) = (50, 5)
 
-  /// By plugin and version.
   package private(set) var results: [Result] = []
   private let context: EngineContext
   private let plugins: WorkerPlugins
   private let migration: StateMigration
 
-  /// A trial of rules on the states of a store.
   package init(
     _ catalog: Catalog, on store: any StateStore, lua: LuaWorker, configuration: Configuration = .init()
   ) throws(StoreError) {
@@ -43,7 +40,6 @@ package final class StateTrial {
     migration = StateMigration(context, plugins: plugins)
   }
 
-  /// Tries all states; `progress` is told how many subjects are done.
   package func run(progress: (_ subjects: Int) -> Void) throws(StoreError) {
     var subjects = 0
     var damage: StoreError?

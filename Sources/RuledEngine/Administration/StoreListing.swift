@@ -142,7 +142,6 @@ package enum StoreListing {
     }
   }
 
-  /// The result of `timers`.
   package struct Timers {
     /// The timers that are due, in order.
     package var due: [DueTimer] = []

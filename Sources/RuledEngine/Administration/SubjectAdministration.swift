@@ -79,7 +79,6 @@ package final class SubjectAdministration {
     return try !items.places.all(of: subject, now: context.clock.now.microseconds).isEmpty
   }
 
-  /// All stored data of the subject.
   package func export(_ name: ByteView) throws(RequestError) -> JSONValue {
     let subject = try subjects.load(name)
     let record = try subjects.record(of: subject)

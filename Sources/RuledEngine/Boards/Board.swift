@@ -1,10 +1,7 @@
 import RuledCore
 
-/// A board of a plugin.
 final class Board: @unchecked Sendable {  // its table's lock guards the mutable fields
-  /// A rule's options for a board.
   struct Options: Equatable, Sendable {
-    /// Whether the least score is first.
     var leastFirst = false
     /// The time from the last change to the board's removal, in microseconds; nil for never.
     var keep: Int64?
@@ -21,7 +18,6 @@ final class Board: @unchecked Sendable {  // its table's lock guards the mutable
     /// Whether the board's time is over, so that nobody is on it.
     func isOver(at now: Int64) -> Bool { options.keep.map { now - changed >= $0 } ?? false }
 
-    /// Begins another generation.
     mutating func renew(at now: Int64) { generation = max(UInt64(max(now, 0)), generation + 1) }
 
     /// Whether both have the same value under the board's key.
@@ -70,7 +66,6 @@ extension Board.Terms {
     generation = UInt64(bigEndian: value.load(at: 17, as: UInt64.self))
   }
 
-  /// Appends the value in the store.
   func write(to buffer: ByteBuffer) {
     buffer.append(options.leastFirst ? 1 : 0)
     buffer.append(bigEndian: UInt64(bitPattern: options.keep ?? 0))

@@ -14,10 +14,8 @@ package final class BoardTable: Sendable {
     var discarded: [Discarded] = []
     /// Whether places are in memory; a replay reads them from its store.
     var holdsPlaces = false
-    /// Keys of places that could not be read.
     var unreadable: [UnreadableKeys] = []
 
-    /// Whether the plugin may have boards.
     func mayHaveBoards(_ plugin: String) -> Bool { !holdsPlaces || boards[plugin] != nil }
 
     func find(_ name: String, of plugin: String) -> Board? { boards[plugin]?[ExactName(text: name)] }
@@ -51,7 +49,6 @@ package final class BoardTable: Sendable {
   }
 
   let contents = Mutex(Contents())
-  /// The last number that a place got.
   let lastNumber = Atomic<UInt64>(0)
   private let sawEnd = Atomic<Bool>(false)
 
@@ -143,7 +140,6 @@ package final class BoardTable: Sendable {
     }
   }
 
-  /// How many subjects are on a board.
   func count(_ name: ByteView, of plugin: String, at now: Int64) -> Int {
     read(name, of: plugin, at: now) { places, _ in places.count } ?? 0
   }

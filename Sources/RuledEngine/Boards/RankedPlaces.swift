@@ -41,9 +41,6 @@ struct RankedPlaces {
 
   // MARK: Subjects
 
-  /// The place of a subject; nil when it has none.
-  ///
-  /// - Complexity: O(1)
   subscript(subject: ByteView) -> Place? {
     id(of: subject).map { Place(score: members[$0].score, number: members[$0].number) }
   }
@@ -75,9 +72,6 @@ struct RankedPlaces {
   /// Adds a subject that has no place yet, out of order: `sort` must be called before anything else.
   mutating func append(_ subject: ByteView, _ place: Place) { _ = store(place, of: subject, nil) }
 
-  /// Puts all places into their order.
-  ///
-  /// - Complexity: O(n log n)
   mutating func sort() {
     let entries = members.indices.filter { members[$0].start >= 0 }.map { entry(of: $0) }.sorted(by: isBefore)
     let length = Self.longestChunk / 4 * 3
@@ -160,7 +154,6 @@ struct RankedPlaces {
     return (chunk, low)
   }
 
-  /// The index of that position.
   private func index(_ isAtEnd: (Entry) -> Bool) -> Int {
     let (chunk, entry) = position(isAtEnd)
     if chunk < counts.count / 2 { return Int(counts[..<chunk].reduce(0, &+)) + entry }

@@ -17,7 +17,6 @@ package final class EngineClock: Sendable {
     }
   }
 
-  /// Whether the time is set by hand.
   package let isManual: Bool
   private let manual: Atomic<Int64>
   private let script: Script?
@@ -40,7 +39,6 @@ package final class EngineClock: Sendable {
     lead = Atomic(0)
   }
 
-  /// A clock with the times of a test.
   package init(script: Script) {
     isManual = false
     manual = Atomic(0)
@@ -48,13 +46,11 @@ package final class EngineClock: Sendable {
     lead = Atomic(script.wall.load(ordering: .relaxed) - script.elapsed.load(ordering: .relaxed))
   }
 
-  /// The time that rules see.
   package var now: Timestamp {
     if isManual { return Timestamp(microseconds: manual.load(ordering: .acquiring)) }
     return script.map { Timestamp(microseconds: $0.wall.load(ordering: .relaxed)) } ?? Self.wall
   }
 
-  /// Sets a manual clock.
   package func set(_ time: Timestamp) { manual.store(time.microseconds, ordering: .releasing) }
 
   // MARK: The steady time
@@ -67,7 +63,6 @@ package final class EngineClock: Sendable {
   /// time only. With a manual clock it is the manual time.
   package var steady: Int64 { isManual ? manual.load(ordering: .acquiring) : elapsed + lead.load(ordering: .relaxed) }
 
-  /// Continues the steady time from `time`.
   func resume(steady time: Int64) { lead.store(time - elapsed, ordering: .relaxed) }
 
   /// The time since the host was started, in microseconds.
@@ -82,7 +77,6 @@ package final class EngineClock: Sendable {
 
   // MARK: The host
 
-  /// The host's wall clock.
   package static var wall: Timestamp { .wall }
 
   /// Nanoseconds of a monotonic clock, for measuring.

@@ -11,7 +11,6 @@ package enum StoredTime {
   /// Numbers in use stay below the last stored bound.
   static let reserved: UInt64 = 1 << 40
 
-  /// The stored value.
   private struct Moment {
     /// The boot that `elapsed` belongs to.
     let boot: String

@@ -14,13 +14,11 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     let end: Int
   }
 
-  /// The bytes of all changes.
   package let bytes = ByteBuffer(capacity: 512)
   private var entries: [Entry] = []
 
   package init() {}
 
-  /// How many changes there are.
   package var count: Int { entries.count }
   package var isEmpty: Bool { entries.isEmpty }
 
@@ -65,7 +63,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     return plugins
   }
 
-  /// Adds that a subject was erased.
   package func append(forgotten name: ByteView) {
     let nothing = RememberedOutcome(version: 0, revision: .empty, decisions: .empty, effects: .empty, failures: .empty)
     append(nothing, of: name, id: .empty, type: ByteView("ruled.forgotten")) { _ in }
@@ -77,7 +74,6 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
     append(subject: none, version: 0, plugins: none)
   }
 
-  /// Removes all changes but the first `count`.
   func truncate(to count: Int) {
     entries.removeSubrange(count...)
     bytes.truncate(to: entries.last?.end ?? 0)
@@ -127,9 +123,7 @@ package struct Change: Sendable {
   let subject: [UInt8]
   /// Its version after the change.
   let version: UInt64
-  /// The plugins that took part.
   let plugins: [String]
-  /// `"subject":…,"version":…,"event":{…},"plugins":[…],"decisions":{…},"effects":[…]` as JSON members.
   package let members: [UInt8]
 }
 

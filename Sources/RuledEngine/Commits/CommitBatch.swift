@@ -7,16 +7,13 @@ package import RuledStore
 package final class CommitBatch: @unchecked Sendable {  // read-only once it is taken
   /// A message that leaves once the commit is durable.
   package struct Message: Sendable {
-    /// The subject that it is for.
     package let subject: [UInt8]
-    /// Its number in the store.
     package let sequence: UInt64
     /// The cascade that it belongs to, if somebody waits for that.
     package let cascade: Cascade?
     /// The counter of its plugin's messages; nil as long as only the message's key is known.
     package var sender: MessageSender?
 
-    /// A message by its key.
     package init(subject: [UInt8], sequence: UInt64, cascade: Cascade? = nil, sender: MessageSender? = nil) {
       self.subject = subject
       self.sequence = sequence
@@ -28,17 +25,13 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.
   private(set) var number: UInt64
   package let writes = WriteSet(capacity: 64 << 10)
-  /// The amounts to add to the shared counters.
   var counters: [CounterDelta] = []
   /// The counters that it removes, as their time is over.
   var removedCounters: [CounterKey] = []
   /// Whether the table of counters has added the amounts; guarded by the table's lock.
   var hasCounted = false
-  /// The changes of boards.
   var boards: [BoardChange] = []
-  /// The messages that events sent.
   package var messages: [Message] = []
-  /// The events' changes of topics, in order.
   package var topics: [TopicChange] = []
   /// The numbers of the publications, once the batch is appended, and the cascades that wait for them.
   var numbered: [(number: UInt64, cascade: Cascade?)] = []
@@ -46,7 +39,6 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   package var earliestTimer: Int64?
   /// The change of the number of waiting timers.
   package var waitingTimers = 0
-  /// The effects that events recorded for sinks.
   package var effects: [EffectKey] = []
   /// Whether it removes undelivered effects of an erased subject.
   package var removesEffects = false
@@ -66,16 +58,13 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
   /// Notes that a plugin has one more parked event, or one fewer.
   func countParked(of plugin: String, _ change: Int) { parked.append((plugin, change)) }
 
-  /// Whether it brings publications.
   package var publishes: Bool { topics.contains { $0.publication != nil } }
 
-  /// Whether it has a publication of the subject.
   func publishes(_ publisher: ByteView) -> Bool {
     for case .publish(let publication) in topics where publication.publisher.elementsEqual(publisher) { return true }
     return false
   }
 
-  /// Whether there is nothing to write.
   package var isEmpty: Bool { writes.isEmpty && counters.isEmpty }
 
   // MARK: Rolling back
@@ -95,7 +84,6 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
     let changes: Int
   }
 
-  /// The present lengths of the batch's parts.
   package var mark: Mark {
     Mark(
       writes: writes.mark, counters: counters.count, boards: boards.count, messages: messages.count,
@@ -103,7 +91,6 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
       effects: effects.count, parked: parked.count, changes: changes.count)
   }
 
-  /// Removes everything added since `mark`.
   func rollBack(to mark: Mark) {
     writes.truncate(to: mark.writes)
     counters.removeSubrange(mark.counters...)

@@ -5,7 +5,6 @@ import Synchronization
 package final class MessageSenders: Sendable {
   private let known = Mutex<[String: MessageSender]>([:])
 
-  /// The counts of the plugin of that name.
   package subscript(name: String) -> MessageSender {
     known.withLock { known in
       if let sender = known[name] { return sender }
@@ -15,7 +14,6 @@ package final class MessageSenders: Sendable {
     }
   }
 
-  /// How many messages wait, and the plugins that storm, by name.
   package var summary: (waiting: Int, storming: [String]) {
     let all = known.withLock { Array($0.values) }
     return (all.reduce(0) { $0 + $1.waiting }, all.filter { $0.isStorming && !$0.name.isEmpty }.map(\.name).sorted())

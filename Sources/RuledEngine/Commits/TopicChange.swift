@@ -18,7 +18,6 @@ package enum TopicChange: Sendable {
     package let cascade: Cascade?
   }
 
-  /// The publication; nil for other changes.
   package var publication: Publication? {
     if case .publish(let publication) = self { publication } else { nil }
   }

@@ -5,13 +5,10 @@ import RuledLua
 ///
 /// It is copied and looked up several times for each amount, so it is one reference, and keeps its hash.
 package final class CounterKey: Hashable, Sendable {
-  /// The counter's name.
   package let name: String
-  /// Its labels.
   package let labels: String
   private let hash: UInt64
 
-  /// A counter, by the bytes of both parts.
   init(name: ByteView, labels: ByteView) {
     var name = String(decoding: name, as: UTF8.self)
     var labels = String(decoding: labels, as: UTF8.self)
@@ -62,7 +59,6 @@ struct CounterKeyCache {
   private static let size = 64
   private var keys = [CounterKey?](repeating: nil, count: size)
 
-  /// The key of a counter.
   mutating func key(name: ByteView, labels: ByteView) -> CounterKey {
     let slot = Int(truncatingIfNeeded: hash64(labels) &+ hash64(name)) & (Self.size - 1)
     if let key = keys[slot], key.has(name: name, labels: labels) { return key }

@@ -7,7 +7,6 @@ import RuledStore
 struct CounterReservation {
   private var deltas: [CounterDelta] = []
 
-  /// How many amounts there are.
   var count: Int { deltas.count }
 
   /// Adds an amount, for which room must then be reserved.
@@ -26,7 +25,6 @@ struct CounterReservation {
     return (index - start, deltas[index])
   }
 
-  /// Calls `body` with each amount.
   func forEach(_ body: (CounterDelta) -> Void) { deltas.forEach(body) }
 
   /// Moves the amounts to a batch, with the owner of each new series.

@@ -142,7 +142,6 @@ package final class CounterTable: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Begins with the counters of the store.
   func begin(with totals: [CounterKey: CounterTotal], owner: (CounterKey) -> String) {
     contents.withLock { contents in
       contents = Contents()

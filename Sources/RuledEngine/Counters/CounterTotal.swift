@@ -8,7 +8,6 @@ struct CounterTotal: Sendable, Equatable {
   /// When it was counted last, in seconds since 1970; 0 for one that is kept for ever.
   private var last: UInt32 = 0
 
-  /// A counter that has counted nothing.
   init() {}
 
   /// The total as it is stored: a number, or `[number, keep, last]` for one that is not kept for ever; nil if the value is neither.

@@ -23,7 +23,6 @@ package enum CounterValue: Sendable, Equatable {
     return .number(right.isNegative ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
   }
 
-  /// Whether it is below zero.
   var isNegative: Bool {
     switch self {
     case .integer(let number): number < 0
@@ -31,7 +30,6 @@ package enum CounterValue: Sendable, Equatable {
     }
   }
 
-  /// The amount that undoes an addition.
   static prefix func - (value: CounterValue) -> CounterValue {
     switch value {
     case .integer(let number): .integer(number == .min ? .max : -number)
@@ -39,7 +37,6 @@ package enum CounterValue: Sendable, Equatable {
     }
   }
 
-  /// The value as a float.
   package var double: Double {
     switch self {
     case .integer(let number): Double(number)

@@ -9,7 +9,6 @@ package struct StoredCounters {
 
   /// The totals of the readable counters.
   fileprivate private(set) var totals: [CounterKey: CounterTotal] = [:]
-  /// The keys that could not be read.
   fileprivate var unreadable: [UnreadableKeys] = []
   /// The counters that may have an unreadable value: they are counted in memory alone, as a write would destroy data that may be repaired.
   private var unstored: Set<CounterKey> = []
@@ -28,10 +27,8 @@ package struct StoredCounters {
     fileprivate let renamed: [[UInt8]]
   }
 
-  /// No counters.
   package init() {}
 
-  /// Adds a stored value to its counter.
   fileprivate mutating func add(_ total: CounterTotal, name: ByteView, labels: ByteView, at stored: ByteView) {
     let key = CounterKey.stored(name: name, labels: labels)
     if let known = totals[key] {

@@ -19,7 +19,6 @@ package final class DamageReport: Sendable {
     /// Whether the value can be read, but not understood.
     let isMalformed: Bool
 
-    /// The kind of the key.
     var kind: StoreKey.Kind { key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .daemon }
 
     init(_ key: some KeyPart, subject: [UInt8]?, isRange: Bool = false, isMalformed: Bool = false) {
@@ -30,20 +29,16 @@ package final class DamageReport: Sendable {
     }
   }
 
-  /// An entry of the report.
   package struct Entry: Sendable {
     let thing: Thing
     /// The error of the last read.
     package fileprivate(set) var error: StoreError
     /// When a read failed first.
     let first: Timestamp
-    /// When a read failed last.
     fileprivate(set) var last: Timestamp
-    /// How many reads failed.
     fileprivate(set) var count = 1
     /// Until when it is not logged again, in nanoseconds of the monotonic clock.
     fileprivate var quietUntil: UInt64
-    /// How often it was logged.
     fileprivate var logged = 1
   }
 
@@ -64,7 +59,6 @@ package final class DamageReport: Sendable {
   /// Reads that succeed check only this while it is 0.
   private let known = Atomic<Int>(0)
 
-  /// Whether there are no entries.
   package var isEmpty: Bool { known.load(ordering: .relaxed) == 0 }
 
   /// The entries in order of their first failure, and the number of failed reads that are not listed.
@@ -135,7 +129,6 @@ package final class DamageReport: Sendable {
 }
 
 extension DamageReport.Entry {
-  /// A description in words.
   var what: String { thing.what }
 
   /// The entry as `health` lists it; of subjects only hashes are shown.
@@ -150,7 +143,6 @@ extension DamageReport.Entry {
 }
 
 extension DamageReport.Thing {
-  /// A description in words.
   var what: String {
     if isRange { return "some \(kind.nouns)" }
     if kind == .daemon { return "the daemon's own '\(String(decoding: key.dropFirst(), as: UTF8.self))'" }

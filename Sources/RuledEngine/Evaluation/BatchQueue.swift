@@ -43,7 +43,6 @@ final class BatchQueue {
     return CommitBatch(number: number, changes: changes)
   }
 
-  /// Takes back a batch that nobody uses any longer.
   func recycle(_ batch: CommitBatch) {
     if spare.count < Self.mostSpare { spare.append(batch) }
   }
@@ -70,7 +69,6 @@ final class BatchQueue {
     current = CommitBatch(number: current.number + 1)
   }
 
-  /// Removes everything added to the current batch since `mark`.
   func rollBack(to mark: CommitBatch.Mark) {
     context.counters.release(current.counters[mark.counters...])
     context.boards.release(current.boards[mark.boards...])
@@ -80,7 +78,6 @@ final class BatchQueue {
   /// All batches that are not yet durable, the oldest first.
   var uncommitted: [CommitBatch] { inFlight + [current] }
 
-  /// Whether a batch that is not durable has a publication of the subject.
   func hasPublication(of publisher: ByteView) -> Bool {
     if current.publishes(publisher) { return true }
     for batch in inFlight where batch.publishes(publisher) { return true }
@@ -201,7 +198,6 @@ final class BatchQueue {
 }
 
 extension StoreError {
-  /// The answer to a request that the store failed.
   package var requestError: RequestError {
     RequestError(.unavailable, "the store failed, nothing was applied, send it again: \(description)")
   }

@@ -8,12 +8,9 @@ package final class EngineContext: Sendable {
   package let store: any StateStore
   package let clock: EngineClock
   package let clockMoves = ClockMoves()
-  /// The counters of all subjects.
   package let counters = CounterTable()
   package let boards = BoardTable()
-  /// The counts of the plugins' messages.
   package let senders = MessageSenders()
-  /// The publications under way.
   package let publications = Publications()
   /// The number of each plugin's parked events, without those in batches that are not durable.
   package let parkedCounts = ParkedCounts()
@@ -24,15 +21,12 @@ package final class EngineContext: Sendable {
   package let steps = StateSteps()
   /// How many messages were parked since the start because they could not be read.
   package let damagedMessages = Atomic<Int>(0)
-  /// Logs of changes for reuse.
   package let changeLogs = ChangeLogPool()
   /// The configuration at the start.
   package let configuration: Configuration
-  /// The log of rules and engine.
   package let log: any EventLog
   /// Whether effects are kept until they are delivered; nothing delivers those of a replay.
   let keepsEffects: Bool
-  /// The unreadable keys of the store.
   package let damage = DamageReport()
   /// Whether commits have records for the journal; set before anything is evaluated.
   package let journals = Atomic<Bool>(false)
@@ -50,7 +44,6 @@ package final class EngineContext: Sendable {
   private let redacts: Atomic<Bool>
   private let redactionPaths: Mutex<Redaction?>
 
-  /// A context over a store.
   package init(
     store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog,
     keepsEffects: Bool = true
@@ -73,10 +66,8 @@ package final class EngineContext: Sendable {
   /// How long an outcome is remembered, in microseconds.
   var dedupWindow: Int64 { window.load(ordering: .relaxed) }
 
-  /// How many bytes one plugin's encoded state for one subject may have.
   var stateBytes: Int { stateLimit.load(ordering: .relaxed) }
 
-  /// How many series of counters one plugin may have.
   package var counterLimit: Int { seriesLimit.load(ordering: .relaxed) }
 
   /// The least time between a timer and the next one that its event sets, in microseconds.
@@ -101,7 +92,6 @@ package final class EngineContext: Sendable {
 
   var lastSequence: UInt64 { sequence.load(ordering: .relaxed) }
 
-  /// Makes the next numbers higher than `number`.
   package func advanceSequence(to number: UInt64) {
     var current = sequence.load(ordering: .relaxed)
     while current < number {

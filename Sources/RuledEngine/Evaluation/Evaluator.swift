@@ -9,9 +9,7 @@ import RuledStore
 /// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   package let context: EngineContext
-  /// Queries, and the handlers of hosts and sinks.
   package let handlers: HandlerCalls
-  /// Showing, exporting and erasing subjects.
   package let administration: SubjectAdministration
   let plugins: WorkerPlugins
   let batches: BatchQueue
@@ -283,7 +281,6 @@ package final class Evaluator {
 
   // MARK: Commits
 
-  /// The batch that collects writes.
   package var batch: CommitBatch { batches.current }
 
   /// Hands out the batch, which is in flight from then on, and begins the next one.
@@ -307,13 +304,10 @@ package final class Evaluator {
     subjects.removeAll()
   }
 
-  /// Takes back a batch that nobody uses any longer.
   package func recycle(_ batch: CommitBatch) { batches.recycle(batch) }
 
-  /// How many batches are in flight.
   package var inFlightCount: Int { batches.inFlight.count }
 
-  /// Whether nothing waits to be written, so that replies need not wait either.
   package var isQuiet: Bool { batches.isQuiet }
 
   /// How many subjects are hot, about how many bytes they take, and how often a subject was hot when it was needed, and was not.

@@ -4,7 +4,6 @@ import RuledJournal
 
 /// An event to be evaluated; its bytes are borrowed for the time of the call.
 package struct EventInput {
-  /// The origin of an event.
   package enum Origin: Sendable, Equatable {
     /// A client sent it: it is idempotent by its id.
     case client
@@ -16,7 +15,6 @@ package struct EventInput {
     /// A parked part that is retried.
     case retry
 
-    /// Whether the event is one that a client sent.
     var isFromClient: Bool { self == .client || self == .recorded }
 
     /// The origin in the journal.
@@ -31,14 +29,12 @@ package struct EventInput {
   }
 
   var type: ByteView
-  /// The subject to whom it happened.
   var subject: ByteView
   /// The observer of the event; may be empty.
   var source: ByteView
   var id: ByteView
   /// When it happened, in microseconds.
   var time: Int64
-  /// Its data, nil for none.
   var data: TapeValue?
   /// The object whose further members are extensions, nil for none.
   var attributes: TapeValue?

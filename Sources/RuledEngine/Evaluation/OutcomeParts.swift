@@ -17,13 +17,11 @@ final class OutcomeParts {
     failures.removeAll()
   }
 
-  /// Adds the failure of a plugin.
   func add(_ failure: Failure) {
     if failures.count > 0 { failures.append(UInt8(ascii: ",")) }
     failure.json.write(to: failures)
   }
 
-  /// Adds the decisions of a plugin.
   func addDecisions(in operations: Operations, of plugin: Catalog.Plugin) {
     var isFirst = true
     for index in operations.indices {
@@ -50,7 +48,6 @@ final class OutcomeParts {
     json.endObject()
   }
 
-  /// Appends the members of an effect.
   static func writeMembers(of effect: Operation.Effect, _ plugin: Catalog.Plugin, to json: inout JSONWriter) {
     json.member("id", string: effect.id)
     json.member("plugin", raw: plugin.quotedName)

@@ -6,11 +6,8 @@ import RuledStore
 ///
 /// Its members stand in literals: with `JSONWriter` an outcome takes 1,090 instructions instead of 605.
 enum OutcomeWriter {
-  /// Whether an event is a repeat.
   enum Repetition {
-    /// The event is new.
     case none
-    /// It repeats an earlier event.
     case same
     /// It has the id of an earlier event with another type or other data.
     case differing

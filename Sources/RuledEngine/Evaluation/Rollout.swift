@@ -2,7 +2,6 @@ import RuledCore
 
 /// Rules that are tried for real on a share of the subjects, on one worker.
 struct Rollout {
-  /// The subjects that get them.
   var share: SubjectShare
   /// Evaluates the events of these subjects, with the cache, the batch and the remembered outcomes of the live evaluator.
   let candidate: Evaluator

@@ -6,22 +6,18 @@ package enum RolloutKey {
   private static let counts = "rollout/counts/"
   private static let subject = "rollout/subject/"
 
-  /// The prefix of all these keys.
   package static var all: [UInt8] { prefix("rollout/") }
-  /// The prefix of the keys of workers' counts.
   package static var allCounts: [UInt8] { prefix(counts) }
   /// The prefix of the keys of subjects; the hash follows, eight bytes.
   package static var allSubjects: [UInt8] { prefix(subject) }
 
   private static func prefix(_ name: String) -> [UInt8] { StoreKey.bytes { StoreKey.daemon(name, into: $0) } }
 
-  /// Appends the key of a worker's counts.
   static func counts(of worker: Int, into buffer: ByteBuffer) {
     StoreKey.daemon(counts, into: buffer)
     buffer.append(decimal: Int64(worker))
   }
 
-  /// Appends the key of a subject.
   static func subject(_ hash: UInt64, into buffer: ByteBuffer) {
     StoreKey.daemon(subject, into: buffer)
     buffer.append(bigEndian: hash)

@@ -16,7 +16,6 @@ package final class SpareVMs {
     install(in: evaluator)
   }
 
-  /// Keeps the VMs of an evaluator.
   func save(of evaluator: Evaluator) {
     if vms.count > Self.most { vms.removeAll() }
     for plugin in evaluator.plugins.all {

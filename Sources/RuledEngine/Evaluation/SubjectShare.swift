@@ -11,19 +11,16 @@ package struct SubjectShare: Sendable, Equatable {
   /// The hashes below it are in the share; nil for all.
   private let bound: UInt64?
 
-  /// A share of `percent` percent for a revision.
   package init(percent: Double, revision: String) {
     self.percent = percent
     seed = Array(revision.utf8).withView { hash64($0, seed: 0) }
     bound = percent >= 100 ? nil : UInt64(max(0, percent) / 100 * 0x1p64)
   }
 
-  /// Whether a subject is in it.
   func contains(_ subject: ByteView) -> Bool {
     guard let bound else { return true }
     return hash64(subject, seed: seed) < bound
   }
 
-  /// Whether a subject is in it.
   package func contains(_ subject: [UInt8]) -> Bool { subject.withView { contains($0) } }
 }

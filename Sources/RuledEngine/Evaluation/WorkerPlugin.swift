@@ -3,7 +3,6 @@ import RuledLua
 
 /// A plugin on one worker: its VM, and its data that lasts from event to event.
 final class WorkerPlugin {
-  /// The plugin as the catalog has it.
   let entry: Catalog.Plugin
   /// Its index in the catalog.
   let index: Int
@@ -21,7 +20,6 @@ final class WorkerPlugin {
     self.vm = vm
   }
 
-  /// The counts of the plugin's messages.
   func sender(in senders: MessageSenders) -> MessageSender {
     if let knownSender { return knownSender }
     let sender = senders[entry.name]
@@ -29,7 +27,6 @@ final class WorkerPlugin {
     return sender
   }
 
-  /// Lets the VM go if it was stopped.
   func dropDeadVM() {
     if let vm, vm.isDead { self.vm = nil }
   }

@@ -10,7 +10,6 @@ final class WorkerPlugins {
   var coverage: Coverage?
   /// Has VMs record the costs of rules, of the events whose seed has no bit in common with this mask; nil for none.
   var costMask: UInt64?
-  /// Answers rules while they run.
   unowned(unsafe) var host: (any RuleHost)?
 
   /// The plugins on the other side of a rollout, nil while there is none.
@@ -51,7 +50,6 @@ final class WorkerPlugins {
     return all.first(where: isNamed) ?? others?.all.first(where: isNamed)
   }
 
-  /// The plugins that listen to a type, with their rules.
   func listeners(to type: ByteView) -> Listeners {
     let hash = hash64(type)
     if let known = listeners.find(type, hash: hash) { return known }
@@ -83,7 +81,6 @@ final class WorkerPlugins {
     try PluginVM(source: source, settings: settings, worker: lua, covering: coverage)
   }
 
-  /// Makes a VM of this thread the plugin's.
   func install(_ vm: PluginVM, for plugin: WorkerPlugin) {
     vm.host = host
     vm.checksData = catalog.checksEvents
@@ -91,14 +88,12 @@ final class WorkerPlugins {
     plugin.vm = vm
   }
 
-  /// The time zones of the thread.
   var zones: ZoneDatabase { lua.zones }
 
   /// Runs `body` on the thread of `other`, which may run the rules of this worker in there while this worker's own thread sleeps.
   func runOnThread(of other: WorkerPlugins, _ body: () -> Void) { lua.runOnThread(of: other.lua, body) }
 }
 
-/// The plugins that listen to a type.
 final class Listeners {
   let type: [UInt8]
   let hash: UInt64
@@ -130,7 +125,6 @@ private struct ListenerTable {
     return known.type.withView { ByteOrder.equal($0, type) } ? known : nil
   }
 
-  /// Puts a type into its slot.
   mutating func insert(_ listeners: Listeners) { slots[Self.slot(listeners.hash)] = listeners }
 
   private static func slot(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (slotCount - 1) }

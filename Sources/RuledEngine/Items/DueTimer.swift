@@ -1,10 +1,7 @@
-/// A timer that is due.
 package struct DueTimer: Sendable, Hashable, Comparable {
   /// When it is due, in microseconds.
   package let due: Int64
-  /// The subject that it belongs to.
   package let subject: [UInt8]
-  /// The plugin that set it.
   package let plugin: [UInt8]
   package let name: [UInt8]
 

@@ -8,6 +8,5 @@ extension EffectKey {
     self.init(subject: Array(subject), sequence: sequence)
   }
 
-  /// Writes the key of the store.
   package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }

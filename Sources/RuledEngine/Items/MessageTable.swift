@@ -12,7 +12,6 @@ final class MessageTable {
   struct StoredMessage {
     /// The event that it becomes.
     let event: EventInput
-    /// The plugin that sent it.
     let sender: Sender
     fileprivate let object: TapeValue
     /// Its publication; nil for a message of its own.
@@ -51,7 +50,6 @@ final class MessageTable {
     case gone
   }
 
-  /// The plugin that sent a message.
   enum Sender {
     /// The message is of an older version, which does not name the plugin.
     case unnamed
@@ -88,11 +86,9 @@ final class MessageTable {
     /// The messages and publications that may follow from it.
     let allowance: Allowance
     let cascade: Cascade?
-    /// The values that the journal redacts in the event.
     let redacted: RedactedValues?
   }
 
-  /// Adds a message to the batch.
   func send(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) {
     let sequence = context.nextSequence()
     StoreKey.message(target, sequence: sequence, into: key)
@@ -203,7 +199,6 @@ final class MessageTable {
       .init(subject: Array(subject.name), sequence: sequence, sender: plugin.sender(in: context.senders)))
   }
 
-  /// The values that the journal redacts in a message; nil if there are none.
   func redactedValues(in message: EventInput) -> RedactedValues? {
     context.redaction?.values(in: message.text, isFromClient: false)
   }

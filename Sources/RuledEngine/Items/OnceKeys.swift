@@ -26,7 +26,6 @@ final class OnceKeys {
     put(expiry: seconds.map { now + Int64($0 * 1e6) } ?? 0)
   }
 
-  /// Claims a key that a test gives.
   func give(_ given: GivenSubject.Once, subject: Subject) {
     writeKey(given.key, of: given.plugin, subject)
     put(expiry: given.expires?.microseconds ?? 0)
@@ -44,7 +43,6 @@ final class OnceKeys {
     put(expiry: 0)
   }
 
-  /// Erases all keys of a plugin for the subject.
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.once, subject.name, plugin: plugin, into: $0) }
     try batches.deleteAll(prefix: prefix, of: subject.name)

@@ -1,6 +1,5 @@
 import Synchronization
 
-/// How many parked events each plugin has.
 package final class ParkedCounts: Sendable {
   private let counts = Mutex<[String: Int]>([:])
 

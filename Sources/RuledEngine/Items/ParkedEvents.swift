@@ -210,9 +210,7 @@ final class ParkedEvents {
   }
 }
 
-/// The result of a retry.
 package enum RetryResult: Sendable {
-  /// The plugin handled the events.
   case succeeded
   /// It failed again, and the events stay parked.
   case failed(Failure)

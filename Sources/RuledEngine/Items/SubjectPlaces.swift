@@ -85,7 +85,6 @@ final class SubjectPlaces {
 
   // MARK: Reading
 
-  /// The subject's score on a board; nil when it is not on it.
   func score(on name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Double? {
     try context.boards.withContents { (contents) throws(RequestError) in
       let board = contents.board(String(decoding: name, as: UTF8.self), of: plugin)
@@ -156,7 +155,6 @@ final class SubjectPlaces {
 
   // MARK: Removing
 
-  /// Takes the subject off all boards of a plugin.
   func removeAll(of plugin: String, subject: Subject, now: Int64) throws(RequestError) {
     guard context.boards.withContents({ $0.mayHaveBoards(plugin) }) else { return }
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.place, subject.name, plugin: plugin, into: $0) }

@@ -47,7 +47,6 @@ final class TimerTable {
     return due(value.bytes)
   }
 
-  /// The timers of a subject.
   func all(of subject: Subject) throws(RequestError) -> [DueTimer] {
     let isDurable = subject.lastCommit <= batches.durable
     return try batches.readAll(.timer, of: subject.name, inStoreAlone: isDurable).compactMap { entry in
@@ -129,7 +128,6 @@ final class TimerTable {
     subject.mostTimers = nil
   }
 
-  /// Sets a timer that a test gives.
   func give(_ given: GivenSubject.Timer, subject: Subject) throws(RequestError) {
     let (plugin, name) = (given.plugin, given.name)
     if try read(name, of: plugin, subject) {
@@ -211,7 +209,6 @@ final class TimerTable {
         plugin: plugin.name, rule: rule, subjectHash: String(SHA256.hash(subject.name).hex.prefix(12))))
   }
 
-  /// Removes a timer, if there is one of that name.
   func cancel(_ name: ByteView, of plugin: String, subject: Subject) throws(RequestError) {
     guard try read(name, of: plugin, subject) else { return }
     batches.current.writes.delete(key.bytes)
@@ -220,7 +217,6 @@ final class TimerTable {
     subject.lastCommit = batches.current.number
   }
 
-  /// Removes all timers of a plugin for the subject.
   func removeAll(of plugin: String, subject: Subject) throws(RequestError) {
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.timer, subject.name, plugin: plugin, into: $0) }
     for timer in try batches.readAll(prefix: prefix, of: subject.name) {

@@ -18,7 +18,6 @@ extension LocalEngine {
     Moment(contents: try contents(), time: now, changes: changes, times: times, sent: sent, eventsMade: eventsMade)
   }
 
-  /// Returns to a moment, with these rules in force.
   package func restore(_ moment: Moment, catalog: Catalog) throws(RequestError) {
     let store = MemoryStore()
     let writes = WriteSet()

@@ -23,7 +23,6 @@ extension LocalEngine {
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
-  /// A plugin's state for a subject; nil when it has none.
   package func state(of subject: String, plugin: String) throws(RequestError) -> JSONValue? {
     let found = try evaluator.subjects.load(Array(subject.utf8))
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }

@@ -13,7 +13,6 @@ package final class LocalEngine {
   /// How many messages and timers may follow from one call before it is taken as endless.
   static let mostSteps = 100_000
 
-  /// The context that the engine shares with its evaluator.
   package private(set) var context: EngineContext
   /// The evaluator; call `runUntilIdle` after using it directly.
   package private(set) var evaluator: Evaluator
@@ -43,7 +42,6 @@ package final class LocalEngine {
   package struct ConsequentFailure {
     /// The failure as an outcome has it.
     package let failure: JSONValue
-    /// The type of the event.
     package let type: String
     package let subject: String
   }
@@ -105,7 +103,6 @@ package final class LocalEngine {
     if recorder != nil { evaluator.recordCosts(mask: .max) }
   }
 
-  /// Puts other rules in force.
   package func adopt(_ catalog: Catalog) {
     context.steps.note(catalog)
     vms.adopt(catalog, in: evaluator)
@@ -142,7 +139,6 @@ package final class LocalEngine {
     return outcome
   }
 
-  /// Evaluates an event whose params are a JSON value.
   package func event(_ params: JSONValue) throws(RequestError) -> JSONValue {
     let text = ByteBuffer(capacity: 256)
     params.write(to: text)
@@ -174,7 +170,6 @@ package final class LocalEngine {
     context.clock.set(time)
   }
 
-  /// Moves the time forward by so many microseconds.
   package func advance(microseconds: Int64) throws(RequestError) {
     let (time, overflow) = now.microseconds.addingReportingOverflow(microseconds)
     try set(Timestamp(microseconds: overflow ? .max : time))
@@ -209,7 +204,6 @@ package final class LocalEngine {
     throw RequestError(.unavailable, "more than \(Self.mostSteps) timers and messages followed from each other")
   }
 
-  /// The timer that comes due first.
   private func nextTimer() throws(RequestError) -> DueTimer? {
     let rules = evaluator.catalog
     do throws(StoreError) {
@@ -234,7 +228,6 @@ package final class LocalEngine {
     return entry
   }
 
-  /// Keeps the failures of the last evaluation.
   private func noteFailures() {
     guard let entry = takeRecorded(), !entry.failures.isEmpty else { return }
     let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""

@@ -27,7 +27,6 @@ extension Evaluator {
 
   // MARK: Recorded events
 
-  /// How a recorded event is evaluated.
   package enum Replaying: Sendable {
     /// It takes effect, as the record says that it did.
     case asRecorded
@@ -100,7 +99,6 @@ extension Evaluator {
     return try parked.parts(of: try subjects.load(subject), plugin: plugin, event: event)
   }
 
-  /// The timers that are set for a subject.
   package func timers(of subject: [UInt8]) throws(RequestError) -> [DueTimer] {
     try items.timers.all(of: try subjects.load(subject))
   }
@@ -131,7 +129,6 @@ extension Evaluator {
     return Array(text.bytes)
   }
 
-  /// Replaces the text of a message that waits.
   package func replace(_ message: CommitBatch.Message, with text: [UInt8]) throws(RequestError) {
     let subject = try subjects.load(message.subject)
     let key = ByteBuffer(capacity: 320)

@@ -34,7 +34,6 @@ struct GivenSubject: Sendable {
   let states: [State]
   let timers: [Timer]
   let once: [Once]
-  /// The topics of which the subject is a member.
   let topics: [(plugin: String, name: String)]
 
   /// Reads the given values.

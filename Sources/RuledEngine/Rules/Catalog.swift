@@ -6,21 +6,17 @@ package import RuledLua
 ///
 /// An event sees the same catalog from start to end.
 package final class Catalog: Sendable {
-  /// A plugin of the catalog.
   package final class Plugin: Sendable {
     package let source: PluginSource
     package let manifest: PluginManifest
     /// Its rules in the order in which they run.
     package let order: [Int]
-    /// Its measurements.
     package let runtime: PluginRuntime
-    /// VMs that were built ahead.
     package let readyVMs: ReadyVMs
-    /// A number of these sources and settings: VMs of the same generation are interchangeable.
+    /// A number of its sources and settings: VMs of the same generation are interchangeable.
     package let generation: UInt64
     /// The first 16 hexadecimal digits of the hash of its sources and settings.
     package let digest: String
-    /// The version of its states.
     let stateVersion: Int
 
     package var name: String { source.name }
@@ -60,9 +56,7 @@ package final class Catalog: Sendable {
   /// The name of this state of the rules.
   package let revision: String
   package let loadedAt: Timestamp
-  /// The files that it was built from.
   package let source: RulesSource
-  /// The configuration of plugins, by name.
   package let configuration: [String: Configuration.Plugin]
   /// Whether a plugin declares events whose data is checked.
   let checksEvents: Bool
@@ -117,7 +111,6 @@ package final class Catalog: Sendable {
     source.plugins.map(\.name).filter { configuration[$0]?.isEnabled == false }.sorted()
   }
 
-  /// The plugin of that name.
   package func plugin(_ name: String) -> Plugin? { plugins.first { $0.name == name } }
 
   /// The names of the plugins that other rules had not, or in another form.
@@ -125,10 +118,8 @@ package final class Catalog: Sendable {
     Set(plugins.lazy.filter { previous.plugin($0.name)?.digest != $0.digest }.map(\.name))
   }
 
-  /// The index of the plugin of that name.
   package func index(of name: String) -> Int? { plugins.firstIndex { $0.name == name } }
 
-  /// Whether there is a plugin of that name, given as bytes.
   package func has(plugin name: [UInt8]) -> Bool {
     name.withView { name in plugins.contains { ByteOrder.equal($0.nameBytes, name) } }
   }

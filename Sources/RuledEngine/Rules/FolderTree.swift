@@ -7,7 +7,6 @@ import RuledCore
 ///
 /// An open folder is read as it is, even if it is replaced meanwhile.
 struct FolderTree {
-  /// An open folder of the tree.
   final class Folder {
     let descriptor: Int32
     /// The folder that it was found in; nil for the root.
@@ -32,7 +31,6 @@ struct FolderTree {
     case other(mode_t)
   }
 
-  /// A name in a folder.
   struct Name {
     let text: String
     /// Whether it may be a folder or a link; false is certain.
@@ -41,7 +39,6 @@ struct FolderTree {
 
   /// How many links are followed to one entry.
   private static let mostLinks = 40
-  /// How deep folders may nest.
   private static let mostDepth = 32
   /// How many components are resolved to one entry.
   private static let mostSteps = 1_000

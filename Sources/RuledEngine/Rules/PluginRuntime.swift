@@ -19,7 +19,6 @@ package final class PluginRuntime: Sendable {
     var buckets = BucketHistogram(bounds: BucketHistogram.runTimes)
   }
 
-  /// Which rule failed, and how.
   package struct Cause: Sendable, Hashable {
     /// The rule's name; empty if the failure was not in a rule.
     package let rule: String
@@ -30,7 +29,6 @@ package final class PluginRuntime: Sendable {
 
   /// How many events it saw.
   package var runs: Int { runCount.load(ordering: .relaxed) }
-  /// How many events it failed on.
   package var failures: Int { failureCount.load(ordering: .relaxed) }
   /// Whether its events are parked without running its rules.
   package var isSuspended: Bool { stoppedFilter.load(ordering: .relaxed) == .max && stopped.withLock(\.isSuspended) }
@@ -81,7 +79,6 @@ package final class PluginRuntime: Sendable {
 
   private static var now: Int64 { Int64(EngineClock.monotonic / 1_000) }
 
-  /// Notes that it handled an event.
   func noteSuccess() { runCount.wrappingAdd(1, ordering: .relaxed) }
 
   /// Forgets that it was stopped on events of the subject, as it was not on the last one.
@@ -136,7 +133,6 @@ package final class PluginRuntime: Sendable {
   /// How long the measured events took, in nanoseconds.
   package var runTimes: BucketHistogram { times.withLock { $0.buckets } }
 
-  /// How long the measured events took.
   package var durations: LatencyHistogram { times.withLock { $0.quantiles } }
 
   /// The time in microseconds that a share of the events, 0 to 1, did not exceed; 0 before the first event.

@@ -19,7 +19,6 @@ package final class ReadyVMs: Sendable {
     self.onTake = onTake
   }
 
-  /// How many VMs there are.
   package var count: Int { vms.withLock { $0.count } }
 
   /// Adds a VM, which the calling thread must not use any more.

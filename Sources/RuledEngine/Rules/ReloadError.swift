@@ -4,10 +4,8 @@ package import RuledLua
 
 /// Why a rules folder does not load: all errors in it.
 package struct ReloadError: Error, Sendable {
-  /// The errors, with file and line.
   package let errors: [LoadError]
 
-  /// The errors of a folder.
   package init(_ errors: [LoadError]) { self.errors = errors }
 
   /// The bad settings of a configuration, for which rules can't come into force while others serve; nil if there are none.
@@ -41,7 +39,6 @@ package struct ReloadError: Error, Sendable {
     guard errors.count == list.count else { return nil }
   }
 
-  /// The answer to a `reload` that was refused.
   package var requestError: RequestError {
     let first = errors.first.map(\.description) ?? "no reason is known"
     let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""

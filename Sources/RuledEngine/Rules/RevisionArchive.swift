@@ -11,7 +11,6 @@ import Synchronization
 package final class RevisionArchive: Sendable {
   /// Where the sources of a revision came from.
   package enum Origin: String, Sendable {
-    /// From the rules folder.
     case folder
     /// The last good rules, which were in the store: the daemon was updated from a version without an archive.
     case stored
@@ -25,7 +24,6 @@ package final class RevisionArchive: Sendable {
     package let revision: String
     /// When it was loaded last.
     package let loadedAt: Timestamp
-    /// Where its sources came from.
     package let origin: Origin
     /// The plugins that differ from the revision that was in force before, in order of name.
     package let changed: [String]
@@ -37,10 +35,8 @@ package final class RevisionArchive: Sendable {
 
   /// A revision with its content.
   package struct Revision: Sendable {
-    /// When it was loaded, and where it came from.
     package let entry: Entry
     package let rules: RulesSource
-    /// The configuration of the plugins.
     package let configuration: [String: Configuration.Plugin]
   }
 
@@ -87,15 +83,12 @@ package final class RevisionArchive: Sendable {
     }
   }
 
-  /// The revisions in the order in which they were loaded, the latest last.
   package var entries: [Entry] { state.withLock { $0.entries } }
 
-  /// Whether a revision is kept.
   package func contains(_ revision: String) -> Bool {
     state.withLock { state in state.entries.contains { $0.revision == revision } }
   }
 
-  /// The problems with the files, one sentence each.
   package var problems: [String] { state.withLock { $0.problems } }
 
   /// The latest revision that was loaded to be in force for all subjects before `revision`; without one, the latest of all.
@@ -193,7 +186,6 @@ package final class RevisionArchive: Sendable {
       Revision(entry: entry, rules: known.rules, configuration: known.configuration))
   }
 
-  /// Whether a revision may have decided events since then.
   package func mayHaveDecided(_ revision: String, since: Timestamp) -> Bool {
     guard let entry = entries.first(where: { $0.revision == revision }) else { return false }
     return entry.usedUntil.map { $0.microseconds + Self.longestAdoption >= since.microseconds } ?? true

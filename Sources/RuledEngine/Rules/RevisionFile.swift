@@ -2,7 +2,6 @@ import RuledCore
 import RuledJSON
 import RuledStore
 
-/// One file of the archive of revisions.
 struct RevisionFile {
   private let files: any FileSystem
   private let path: String
@@ -16,7 +15,6 @@ struct RevisionFile {
   /// Whether a name is that of a file that a crash left half written.
   static func isUnfinished(_ name: String) -> Bool { name.hasSuffix(".new") }
 
-  /// An error about a damaged file.
   static func damaged(_ path: String, _ reason: String) -> StoreError {
     StoreError(
       .corrupt, "the archived revision \(path) is damaged: \(reason); load the same rules again, or remove the file")
@@ -52,7 +50,6 @@ struct RevisionFile {
     }
   }
 
-  /// The whole revision.
   func read() throws(StoreError) -> RevisionArchive.Revision {
     guard files.exists(path) else {
       throw StoreError(.corrupt, "the archived revision \(path) is missing; load the same rules again")

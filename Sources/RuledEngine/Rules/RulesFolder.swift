@@ -38,9 +38,7 @@ package enum RulesFolder {
   /// Thrown to stop reading, as there are too many errors or too many files; the errors tell which.
   private struct EndOfReading: Error {}
 
-  /// One reading of a folder.
   private struct Reader {
-    /// How many errors are collected.
     private static let mostErrors = 100
 
     let tree: FolderTree

@@ -9,7 +9,6 @@ package struct RulesSource: Sendable {
   /// The name of this content: the first 16 hexadecimal digits of its hash.
   package let revision: String
 
-  /// The content of a folder.
   package init(plugins: [PluginSource]) {
     self.plugins = plugins.sorted { $0.name < $1.name }
     var hash = SHA256()

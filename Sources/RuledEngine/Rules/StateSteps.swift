@@ -50,7 +50,6 @@ package final class StateSteps: Sendable {
     if !set.isEmpty { try store.commit(set, durable: true) }
   }
 
-  /// Adds the steps that a store keeps.
   package func load(from store: any StateStore) throws(StoreError) {
     let prefix = StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }
     try store.scan(prefix: prefix) { _, value in

@@ -31,7 +31,6 @@ struct StoppedSubjects {
     var subjects: Set<UInt64> = []
   }
 
-  /// Whether the plugin is suspended.
   var isSuspended = false
   private var stops: [[UInt8]: Stops] = [:]
   private var seconds = [Second](repeating: Second(), count: Int(Limits.stopWindow / Limits.second))

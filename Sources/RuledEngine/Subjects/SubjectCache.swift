@@ -21,15 +21,12 @@ final class SubjectCache {
   private var slots: UnsafeMutablePointer<Slot>
   private var mask: Int
   private var hand = 0
-  /// How many subjects are held.
   private(set) var count = 0
-  /// About how many bytes they take.
+  /// About how many bytes the subjects take.
   private(set) var bytes = 0
-  /// How often `load` found the subject.
   private(set) var hits = 0
-  /// How often `load` read it from the store.
   private(set) var misses = 0
-  /// How many bytes they may take.
+  /// How many bytes the subjects may take.
   private let limit: Int
 
   private let key = ByteBuffer(capacity: 320)
@@ -93,14 +90,12 @@ final class SubjectCache {
     StoreKey.bytes { StoreKey.record(subject.name, into: $0) }
   }
 
-  /// Gives a subject another record.
   func setRecord(_ record: ByteView, of subject: Subject) {
     let cost = subject.cost
     subject.setRecord(record)
     bytes += subject.cost - cost
   }
 
-  /// Gives a subject the value of its earlier events.
   func setEarlier(_ value: ByteView, of subject: Subject) {
     let cost = subject.cost
     subject.setEarlier(value)
@@ -142,7 +137,6 @@ final class SubjectCache {
 
   /// The prefetched parts of a subject, in this order: each part holds the address of the next one.
   enum PrefetchStage: Int, CaseIterable {
-    /// The slot of the table.
     case slot
     case subject
     /// The name and the record.

@@ -13,7 +13,6 @@ import Synchronization
 package final class PublicationQueue {
   /// The work that a step leaves.
   package enum Remaining {
-    /// Nothing is under way.
     case nothing
     /// The next step once the batch is durable.
     case more
@@ -37,7 +36,6 @@ package final class PublicationQueue {
   private struct Entry {
     let number: UInt64
     let publisher: [UInt8]
-    /// The plugin that published it.
     let plugin: [UInt8]
     /// The topic's name; nil for a message.
     let topic: [UInt8]?
@@ -81,7 +79,6 @@ package final class PublicationQueue {
   private var away: Set<[UInt8]> = []
   /// Whether some publications could not be read, so that all are read again.
   private var isIncomplete = false
-  /// Whether the store may have more.
   private var mayHaveMore = true
   /// The entry whose turn it is.
   private var turn = 0
@@ -108,7 +105,6 @@ package final class PublicationQueue {
     mayHaveMore = true
   }
 
-  /// Whether there is anything to do.
   package var hasWork: Bool { mayHaveMore || !entries.isEmpty || !done.isEmpty || !away.isEmpty || isIncomplete }
 
   /// Begins anew from the store.
@@ -189,7 +185,6 @@ package final class PublicationQueue {
     if let failure { throw failure }
   }
 
-  /// Removes a publication that has reached all members.
   private func finish(_ index: Int) {
     let entry = entries.remove(at: index)
     write(.publication, entry.number)

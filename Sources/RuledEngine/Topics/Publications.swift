@@ -12,7 +12,6 @@ package final class Publications: Sendable {
   }
 
   private let contents = Mutex(Contents())
-  /// Whether any subject is among the publishers.
   private let hasPublishers = Atomic<Bool>(false)
 
   /// The number of the last one that an earlier process left in the store; set before anything is evaluated.
@@ -37,7 +36,6 @@ package final class Publications: Sendable {
 
   // MARK: Cascades
 
-  /// Notes the cascades that wait for publications, by number.
   func add(_ numbered: [(number: UInt64, cascade: Cascade?)]) {
     for case (let number, let cascade?) in numbered { contents.withLock { $0.cascades[number] = cascade } }
   }
@@ -46,12 +44,9 @@ package final class Publications: Sendable {
     for case (let number, .some) in numbered { contents.withLock { $0.cascades[number] = nil } }
   }
 
-  /// The cascade that waits for a publication.
   func cascade(of number: UInt64) -> Cascade? { contents.withLock { $0.cascades[number] } }
 
-  /// Removes the cascade that waits for a publication.
   func takeCascade(of number: UInt64) -> Cascade? { contents.withLock { $0.cascades.removeValue(forKey: number) } }
 
-  /// Whether a cascade waits for a publication.
   package var areAwaited: Bool { contents.withLock { !$0.cascades.isEmpty } }
 }

@@ -38,13 +38,11 @@ final class TopicTable {
 
   // MARK: Memberships
 
-  /// Whether the subject is a member.
   func isMember(_ subject: Subject, of name: some KeyPart, of plugin: some KeyPart) throws(RequestError) -> Bool {
     writeKey(name, plugin, subject)
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
-  /// Makes the subject a member, if it is none.
   func join(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) throws(RequestError) {
     guard try !isMember(subject, of: name, of: plugin) else { return }
     let count = try ownCount(name, plugin, subject)
@@ -55,7 +53,6 @@ final class TopicTable {
     subject.lastCommit = batches.current.number
   }
 
-  /// Ends the subject's membership, if it is a member.
   func leave(_ name: some KeyPart, of plugin: some KeyPart, _ subject: Subject) throws(RequestError) {
     guard try isMember(subject, of: name, of: plugin) else { return }
     let count = try ownCount(name, plugin, subject)
@@ -66,7 +63,6 @@ final class TopicTable {
     subject.lastCommit = batches.current.number
   }
 
-  /// Ends the subject's memberships in all topics of a plugin.
   func leaveAll(of plugin: String, _ subject: Subject) throws(RequestError) {
     let prefix = StoreKey.bytes { StoreKey.pluginPrefix(.membership, subject.name, plugin: plugin, into: $0) }
     try leave(try batches.readAll(prefix: prefix, of: subject.name), subject)
@@ -98,7 +94,6 @@ final class TopicTable {
 
   static func count(_ value: [UInt8]) -> Int { value.withView { Int(readNumber($0) ?? 0) } }
 
-  /// The number that a value holds.
   static func readNumber(_ value: ByteView) -> Int64? {
     value.count == 8 ? Int64(bitPattern: UInt64(bigEndian: value.load(at: 0, as: UInt64.self))) : nil
   }

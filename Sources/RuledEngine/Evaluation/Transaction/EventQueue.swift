@@ -2,13 +2,11 @@ import RuledCore
 
 /// The events of one transaction, in the order in which plugins see them.
 final class EventQueue {
-  /// How many events there may be.
   static let limit = 1024
 
   private var events: [QueuedEvent] = []
   private let bytes = ByteBuffer(capacity: 1024)
 
-  /// How many events there are.
   var count: Int { events.count }
 
   subscript(index: Int) -> QueuedEvent { events[index] }
@@ -27,13 +25,11 @@ final class EventQueue {
     bytes.removeAll()
   }
 
-  /// Adds the transaction's own event.
   func append(sent type: ByteView) {
     let type = copy(type)
     events.append(QueuedEvent(origin: .sent, depth: 0, rule: -1, type: type, data: 0..<0, chain: type))
   }
 
-  /// Adds an event that was parked with the first one.
   func append(parked type: String, data: String) {
     let start = bytes.count
     bytes.append(contentsOf: type)
@@ -81,7 +77,6 @@ struct QueuedEvent {
   }
 
   let origin: Origin
-  /// How many raises deep it is.
   let depth: Int
   /// The rule that raised it, as an index in its plugin; -1 for none.
   let rule: Int
@@ -89,9 +84,7 @@ struct QueuedEvent {
   let data: Range<Int>
   let chain: Range<Int>
 
-  /// Whether a rule raised it.
   var isRaised: Bool { if case .raised = origin { true } else { false } }
 
-  /// Whether a rule of that plugin raised it.
   func isRaised(by plugin: Int) -> Bool { origin == .raised(by: plugin) }
 }

@@ -11,7 +11,6 @@ package final class EventRecorder {
   /// The rules that ran on that event, in order; empty unless costs are recorded.
   package private(set) var costs: [RuleCost] = []
 
-  /// The counts of that event, in order.
   package private(set) var counts: [Count] = []
   /// The counts of the event that is being committed.
   private var counting: [Count] = []
@@ -25,7 +24,6 @@ package final class EventRecorder {
 
   /// How events are explained, even if they do not ask for it.
   package enum Explanation: Sendable {
-    /// Not at all.
     case none
     /// With the values that rules read.
     case whole
@@ -45,7 +43,6 @@ package final class EventRecorder {
     package let instructions: Int?
   }
 
-  /// A recorder of nothing yet.
   package init() {}
 
   /// Takes the last event; nil if none took effect.
@@ -54,10 +51,8 @@ package final class EventRecorder {
     return last
   }
 
-  /// Begins the commit of an event.
   func beginCommit() { counting.removeAll(keepingCapacity: true) }
 
-  /// Notes a plugin's counts for the event.
   func note(_ counts: CounterReservation, of plugin: String) {
     counts.forEach { counting.append(Count(plugin: plugin, key: $0.key, amount: $0.amount)) }
   }

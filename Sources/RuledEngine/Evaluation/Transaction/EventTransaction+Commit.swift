@@ -69,7 +69,6 @@ extension EventTransaction {
     }
   }
 
-  /// The values that the journal redacts in the event; nil if there are none.
   var redactedValues: RedactedValues? {
     context.redaction?.values(in: event.text, isFromClient: event.origin.isFromClient)
   }
@@ -96,7 +95,6 @@ extension EventTransaction {
     consequences = hash | 1
   }
 
-  /// The bounds of the timers that a plugin sets for the event.
   private func timerBounds(of plugin: Catalog.Plugin, _ cascade: Cascade?) -> TimerTable.Bounds {
     let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
     return TimerTable.Bounds(

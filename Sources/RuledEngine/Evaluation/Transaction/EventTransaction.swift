@@ -29,7 +29,6 @@ final class EventTransaction {
   /// The store's failure to answer a rule; the whole transaction then fails.
   var storeFailure: RequestError?
 
-  /// The events that the plugins see.
   let queue = EventQueue()
   /// The digest of the messages and timers that follow from the event; 0 if none does.
   var consequences: UInt64 = 0
@@ -52,9 +51,7 @@ final class EventTransaction {
   let checkedData = TapeDocument()
   /// The encoded states of the plugins that ran.
   let states = ByteBuffer(capacity: 4096)
-  /// The parts of the outcome.
   let parts = OutcomeParts()
-  /// Why rules fired or not, for an event that is explained.
   let trace = TraceWriter()
   /// Each plugin's part, in the catalog's order.
   private(set) var runs: [PluginRun]
@@ -169,7 +166,6 @@ final class EventTransaction {
     if !isHeard { for run in runs { trace.list(run.plugin.entry) } }
   }
 
-  /// Calls `body` while explanations are off.
   func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
     let isExplained = event.isExplained
     event.isExplained = false
@@ -205,7 +201,6 @@ final class EventTransaction {
     return nil
   }
 
-  /// An erasure of the subject after an event.
   enum Erasure {
     /// All but the plugins' present data.
     case past
@@ -282,7 +277,6 @@ final class EventTransaction {
   /// Notes that a plugin has seen an event.
   func touch(_ plugin: WorkerPlugin) { touched.append(plugin.index) }
 
-  /// Whether the plugin's parked part is retried.
   func isRetrying(_ plugin: WorkerPlugin) -> Bool { retriedPlugin == plugin.index }
 
   /// How many messages, or publications, the other plugins send.
@@ -364,12 +358,10 @@ final class EventTransaction {
     return RuleEvent(reading: subject?.name, state: state, now: event.now)
   }
 
-  /// The type of an event of the queue, as text.
   func typeText(of queued: QueuedEvent) -> String { String(decoding: queue.type(of: queued), as: UTF8.self) }
 
   // MARK: Log
 
-  /// Writes the log lines of a VM's rules.
   func writeLog(of vm: PluginVM) {
     let operations = vm.operations
     let rules = vm.manifest.rules

@@ -19,7 +19,6 @@ final class PluginRun {
   var operations: Operation.Kinds = []
   /// How many messages it sends, publications included.
   var sends = 0
-  /// How many publications.
   var publications = 0
   /// How many timers it sets that follow like messages.
   var immediateTimers = 0

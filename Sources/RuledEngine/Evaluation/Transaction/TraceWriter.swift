@@ -12,7 +12,6 @@ final class TraceWriter {
   var type = ""
   /// The rule that raised that event; nil for the event that was sent.
   var cause: (plugin: String, rule: String)?
-  /// The event that is explained.
   private var event = EventInput.none
   private let identity = ByteBuffer(capacity: 256)
   /// The state of a plugin that was encoded last, which most rules leave as it is.
@@ -25,7 +24,6 @@ final class TraceWriter {
     let rule: Int
   }
 
-  /// Begins to explain an event.
   func begin(_ event: EventInput) {
     self.event = event
     ran.removeAll()
@@ -81,7 +79,6 @@ final class TraceWriter {
     endEntry(&json, microseconds: 0)
   }
 
-  /// Runs a rule and writes its entry.
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
       return runUnexplained(rule, of: plugin, on: vm)
