@@ -142,13 +142,11 @@ private final class MemoryCursor: StoreCursor {
 
 /// Byte strings by key, in key order; copies share the chunks that neither has changed.
 private struct SortedMap: Sendable {
-  /// A key with its value.
   struct Entry: Sendable {
     let key: [UInt8]
     var value: [UInt8]
   }
 
-  /// A position among the entries.
   typealias Position = SortedChunks<Entry>.Position
 
   private var entries = SortedChunks<Entry>(longestChunk: 256)
@@ -164,7 +162,6 @@ private struct SortedMap: Sendable {
   /// The position behind `position`, which is not the end.
   func position(after position: Position) -> Position { entries.position(after: position) }
 
-  /// The value under `key`; nil when there is none.
   func value(of key: ByteView) -> [UInt8]? {
     guard let entry = self[find(key)], Self.compare(entry, key) == 0 else { return nil }
     return entry.value

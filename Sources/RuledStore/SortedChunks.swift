@@ -17,7 +17,6 @@ struct SortedChunks<Element> {
   /// Empty; splits each chunk that gets longer than `longestChunk`.
   init(longestChunk: Int) { self.longestChunk = longestChunk }
 
-  /// Elements in the order of their keys.
   init(sorted elements: [Element], longestChunk: Int) {
     self.longestChunk = longestChunk
     chunks = elements.isEmpty ? [] : [elements]
@@ -53,7 +52,6 @@ struct SortedChunks<Element> {
     if isFound { replace(&chunks[position.chunk][position.entry]) } else { insert(make(), at: position) }
   }
 
-  /// Removes the element with that key and returns it.
   mutating func remove(_ compare: (Element) -> Int) -> Element? {
     let (position, isFound) = locate(compare)
     guard isFound else { return nil }

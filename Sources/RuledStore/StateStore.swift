@@ -8,7 +8,6 @@ package protocol StateStore: AnyObject, Sendable {
   /// The name of the store in `health`: `rocksdb`, `postgresql` or `memory`.
   var name: String { get }
 
-  /// The approximate size of the contents in bytes.
   var approximateBytes: Int { get }
 
   /// The store's use of the disk; nil for a store in memory.
@@ -44,7 +43,6 @@ package protocol StateStore: AnyObject, Sendable {
   @discardableResult
   func sync() throws(StoreError) -> UInt64
 
-  /// The number of the last committed append.
   var committedSequence: UInt64 { get }
 
   /// Accepts commits again after a failure; uncommitted appends are lost.
@@ -72,9 +70,7 @@ package protocol StateStore: AnyObject, Sendable {
   func close() throws(StoreError)
 }
 
-/// A store's use of the disk.
 package struct StoreDisk: Sendable {
-  /// The bytes that its files take.
   package let bytes: Int
   /// The bytes of committed log that are not in the database yet.
   package let logBytes: Int

@@ -1,20 +1,17 @@
 import Glibc
 
-/// Why the store could not do something.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name that callers switch on; more may come, so it is open.
   package struct Code: RawRepresentable, Sendable, Hashable {
     /// The name as logs and `health` show it.
     package let rawValue: String
 
-    /// The code of that name.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     /// Another process, or another store in this one, has the folder open.
     package static let inUse = Code(rawValue: "in_use")
     /// A later version of the daemon wrote the store.
     package static let newerFormat = Code(rawValue: "newer_format")
-    /// No space is left on the store's disk.
     package static let diskFull = Code(rawValue: "disk_full")
     /// The operating system refused a file operation.
     package static let inputOutput = Code(rawValue: "io")
@@ -24,7 +21,6 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     package static let corrupt = Code(rawValue: "corrupt")
     /// An earlier commit failed, and the store has not been reopened since.
     package static let poisoned = Code(rawValue: "poisoned")
-    /// The store has been closed.
     package static let closed = Code(rawValue: "closed")
     /// This kind of store can't do that.
     package static let unsupported = Code(rawValue: "unsupported")
@@ -40,7 +36,6 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether the failed writes may be on the disk: then a restart finds them, or not.
   package var isOutcomeUnknown = false
 
-  /// An error with its code, its message and the text of the underlying error.
   package init(_ code: Code, _ message: String, underlying: String = "") {
     self.code = code
     self.message = message
@@ -57,7 +52,6 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     return path.split(separator: "/").last.map(String.init)
   }
 
-  /// The message, followed by the underlying text.
   package var description: String { underlying.isEmpty ? message : "\(message) (\(underlying))" }
 }
 
@@ -72,7 +66,6 @@ extension StoreError {
   /// The error of every call after the store at `path` was closed.
   static func closed(_ path: String) -> StoreError { StoreError(.closed, "the store at \(path) has been closed") }
 
-  /// An error of a system call, by its `errno`.
   static func system(_ message: String, _ number: Int32) -> StoreError {
     let code: Code = number == ENOSPC || number == EDQUOT ? .diskFull : .inputOutput
     return StoreError(code, message, underlying: String(cString: strerror(number)))

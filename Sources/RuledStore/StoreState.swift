@@ -10,7 +10,6 @@
 ///
 /// A failed sync discards all uncommitted appends, and replaces the file at once. When that fails too, `reopen()` tries it again.
 package enum StoreState: Sendable {
-  /// All is well.
   case open
   /// The active segment is being synced and sealed, and the next one begun.
   case sealing
@@ -18,7 +17,6 @@ package enum StoreState: Sendable {
   case failed(StoreError)
   /// The log could go on, but `reopen()` has not been called since a failure.
   case suspended(StoreError)
-  /// The store has been closed.
   case closed
 
   /// The failure that bars appends until `reopen()` succeeds; nil without one.

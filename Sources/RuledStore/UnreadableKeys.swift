@@ -14,7 +14,6 @@ package struct UnreadableKeys: Sendable {
     self.before = before
   }
 
-  /// Whether the key may be one of them.
   package func mayContain(_ key: ByteView) -> Bool {
     after.lexicographicallyPrecedes(key) && (before.map { key.lexicographicallyPrecedes($0) } ?? true)
   }

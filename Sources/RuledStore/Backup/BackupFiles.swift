@@ -1,13 +1,11 @@
 import CLinux
 import Glibc
 
-/// Calls on the files of backups.
 enum BackupFiles {
   /// A file below a folder.
   struct Entry: Equatable {
     /// Its path from the folder on.
     var name: String
-    /// Its size in bytes.
     var bytes: Int
     /// When it was written, in nanoseconds since 1970.
     var written: Int64
@@ -48,7 +46,6 @@ enum BackupFiles {
     return result
   }
 
-  /// The file of that name below `folder`; nil when there is none.
   static func entry(_ name: String, in folder: String) -> Entry? {
     guard let status = try? status(of: "\(folder)/\(name)"), status.st_mode & S_IFMT == S_IFREG else { return nil }
     return entry(name, status)

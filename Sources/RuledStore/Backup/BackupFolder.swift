@@ -6,13 +6,9 @@ package import RuledCore
 /// A backup is written beside the others and gets its name when all of it is on the disk, so that a backup with a name is complete. Files that did not change
 /// since the backup before, which RocksDB's never do, are further names of the same file; that is why nothing in a backup may be written to.
 package final class BackupFolder {
-  /// The result of a backup.
   package struct Summary: Sendable {
-    /// The folder of the backup.
     package let path: String
-    /// The number of its files.
     package let files: Int
-    /// Their size in bytes.
     package let bytes: Int
     /// The bytes shared with the backup before, or with the store.
     package let sharedBytes: Int

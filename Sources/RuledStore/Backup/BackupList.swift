@@ -6,12 +6,10 @@ struct BackupList {
 
   private static let title = "backup of a store of ruled, 1"
 
-  /// The list as it stands in the file.
   var text: String { ([Self.title] + files.map { "\($0.bytes) \($0.name)" }).map { $0 + "\n" }.joined() }
 
   init(files: [(name: String, bytes: Int)]) { self.files = files }
 
-  /// The list of the backup in `folder`.
   init(of folder: String) throws(StoreError) {
     let path = "\(folder)/\(BackupFolder.list)"
     let lines = String(decoding: try SystemFiles().contents(of: path), as: UTF8.self).split(separator: "\n")

@@ -28,7 +28,6 @@ package final class FileReceiver {
     pending.deallocate()
   }
 
-  /// Adds bytes to the end of the file.
   package func append(_ bytes: ByteView) throws(StoreError) {
     var rest = bytes
     while !rest.isEmpty {

@@ -5,9 +5,7 @@ package import RuledCore
 package struct FileSum: Sendable, Equatable {
   /// Its path from the folder on.
   package let name: String
-  /// Its size in bytes.
   package let bytes: Int
-  /// The checksum of its bytes.
   package let sum: UInt64
 
   package init(name: String, bytes: Int, sum: UInt64) {

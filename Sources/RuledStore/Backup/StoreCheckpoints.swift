@@ -8,7 +8,6 @@ package struct StoreCheckpoints {
   private let folder: String
   private static let prefix = "checkpoint-"
 
-  /// The checkpoints of the store in the folder `path`.
   package init(of path: String) { folder = path }
 
   /// Makes a checkpoint of the store, which is in this folder; gives its absolute path.
@@ -53,6 +52,5 @@ package struct StoreCheckpoints {
 }
 
 extension StoreCheckpoints {
-  /// Removes a checkpoint after its use.
   package static func remove(_ path: String) throws(StoreError) { try BackupFiles.remove(path) }
 }

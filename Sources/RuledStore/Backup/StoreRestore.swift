@@ -5,19 +5,14 @@ import RuledCore
 package struct StoreRestore {
   package struct Report: Sendable {
     package let backup: String
-    /// The number of its files.
     package let files: Int
-    /// Their size in bytes.
     package let bytes: Int
-    /// How many subjects the store has a record of.
     package fileprivate(set) var subjects = 0
-    /// How many entries the store has.
     package fileprivate(set) var entries = 0
   }
 
   private let path: String
 
-  /// A restore into the store's folder `path`.
   package init(to path: String) { self.path = path }
 
   /// Copies a backup, opens it, reads every entry, and lets `finish` change it; `backup` is the backup's folder, or a folder of backups for the latest one.

@@ -10,10 +10,8 @@ package protocol FileSystem: Sendable {
   /// Renames a file; replaces the file of the new name if there is one.
   func rename(_ path: String, to target: String) throws(StoreError)
 
-  /// Removes a name.
   func remove(_ path: String) throws(StoreError)
 
-  /// Whether there is a file or a folder of that name.
   func exists(_ path: String) -> Bool
 
   /// The names in a folder, in no order, without `.` and `..`.
@@ -27,7 +25,6 @@ package protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
-  /// All bytes of a file.
   package func contents(of path: String) throws(StoreError) -> [UInt8] {
     let file = try open(path, .read)
     let buffer = ByteBuffer()
@@ -47,7 +44,6 @@ extension FileSystem {
   }
 }
 
-/// How to open a file.
 package enum FileMode: Sendable {
   /// To read a file that exists.
   case read

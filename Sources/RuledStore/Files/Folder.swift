@@ -1,7 +1,6 @@
 import Glibc
 import RuledCore
 
-/// Folders in the file system.
 package enum Folder {
   /// Makes the folder `path` and its parents, for their owner alone, where they don't exist yet; each new name is durable.
   package static func create(_ path: String) throws(StoreError) {

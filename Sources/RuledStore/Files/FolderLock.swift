@@ -6,7 +6,6 @@ import RuledCore
 /// The error of RocksDB's own lock names neither the holder nor what to do. This one is an `flock`: it ends with the process however that ends, and also
 /// excludes a second store in the same process.
 final class FolderLock: Sendable {
-  /// The lock's file in the folder.
   static let name = "ruled.lock"
 
   private let descriptor: Int32

@@ -22,7 +22,6 @@ final class ReadWriteLock: @unchecked Sendable {  // the lock guards itself, and
     return try body()
   }
 
-  /// Runs `body` while no other thread is in.
   func writing<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
     let result = pthread_rwlock_wrlock(lock)
     precondition(result == 0, "pthread_rwlock_wrlock: \(result)")

@@ -5,7 +5,6 @@ package import RuledCore
 package protocol StoreFile: AnyObject, Sendable {
   var path: String { get }
 
-  /// Its size in bytes.
   func size() throws(StoreError) -> Int
 
   /// Fills `buffer` with the bytes from `offset` on; an error when there are fewer.

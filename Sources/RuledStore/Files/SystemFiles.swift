@@ -3,7 +3,6 @@ import Glibc
 internal import RuledCore
 
 package struct SystemFiles: FileSystem {
-  /// The files of this host.
   package init() {}
 
   package func open(_ path: String, _ mode: FileMode) throws(StoreError) -> any StoreFile {
@@ -39,7 +38,6 @@ package struct SystemFiles: FileSystem {
   package func syncFolder(_ path: String) throws(StoreError) { try Folder.sync(path) }
 }
 
-/// An open file of the operating system.
 private final class SystemFile: StoreFile {
   let path: String
   private let descriptor: Int32

@@ -2,39 +2,29 @@ package import RuledCore
 
 /// A parsed key of the store; its parts point into that key.
 package enum ParsedKey {
-  /// The record of a subject.
   case record(subject: ByteView)
   /// A remembered outcome, and when it expires in seconds since 1970.
   case outcome(expiring: UInt32, subject: ByteView, identity: EventIdentity)
-  /// The earlier events of a subject.
   case earlierEvents(subject: ByteView)
   /// When the outcome of the event with that hash expires.
   case outcomeIndex(subject: ByteView, hash: UInt64)
-  /// A plugin's `once` key.
   case once(subject: ByteView, plugin: ByteView, key: ByteView)
   case timer(subject: ByteView, plugin: ByteView, name: ByteView)
   /// A timer by when it is due, in microseconds since 1970.
   case timerIndex(due: Int64, subject: ByteView, plugin: ByteView, name: ByteView)
-  /// A message that waits for its subject.
   case message(subject: ByteView, sequence: UInt64)
-  /// An effect that has not been delivered.
   case effect(subject: ByteView, sequence: UInt64)
   case parked(subject: ByteView, sequence: UInt64)
   case counter(name: ByteView, labels: ByteView)
-  /// A subject's place on a board, in a generation of the board.
   case place(subject: ByteView, plugin: ByteView, board: ByteView, generation: UInt64)
   case board(plugin: ByteView, board: ByteView)
-  /// That a subject is a member of a topic.
   case membership(subject: ByteView, plugin: ByteView, name: ByteView)
-  /// A topic's member.
   case member(plugin: ByteView, name: ByteView, subject: ByteView)
   /// One worker's change of a topic's member count.
   case memberCount(plugin: ByteView, name: ByteView, worker: UInt64)
   /// A publication under way, or a message behind one.
   case publication(number: UInt64)
-  /// How far a publication has come.
   case publicationCursor(number: UInt64)
-  /// Something of the daemon's own.
   case daemon(name: ByteView)
 
   /// The subject that the key belongs to; nil for a counter, a board, a publication and the daemon's own.

@@ -2,7 +2,6 @@ package import RuledCore
 
 /// The keys of topics: their members, and publications on their way to these.
 extension StoreKey {
-  /// The key of a subject's membership in a topic.
   package static func membership(
     _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -16,7 +15,6 @@ extension StoreKey {
     ofPlugin(.member, plugin, name, subject, into: buffer)
   }
 
-  /// The key of one worker's change of a topic's member count.
   package static func memberCount(plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer) {
     memberCounts(plugin: plugin, name: name, into: buffer)
     buffer.append(bigEndian: worker)
@@ -33,7 +31,6 @@ extension StoreKey {
     buffer.append(bigEndian: number)
   }
 
-  /// The key of how far a publication has come.
   package static func publicationCursor(_ number: UInt64, into buffer: ByteBuffer) {
     begin(.publicationCursor, in: buffer)
     buffer.append(bigEndian: number)

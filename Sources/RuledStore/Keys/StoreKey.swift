@@ -79,7 +79,6 @@ package enum StoreKey {
   /// The most bytes that source and id have together when they are in the key themselves; longer ones have a digest there.
   package static let longestPlainIdentity = 64
 
-  /// The key of a subject's record.
   package static func record(_ subject: some KeyPart, into buffer: ByteBuffer) {
     subjectPrefix(.record, subject, into: buffer)
   }
@@ -126,7 +125,6 @@ package enum StoreKey {
     }
   }
 
-  /// The key of a subject's earlier events.
   package static func earlierEvents(_ subject: some KeyPart, into buffer: ByteBuffer) {
     subjectPrefix(.earlierEvents, subject, into: buffer)
   }
@@ -136,12 +134,10 @@ package enum StoreKey {
     numbered(.outcomeIndex, subject, hash, into: buffer)
   }
 
-  /// The key of a plugin's `once` key for a subject.
   package static func once(_ subject: some KeyPart, plugin: some KeyPart, key: some KeyPart, into buffer: ByteBuffer) {
     ofPlugin(.once, subject, plugin, key, into: buffer)
   }
 
-  /// The key of a timer.
   package static func timer(
     _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
   ) {
@@ -162,17 +158,14 @@ package enum StoreKey {
     buffer.append(bigEndian: UInt64(bitPattern: due) ^ (1 << 63))
   }
 
-  /// The key of a message that waits for its subject.
   package static func message(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
     numbered(.message, subject, sequence, into: buffer)
   }
 
-  /// The key of an effect that has not been delivered.
   package static func effect(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
     numbered(.effect, subject, sequence, into: buffer)
   }
 
-  /// The key of a parked event.
   package static func parked(_ subject: some KeyPart, sequence: UInt64, into buffer: ByteBuffer) {
     numbered(.parked, subject, sequence, into: buffer)
   }
@@ -194,7 +187,6 @@ package enum StoreKey {
     buffer.append(bigEndian: generation)
   }
 
-  /// The key of a board.
   package static func board(_ board: some KeyPart, of plugin: some KeyPart, into buffer: ByteBuffer) {
     begin(.board, in: buffer)
     plugin.appendPart(to: buffer)
@@ -202,7 +194,6 @@ package enum StoreKey {
     board.appendPart(to: buffer)
   }
 
-  /// The key of something of the daemon's own.
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {
     begin(.daemon, in: buffer)
     name.appendPart(to: buffer)
@@ -242,7 +233,6 @@ package enum StoreKey {
     buffer.append(0)
   }
 
-  /// Empties a buffer for a key of that kind.
   @inline(__always)
   static func begin(_ kind: Kind, in buffer: ByteBuffer) {
     buffer.removeAll()
@@ -266,7 +256,6 @@ package enum StoreKey {
     name.appendPart(to: buffer)
   }
 
-  /// Writes a kind, a subject and a number.
   static func numbered(_ kind: Kind, _ subject: some KeyPart, _ sequence: UInt64, into buffer: ByteBuffer) {
     subjectPrefix(kind, subject, into: buffer)
     buffer.append(bigEndian: sequence)
@@ -293,7 +282,6 @@ extension StoreKey {
     return Array(buffer.bytes)
   }
 
-  /// The prefix of all keys of `kind`.
   package static func prefix(_ kind: Kind) -> [UInt8] { [kind.rawValue] }
 }
 
@@ -302,15 +290,12 @@ package protocol KeyPart {
   /// The length of the part in bytes.
   var partCount: Int { get }
 
-  /// Appends the bytes of the part.
   func appendPart(to buffer: ByteBuffer)
 }
 
 extension String: KeyPart {
-  /// The length of the text in bytes of UTF-8.
   package var partCount: Int { utf8.count }
 
-  /// Appends the text as UTF-8.
   package func appendPart(to buffer: ByteBuffer) { buffer.append(contentsOf: self) }
 }
 

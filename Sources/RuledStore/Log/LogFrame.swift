@@ -35,9 +35,7 @@ enum LogFrame {
     case mark = 2
   }
 
-  /// The contents of a file's header.
   struct FileHeader: Equatable {
-    /// The number of the file.
     var number: UInt64
     /// The number of the file before it, 0 when it is the first.
     var predecessor: UInt64
@@ -46,7 +44,6 @@ enum LogFrame {
     /// The length that the file was given.
     var length: Int
 
-    /// Writes the header to the beginning of a file's bytes.
     func write(to base: UnsafeMutableRawPointer) {
       memset(base, 0, LogFrame.fileHeader)
       base.storeBytes(of: LogFrame.magic.littleEndian, as: UInt64.self)
@@ -107,11 +104,9 @@ enum LogFrame {
     Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset + 8, as: UInt32.self)))
   }
 
-  /// A frame of a file.
   struct Frame {
     let kind: Kind
     let offset: Int
-    /// The length of its payload.
     let payload: Int
     /// How far the file was synced when it was written.
     let synced: Int

@@ -5,17 +5,14 @@ import Synchronization
 ///
 /// Each change writes a new file, which takes the old one's place in one step.
 final class LogManifest: Sendable {
-  /// The contents of a manifest.
   struct Contents: Equatable {
     /// The last file that was flushed; the database has its commits and those of all files before it.
     var flushed: UInt64 = 0
     /// The last file that may hold commits; the file's header names the one before it, and so on down to `flushed`.
     var last: UInt64 = 0
-    /// The number of the next file.
     var next: UInt64 = 1
   }
 
-  /// The manifest's name in the store's folder.
   static let name = "log.manifest"
 
   private static let magic = UInt64(littleEndian: 0x6E61_6D64_656C_7572)
@@ -25,7 +22,6 @@ final class LogManifest: Sendable {
   private let folder: String
   private let known: Mutex<Contents>
 
-  /// The manifest in a store's folder, which has these contents.
   init(_ files: any FileSystem, folder: String, contents: Contents) {
     self.files = files
     self.folder = folder

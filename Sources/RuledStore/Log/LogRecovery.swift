@@ -22,7 +22,6 @@ struct LogRecovery {
   private let settings: LogSettings
   private let memory: SegmentMemoryPool
 
-  /// A recovery of the files in `folder` that the manifest names.
   init(
     _ files: any FileSystem, folder: String, manifest: LogManifest, settings: LogSettings, memory: SegmentMemoryPool
   ) {

@@ -102,7 +102,6 @@ package struct LogSalvage {
 
   private static let prefix = "salvaged-"
 
-  /// Removes the copies in a store's folder.
   package static func removeCopies(of path: String) throws(StoreError) {
     for name in try Folder.names(path) where name.hasPrefix(prefix) { try BackupFiles.remove("\(path)/\(name)") }
   }

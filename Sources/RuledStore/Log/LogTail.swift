@@ -23,16 +23,12 @@ final class LogTail: @unchecked Sendable {  // `lock` guards `state`
   /// The state of the log; under the lock.
   var state = StoreState.open
 
-  /// The open end of the log of the store at `path`.
   init(of path: String) { self.path = path }
 
-  /// Runs `body` under the lock.
   func locked<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result { try lock.locked(body) }
 
-  /// Runs `body` under the lock and wakes the waiting threads.
   func signal(_ body: () -> Void) { lock.signal(body) }
 
-  /// Waits until `body`, which runs under the lock, gives something.
   func wait<Result>(for body: () -> Result?) -> Result { lock.wait(for: body) }
 
   /// Waits until `body`, which runs under the lock, gives something; nil when it has not within so many milliseconds.

@@ -61,10 +61,8 @@ package struct JournaledWrites {
   /// The head that the journal wrote.
   package fileprivate(set) var head = ByteView.empty
   package fileprivate(set) var text = ByteView.empty
-  /// The key of the remembered outcome.
   package fileprivate(set) var outcomeKey = ByteView.empty
   package fileprivate(set) var outcome = ByteView.empty
-  /// The key of the subject's record.
   package fileprivate(set) var recordKey = ByteView.empty
   package fileprivate(set) var record = ByteView.empty
 }

@@ -6,7 +6,6 @@ package struct LoggedCommits: Sendable {
   /// Where the commits end in the segment.
   private let end: Int
 
-  /// The commits of `segment` before `end`.
   init(_ segment: Segment, end: Int) {
     self.segment = segment
     self.end = end

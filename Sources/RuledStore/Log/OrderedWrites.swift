@@ -4,7 +4,6 @@ import RuledCore
 ///
 /// Copies have unchanged parts in common, so that a cursor keeps the writes that it began with.
 struct OrderedWrites {
-  /// A position among the writes.
   typealias Position = SortedChunks<UInt32>.Position
 
   private static let longestChunk = 512
@@ -13,7 +12,6 @@ struct OrderedWrites {
 
   init() { offsets = SortedChunks(longestChunk: Self.longestChunk) }
 
-  /// Writes that are sorted already.
   init(sorted writes: [UInt32]) { offsets = SortedChunks(sorted: writes, longestChunk: Self.longestChunk) }
 
   /// The offset of the write at `position`; nil behind the last.

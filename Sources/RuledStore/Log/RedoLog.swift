@@ -60,10 +60,8 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     recovery.removeLeftovers(keeping: recovered.segments.map(\.number) + [first.segment.number])
   }
 
-  /// The state of the log.
   var state: StoreState { tail.locked { tail.state } }
 
-  /// The number of the last committed append.
   var committedSequence: UInt64 { tail.locked { lastCommitted } }
 
   // MARK: Appending
@@ -250,7 +248,6 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   /// Releases memory that is kept for later segments.
   func trim() { maker.trim() }
 
-  /// Whether it has been closed.
   var isClosed: Bool { tail.locked { tail.isClosed } }
 
   /// Waits that many milliseconds, less when the log is closed.
@@ -277,11 +274,9 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     maker.removeFiles(and: file.path)
   }
 
-  /// The path of a segment's file.
   static func path(_ number: UInt64, in folder: String) -> String { "\(folder)/\(number.digits(10)).log" }
 }
 
-/// The sizes of the redo log.
 struct LogSettings: Sendable {
   /// The bytes that a segment has room for, unless one commit needs more; whole blocks.
   var segmentBytes = 64 << 20

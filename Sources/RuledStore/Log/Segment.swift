@@ -97,7 +97,6 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     return ByteView(start: base + end, count: LogFrame.header + length)
   }
 
-  /// Appends the staged frame.
   func append(_ frame: ByteView) { end += frame.count }
 
   func discardUncommitted() { end = committed }

@@ -34,7 +34,6 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
 
   var path: String { file.path }
 
-  /// Writes bytes at `offset`; the kernel has them when this returns.
   func write(_ bytes: ByteView, at offset: Int) throws(StoreError) {
     try file.write(bytes, at: offset)
     written = offset + bytes.count
@@ -75,6 +74,5 @@ final class SegmentFile: @unchecked Sendable {  // guarded by `LogTail`, before 
     writtenBack = written
   }
 
-  /// Makes all writes durable.
   func sync() throws(StoreError) { try file.sync() }
 }

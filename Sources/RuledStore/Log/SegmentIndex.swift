@@ -4,7 +4,6 @@ import RuledCore
 
 /// Finds the last committed write on each key in a segment: a hash table with open addressing.
 struct SegmentIndex {
-  /// One slot of the table.
   struct Slot {
     /// The write's offset in the segment; 0 for a free slot.
     var offset: UInt32

@@ -31,7 +31,6 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
 
   // MARK: Reading
 
-  /// The log's answer for a key.
   enum Found {
     /// Nothing: the database knows.
     case absent
@@ -73,7 +72,6 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     index.reading { sealed.reduce(active.committed) { $0 + $1.committed } }
   }
 
-  /// How many sealed segments wait to be flushed.
   var sealedCount: Int { index.reading { sealed.count } }
 
   /// Whether there are uncommitted frames; under `tail`.
@@ -132,7 +130,6 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
 
   // MARK: For the flush thread
 
-  /// Work for the flush thread.
   enum Work {
     /// A sealed segment is to be brought into the database: the earliest.
     case flush(Segment)
@@ -157,7 +154,6 @@ final class SegmentList: @unchecked Sendable {  // `index` and `tail` guard what
     }
   }
 
-  /// Notes why a segment could not be flushed.
   func noteFailedFlush(_ error: StoreError) { tail.signal { flushError = error } }
 
   /// Why the flush fails, and the number of segments that wait for it; nil when it doesn't fail.

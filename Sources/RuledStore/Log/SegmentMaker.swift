@@ -6,7 +6,6 @@ import RuledThreads
 ///
 /// A file joins the log when the manifest names it as the last; until then nothing in it is committed.
 final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
-  /// A segment and its file.
   typealias Made = (segment: Segment, file: SegmentFile)
 
   private let files: any FileSystem
@@ -22,7 +21,6 @@ final class SegmentMaker: @unchecked Sendable {  // `lock` guards what changes
   private var nextNumber: UInt64
   /// Files of flushed segments, and whether each was written to its end.
   private var unused: [(path: String, hasZeros: Bool)] = []
-  /// Whether files of flushed segments are kept.
   private var recycles = true
   /// A segment made ahead of time.
   private var spare: Made?

@@ -7,7 +7,6 @@ final class SegmentMemoryPool: Sendable {
   private let settings: LogSettings
   private let spare = Mutex<[SegmentMemory]>([])
 
-  /// A pool of memory for segments of the usual size.
   init(_ settings: LogSettings) { self.settings = settings }
 
   /// Memory for `capacity` bytes, used before or new.

@@ -2,7 +2,6 @@ import RuledCore
 
 /// Reads the writes of a segment by their offsets.
 enum SegmentWrite {
-  /// The key of the write at `offset`.
   static func key(at offset: Int, in base: UnsafeRawPointer) -> ByteView {
     entry(at: offset, in: base).key
   }

@@ -1,7 +1,6 @@
 import CLinux
 import RuledCore
 
-/// Sorts writes by their keys.
 enum SortedWrites {
   private struct Entry {
     /// The first 16 bytes behind the prefix of all keys, as numbers of the same order.

@@ -3,13 +3,10 @@ internal import RuledCore
 /// Reads stored bytes from front to back and never past their end.
 struct ByteReader {
   private let bytes: ByteView
-  /// How many bytes have been read.
   private(set) var offset = 0
 
-  /// A reader at the beginning of `bytes`.
   init(_ bytes: ByteView) { self.bytes = bytes }
 
-  /// Whether everything has been read.
   var isAtEnd: Bool { offset == bytes.count }
 
   mutating func byte(_ part: StaticString) throws(StoreError) -> UInt8 {

@@ -10,7 +10,6 @@ package struct RecentEvents {
   /// The events in `bytes`; an incomplete one at the end is ignored.
   init(_ bytes: ByteView) { self.bytes = bytes }
 
-  /// How many events there are.
   package var count: Int { bytes.count / RecentEvent.byteCount }
 
   package subscript(index: Int) -> RecentEvent {
@@ -52,7 +51,6 @@ package struct RecentEvent: Sendable, Equatable {
   /// When its outcome expires, in seconds since 1970.
   package var seconds: UInt32
 
-  /// The event of that hash, whose outcome expires at that time.
   package init(hash: UInt64, seconds: UInt32) {
     self.hash = hash
     self.seconds = seconds

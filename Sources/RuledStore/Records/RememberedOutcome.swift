@@ -28,7 +28,6 @@ package struct RememberedOutcome {
   /// The digest of the event's type and data as it was stored; nil when it was not.
   package let digest: UInt64?
 
-  /// An outcome of these parts.
   package init(version: UInt64, revision: ByteView, decisions: ByteView, effects: ByteView, failures: ByteView) {
     self.version = version
     self.revision = revision

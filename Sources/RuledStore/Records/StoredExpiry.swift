@@ -2,7 +2,6 @@ package import RuledCore
 
 /// The time at the beginning of a remembered outcome: microseconds since 1970 as a big-endian `Int64`.
 package enum StoredExpiry {
-  /// How many bytes it takes.
   static let byteCount = 8
 
   /// The time at the beginning of `value`; nil when that is too short to hold one.

@@ -6,7 +6,6 @@ package struct SubjectRecordView {
   package let version: UInt64
   /// Until when events beyond the recent ones are remembered.
   package let until: RememberedUntil
-  /// The events that the subject has seen lately.
   package let recent: RecentEvents
   /// The plugins, each its name and its state with their lengths before them.
   package let plugins: ByteView
@@ -36,7 +35,6 @@ package struct SubjectRecordView {
     plugins = bytes.extracting(reader.offset...)
   }
 
-  /// Whether any plugin has a state.
   package var hasPlugins: Bool { !plugins.isEmpty }
 
   /// The state of the plugin called `name`; nil when it has none.
@@ -74,9 +72,8 @@ package struct SubjectRecordView {
 package struct PluginState {
   /// The version of its shape; 1 for a state that was stored before any was declared.
   package let version: Int
-  /// The state as JSON text.
   package let json: ByteView
-  /// Both, as the record has them; see `SubjectRecord`.
+  /// Version and JSON, as the record has them; see `SubjectRecord`.
   package let bytes: ByteView
 
   fileprivate init(_ bytes: ByteView) throws(StoreError) {

@@ -8,7 +8,6 @@ final class DatabaseAccess: @unchecked Sendable {  // `lock` guards `database`
   /// The database; nil once it is closed for good.
   private var database: RocksDatabase?
 
-  /// Access to the database of the store in the folder `path`.
   init(_ database: RocksDatabase, path: String, options: RocksOptions) {
     self.database = database
     self.path = path

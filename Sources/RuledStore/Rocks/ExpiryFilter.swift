@@ -20,7 +20,6 @@ final class ExpiryFilter: @unchecked Sendable {  // cutoffs are atomic, `filter`
 
   deinit { rocksdb_compactionfilter_destroy(filter) }
 
-  /// Whether the entry has expired.
   fileprivate func drops(_ key: ByteView, _ value: ByteView) -> Bool {
     guard let first = key.first, Self.expiring.contains(first) else { return false }
     return StoredExpiry.isOver(value, before: cutoff.load(ordering: .relaxed))

@@ -8,7 +8,6 @@ final class MergedCursor: StoreCursor {
     let writes: OrderedWrites
     var position = OrderedWrites.Position()
 
-    /// The key at the position; nil at the end.
     var key: ByteView? { writes[position].map { SegmentWrite.key(at: $0, in: segment.base) } }
   }
 

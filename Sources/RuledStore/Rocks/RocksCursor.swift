@@ -99,7 +99,6 @@ final class RocksCursor: StoreCursor {
     return rocksdb_iter_valid(iterator) != 0
   }
 
-  /// The result of a seek to a key.
   private enum Landing { case damage, end, key([UInt8]) }
 
   private func landing(of key: [UInt8]) -> Landing {

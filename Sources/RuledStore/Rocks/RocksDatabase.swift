@@ -6,7 +6,6 @@ import Synchronization
 
 /// An open database of RocksDB, from opening to closing.
 final class RocksDatabase: @unchecked Sendable {  // RocksDB guards itself; the handle lives as long as this
-  /// The handle for RocksDB's functions.
   let handle: OpaquePointer
   private let options: RocksOptions
   private let path: String

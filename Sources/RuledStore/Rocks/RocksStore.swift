@@ -12,7 +12,6 @@ package final class RocksStore: StateStore {
   /// The layout of keys, records and log that is written and read.
   package static let format = 6
 
-  /// The folder of the store.
   package let path: String
   private let files: any FileSystem
   private let options: RocksOptions
@@ -87,7 +86,6 @@ package final class RocksStore: StateStore {
       bytes: Folder.diskBytes(path, without: "journal"), logBytes: logBytes, sealedSegments: log.segments.sealedCount)
   }
 
-  /// How many bytes the log holds.
   var logBytes: Int { log.segments.byteCount }
 
   /// A note for the operator about bytes dropped at the end of the log when the store was opened; nil when there were none.

@@ -11,7 +11,6 @@ struct SegmentFlusher {
   /// Held while a segment moves from the log into the database.
   private let moving = Condition()
 
-  /// A flusher of the segments of `log` into the database of `access`.
   init(
     of log: RedoLog, into access: DatabaseAccess, ingestion: SegmentIngestion, expiry: ExpiryFilter,
     journal: (any SegmentConsumer)? = nil

@@ -3,10 +3,8 @@ struct StoreOpening {
   let path: String
   let files: any FileSystem
   let options: RocksOptions
-  /// Whether the database is opened to read only.
   var opensToRead = false
 
-  /// The folder of the log's files.
   var logFolder: String { path + "/log" }
 
   /// The database and the log's manifest.

@@ -7,7 +7,6 @@ internal import RuledCore
 struct WriteIndex {
   private struct Entry {
     let offset: Int
-    /// The hash of its key.
     let hash: UInt64
     /// The write before it in the same chain; -1 for none.
     let previous: Int32
@@ -29,9 +28,6 @@ struct WriteIndex {
     if chains.count > 64 * Self.leastChains { self = WriteIndex() } else { truncate(to: 0) }
   }
 
-  /// Removes the writes from `offset` on.
-  ///
-  /// - Complexity: O(n) in the removed writes.
   mutating func truncate(to offset: Int) {
     guard end > offset else { return }
     while let last = entries.last, last.offset >= offset {

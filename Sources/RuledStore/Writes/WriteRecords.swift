@@ -12,7 +12,6 @@ struct WriteRecords {
   private(set) var base: UnsafeMutableRawPointer
   /// How many bytes are in use.
   private(set) var used = 0
-  /// How many records there are.
   private(set) var count: UInt32 = 0
   private(set) var capacity: Int
 
@@ -25,7 +24,6 @@ struct WriteRecords {
   /// Frees the memory; nothing may be called after it.
   func deallocate() { base.deallocate() }
 
-  /// Appends a record of one string.
   mutating func append(_ tag: Tag, _ first: ByteView) {
     reserve(6 + first.count)
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
@@ -34,7 +32,6 @@ struct WriteRecords {
     count += 1
   }
 
-  /// Appends a record of two strings.
   mutating func append(_ tag: Tag, _ first: ByteView, _ second: ByteView) {
     reserve(11 + first.count + second.count)
     base.storeBytes(of: tag.rawValue, toByteOffset: used, as: UInt8.self)
@@ -44,7 +41,6 @@ struct WriteRecords {
     count += 1
   }
 
-  /// Appends all records of `other`.
   mutating func append(_ other: WriteRecords) {
     reserve(other.used)
     (base + used).copyMemory(from: other.base, byteCount: other.used)
@@ -103,7 +99,6 @@ struct WriteRecords {
     }
   }
 
-  /// Whether the record at `base + offset` is for the journal.
   static func isForJournal(in base: UnsafeRawPointer, at offset: Int) -> Bool {
     base.load(fromByteOffset: offset, as: UInt8.self) == Tag.journal.rawValue
   }
@@ -182,7 +177,6 @@ struct WriteRecords {
 
 /// One record of a set; its bytes belong to the set and are valid until that changes.
 package enum WriteOperation {
-  /// Puts the value under the key.
   case put(key: ByteView, value: ByteView)
   case delete(key: ByteView)
   /// Writes nothing: a record for the journal.

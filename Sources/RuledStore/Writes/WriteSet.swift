@@ -9,7 +9,6 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
     fileprivate let used: Int
     fileprivate let count: UInt32
 
-    /// The position before the first write of any set.
     static let start = Mark(used: 0, count: 0)
   }
 
@@ -22,32 +21,24 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// In bytes.
   package var capacity: Int { content.capacity }
 
-  /// An empty set with room for `capacity` bytes.
   package init(capacity: Int = 1024) { content = WriteRecords(capacity: capacity) }
 
   deinit { content.deallocate() }
 
-  /// Whether there are no writes.
   package var isEmpty: Bool { content.count == 0 }
 
-  /// How many writes there are.
   package var count: Int { Int(content.count) }
 
   /// How many bytes the writes take, keys, values and lengths.
   package var byteCount: Int { content.used }
 
-  /// The position behind the last write.
   package var mark: Mark { Mark(used: content.used, count: content.count) }
 
   /// The bytes of the writes; valid until the set changes.
   package var records: ByteView { ByteView(start: content.base, count: content.used) }
 
-  /// Puts `value` under `key`.
-  ///
-  /// - Complexity: O(1) amortized, besides copying the bytes.
   package func put(_ key: ByteView, _ value: ByteView) { content.append(.put, key, value) }
 
-  /// Removes `key`, if it is there.
   package func delete(_ key: ByteView) { content.append(.delete, key) }
 
   /// The write that begins at an offset: `byteCount` before it was added.
@@ -80,7 +71,6 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// Removes all writes and keeps the memory.
   package func removeAll() { truncate(to: .start) }
 
-  /// Removes the writes after `mark`, a position in this set.
   package func truncate(to mark: Mark) {
     if mark.used == 0 { index.removeAll() } else { index.truncate(to: mark.used) }
     content.truncate(used: mark.used, count: mark.count)
