@@ -87,15 +87,11 @@ package enum ConfigurationFile {
   }
 }
 
-/// The errors in a configuration file.
 package struct ConfigurationFileError: Error, Sendable, CustomStringConvertible {
-  /// The errors, each with file and line.
   package let errors: [LoadError]
 
-  /// The errors of a file.
   init(_ errors: [LoadError]) { self.errors = errors }
 
-  /// The errors, one a line.
   package var description: String { errors.map(\.description).joined(separator: "\n") }
 }
 
@@ -108,7 +104,6 @@ package struct ConfigurationProblem: Sendable {
   /// Whether it is a bad setting, for which the plugin's own is in force.
   package let isBadSetting: Bool
 
-  /// A problem at a path.
   package init(path: [String], message: String, isBadSetting: Bool = false) {
     self.path = path
     self.message = message

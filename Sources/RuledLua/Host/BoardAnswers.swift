@@ -2,7 +2,6 @@ import CLuaBridge
 import RuledCore
 
 extension PluginVM {
-  /// Answers rules about boards.
   func answerBoard(_ call: rb_call, _ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     if call == RB_CALL_BOARD_KEEP {
       return answers.add(Int(DurationText.parseWhole(try arguments.text(0, "keep")) ?? 0))

@@ -7,9 +7,7 @@ import RuledJSON
 /// Their bytes are valid until the next call.
 struct HostAnswers {
   private let results: UnsafeMutablePointer<rb_value>
-  /// Holds the bytes of results.
   let buffer: ByteBuffer
-  /// How many results there are.
   private(set) var count = 0
 
   init(_ results: UnsafeMutablePointer<rb_value>, _ buffer: ByteBuffer) {

@@ -25,7 +25,6 @@ struct HostArguments {
   /// Whether there is a string at `index` of more bytes than that.
   func isLonger(_ index: Int, than count: Int) -> Bool { index < values.count && values[index].text.length > count }
 
-  /// The string at `index` as text.
   func text(_ index: Int, _ what: String) throws(HostRefusal) -> String {
     String(decoding: try bytes(index, what), as: UTF8.self)
   }

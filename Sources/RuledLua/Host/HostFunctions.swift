@@ -3,7 +3,6 @@ import RuledCore
 import RuledJSON
 
 extension PluginVM {
-  /// Executes a call of a rule.
   func answer(_ call: rb_call, _ arguments: HostArguments, _ answers: inout HostAnswers) throws(HostRefusal) {
     switch call {
     case RB_CALL_ONCE, RB_CALL_TIMER_DUE, RB_CALL_COUNTERS, RB_CALL_PEEK, RB_CALL_TOPIC_JOINED, RB_CALL_TOPIC_COUNT:

@@ -12,24 +12,20 @@ package struct LibraryFunction: Sendable {
   package let name: String
   package let parameters: [Value]
   package let results: [Value]
-  /// What it does, in a sentence.
   package let about: String
   /// A call that works in a rule, or in a query, a file or a test, as `scope` says.
   package let example: String
-  /// Where it may be called.
   let scope: Scope
 
   /// Where a function may be called.
   package enum Scope: Sendable {
     /// In rules, and those that change nothing in queries and handlers too.
     case rule
-    /// In queries only.
     case query
     /// Anywhere, also while a file loads.
     case anywhere
   }
 
-  /// Whether only queries can call it.
   package var isForQueriesOnly: Bool { scope == .query }
 
   /// A function; `parameters` are written `name: type; name: type?`, `results` `type; type`.

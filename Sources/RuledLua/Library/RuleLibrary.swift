@@ -35,7 +35,6 @@ package enum RuleLibrary {
       + constants.filter { $0.name.hasPrefix(table + ".") }.map { String($0.name.dropFirst(table.count + 1)) }
   }
 
-  /// The tables that have members.
   package static var tables: [String] {
     functions.compactMap(\.table).reduce(into: []) { found, table in if !found.contains(table) { found.append(table) } }
   }

@@ -19,11 +19,9 @@ package struct Budget: Sendable, Equatable {
     self.processorTime = processorTime
   }
 
-  /// The budget for loading a plugin.
   static let loading = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.loadTime)
 
-  /// The budget for one test.
   package static let test = Budget(
     instructions: .max / 4, memoryBytes: Limits.loadMemoryBytes, processorTime: Limits.testTime)
 

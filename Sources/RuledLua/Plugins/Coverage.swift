@@ -22,10 +22,8 @@ package final class Coverage {
     return recent
   }
 
-  /// Adds `count` runs of a line.
   func add(_ count: UInt64, line: Int, of file: String) { runs[file, default: [:]][line, default: 0] += count }
 
-  /// Notes that a part began.
   func note(_ part: Int) {
     guard beginnings.indices.contains(part) else { return }
     beginnings[part] += 1
@@ -52,7 +50,6 @@ package struct CoveredPart: Sendable, Equatable {
   /// Its number in the coverage.
   package let number: Int
   package let kind: Kind
-  /// The line on which it begins.
   package let line: Int
   /// Its bytes in the file; for the branch that a missing `else` is, none.
   package let range: Range<Int>

@@ -20,7 +20,6 @@ package final class LoadNotes {
     notes.append(Note(error: LoadError(file: "", line: 0, message), key: key))
   }
 
-  /// Adds errors with their positions.
   func add(_ errors: [LoadError]) {
     notes += errors.map { Note(error: $0, key: nil) }
     located = notes.count

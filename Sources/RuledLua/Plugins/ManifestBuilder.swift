@@ -2,7 +2,6 @@ import RuledCore
 
 /// Builds a plugin's manifest from its declarations, and refuses wrong ones with a message.
 struct ManifestBuilder {
-  /// The declarations so far.
   private(set) var manifest = PluginManifest()
   /// Where each name is declared, by what it names.
   private var places: [String: (file: String, line: Int)] = [:]
@@ -27,7 +26,6 @@ struct ManifestBuilder {
     self.notes = notes
   }
 
-  /// Why a declaration is refused.
   struct Refusal: Error {
     var message: String
     init(_ message: String) { self.message = message }
@@ -62,7 +60,6 @@ struct ManifestBuilder {
   /// Takes a module that is found.
   mutating func require(_ path: String) { manifest.required.insert(path) }
 
-  /// Takes `rule "name" {…}`.
   mutating func rule(_ name: String, _ json: JSONValue, file: String, line: Int) throws(Refusal) {
     try declare("rule", name, file, line)
     guard let object = json.objectValue else { throw Refusal("rule '\(name)' takes a table of named values") }
@@ -242,7 +239,6 @@ struct ManifestBuilder {
     manifest[keyPath: kind].append(.init(name: name, file: file, line: line))
   }
 
-  /// Takes `web "host" (function)`.
   mutating func web(_ host: String, file: String, line: Int) throws(Refusal) {
     let name = HostName.normalized(host)
     guard name.utf8.allSatisfy({ $0.isLetter || $0.isDigit || "-._[:]".utf8.contains($0) }) else {
@@ -268,7 +264,6 @@ struct ManifestBuilder {
     try handler(\.tests, "test", name, file: file, line: line)
   }
 
-  /// Notes where a name is declared.
   private mutating func declare(
     _ what: String, _ name: String?, _ file: String, _ line: Int
   ) throws(Refusal) {

@@ -6,13 +6,10 @@ package struct PluginManifest: Sendable {
   package struct Rule: Sendable {
     /// The rule's name, unique in the plugin.
     package let name: String
-    /// The event types that it listens to.
     package let on: [EventPattern]
     /// Rules with a higher priority run first.
     let priority: Int
-    /// The file that declares it.
     package let file: String
-    /// The line at which it is declared.
     package let line: Int
   }
 
@@ -20,9 +17,7 @@ package struct PluginManifest: Sendable {
   package struct Handler: Sendable {
     /// The query's name, the host, or the sink.
     package let name: String
-    /// The file that declares it.
     package let file: String
-    /// The line at which it is declared.
     package let line: Int
     /// The answer of a query, in a sentence; may be empty.
     package var about = ""
@@ -32,7 +27,6 @@ package struct PluginManifest: Sendable {
 
   package internal(set) var name = ""
   package internal(set) var version = ""
-  /// Its purpose, in a sentence.
   package internal(set) var about = ""
   /// Its own settings, without the configuration's.
   var ownSettings = JSONObject()
@@ -44,14 +38,11 @@ package struct PluginManifest: Sendable {
   package internal(set) var declaredSettings: [SettingDeclaration] = []
   /// The problems of the configured ones.
   package internal(set) var settingProblems: [ConfigurationProblem] = []
-  /// The sinks it may emit to.
   package internal(set) var sinks: [String] = []
   /// The sources whose events it sees; empty for all.
   package internal(set) var sources: [GlobPattern] = []
-  /// Its budget for one event.
   package internal(set) var budget = Budget()
   package internal(set) var rules: [Rule] = []
-  /// The events whose data it describes, in order of declaration.
   package internal(set) var events: [EventDeclaration] = []
   /// The shape of its state; nil for any.
   package internal(set) var state: StateShape?

@@ -21,7 +21,6 @@ package struct PluginSource: Sendable, Equatable {
     self.library = library
   }
 
-  /// The plugin's entry, `plugin.lua`.
   package var entry: SourceFile? { modules.first { $0.name == "plugin.lua" } }
 
   /// The module that `require` finds under that name: one beside the entry, or else one of the library; of the library alone for `lib/…`, as
@@ -32,7 +31,6 @@ package struct PluginSource: Sendable, Equatable {
     return (isOfLibrary ? nil : modules.first { $0.name == file }) ?? library.first { $0.name == file }
   }
 
-  /// The plugin with another library.
   package func with(library: [SourceFile]) -> PluginSource {
     PluginSource(name: name, modules: modules, data: data, tests: tests, library: library)
   }

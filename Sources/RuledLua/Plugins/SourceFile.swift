@@ -45,6 +45,5 @@ package struct SourceFile: Sendable, Equatable {
     return found.whens[SourceFunctions.Lines(first: first, last: last)]
   }
 
-  /// The last part of the path.
   package var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 }

@@ -36,7 +36,6 @@ package struct DataSchema: Sendable {
     self.members = members.sorted { $0.name < $1.name }
   }
 
-  /// The names of the members.
   package var names: [String] { members.map(\.name) }
 }
 
@@ -81,10 +80,9 @@ extension DataSchema.Member {
 }
 
 extension DataSchema {
-  /// The schema as a plugin writes it.
   package var json: JSONValue { json(true) }
 
-  /// The same, with the meanings of members or without.
+  /// With the meanings of members or without.
   func json(_ isMeant: Bool) -> JSONValue { .object(JSONObject(members.map { $0.json(isMeant) })) }
 }
 
@@ -174,6 +172,5 @@ package struct SchemaMismatch: Error, Sendable {
   /// The problem, such as `must be an integer, not a string`.
   let detail: String
 
-  /// The error with which a request is refused.
   package var requestError: RequestError { .invalidParams(path: "params.\(path)", detail) }
 }

@@ -13,16 +13,13 @@ package indirect enum DataType: Sendable {
   case object
   /// An array with any elements, or only with elements of that type.
   case array(DataType?)
-  /// An object with these members.
   case members(DataSchema)
 
-  /// The types that have a name.
   private static let named: [(name: String, type: DataType)] = [
     ("string", .string), ("integer", .integer), ("number", .number), ("boolean", .boolean), ("object", .object),
     ("array", .array(nil)), ("any", .any),
   ]
 
-  /// The type that a text names.
   init?(named name: Substring) {
     guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
     self = found.type

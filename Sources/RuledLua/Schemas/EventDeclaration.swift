@@ -3,7 +3,6 @@ package struct EventDeclaration: Sendable {
   package let type: String
   /// Its meaning, in a sentence; may be empty.
   package let about: String
-  /// The members of the data.
   package let data: DataSchema
   /// Whether events whose data is not so are refused; else the declaration only documents.
   package let isChecked: Bool
@@ -11,8 +10,6 @@ package struct EventDeclaration: Sendable {
   package let isClosed: Bool
   /// Whether only rules make such events: `from = "rules"`.
   package let isInternal: Bool
-  /// The file that declares it.
   package let file: String
-  /// The line at which it is declared.
   package let line: Int
 }

@@ -27,12 +27,9 @@ package struct SettingDeclaration: Sendable {
   package let about: String
   /// The index of its check; nil if it has none.
   let check: Int?
-  /// The file that declares it.
   package let file: String
-  /// The line at which it is declared.
   package let line: Int
 
-  /// Its path as the plugin writes it.
   package var path: String { keys.joined(separator: ".") }
 
   /// Its type as the plugin writes it.

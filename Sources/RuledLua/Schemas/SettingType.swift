@@ -1,14 +1,11 @@
 import RuledCore
 
-/// The type of a declared setting.
 enum SettingType: Sendable {
   /// One of the types of events' data, or a list or a record of them.
   case data(DataType)
-  /// The name of a time zone.
   case zone
   /// Such as `1h30m`.
   case duration
-  /// The name of a host.
   case host
   /// An http or https URL.
   case url
@@ -89,16 +86,13 @@ enum SettingType: Sendable {
   }
 }
 
-/// A place in a plugin's settings.
 struct SettingPlace: Sendable {
   /// The keys down to it; for a place in a list, down to the list, which is one value.
   private(set) var keys: [String] = []
-  /// Whether it is in a list.
   private(set) var isInList = false
   /// The place as messages name it, such as `milestones[2].at`.
   private(set) var text = ""
 
-  /// The member of that name of the table at this place.
   func member(_ name: String) -> SettingPlace {
     var place = self
     if !isInList { place.keys.append(name) }

@@ -15,9 +15,7 @@ package struct StateShape: Sendable {
   package let members: DataSchema
   /// Whether members that are not declared are refused.
   package let isClosed: Bool
-  /// The file that declares it.
   package let file: String
-  /// The line at which it is declared.
   package let line: Int
 
   /// The shape as a plugin writes it, without the members' meanings: two shapes with the same text accept the same states.

@@ -33,7 +33,6 @@ package struct FileValues {
 }
 
 extension SyntaxNode {
-  /// The arguments of a call.
   package var arguments: [SyntaxNode] { children[1].children }
 
   /// The local variables that a `local` statement gives a value.

@@ -1,4 +1,3 @@
-/// The lines of a text.
 package struct LineTable: Sendable {
   private let ends: [Int]
 

@@ -34,15 +34,11 @@ package struct LuaFormatter {
   private var items: [Item] = []
   private var openers: [Opener] = []
   private var output: [UInt8] = []
-  /// The indentation of the line at hand.
   private var indent = 0
   private var isInLabel = false
   /// The item at which the search for the next word goes on.
   private var nextToken = 0
 
-  /// The text, laid out.
-  ///
-  /// - Throws: a syntax error.
   package static func format(_ text: [UInt8]) throws(SyntaxError) -> [UInt8] {
     _ = try SyntaxTree(parsing: text)
     var formatter = LuaFormatter(text)

@@ -252,7 +252,6 @@ struct LuaToken: Sendable, Equatable {
     case number
     /// A string; the token's text is its value.
     case string
-    /// The end of the text.
     case end
   }
 

@@ -18,7 +18,6 @@ struct LuaParser {
     token = try lexer.next()
   }
 
-  /// Reads the whole text.
   mutating func chunk() throws(SyntaxError) -> SyntaxNode {
     scopes.openBlock()
     let block = try block()

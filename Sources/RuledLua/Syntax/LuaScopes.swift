@@ -14,7 +14,6 @@ struct LuaScopes {
     visible.removeSubrange(first...)
   }
 
-  /// Declares a variable and returns its index.
   @discardableResult
   mutating func declare(_ name: String, isParameter: Bool = false) -> Int {
     locals.append(.init(name: name, isParameter: isParameter))
@@ -23,6 +22,5 @@ struct LuaScopes {
     return locals.count - 1
   }
 
-  /// The visible variable of that name.
   func find(_ name: String) -> Int? { visibleByName[name]?.last }
 }

@@ -7,7 +7,6 @@ package struct GlobalUse: Sendable, Equatable {
   /// The text, its first argument.
   package let argument: String
   package let line: Int
-  /// Whether it stands in a function.
   let isInFunction: Bool
 }
 

@@ -10,7 +10,6 @@ final class SourceFunctions: Sendable {
     let last: Int
   }
 
-  /// The functions and calls of a file.
   struct Found: Sendable {
     /// The functions by their lines; of several with the same lines, the one that is the value of a field `when`.
     let whens: [Lines: WhenText]

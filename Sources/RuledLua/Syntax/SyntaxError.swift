@@ -1,4 +1,3 @@
-/// An error in the syntax of a Lua text.
 package struct SyntaxError: Error, Sendable, Equatable {
   /// The line, from 1.
   package let line: Int

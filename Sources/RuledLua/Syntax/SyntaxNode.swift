@@ -3,7 +3,6 @@ package struct SyntaxNode: Sendable {
   /// The kind of a part; each tells its children.
   package enum Kind: Sendable, Equatable {
     // Statements.
-    /// Statements, in order.
     case block
     /// `local`: a list of names, a list of values.
     case local
@@ -11,7 +10,6 @@ package struct SyntaxNode: Sendable {
     case assignment
     /// A call whose results are not used: the call.
     case callStatement
-    /// A block.
     case doBlock
     /// The condition, the block.
     case whileLoop
@@ -59,7 +57,6 @@ package struct SyntaxNode: Sendable {
     case unary
     /// `( … )`: the value.
     case parenthesis
-    /// Fields.
     case table
     /// A field without a key: the value.
     case positionalField
@@ -90,7 +87,6 @@ package struct SyntaxNode: Sendable {
   package var local: Int?
   /// The depth of levels from it to its deepest place, itself included.
   var levels = 0
-  /// Its parts, as described at the kind.
   package var children: [SyntaxNode] = []
 
   /// Calls `body` with this part and all in it, each before its children.
@@ -99,10 +95,8 @@ package struct SyntaxNode: Sendable {
     for child in children { child.forEach(body) }
   }
 
-  /// The global's name if it is one.
   package var globalName: String? { kind == .name && local == nil ? text : nil }
 
-  /// The value of a string.
   package var stringValue: String? { kind == .string ? text : nil }
 
   /// The bytes of a name or of a string without its quotes.

@@ -2,7 +2,6 @@
 package struct SyntaxTree: Sendable {
   package struct Local: Sendable {
     package let name: String
-    /// Whether it is a parameter of a function.
     package let isParameter: Bool
   }
 

@@ -8,7 +8,6 @@ struct WhenText: Sendable {
   struct Part: Sendable, Equatable {
     /// Its bytes in the file.
     let range: Range<Int>
-    /// The line on which it begins.
     let line: Int
     /// The number of its condition: an operand that is returned, or the condition of an `if`.
     let condition: Int
@@ -31,7 +30,6 @@ struct WhenText: Sendable {
   private let names: [String]
   private var conditions = 0
 
-  /// The text of a function of a file.
   init(_ source: [UInt8], _ function: SyntaxNode, using names: [String]) {
     self.source = source
     self.names = names

@@ -7,7 +7,6 @@ package import RuledCore
 /// It belongs to the thread that makes it. Another thread may use it only within `runOnThread`.
 package final class LuaWorker {
   let handle: OpaquePointer
-  /// The time zones of this host.
   package let zones: ZoneDatabase
 
   /// Prepares the calling thread; traps when the kernel has no timer left, as nothing could hold a rule to its budget then.

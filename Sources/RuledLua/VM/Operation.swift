@@ -8,9 +8,7 @@ public enum Operation {
   /// Bytes of the VM.
   public typealias Bytes = ByteView
 
-  /// An effect for a sink.
   public struct Effect {
-    /// The name of the sink.
     public let sink: Bytes
     public let type: Bytes
     /// JSON.
@@ -32,13 +30,11 @@ public enum Operation {
     }
   }
 
-  /// The amount for a counter.
   public enum Amount {
     case integer(Int64)
     case number(Double)
   }
 
-  /// A change of the subject's place on a board.
   public enum Placing {
     case set(Double)
     case add(Double)
@@ -85,18 +81,15 @@ public enum Operation {
   /// The value that a part of a `when` had, as text; recorded only for explanations.
   case part(number: Int, value: Bytes, isString: Bool)
 
-  /// The subject becomes a member of a topic of the plugin.
   case joinTopic(name: Bytes)
   case leaveTopic(name: Bytes)
   /// An event for all members of a topic but the subject `except`, which may be empty.
   case publish(topic: Bytes, type: Bytes, data: Bytes, except: Bytes)
 
-  /// A set of kinds of operations.
   public struct Kinds: OptionSet {
     /// One bit for each kind, counted as `rb_op_kind` does.
     public let rawValue: UInt32
 
-    /// The kinds whose bits are set.
     @inlinable
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
@@ -118,7 +111,6 @@ public enum Operation {
     @inlinable static var joinTopic: Self { Self(RB_OP_TOPIC_JOIN) }
     @inlinable static var leaveTopic: Self { Self(RB_OP_TOPIC_LEAVE) }
     @inlinable package static var publish: Self { Self(RB_OP_PUBLISH) }
-    /// The kinds about the members of topics.
     @inlinable static var topics: Self { Self(rawValue: Self.joinTopic.rawValue | Self.leaveTopic.rawValue) }
     /// The kinds that explanations alone have.
     @inlinable package static var explaining: Self { [Self(RB_OP_READ), Self(RB_OP_PART)] }

@@ -12,9 +12,7 @@ public struct Operations: RandomAccessCollection {
     self.bytes = bytes
   }
 
-  /// The index of the first operation: 0.
   public var startIndex: Int { @inlinable get { 0 } }
-  /// How many operations there are.
   public var endIndex: Int { @inlinable get { operations.count } }
 
   /// The kind of the operation at `index`, as a set of one.
@@ -27,7 +25,6 @@ public struct Operations: RandomAccessCollection {
   @inlinable
   public func isVoid(at index: Int) -> Bool { operations[index].flags & UInt8(RB_OP_VOID) != 0 }
 
-  /// The index of the rule that asked for the operation at `index`.
   @inlinable
   public func rule(at index: Int) -> Int { Int(operations[index].rule) }
 

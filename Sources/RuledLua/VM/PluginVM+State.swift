@@ -8,7 +8,6 @@ extension PluginVM {
     if let problem = manifest.stepsProblem { throw problem }
     guard let shape = manifest.state else { return }
     var parts: [rb_fit_part] = []
-    // Holds the names.
     let names = ByteBuffer(capacity: 256)
     var ranges: [Range<Int>] = []
     shape.members.appendFit(to: &parts, &ranges, names, named: "", isOptional: false)

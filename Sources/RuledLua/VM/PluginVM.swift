@@ -17,10 +17,8 @@ package final class PluginVM {
   package var checksData = false {
     didSet { rb_vm_set_checking(handle, checksData) }
   }
-  /// Drives the plugin's tests.
   package weak var testHost: (any TestHost)?
 
-  /// The time zones of the thread that it belongs to.
   private(set) var zones: ZoneDatabase
   /// The worker of the thread that it belongs to, which must outlive the VM there.
   private var worker: LuaWorker?
@@ -90,7 +88,6 @@ package final class PluginVM {
   /// How many milliseconds of processor time the rules took since their budget began, to a tick of 5.
   package var spentMilliseconds: Int { Int(rb_vm_spent(handle)) }
 
-  /// How many bytes the plugin uses.
   var memory: Int { rb_vm_memory(handle) }
 
   /// Detaches the VM from its thread: nothing may run in it until `attach` gives it to another.
@@ -170,7 +167,6 @@ package final class PluginVM {
     throw LoadError(file: path, line: Int(failure.line), failure.message.text)
   }
 
-  /// Why the last call failed.
   package func failure(rule: String?) -> Failure {
     let native = rb_failure_of(handle)
     if lacksZones, native.kind == RB_KIND_ERROR {
@@ -186,7 +182,6 @@ package final class PluginVM {
   }
 }
 
-/// How a call into a plugin ended.
 package enum CallResult {
   case done
   /// The rule's `when` was false.
@@ -258,10 +253,8 @@ extension PluginVM {
       rb_begin_raised(handle, rb_slice(type), rb_json(data), data.index, &native, Int32(depth), rb_slice(chain)))
   }
 
-  /// Ends the event that the last `beginRaised` began.
   package func endRaised() { rb_end_raised(handle) }
 
-  /// Runs the rule of that index on the current event.
   package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
   /// Adds to a failure the rule, the file and the line that put an unstorable value into the state, or that asked for the `operation` of that number,
@@ -309,7 +302,6 @@ extension PluginVM {
     return result(rb_handle(handle, RB_DECLARE_SINK, Int32(index), rb_slice(effect)))
   }
 
-  /// Runs the test of that index.
   package func test(_ index: Int, budget: Budget = .test) -> CallResult {
     var native = budget.native
     lacksZones = false

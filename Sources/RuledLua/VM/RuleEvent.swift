@@ -68,7 +68,6 @@ package struct RuleEvent {
 }
 
 extension rb_slice {
-  /// The bytes that the slice stands for.
   var raw: ByteView { ByteView(start: bytes, count: length) }
 
   var text: String { String(decoding: raw, as: UTF8.self) }

@@ -10,7 +10,6 @@ package protocol RuleHost: AnyObject {
   func timerDue(_ name: ByteView, of vm: PluginVM) -> Int64?
   /// Whether the subject was a member of the plugin's topic of that name before the event.
   func isMember(ofTopic name: ByteView, of vm: PluginVM) -> Bool
-  /// How many members the plugin's topic of that name has.
   func memberCount(ofTopic name: ByteView, of vm: PluginVM) -> Int
   /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
@@ -20,7 +19,6 @@ package protocol RuleHost: AnyObject {
     until isOver: () -> Bool)
   /// The rank of a subject on a board of the plugin, from 1 on; nil when it is not on it.
   func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int?
-  /// How many subjects are on a board of the plugin.
   func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int
   /// Checks the data of an event that a rule makes, as JSON, against the plugins' declarations of the type.
   func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)

@@ -9,7 +9,6 @@ package struct BacktestExample {
   /// How it came out on each side, one finding a line, with the rules that fired and those that did not.
   let lines: (baseline: [String], candidate: [String])
 
-  /// The example of an event whose outcome, with its trace, is known for both sides.
   init(subject: String, event: String, type: String, baseline: JSONValue, candidate: JSONValue) {
     self.subject = subject
     self.event = event

@@ -1,6 +1,5 @@
 import RuledCore
 
-/// The subjects that a change concerns most, and changed events explained on both sides.
 extension BacktestPage {
   /// The subjects with most changed events, each with the command that explains the first of these.
   func writeMostChanged(to page: inout HTMLText) {
@@ -39,7 +38,6 @@ extension BacktestPage {
     }
   }
 
-  /// Changed events, explained, to be unfolded.
   func writeExamples(to page: inout HTMLText) {
     guard !examples.isEmpty else { return }
     page.element("h2") { $0.text("Explained") }

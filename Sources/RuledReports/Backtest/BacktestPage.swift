@@ -192,7 +192,6 @@ package struct BacktestPage {
     }
   }
 
-  /// A part that is folded until the reader opens it.
   private func fold(_ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void) {
     guard !isEmpty else { return }
     page.element("details", "row same") { page in

@@ -7,7 +7,6 @@ struct HTMLText {
   /// Writes text; characters with a meaning in HTML are escaped.
   mutating func text(_ plain: String) { text += plain.escapedForMarkup }
 
-  /// Writes an element around the output of `body`.
   mutating func element(_ name: String, _ style: String = "", _ body: (inout HTMLText) -> Void) {
     text += style.isEmpty ? "<\(name)>" : "<\(name) class=\"\(style)\">"
     body(&self)

@@ -9,7 +9,6 @@ package struct OutcomeText {
     self.style = style
   }
 
-  /// The whole outcome, on several lines.
   package func text(isDryRun: Bool) -> String { headline(isDryRun) + "\n" + details(isParked: !isDryRun) }
 
   /// Decisions, effects and failures, on several lines; after a failure that the event is parked, if it `isParked`.

@@ -21,7 +21,6 @@ extension JSONValue {
   package var brief: String { stringValue ?? text }
 }
 
-/// Members of a backtest's report.
 extension JSONValue {
   /// How many outcomes of a decision differ.
   package var differences: Int { count("changed") + count("new") + count("gone") }

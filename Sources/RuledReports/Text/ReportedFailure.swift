@@ -1,6 +1,5 @@
 package import RuledCore
 
-/// A plugin's failure on an event.
 package struct ReportedFailure: Sendable {
   var plugin: String
   /// The rule, query or handler that failed; empty when none is named.
@@ -25,7 +24,6 @@ package struct ReportedFailure: Sendable {
     "\(plugin)\(rule.isEmpty ? "" : ", \(part) '\(rule)'"): \(messageAndKind)"
   }
 
-  /// Message and kind in one line.
   package var messageAndKind: String { "\(message) (\(kind))" }
 }
 

@@ -25,7 +25,6 @@ package struct Table {
     return table
   }
 
-  /// The table as text, each line after `indent`.
   package func text(_ style: Style, indent: String = "") -> String {
     var widths = headings.map(\.count)
     for row in lines {

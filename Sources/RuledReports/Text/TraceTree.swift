@@ -2,7 +2,6 @@ package import RuledCore
 
 /// Draws which rules fired on an event, which did not, and why; below a rule, its raised events.
 package struct TraceTree {
-  /// An event of the trace with the rules that were considered.
   private struct Event {
     let type: String
     /// The rule that raised it, nil for the event that was sent.
@@ -131,7 +130,6 @@ package struct TraceTree {
       })
   }
 
-  /// How many elements of a list are shown one by one.
   private static let listedElements = 4
 
   /// The outermost list on a path such as `state.list[1].name`, and the path of its element.

@@ -1,4 +1,3 @@
-/// A line of text with lines below it.
 package struct TreeNode {
   var text: String
   package var children: [TreeNode]
