@@ -23,7 +23,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   let isDurable: Bool
   private let store: any StateStore
   private let context: EngineContext
-  /// Publishes the changes of durable submissions.
   let hub: WatchHub
   /// Held by the one thread that syncs or reopens, until it has told the workers the results.
   private let syncing = Condition()
@@ -37,7 +36,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// How long syncs took that succeeded, in nanoseconds.
   private let syncs = Mutex(BucketHistogram(bounds: BucketHistogram.latencies))
 
-  /// A pipeline to the store of `context`, which publishes changes to `hub` and tells `workers` the results of their submissions.
   init(context: EngineContext, hub: WatchHub, workers: [Mailbox<WorkerMessage>]) {
     store = context.store
     self.context = context
@@ -140,10 +138,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// The error to report; nil when it only says that an earlier one has not been repaired.
   private static func firstReport(_ error: StoreError) -> StoreError? { error.code == .poisoned ? nil : error }
 
-  /// The number of submissions that wait for the committer.
   var waiting: Int { lock.locked { queue.waitingSubmissions } }
-
-  /// How long syncs took that succeeded, in nanoseconds.
   var syncTimes: BucketHistogram { syncs.withLock { $0 } }
 
   // MARK: Syncing
@@ -215,7 +210,6 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     /// Whether submissions were left to it.
     let hasSubmissions: Bool
     let hasFailed: Bool
-    /// Whether the committer is to end.
     let isStopping: Bool
   }
 

@@ -24,7 +24,6 @@ struct CommitQueue {
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
 
-  /// An empty queue, which adds to the counters that the store holds.
   init(counters: StoredCounters = StoredCounters()) { self.counters = counters }
 
   /// The number of submissions that no worker waits for.

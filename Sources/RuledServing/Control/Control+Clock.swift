@@ -66,7 +66,6 @@ extension Control {
     _ = services.workers[services.worker(for: timer.subject)].send(.fire(timer, cascade))
   }
 
-  /// The next timer that a call fires.
   private func next(of move: ClockMove, until time: Timestamp) throws(StoreError) -> DueTimer? {
     if let earlier = move.takeEarlier() { return earlier }
     let rules = services.status.rulesInForce

@@ -140,7 +140,6 @@ final class Control {
 }
 
 extension LoadTotals {
-  /// The present counts.
   init(_ services: Services) {
     self.init()
     events = services.figures.reduce(0) { $0 + $1.events.load(ordering: .relaxed) }

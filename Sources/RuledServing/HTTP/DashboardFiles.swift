@@ -5,12 +5,10 @@ import RuledStore
 ///
 /// They are read for each request, so that an edited file is served at once.
 struct DashboardFiles: Sendable {
-  /// The largest file that is served, in bytes.
   private static let maximumBytes = 1 << 20
   /// The path of Chart.js in the package libjs-chart.js.
   private static let packagedChart = "/usr/share/javascript/chart.js/chart.min.js"
 
-  /// The page's folder; nil if there is none.
   let folder: String?
 
   init(folder: String?) { self.folder = folder }
@@ -22,7 +20,6 @@ struct DashboardFiles: Sendable {
       folder: ProgramFolder.find(installed: "share/ruled/dashboard", inSources: "dashboard", with: "index.html"))
   }
 
-  /// A file of the page by its name; nil if there is none.
   func file(_ name: String) -> HTTPResponse? {
     guard let type = Self.contentType(name), let folder else { return nil }
     var body = try? RegularFile.read("\(folder)/\(name)", limit: Self.maximumBytes)

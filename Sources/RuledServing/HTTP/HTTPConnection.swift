@@ -22,9 +22,7 @@ final class HTTPConnection {
     case closed
   }
 
-  /// The number of the connection in its table.
   let number: UInt64
-  /// Who is at the other end.
   private(set) var peer: HTTPPeer
   /// Its place among all connections; nil for one beyond the limit, where only a probe is answered.
   let place: ConnectionPlace?
@@ -43,7 +41,6 @@ final class HTTPConnection {
   private var outputMemory: OutputMemory
   private var exchange: HTTPExchange?
   private var stream: EventStream?
-  /// The form of the response to the current request.
   private var options = HTTPResponse.Options()
   /// Whether the server counts a request of the connection as active.
   private var hasActiveRequest = false

@@ -5,7 +5,6 @@ import RuledIO
 final class HTTPConnectionTable {
   let loop: EventLoop
   let server: HTTPServer
-  /// Answers the requests of the connections.
   let router: HTTPRouter
   let watches: WatchTable
   let received = ByteBuffer(capacity: 16 << 10)
@@ -25,7 +24,6 @@ final class HTTPConnectionTable {
 
   var isEmpty: Bool { connections.isEmpty }
 
-  /// The connection with a number; nil when it is closed.
   subscript(_ number: UInt64) -> HTTPConnection? { connections[number] }
 
   /// Calls `body` with every connection, which it may close.

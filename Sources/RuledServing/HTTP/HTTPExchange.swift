@@ -5,15 +5,12 @@ import Synchronization
 
 /// One complete HTTP request and the JSON-RPC requests that it stands for; its connection waits for the response.
 final class HTTPExchange: Sendable {
-  /// The number of the exchange in its server.
   let token: UInt64
   let connection: UInt64
   let peer: HTTPPeer
-  /// The request line and the fields.
   let head: HTTPRequestHead
   /// The body, empty when it was too large; it does not change any more.
   let body: ByteBuffer
-  /// Whether the body was longer than the limit.
   let isTooLarge: Bool
   private let requests = Mutex<RPCRequests?>(nil)
   private let administrates = Atomic(false)
@@ -149,7 +146,6 @@ struct RPCRequests: Sendable {
 
   var isComplete: Bool { next == requests.count && pending == 0 }
 
-  /// The response made of all replies.
   var response: HTTPResponse {
     guard isArray else {
       return replies.first.flatMap { $0 }.map { HTTPResponse($0, page: page) } ?? HTTPResponse(200, json: [])
@@ -164,7 +160,6 @@ struct RPCRequests: Sendable {
   }
 }
 
-/// Who is at the other end of an HTTP connection.
 struct HTTPPeer: Sendable {
   /// Whether the kernel's credentials say nothing about the client, so that a token or a session decides: it came over a TCP listener, or through a proxy.
   let isAnonymous: Bool

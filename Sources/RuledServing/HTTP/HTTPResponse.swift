@@ -25,7 +25,6 @@ package struct HTTPResponse: Sendable {
   /// A response with an error object, by default under the status of its code.
   package init(_ error: RequestError, status: Int? = nil) { self.init(HTTPError(error, status: status)) }
 
-  /// A response with the error object, the status and the fields of an error.
   package init(_ error: HTTPError) {
     let buffer = ByteBuffer()
     error.error.write(to: buffer)
@@ -57,7 +56,6 @@ package struct HTTPResponse: Sendable {
     var omitsBody = false
     /// Whether the request is HTTP/1.0, which has no chunks and wants an open connection announced.
     var isHTTP10 = false
-    /// Whether the connection is closed after the response.
     var closesConnection = true
   }
 

@@ -70,7 +70,6 @@ extension HTTPRouter {
     exchange.headers["accept"]?.contains("text/html") == true
   }
 
-  /// The page, or one of its files.
   func dashboard(_ route: HTTPRoute) throws(HTTPError) -> HTTPResponse {
     let name = route.endpoint == .dashboard ? "index.html" : route.item
     if let response = server.dashboard.file(name) { return response }

@@ -4,7 +4,6 @@ import RuledWire
 
 /// HTTP requests as JSON-RPC requests for the workers.
 extension HTTPRouter {
-  /// The JSON-RPC requests that a route and its request stand for.
   func requests(_ route: HTTPRoute, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
     guard let method = route.endpoint.method(exchange.method) else { throw Self.unknownPath }
     switch route.endpoint {

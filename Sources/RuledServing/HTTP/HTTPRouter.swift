@@ -160,12 +160,10 @@ final class HTTPRouter {
 }
 
 extension HTTPError {
-  /// The error for a request that needs a token and has none.
   package static let wrongToken = HTTPError(
     RequestError(.forbidden, "the bearer token is missing or wrong"), status: 401,
     headers: [.init(name: "www-authenticate", value: "Bearer realm=\"ruled\"")])
 
-  /// The error for a request that takes an administrator.
   package static let notAllowed = HTTPError(
     .forbidden, "only root, the daemon's own user and the configured admins may call this")
 }

@@ -17,7 +17,6 @@ final class HTTPServer: WebServer {
     case evict(connection: UInt64)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
-    /// Read new changes, for the clients that watch.
     case readChanges
     /// Send a comment to each client that watches, so that both sides notice a broken connection.
     case sendHeartbeats
@@ -113,10 +112,8 @@ final class HTTPServer: WebServer {
     place?.release()
   }
 
-  /// Has a connection closed, whose place another one got.
   func evict(_ connection: UInt64) { mailbox.send(.evict(connection: connection)) }
 
-  /// Has the changes read, for the clients that watch.
   func readChanges() { mailbox.send(.readChanges) }
 
   /// How often clients that watch are sent a comment, in milliseconds.
@@ -140,7 +137,6 @@ final class HTTPServer: WebServer {
   /// Whether there is memory left for large requests.
   var hasRoom: Bool { usedBytes <= maximumBytes }
 
-  /// The error for a request for which there is no memory.
   static let noRoom = HTTPError(
     RequestError(.overloaded, "the requests under way take too much memory; try again", retryAfter: 1000))
 
@@ -182,7 +178,6 @@ final class HTTPServer: WebServer {
     if !services.workers[worker].send(.requests(bundle)) { finish(exchange.token, Self.shuttingDown) }
   }
 
-  /// The response to a request that comes while the daemon ends.
   static let shuttingDown = HTTPResponse(
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
@@ -194,7 +189,6 @@ final class HTTPServer: WebServer {
     if let response { finish(exchange.token, response) } else { send(next, of: exchange) }
   }
 
-  /// Responds to the request of a registered exchange.
   func finish(_ token: UInt64, _ response: HTTPResponse) {
     guard let exchange = exchanges.withLock({ $0.removeValue(forKey: token) }) else { return }
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)

@@ -14,7 +14,6 @@ package final class JournalService: Sendable {
   let store: RocksStore
   /// Why the last maintenance failed; nil if it succeeded.
   let keeperError = Shared<String?>(nil)
-  /// The number of requests that are reading it.
   private let readers = Atomic<Int>(0)
 
   private static let mostReaders = 4
@@ -94,7 +93,6 @@ package final class JournalService: Sendable {
     return source.gaps + [source.withoutBase(through: committed)].compactMap { $0 }
   }
 
-  /// The member `journal` of `health`.
   var health: JSONValue {
     let (summary, figures) = (journal.summary, journal.figures)
     return .object([

@@ -6,10 +6,8 @@ import RuledWire
 /// Which entries of the journal a request wants, and how the protocol shows them.
 struct LogQuery {
   private let params: LogParams
-  /// The range of the journal to look in.
   let range: JournalRange
 
-  /// The query that the params ask for, where the time is `now`.
   init(_ params: LogParams, now: Timestamp) {
     self.params = params
     var range = JournalRange()

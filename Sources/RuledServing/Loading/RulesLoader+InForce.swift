@@ -16,7 +16,6 @@ extension RulesLoader {
     }
   }
 
-  /// Puts the rules of another node's folder in force.
   func takeFolder(of node: String) throws(RequestError) -> JSONValue {
     guard let agreement = services.agreement else {
       throw RequestError(.notFound, "there is no node \(node): this daemon is not a node of a cluster")

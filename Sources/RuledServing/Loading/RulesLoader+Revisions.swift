@@ -124,7 +124,6 @@ extension RulesLoader {
     } catch { services.log.warn("an old revision can't be removed: \(error)") }
   }
 
-  /// Whether an entry of the journal may name a revision.
   private func journalMayName(_ revision: String) -> Bool {
     guard let journal = services.journal else { return false }
     guard let since = journal.journal.summary.since else { return true }

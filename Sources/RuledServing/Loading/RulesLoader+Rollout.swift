@@ -39,7 +39,6 @@ extension RulesLoader {
     return try rolloutStatus()
   }
 
-  /// Builds a client's rules, to be tried beside those in force.
   func buildCandidate(of source: RulesSource) throws(RequestError) -> Catalog {
     do throws(ReloadError) {
       return try Self.build(
@@ -128,7 +127,6 @@ extension RulesLoader {
     return rollout
   }
 
-  /// Commits the writes of `body` durably.
   func commit(_ body: (WriteSet) -> Void) throws(RequestError) {
     let set = WriteSet(capacity: 4096)
     body(set)

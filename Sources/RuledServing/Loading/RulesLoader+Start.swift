@@ -3,12 +3,10 @@ import RuledIO
 import RuledLua
 import RuledStore
 
-/// The rules that the daemon starts with.
 extension RulesLoader {
   /// The rules that a daemon starts with, and why they are not the folder's.
   struct Start {
     var catalog: Catalog
-    /// The rules in force in place of the folder's.
     var replacing: RulesInPlaceOfFolder?
     var rollout: RolloutState?
     /// The candidate, while a rollout runs.

@@ -4,15 +4,12 @@ import RuledIO
 import RuledWire
 import Synchronization
 
-/// Requests to the control thread.
 enum ControlMessage: Sendable {
-  /// A client calls a method that concerns all workers.
   case task(ControlTask, ControlCaller)
   /// A timer was set that is due at this time, in microseconds.
   case timerSet(Int64)
   /// Other rules decide, for all subjects or for some, whose timers may have waited for their plugin.
   case rulesChanged
-  /// The store takes commits again.
   case storeReopened
   /// Try a timer again later that could not fire.
   case retryTimer(DueTimer, after: RequestError)
@@ -29,25 +26,19 @@ enum ControlTask: Sendable {
   case reload
   case retry(ParkedSelection)
   case drop(ParkedSelection)
-  /// Set or advance the manual clock.
   case clock(ClockParams)
   /// Make a checkpoint of the store for a backup.
   case backup
   /// Deliver the effects held back since a restore.
   case release
-  /// List entries of the journal.
   case log(LogParams)
-  /// Show the past of a subject.
   case past(PastParams)
   /// Bring all commits into the journal's files.
   case journal
-  /// Play the journal with other rules.
   case backtest(BacktestParams)
-  /// Show the cluster, or drain a node of it.
   case cluster(ClusterParams)
 }
 
-/// Why the daemon stops to serve.
 enum StopReason {
   case signal
   /// The node of a cluster lost the log of commits, or is to give it up.

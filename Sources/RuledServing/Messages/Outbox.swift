@@ -17,7 +17,6 @@ final class Outbox: Sendable {
     case handlerAnswered(UInt64, HandlerAnswer, text: [UInt8])
     /// The mark of an effect as given up is durable, or has failed.
     case markingEnded(EffectKey, sink: String)
-    /// A client calls a method about effects.
     case task(OutboxTask, ControlCaller)
     /// A change of effects is durable, or is lost: take the step that follows the change of that number.
     case changeEnded(UInt64, isWhole: Bool)
@@ -82,6 +81,5 @@ enum OutboxTask: Sendable {
   case resend(EffectSelection)
   case drop(EffectSelection)
   case lease(LeaseParams)
-  /// Take the results of handed-out effects.
   case confirm(ConfirmParams)
 }

@@ -8,7 +8,6 @@ import RuledThreads
 /// A request that comes during a load starts one more load afterwards. So a client's load always includes the files that the client wrote before it
 /// asked.
 final class Reloads: Sendable {
-  /// A request to the loader.
   enum Request: Sendable {
     /// Load the rules: the folder has changed.
     case folder
@@ -16,7 +15,6 @@ final class Reloads: Sendable {
     case client
     /// Read the configuration, then load the rules.
     case configuration
-    /// Execute a method for a client.
     case task(RulesTask, ControlCaller)
     /// Build Lua VMs ahead: one of them was taken.
     case machines
@@ -35,7 +33,6 @@ final class Reloads: Sendable {
     var stage = Stage.starting
     /// The rules that the daemon starts with, once they are loaded.
     var first: Result<Catalog, StartError>?
-    /// Whether the loader uses the store right now.
     var usesStore = false
   }
 
@@ -104,10 +101,7 @@ final class Reloads: Sendable {
     condition.wait { state.stage >= .serving ? () : nil }
   }
 
-  /// Whether the daemon's main thread serves.
   var isServing: Bool { condition.locked { state.stage >= .serving } }
-
-  /// Whether the daemon has begun to end.
   var isEnding: Bool { condition.locked { state.stage >= .ending } }
 
   /// Begins a load, which will answer the clients that have asked so far; true if there is one.

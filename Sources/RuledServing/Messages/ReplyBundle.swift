@@ -57,7 +57,6 @@ final class BundlePool {
 
   func requestBundle() -> RequestBundle { requests.popLast() ?? RequestBundle() }
 
-  /// Pools a bundle whose requests are executed.
   func recycle(_ bundle: RequestBundle) {
     guard requests.count < Self.maximumCount, bundle.capacity <= Self.maximumBytes else { return }
     bundle.removeAll()

@@ -18,7 +18,6 @@ struct ReplyTarget: Sendable {
   /// Its slot in the request batch.
   let slot: Int
   let receiver: Receiver
-  /// Whether the client may call administrators' methods.
   let isAdmin: Bool
   /// Whether an explanation may have the values that rules read, as the client may call `state`.
   let mayReadStates: Bool

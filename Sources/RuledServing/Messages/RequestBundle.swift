@@ -33,6 +33,5 @@ final class RequestBundle: @unchecked Sendable {  // one thread has it at a time
     entries.removeAll(keepingCapacity: true)
   }
 
-  /// The bytes of memory that the texts have.
   var capacity: Int { bytes.capacity }
 }

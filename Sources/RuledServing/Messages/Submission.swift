@@ -12,7 +12,6 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   private(set) var replies: [PendingReply] = []
   /// The workers whose connections wait for a reply, but for replies that wait for a cascade too.
   private(set) var recipients = WorkerSet()
-  /// When its clients' events began.
   private(set) var starts: [EventStarts] = []
   private let readers = Atomic<Int>(1)
   /// Its result, if its worker waits for one; set by the thread that syncs it, under the pipeline's lock.
@@ -23,10 +22,8 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
 
   init(_ batch: CommitBatch) { self.batch = batch }
 
-  /// Whether there is neither anything to write nor anybody who waits.
   var isEmpty: Bool { batch.isEmpty && replies.isEmpty && batch.awaited.isEmpty }
 
-  /// Adds a reply that leaves once the batch is durable.
   func addReply(_ reply: PendingReply) {
     replies.append(reply)
     if reply.cascade == nil, case .worker(let worker) = reply.target.receiver { recipients.insert(worker) }

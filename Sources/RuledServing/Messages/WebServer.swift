@@ -34,7 +34,6 @@ package enum HTTPOrigin: Sendable {
   /// Whether the client is an administrator, who may take a reserved place.
   var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
 
-  /// The owner of the connection, whose connections are counted together.
   var owner: ConnectionPlaces.Owner {
     switch self {
     case .client: .network

@@ -2,7 +2,6 @@ import RuledCore
 import RuledEngine
 import RuledIO
 
-/// A request of another thread to a worker.
 enum WorkerMessage: Sendable {
   /// Execute requests, in their order.
   case requests(RequestBundle)
@@ -12,13 +11,11 @@ enum WorkerMessage: Sendable {
   case durable([DurableSubmission])
   /// A submission of yours is lost, or it is not known whether it is.
   case lost(Submission, CommitResult)
-  /// Apply messages to your subjects.
   case messages([CommitBatch.Message])
   /// Commits have brought publications of these numbers, and the messages that their publishers sent before are in the mailboxes.
   case published([UInt64])
   /// The cascade that a reply waits for has ended, or can't be waited for any longer.
   case cascadeEnded(UInt64, isWhole: Bool)
-  /// Run a closure with your evaluator.
   case evaluate(@Sendable (Evaluator) -> Void)
   /// Fire a timer of one of your subjects; the cascade ends once that is durable.
   case fire(DueTimer, Cascade)
@@ -36,9 +33,7 @@ enum WorkerMessage: Sendable {
   case adopt(Int32, at: ConnectionPlace, for: CarriedClient?)
   /// Close a connection, whose place another one got.
   case evict(ConnectionToken)
-  /// Call a closure if a connection has ended.
   case lookForEnd(of: ConnectionToken, then: @Sendable () -> Void)
-  /// Send the changes to the clients that watch.
   case readChanges
   /// Run a closure, which shows that you are awake.
   case wake(@Sendable () -> Void)

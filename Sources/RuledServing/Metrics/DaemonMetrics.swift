@@ -99,7 +99,6 @@ struct DaemonMetrics {
       RequestError.Code.allCases.map { ([("code", $0.rawValue)], Double(errors[$0] ?? 0)) })
   }
 
-  /// The commits of all workers.
   private var commits: CommitFigures {
     var all = CommitFigures()
     for worker in services.figures { all.add(worker.commits) }
@@ -313,7 +312,6 @@ extension DaemonMetrics {
 }
 
 extension MetricsWriter {
-  /// Writes whether the last configuration read was refused.
   package func configuration(isRefused: Bool) {
     gauge("ruled_config_refused", "Whether the configuration that was read last was refused.", isRefused ? 1 : 0)
   }

@@ -2,7 +2,6 @@ package import RuledCore
 
 /// Writes metrics in Prometheus's text format, version 0.0.4: one family after the other, each with its help and type.
 package final class MetricsWriter {
-  /// The labels of a sample, with their values.
   package typealias Labels = [(name: String, value: String)]
 
   package static let contentType = "text/plain; version=0.0.4; charset=utf-8"

@@ -34,7 +34,6 @@ package enum ProcessMetrics {
   }
 }
 
-/// The memory of this process, as the kernel tells it.
 package struct ProcessMemory {
   /// Bytes of address space.
   package var virtual = 0

@@ -32,7 +32,6 @@ final class EffectDelivery {
   private var deliveries: [UInt64: Delivery] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// No deliveries; failed ones are tried again as `backoff` says.
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, on loop: EventLoop, _ deliverer: Deliverer?,
     _ backoff: Backoff
@@ -147,7 +146,6 @@ final class EffectDelivery {
 
   // MARK: Results
 
-  /// Ends a try with its result.
   func finish(_ delivery: Delivery, _ result: DeliveryResult) {
     let (sink, queue) = (delivery.sink, delivery.queue)
     switch result {

@@ -27,7 +27,6 @@ final class EffectLeases {
   private var active: [String: Lease] = [:]
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
-  /// Whether all waits have ended.
   private var hasEndedWaits = false
   private var isTimed = false
 
@@ -160,7 +159,6 @@ final class EffectLeases {
     serveWaits()
   }
 
-  /// Answers the requests of a connection that wait.
   func endWaits(of connection: UInt64, at receiver: ReplyTarget.Receiver) {
     let requests = waiting
     waiting = []
@@ -201,7 +199,6 @@ final class LeaseRequest {
   let caller: ControlCaller
   /// Until when the reply may wait for a first effect, in the loop's milliseconds.
   var waitEnd: UInt64
-  /// The effects for the reply.
   var granted: [JSONValue] = []
   /// The number of handlers that have yet to end.
   var pending = 0

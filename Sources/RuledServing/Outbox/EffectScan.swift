@@ -14,7 +14,6 @@ final class EffectScan {
     let scan: LoopTimer
     /// A scan after something could not be read.
     let rescan: LoopTimer
-    /// A scan that counts effects.
     let recount: LoopTimer
     /// A tick that finds out which effects have waited longest.
     let oldest: LoopTimer
@@ -40,7 +39,6 @@ final class EffectScan {
   /// Whether a scan is scheduled because of an unreadable effect, and the number of such scans in a row.
   private var rescanIsScheduled = false
   private var rescans = 0
-  /// Whether a scan is scheduled to count effects.
   private var recountIsScheduled = false
   /// Whether a tick is scheduled that finds out which effects have waited longest.
   private var oldestIsScheduled = false
@@ -76,7 +74,6 @@ final class EffectScan {
     scanStore()
   }
 
-  /// The most effects of a page.
   private static let pageCount = 2_000
 
   private static let firstKey = StoreKey.prefix(.effect)
@@ -149,7 +146,6 @@ final class EffectScan {
     loop.onNextTick { [unowned self] in hasLoadedInTick = false }
   }
 
-  /// Whether `loadPage` has something to do.
   private var hasMoreToLoad: Bool { position != nil || nextToLoad != nil }
 
   private var nextToLoad: DeliveryQueue? {

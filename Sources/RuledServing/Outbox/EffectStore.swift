@@ -34,7 +34,6 @@ final class EffectStore {
   /// The key of anonymous ids; empty before its first use.
   private var key: [UInt8] = []
 
-  /// The effects in the store of `context`; failed removals are tried again as `backoff` says.
   init(_ context: EngineContext, _ backoff: Backoff) {
     self.context = context
     self.backoff = backoff
@@ -102,7 +101,6 @@ final class EffectStore {
   /// Whether an effect is given up, and not to be tried again.
   func isGivenUp(_ effect: StoredEffect) -> Bool { effect.givenUpAfter.map { $0 >= retriesBefore } ?? false }
 
-  /// Allows a new try of all given-up effects.
   func retryGivenUp() { retriesBefore = context.nextSequence() }
 
   /// When to try the removals; nil without any.

@@ -11,7 +11,6 @@ import RuledIO
 final class OutboxService {
   /// Times that tests change.
   struct Settings: Sendable {
-    /// The waits between tries.
     var backoff = Backoff()
     /// How long a request may take, in milliseconds.
     var timeout = 30_000

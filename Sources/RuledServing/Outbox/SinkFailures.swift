@@ -21,7 +21,6 @@ final class SinkFailures {
     self.sinks = sinks
   }
 
-  /// Whether the failing sinks differ from the stored ones.
   private var haveChanged: Bool { sinks.all.contains { $0.figures.isFailing != stored.contains($0.name) } }
 
   /// When to store the failing sinks, in the loop's milliseconds; nil if the store has them.

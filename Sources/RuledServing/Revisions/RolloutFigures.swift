@@ -9,7 +9,6 @@ final class RolloutFigures: Sendable {
 
   var counts: RolloutCounts { current.withLock { $0 } }
 
-  /// Shows the counts so far.
   func publish(_ live: RolloutTally, _ candidate: RolloutTally) {
     current.withLock {
       $0 = RolloutCounts(

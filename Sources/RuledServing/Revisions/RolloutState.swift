@@ -14,11 +14,9 @@ struct RolloutState: Sendable {
   /// Both sides' rules, while it runs: the folder may change meanwhile.
   struct Sides: Sendable {
     let live: RevisionArchive.Revision
-    /// The rules on trial.
     let candidate: RevisionArchive.Revision
   }
 
-  /// The revision of the rules on trial.
   let candidate: String
   /// When it was started, by the daemon's clock.
   let since: Timestamp
@@ -104,7 +102,6 @@ extension JSONValue {
 extension RolloutState {
   private static let value = StoredValue(name: "rollout")
 
-  /// Adds it to a commit.
   func put(into set: WriteSet) {
     var object = json(RolloutCounts()).objectValue ?? JSONObject()
     if let sides {

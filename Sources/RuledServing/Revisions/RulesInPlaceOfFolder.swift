@@ -5,7 +5,6 @@ import RuledStore
 
 /// Rules in force in place of the folder's, and why; the store keeps them, so that they stay after a restart.
 struct RulesInPlaceOfFolder: Sendable {
-  /// Why the folder's rules are not in force.
   enum Reason: Sendable, Equatable {
     /// An earlier revision was put in force: the folder is not read.
     case pinned
@@ -18,7 +17,6 @@ struct RulesInPlaceOfFolder: Sendable {
 
   private static let value = StoredValue(name: "held_rules")
 
-  /// Adds them to a commit.
   func put(into set: WriteSet) {
     var object: JSONObject = ["revision": RevisionDocument.json(revision)]
     if case .promoted(let folder) = reason { object["folder"] = .string(folder) }
@@ -26,7 +24,6 @@ struct RulesInPlaceOfFolder: Sendable {
     Self.value.put(into: set) { json.write(to: $0) }
   }
 
-  /// The stored ones; nil when there are none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesInPlaceOfFolder? {
     guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes, maximumDepth: RevisionDocument.depth + 2),
@@ -36,10 +33,8 @@ struct RulesInPlaceOfFolder: Sendable {
       reason: json["folder"]?.stringValue.map { .promoted(folder: $0) } ?? .pinned, revision: revision)
   }
 
-  /// Adds their removal to a commit.
   static func delete(from set: WriteSet) { value.delete(from: set) }
 
-  /// Removes them from the store, durably.
   static func remove(from store: any StateStore) throws(StoreError) { try value.remove(from: store) }
 }
 
@@ -51,7 +46,6 @@ enum StoredRules {
     value.write(to: context, durable: false) { source.encoded.write(to: $0) }
   }
 
-  /// The stored revision; nil when there is none.
   static func read(from store: any StateStore) throws(StoreError) -> RulesSource? {
     guard let stored = try value.read(from: store) else { return nil }
     guard let json = try? JSONValue(parsing: stored.bytes), let source = RulesSource(encoded: json) else {

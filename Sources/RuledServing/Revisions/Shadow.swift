@@ -15,7 +15,6 @@ final class Shadow: Sendable {
   /// The rules on trial.
   let rules: RevisionArchive.Revision
   private let context: EngineContext
-  /// The live rules at present.
   private let live: @Sendable () -> Catalog?
   private let journal: JournalService
   private let share: SubjectShare
@@ -73,7 +72,6 @@ final class Shadow: Sendable {
     } catch { throw StoreError(.closed, "the thread can't be started: \(error)") }
   }
 
-  /// The figures for the metrics.
   var figures: (found: JSONObject, skipped: Int, behind: Int64?, plugins: [Catalog.Plugin], isUp: Bool) {
     let state = condition.locked { self.state }
     let plugins = state.times.changed(from: live())
@@ -93,7 +91,6 @@ final class Shadow: Sendable {
   /// The revision of the rules on trial.
   var revision: String { rules.entry.revision }
 
-  /// The result of `shadow_status`.
   var status: JSONValue {
     let state = condition.locked { self.state }
     let behind = behind(state).map { JSONValue.number(Double($0 / 100_000) / 10) } ?? .null

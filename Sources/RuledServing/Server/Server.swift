@@ -18,7 +18,6 @@ package final class Server {
   private var outbox: Thread?
   private var loader: Thread?
   private var keeper: JournalKeeper?
-  /// The server for HTTP clients, while there is one.
   var web: HTTPServer?
   var isStopping = false
   /// Whether a signal asked the daemon to end: then a drained node does not follow afterwards.

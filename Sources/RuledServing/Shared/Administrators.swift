@@ -5,7 +5,6 @@ package import RuledIO
 
 /// The users who may call every method: root, the daemon's own user, and the users and groups that the configuration names.
 package struct Administrators: Sendable {
-  /// The error for a method that takes an administrator.
   package static let refusal = RequestError(
     .forbidden, "only root, the daemon's own user and the configured admins may call this method")
 

@@ -12,10 +12,7 @@ package protocol ClusterMember: AnyObject, Sendable {
   /// Throws unless the node has its lease: without it another node may own the log of commits, and a read here may miss some.
   func checkRead() throws(RequestError)
 
-  /// The problem of the node's lease; nil without one.
   var leaseProblem: String? { get }
-
-  /// The problem of the cluster's snapshots; nil without one.
   var snapshotProblem: String? { get }
 
   /// The metrics of the node in Prometheus's text format.

@@ -47,7 +47,6 @@ extension Configuration {
     log.info("the configuration was read again")
   }
 
-  /// Logs why a configuration can't be used.
   package static func report(_ error: StartError, to log: any EventLog) {
     for problem in error.description.split(separator: "\n") {
       log.error("the configuration is wrong, the old one stays in force: \(problem)")

@@ -97,7 +97,6 @@ package final class DaemonSockets {
   }
 }
 
-/// The listening TCP socket of the loopback listener.
 package enum LoopbackSocket {
   /// A socket that listens at the address; the caller owns it.
   package static func listen(_ address: ListenAddress) throws(SystemError) -> Int32 {

@@ -53,7 +53,6 @@ final class DaemonStatus: Sendable {
 
   var rollout: RolloutState? { values.withLock { $0.rollout } }
 
-  /// Sets the last rollout, and the rules that it tries while it runs.
   func noteRollout(_ state: RolloutState?, _ candidate: Catalog?) {
     values.withLock {
       $0.rollout = state
@@ -61,11 +60,9 @@ final class DaemonStatus: Sendable {
     }
   }
 
-  /// The rules by which subjects are decided.
   struct RulesInForce {
     /// The live rules; nil before they are loaded.
     let live: Catalog?
-    /// The candidate and its subjects, while a rollout runs.
     let candidate: (rules: Catalog, share: SubjectShare)?
 
     /// Whether the plugin that set a timer is among the rules of the timer's subject.
@@ -75,7 +72,6 @@ final class DaemonStatus: Sendable {
     }
   }
 
-  /// The rules by which subjects are decided now.
   var rulesInForce: RulesInForce {
     values.withLock { values in
       RulesInForce(
@@ -84,7 +80,6 @@ final class DaemonStatus: Sendable {
     }
   }
 
-  /// The loads of rules and configuration since the start.
   var reloads: ReloadFigures { values.withLock { $0.reloads } }
 
   /// Notes that rules, or configuration and rules, were loaded, or could not be.
@@ -99,7 +94,6 @@ final class DaemonStatus: Sendable {
     }
   }
 
-  /// Why the configuration could not be read; nil if it could.
   var configurationError: StartError? {
     get { values.withLock { $0.configurationError } }
     set { values.withLock { $0.configurationError = newValue } }
@@ -145,7 +139,6 @@ final class DaemonStatus: Sendable {
   /// The daemon's uptime in seconds.
   var uptime: Int { Int((EngineClock.monotonic - startedAt) / 1_000_000_000) }
 
-  /// The result of `rules`.
   func rules() -> JSONValue {
     let now = values.withLock { $0 }
     guard let catalog = now.catalog else { return .null }
@@ -193,12 +186,10 @@ struct ReloadFigures: Sendable {
   var lastSuccess: Timestamp?
 }
 
-/// Where the rules in force come from.
 enum RulesOrigin: Sendable {
   case folder
   /// The last good ones from the store, as the folder's do not load.
   case stored
-  /// An earlier revision, which is pinned.
   case pinned
   /// A rollout that was promoted, while the folder has not changed since.
   case promoted

@@ -5,9 +5,7 @@ import Synchronization
 ///
 /// Only digests of the secrets are kept, in memory: a restart ends every session.
 final class DashboardSessions: Sendable {
-  /// How long a token can be used, in seconds.
   static let tokenSeconds = 120
-  /// How long a session lasts, in seconds.
   static let sessionSeconds = 12 * 3600
   /// The most unused tokens; a further one replaces the oldest.
   static let tokenLimit = 16

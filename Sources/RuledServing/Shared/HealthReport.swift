@@ -28,7 +28,6 @@ struct HealthReport {
     /// Adds problems that leave the daemon ready.
     mutating func note(_ more: [String]) { problems += more }
 
-    /// Adds problems that degrade the daemon.
     mutating func degrade(_ more: [String]) {
       problems += more
       if !more.isEmpty { isReady = false }
@@ -92,7 +91,6 @@ struct HealthReport {
     return found
   }
 
-  /// The result of `health`.
   var json: JSONValue {
     let plugins = now.catalog?.plugins ?? []
     let configured = services.configuration.sinks
@@ -144,7 +142,6 @@ struct HealthReport {
     ])
   }
 
-  /// The member `connections` of `health`.
   private var connections: JSONValue {
     let refused = Refusals.Reason.allCases.map { reason -> (String, JSONValue) in
       (reason.rawValue, .integer(Int64(services.refusals.count(reason))))
@@ -155,7 +152,6 @@ struct HealthReport {
     ]
   }
 
-  /// The member `counters` of `health`.
   private var counters: JSONValue {
     let limit = services.context.counterLimit
     let counters = services.context.counters.usage(limit: limit)
@@ -176,7 +172,6 @@ struct HealthReport {
   /// The most subjects put off for a plugin that `health` lists one by one.
   private static let putOffLimit = 100
 
-  /// The member `timers` of `health`.
   private var timers: JSONValue {
     let loops = looping.map { loop -> JSONValue in
       ["plugin": .string(loop.plugin), "rule": .string(loop.rule), "subjects": .integer(Int64(loop.subjects))]
@@ -201,7 +196,6 @@ struct HealthReport {
     return counts.sorted { $0.key < $1.key }.map { ($0.key, .integer($0.value)) }
   }
 
-  /// The most due timers that `health` looks at.
   private static let mostDueTimers = 1_000
 
   /// The most unreadable entries of the store that `health` lists one by one.

@@ -29,7 +29,6 @@ struct LoadTotals {
   struct Plugin {
     /// The events that it has handled.
     var runs: Int
-    /// The events that it has failed on.
     var failures: Int
     /// The durations of its measured runs.
     var durations: LatencyHistogram
@@ -38,7 +37,6 @@ struct LoadTotals {
   /// The events that clients sent.
   var events = 0
   var plugins: [String: Plugin] = [:]
-  /// How long clients' events took.
   var latency = BucketHistogram(bounds: BucketHistogram.latencies)
   /// Committed messages that are not applied yet.
   var messages = 0
@@ -70,7 +68,6 @@ struct LoadSeries {
   private var oldest = 0
   private var end = Timestamp(microseconds: 0)
 
-  /// An empty series of `length` periods, each of so many seconds.
   init(seconds: Int, length: Int) {
     self.seconds = seconds
     self.length = length

@@ -7,7 +7,6 @@ struct MessageStatus {
   let storming: [String]
   /// The number of subjects whose messages wait, as one could not be applied.
   let delayedSubjects: Int
-  /// Whether the messages in the store can be read.
   let areReadable: Bool
   /// The number of unreadable messages parked since the start.
   let damaged: Int

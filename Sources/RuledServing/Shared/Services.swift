@@ -9,39 +9,26 @@ final class Services: Sendable {
   let context: EngineContext
   var log: any EventLog { context.log }
   let workers: [Mailbox<WorkerMessage>]
-  /// The control thread's mailbox.
   let control = Mailbox<ControlMessage>()
-  /// The requests to the loader's thread.
   let reloads = Reloads()
-  /// The mailbox of the thread that delivers effects.
   let outbox = Outbox()
   let revisions: RevisionArchive
-  /// The rules that see live events beside the live rules, nil while there are none.
   let shadow = Mutex<Shadow?>(nil)
   let status = DaemonStatus()
-  /// The control thread's counts for the metrics.
   let timers = TimerFigures()
-  /// Each worker's counts for the metrics.
   let figures: [WorkerFigures]
-  /// The server for clients that speak HTTP, while there is one.
   let web = Mutex<(any WebServer)?>(nil)
   /// The token that clients of the loopback listener send; nil without that listener.
   let bearerToken: BearerToken?
   let sessions = DashboardSessions()
   let load = LoadHistory()
-  /// Rules that clients send in parts.
   let uploads = Uploads()
-  /// The refusals for want of room.
   let refusals: Refusals
   /// The journal; nil when it is off.
   let journal: JournalService?
-  /// The daemon's part in a cluster; nil without one.
   let membership: (any ClusterMember)?
-  /// Agrees with the other nodes on rules; nil outside of a cluster.
   let agreement: (any ClusterRules)?
-  /// Whether a thread makes a checkpoint of the store.
   let isMakingCheckpoint = Atomic(false)
-  /// Whether a client's backtest runs.
   let isBacktesting = Atomic(false)
   /// Whether effects are held back since a restore.
   let effectsAreHeld = Atomic(false)
@@ -58,7 +45,6 @@ final class Services: Sendable {
   /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
   /// may not open as many files.
   let places: ConnectionPlaces
-  /// The places of the connections to the plugins' sites.
   let sitePlaces: ConnectionPlaces
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
@@ -129,7 +115,6 @@ final class Services: Sendable {
     }
   }
 
-  /// A place for a new connection; nil if there is none.
   func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
     places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
   }
@@ -172,7 +157,6 @@ final class Services: Sendable {
 
   func worker(for subject: [UInt8]) -> Int { subject.withView { worker(for: $0) } }
 
-  /// The worker that owns the subjects whose names have that hash.
   func worker(forHash hash: UInt64) -> Int {
     workers.count == 1 ? 0 : Int(truncatingIfNeeded: hash >> 33) % workers.count
   }
@@ -261,7 +245,6 @@ extension Services {
 }
 
 extension ConnectionPlaces {
-  /// `total` places, of which `unreserved` are for everybody, with the configured times.
   fileprivate convenience init(_ total: Int, unreserved: Int, _ limits: Configuration.Bounds) {
     self.init(
       total, unreserved: unreserved, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,

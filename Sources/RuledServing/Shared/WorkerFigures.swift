@@ -15,11 +15,8 @@ final class WorkerFigures: Sendable {
   let queries = Atomic<Int>(0)
   /// The number of its subjects in the cache.
   let hotSubjects = Atomic<Int>(0)
-  /// The bytes of its subjects in the cache.
   let hotBytes = Atomic<Int>(0)
-  /// How often a subject was found in the cache.
   let cacheHits = Atomic<Int>(0)
-  /// How often a subject had to be read from the store.
   let cacheMisses = Atomic<Int>(0)
   /// The number of subjects whose messages can't be applied for now.
   let delayedSubjects = Atomic<Int>(0)
@@ -30,10 +27,8 @@ final class WorkerFigures: Sendable {
   private let results = Mutex(CommitFigures())
   private let refusals = Mutex<[RequestError.Code: Int]>([:])
 
-  /// Its commits so far.
   var commits: CommitFigures { results.withLock { $0 } }
 
-  /// Counts a durable commit, and the events that waited for it.
   func noteCommit(of submission: Submission, at now: UInt64) {
     results.withLock { results in
       results.events.record(UInt64(submission.batch.changes.count))
@@ -47,7 +42,6 @@ final class WorkerFigures: Sendable {
 
   func noteLostCommit() { results.withLock { $0.lost += 1 } }
 
-  /// The number of error replies by code.
   var errors: [RequestError.Code: Int] { refusals.withLock { $0 } }
 
   func noteRefusal(_ code: RequestError.Code) { refusals.withLock { $0[code, default: 0] += 1 } }
@@ -76,7 +70,6 @@ struct CommitFigures: Sendable {
   }
 }
 
-/// The timer service's counts for the metrics.
 final class TimerFigures: Sendable {
   /// The number of due timers given to their workers.
   let fired = Atomic<Int>(0)

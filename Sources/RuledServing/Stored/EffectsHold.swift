@@ -8,9 +8,7 @@ package enum EffectsHold {
   /// Has the next daemon that opens this store, and all later ones, hold effects back.
   package static func hold(in store: any StateStore) throws(StoreError) { try value.write(to: store) { $0.append(1) } }
 
-  /// Whether effects are held back.
   static func isHeld(in store: any StateStore) throws(StoreError) -> Bool { try value.read(from: store) != nil }
 
-  /// Lets effects be delivered from now on.
   static func release(in store: any StateStore) throws(StoreError) { try value.remove(from: store) }
 }

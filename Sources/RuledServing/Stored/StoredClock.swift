@@ -2,7 +2,6 @@ package import RuledCore
 import RuledEngine
 package import RuledStore
 
-/// The manual clock's value in the store.
 package enum StoredClock {
   private static let value = StoredValue(name: "clock")
 
@@ -12,7 +11,6 @@ package enum StoredClock {
     }
   }
 
-  /// The stored value; nil when there is none.
   package static func read(from store: any StateStore) throws(StoreError) -> Timestamp? {
     guard let stored = try value.read(from: store) else { return nil }
     guard stored.count == 8 else {

@@ -45,7 +45,6 @@ package struct StoredValue {
     try store.commit(set, durable: true)
   }
 
-  /// The stored value; nil if there is none.
   package func read(from store: any StateStore) throws(StoreError) -> ByteBuffer? {
     let (key, value) = (self.key, ByteBuffer())
     defer { withExtendedLifetime(key) {} }

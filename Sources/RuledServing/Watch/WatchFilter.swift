@@ -23,7 +23,6 @@ struct WatchFilter: Sendable {
   /// The bytes of memory that it takes.
   let bytes: Int
 
-  /// The filter that the params of `watch` ask for.
   init(_ params: WatchParams) {
     subject = params.subject.map { Array($0.utf8) }
     prefix = Array(params.prefix.utf8)
@@ -48,7 +47,6 @@ struct WatchFilter: Sendable {
     return change.pluginHashes.contains { plugins.contains($0) }
   }
 
-  /// Whether the watch wants changes of a subject, by any plugin.
   func wants(subject name: ByteView) -> Bool {
     if let subject, !name.elementsEqual(subject) { return false }
     return name.starts(with: prefix)

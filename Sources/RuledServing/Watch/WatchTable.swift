@@ -4,7 +4,6 @@ import RuledIO
 import RuledJSON
 import RuledWire
 
-/// The next piece of news for a watch.
 enum WatchNews {
   /// That many changes were evicted before they could be read.
   case lagged(missed: UInt64)
@@ -27,7 +26,6 @@ enum WatchNews {
 }
 
 protocol WatchReceiver: AnyObject {
-  /// Whether it takes another piece of news now.
   var hasRoom: Bool { get }
   /// Whether its socket takes bytes, so that there is room soon.
   var isTaking: Bool { get }

@@ -12,8 +12,6 @@ struct AwaitedReplies {
   private var total = 0
 
   var isEmpty: Bool { replies.isEmpty }
-
-  /// The keys of the awaited cascades.
   var keys: [UInt64] { Array(replies.keys) }
 
   /// Adds the reply that waits for the cascade with that key; false if it must not wait, because its connection, or all together, have too much.
@@ -29,7 +27,6 @@ struct AwaitedReplies {
     return true
   }
 
-  /// Removes the reply that waits for the cascade with that key.
   mutating func remove(_ key: UInt64) -> Reply? {
     guard let reply = replies.removeValue(forKey: key) else { return nil }
     let client = reply.target.client

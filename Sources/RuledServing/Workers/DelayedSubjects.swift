@@ -43,7 +43,6 @@ struct DelayedSubjects {
     return isAnyDue
   }
 
-  /// Removes a subject; returns whether it was here.
   mutating func remove(_ subject: [UInt8]) -> Bool { !delays.isEmpty && delays.removeValue(forKey: subject) != nil }
 
   mutating func removeDue() { delays = delays.filter { $0.value.until != nil } }

@@ -152,7 +152,6 @@ extension MessageInbox {
     return max(Key(bytes: mark), Key(bytes: Self.keyAfterMessages(to: skipped) ?? mark)).bytes
   }
 
-  /// The least key above a subject's messages.
   private static func keyAfterMessages(to subject: [UInt8]) -> [UInt8]? {
     StoreKey.upperBound(StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) })
   }
@@ -174,7 +173,6 @@ extension MessageInbox {
   /// The most messages to one subject that go ahead of a backlog together.
   private static let expeditedLimit = 64
 
-  /// A walk through the parked events.
   struct ParkedWalk {
     var position = StoreKey.prefix(.parked)
     /// Events parked with this sequence or a later one are not tried.

@@ -74,14 +74,12 @@ final class MessageInbox {
   var gapTries = 0
   /// The number of failed commits in a row.
   private var failures = 0
-  /// When messages are read and applied again.
   var pausedUntil: UInt64 = 0
   var delayed = DelayedSubjects()
   /// The sequences of applied messages that are not durable yet.
   var uncommitted: Set<UInt64> = []
   /// The cascades that wait for messages, by sequence.
   var awaited: [UInt64: Cascade] = [:]
-  /// The number of waiting messages of each plugin.
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
   /// The plugins whose messages stay in the store until their parked messages have been made again: none overtakes an earlier one.

@@ -14,7 +14,6 @@ final class ReplySender {
   /// Room for a reply.
   let buffer = ByteBuffer(capacity: 4096)
 
-  /// A sender for the worker that has `table` and `batches`.
   init(worker: Int, services: Services, table: ConnectionTable, batches: RequestBatches, pool: BundlePool) {
     self.worker = worker
     self.services = services

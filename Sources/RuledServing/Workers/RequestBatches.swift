@@ -53,10 +53,7 @@ final class PendingRequestBatch {
   /// Whether every request is executed or forwarded.
   var isForwarded: Bool { next == elements.count }
 
-  /// Whether every reply is there.
   var isComplete: Bool { isForwarded && pending == 0 }
-
-  /// Whether no forwarded request lacks its reply.
   fileprivate var hasNoPending: Bool { pending == 0 }
 
   /// The request as a JSON-RPC object of its own.
@@ -155,7 +152,6 @@ final class RequestBatches {
   /// The batches that wait for a tick, in their order.
   private var queue: [UInt64] = []
 
-  /// No batches; `table` has their connections.
   init(loop: EventLoop, _ table: ConnectionTable) {
     self.loop = loop
     self.table = table
@@ -163,7 +159,6 @@ final class RequestBatches {
 
   var isEmpty: Bool { batches.isEmpty }
 
-  /// Begins to execute a batch on the worker that has its connection.
   func begin(_ batch: PendingRequestBatch, on worker: Worker) {
     lastKey += 1
     batches[lastKey] = batch

@@ -23,7 +23,6 @@ final class Worker {
   let pool = BundlePool()
   /// Parses forwarded requests.
   let parser = RequestParser()
-  /// Takes the lines of its connections.
   private(set) lazy var router = Router(self, pool: pool)
   private(set) lazy var watches = WorkerWatches(self)
   private var inboxTimer: LoopTimer?
@@ -37,7 +36,6 @@ final class Worker {
 
   /// Room for the id of an event that came without one.
   let generatedID = ByteBuffer(capacity: 40)
-  /// The replies that wait for a cascade.
   var awaitingCascade = AwaitedReplies()
   /// Its connections that have leased effects.
   var leasers: Set<UInt64> = []
@@ -52,7 +50,6 @@ final class Worker {
   /// The numbers of the publications that this tick's commits have brought.
   var published: [UInt64] = []
 
-  /// A worker of `services` that has not begun to run.
   init(
     index: Int, services: Services, commits: CommitPipeline, borrowable: [BorrowableWorker], catalog: Catalog,
     inbox settings: MessageInbox.Settings = .init()
@@ -187,10 +184,8 @@ final class Worker {
     }
   }
 
-  /// Whether nothing is under way.
   var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
 
-  /// Publishes its counts for the metrics.
   func updateFigures() {
     let figures = services.figures[index]
     let cache = evaluator.cache
