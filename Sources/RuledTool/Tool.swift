@@ -8,10 +8,8 @@ package struct Tool {
   var about: String
   /// The commands, in the order in which help lists them.
   var commands: [any Command.Type]
-  /// Invocations that help shows.
   var examples: [CommandSpec.Example]
 
-  /// `rulectl` in this version.
   package static var rulectl: Tool {
     Tool(
       name: "rulectl", version: Version.current, about: "Talks to ruled, the daemon that turns events into decisions.",

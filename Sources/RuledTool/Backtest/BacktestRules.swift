@@ -5,9 +5,7 @@ internal import RuledReplay
 
 /// The rules of both sides of a backtest, to be loaded as often as worlds need them.
 struct BacktestRules: Sendable {
-  /// The rules of the one side.
   let baseline: RulesSource
-  /// The rules of the other.
   let candidate: RulesSource
   /// The candidate's folder, as it was named.
   let folder: String

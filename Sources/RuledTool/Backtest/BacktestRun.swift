@@ -30,10 +30,7 @@ final class BacktestRun {
     self.watch = watch
   }
 
-  /// The parts of the history that are missing.
   var gaps: [JournalGap] { if case .journal(let journal) = events { journal.gaps } else { [] } }
-
-  /// The comparison so far.
   var result: ComparisonResult { (found?.comparison ?? Comparison()).result }
 
   /// Plays all events; false when the user interrupted.

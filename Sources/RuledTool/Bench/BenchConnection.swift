@@ -15,7 +15,6 @@ final class BenchConnection {
   private var startTimes: [UInt64]
   private var freeSlots: [Int32]
 
-  /// Connects to `path`, for `pipeline` requests in flight at most.
   init(path: String, index: Int, pipeline: Int) throws(ToolError) {
     self.index = index
     descriptor = try Client.connect(to: path)
@@ -104,7 +103,6 @@ private struct BenchReply {
     isClean = Self.offset(after: "\"failures\":[]", in: line) != nil
   }
 
-  /// The offset after the first occurrence of `text`.
   private static func offset(after text: StaticString, in bytes: ByteView) -> Int? {
     let length = text.utf8CodeUnitCount
     guard let base = bytes.baseAddress else { return nil }

@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// The events that `rulectl bench` sends, their rate and the duration.
 struct BenchPlan: Sendable {
   var connections = 50
   /// Requests in flight on each connection, at most.

@@ -99,7 +99,6 @@ struct BenchPump {
     return min(max(next - min(now, next), Self.waits.lowerBound), Self.waits.upperBound)
   }
 
-  /// When the request with this number is due, at the plan's rate.
   private func dueTime(_ number: Int) -> UInt64 { startTime + UInt64(Double(number) * 1e9 / (plan.rate ?? 1)) }
 
   /// Distributes the requests that became due over the connections, in turn.

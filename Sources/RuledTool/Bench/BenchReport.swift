@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// The figures of a `rulectl bench`, for people or as JSON.
 struct BenchReport {
   private static let barWidth = 40
 

@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// Counts the replies of a `rulectl bench`.
 struct BenchTally: Sendable {
   /// Durations from when a request was due, or without a rate from when it was sent, to its reply.
   var latency = LatencyHistogram()

@@ -90,7 +90,6 @@ struct Anonymizer {
     return other
   }
 
-  /// Whether values at a path can be kept.
   static func canKeep(_ path: String) -> Bool {
     let parts = path.split(separator: ".")
     return parts.first.map { ["data", "state"].contains($0) } == true

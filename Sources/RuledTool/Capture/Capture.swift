@@ -2,7 +2,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// Collects the data for a captured test from a daemon.
 struct Capture {
   /// The most senders before an event, each of which got the message of the one before.
   private static let mostSenders = 3
@@ -98,7 +97,6 @@ struct Capture {
     }
   }
 
-  /// The steps that play a client's event.
   private static func steps(_ entry: JSONValue, expecting: Bool) -> [CapturedTest.Step] {
     var steps: [CapturedTest.Step] = []
     if let time = time(of: entry) { steps.append(.at(time)) }

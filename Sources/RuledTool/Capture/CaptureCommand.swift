@@ -69,7 +69,6 @@ extension CapturedTest {
     }
   }
 
-  /// The test with replacements for everything personal.
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
     var other = CapturedTest(name: "captured")
     for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }

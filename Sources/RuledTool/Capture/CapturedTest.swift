@@ -2,7 +2,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// The steps of a captured test.
 struct CapturedTest {
   enum Step {
     case at(Timestamp)
@@ -79,7 +78,6 @@ struct CapturedTest {
     }
   }
 
-  /// The result of a step.
   private struct Result {
     /// The decisions; nil for a step that decides nothing, and for a retry of nothing.
     var decided: JSONValue?
@@ -179,7 +177,6 @@ struct CapturedTest {
   }
 }
 
-/// Values as Lua source text.
 enum LuaText {
   private static let words: Set<String> = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local", "nil",

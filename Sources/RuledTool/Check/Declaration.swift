@@ -32,7 +32,6 @@ enum Declaration {
 /// A call that makes an event of a type.
 struct MadeEvent {
   let type: SyntaxNode
-  /// The event's data; nil where none is given.
   let data: SyntaxNode?
   /// The call's use of the type.
   let verb: String

@@ -80,7 +80,6 @@ struct Declarations {
     part.root == .settings && !part.path.contains(nil) ? part.path.compactMap(\.self) : nil
   }
 
-  /// The plugin's setting; nil where it has none.
   private func setting(_ keys: [String]) -> JSONValue? {
     plugin.flatMap { keys.reduce(.object($0.settings)) { $0?[$1] } }
   }
@@ -124,7 +123,6 @@ struct Declarations {
 }
 
 extension DataType {
-  /// The members of an object, where they are declared.
   var schema: DataSchema? {
     if case .members(let schema) = self { schema } else { nil }
   }

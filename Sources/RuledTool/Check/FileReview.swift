@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledLua
 
-/// Finds mistakes in one file.
 protocol FileReview {
   var file: SourceFile { get }
   var findings: [Finding] { get set }

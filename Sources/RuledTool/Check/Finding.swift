@@ -65,7 +65,6 @@ struct Finding: Equatable {
 }
 
 extension Finding {
-  /// A finding on a part of a file.
   init(_ file: SourceFile, _ node: SyntaxNode, _ code: Code, _ message: String, isNote: Bool = false, fix: Fix? = nil) {
     self.init(file: file.path, line: node.line, message: message, code: code, isNote: isNote, fix: fix)
   }

@@ -43,7 +43,6 @@ struct HandlerReview: FileReview {
 
   private func body(_ node: SyntaxNode?) -> SyntaxNode? { values.value(node, .function) }
 
-  /// Finds parameters in the wrong order.
   private mutating func review(order function: SyntaxNode?, _ names: [String]) {
     guard let list = function?.children[0], list.children.prefix(2).map(\.text) == names.reversed() else { return }
     add(list, .wrongArguments, "gets \(names.joined(separator: ", ")), in this order")

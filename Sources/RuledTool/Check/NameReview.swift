@@ -39,7 +39,6 @@ struct NameReview {
   private var reads: [String: Int] = [:]
   private var namingReads: [String: Int] = [:]
 
-  /// Reads the files of a plugin, with the modules that it requires.
   init(_ files: [(file: SourceFile, tree: SyntaxTree, flow: ValueFlow)]) {
     let makers = Set(Self.kinds.flatMap(\.makers)), users = Set(Self.kinds.flatMap(\.users))
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]

@@ -1,6 +1,5 @@
 internal import RuledLua
 
-/// The parameters and results of a function, for its callers.
 struct Signature {
   let parameters: [String]
   /// The number of its required parameters.

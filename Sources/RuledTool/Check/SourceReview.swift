@@ -7,11 +7,9 @@ struct SourceReview: FileReview {
   struct Surroundings {
     /// The members of the host's tables, by the table's name.
     let members: [String: [String]]
-    /// Whether a global of that name exists.
     let isGlobal: (String) -> Bool
     /// The plugin's settings; nil where the file belongs to no one plugin.
     let settings: (plugin: String, names: [String])?
-    /// Whether the file is one of the tests.
     let isTest: Bool
   }
 

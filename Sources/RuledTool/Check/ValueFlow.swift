@@ -225,7 +225,6 @@ struct ValueFlow {
 
   // MARK: Rules and handlers
 
-  /// The plugin's state of the event's subject.
   private var state: Source {
     .fixed(declarations.plugin.map { .part(.init(root: .state($0.name))) } ?? .unknown)
   }

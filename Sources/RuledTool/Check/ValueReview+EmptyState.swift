@@ -10,7 +10,6 @@ extension ValueReview {
     }
   }
 
-  /// Whether a condition gets the state.
   private static func usesState(_ function: SyntaxNode) -> Bool {
     function.kind != .function || function.children[0].children.count > 1
   }

@@ -203,8 +203,6 @@ extension Client {
 }
 
 enum Message: Sendable {
-  /// The answer to the request with this id.
   case reply(id: Int64, Result<JSONValue, DaemonError>)
-  /// A notification, such as `changed`.
   case notification(method: String, params: JSONValue)
 }

@@ -32,7 +32,6 @@ struct DaemonError: Error, Sendable {
     return error
   }
 
-  /// The exit code of a program that ends with this error.
   var exit: ExitCode {
     switch code {
     case "not_found", "reload_failed": .no

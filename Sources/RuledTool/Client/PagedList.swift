@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledReports
 
-/// A list that a daemon answers in pages.
 enum PagedList {
   /// The options of every command that shows such a list.
   static let options = [

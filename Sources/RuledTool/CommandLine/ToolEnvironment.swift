@@ -12,9 +12,7 @@ package struct ToolEnvironment {
   var errors: Output
   var variables: [String: String]
   var socket: String
-  /// The name of the program that runs.
   var program = "rulectl"
-  /// The commands of the program that runs.
   var commands: [CommandSpec] = []
 
   /// An environment; the socket is the one that the variable `RULED_SOCKET` names, or the default.

@@ -3,7 +3,6 @@ package struct ToolError: Error, Sendable, Equatable {
   var message: String
   var exit: ExitCode
 
-  /// An error that ends the program with `exit`.
   init(_ message: String, exit: ExitCode = .failed) {
     self.message = message
     self.exit = exit
@@ -11,7 +10,6 @@ package struct ToolError: Error, Sendable, Equatable {
 }
 
 package enum ExitCode: Int32, Sendable {
-  /// The command did its work.
   case done = 0
   /// The answer is no: nothing is stored for the subject, a test failed.
   case no = 1

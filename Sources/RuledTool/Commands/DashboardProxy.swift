@@ -84,7 +84,6 @@ private final class ProxiedConnection {
     static let capacity = 64 << 10
 
     var bytes: [UInt8] = []
-    /// Whether the source has ended.
     var isAtEnd = false
     /// Whether the destination was told so, or takes no more.
     var isOver = false
@@ -133,7 +132,6 @@ private final class ProxiedConnection {
     close(daemon)
   }
 
-  /// Whether nothing is left to pass on.
   var isOver: Bool { responses.isOver }
 
   /// The events to wait for at the browser's socket, and at the daemon's.

@@ -187,7 +187,6 @@ private struct FollowedClock {
 }
 
 private struct EventFileSummary {
-  /// Whether the events are dry runs.
   let isDryRun: Bool
   /// Events that the daemon accepted.
   private(set) var sent = 0

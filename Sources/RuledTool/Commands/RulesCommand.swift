@@ -77,7 +77,6 @@ enum RulesCommand: Command {
   }
 }
 
-/// The plugins' descriptions of the data of events.
 private struct EventDescriptions {
   private let events: [(plugin: String, event: JSONValue)]
 

@@ -6,7 +6,6 @@ enum SentRules {
   /// The longest part of an upload, in bytes: as JSON it takes twice as much at most.
   private static let partBytes = 256 << 10
 
-  /// Reads a folder of whole rules.
   static func read(_ path: String) throws -> JSONValue {
     do throws(ReloadError) { return try RulesFolder.read(path).encoded } catch {
       let lines = error.errors.map(\.description)

@@ -58,7 +58,6 @@ struct MutantFinder {
     return function.globalName.map(declarations.contains) ?? false
   }
 
-  /// Visits the functions of a declaration alone.
   private mutating func visitDeclared(_ node: SyntaxNode) {
     var functions: [SyntaxNode] = []
     func collect(_ node: SyntaxNode) {

@@ -14,7 +14,6 @@ struct MutantResult: Sendable {
   let end: End
   let test: String?
 
-  /// Whether a test noticed the change.
   var isNoticed: Bool { end != .survived && end != .unreached }
 
   var json: JSONValue {

@@ -2,7 +2,6 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// A run of the tests against every mutant of the selected plugins.
 struct MutationRun: Sendable {
   /// The mutants, by file and place.
   private(set) var results: [MutantResult] = []

@@ -6,7 +6,6 @@ struct PluginPage {
   private let manifest: PluginManifest
   private let examples: PluginExamples
 
-  /// The page on a plugin's declarations, with examples.
   init(_ manifest: PluginManifest, _ examples: PluginExamples) {
     self.manifest = manifest
     self.examples = examples
@@ -166,7 +165,6 @@ struct PluginPage {
     return marks + space + text.replacing("\n", with: " ") + space + marks
   }
 
-  /// Text for a cell of a table.
   private static func cell(_ text: String) -> String {
     text.replacing("\n", with: " ").replacing("|", with: "\\|")
   }

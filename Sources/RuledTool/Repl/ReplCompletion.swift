@@ -2,9 +2,7 @@ internal import RuledCore
 internal import RuledEngine
 internal import RuledLua
 
-/// The candidates for the end of a line in `rulectl repl`.
 struct ReplCompletion {
-  /// The commands, with their arguments and a description.
   static let commands: [(name: String, arguments: String, about: String)] = [
     (".event", "TYPE [key=value …]", "shows an event to the rules as they are on disk"),
     (".query", "PLUGIN.QUERY [key=value …]", "asks a query"), (".state", "[PLUGIN]", "shows the state in this session"),

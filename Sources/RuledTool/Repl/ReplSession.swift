@@ -160,7 +160,6 @@ final class ReplSession {
     return name
   }
 
-  /// The line as the body of a function.
   private static func body(of line: String) throws(ToolError) -> String {
     if (try? SyntaxTree(parsing: Array("return \(line)".utf8))) != nil { return "return \(line)" }
     do throws(SyntaxError) { _ = try SyntaxTree(parsing: Array(line.utf8)) } catch { throw ToolError(error.message) }

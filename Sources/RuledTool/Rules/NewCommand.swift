@@ -109,7 +109,6 @@ enum NewCommand: Command {
   }
 }
 
-/// The files of a new plugin.
 private enum PluginTemplate {
   static func plugin(_ name: String) -> String {
     """

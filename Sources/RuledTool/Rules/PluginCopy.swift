@@ -12,7 +12,6 @@ struct PluginCopy {
   private let made: Set<String>
   private let manifest: PluginManifest
 
-  /// A copy of a plugin with that manifest, named `copy`.
   init(_ source: PluginSource, _ manifest: PluginManifest, as copy: String) {
     name = source.name
     self.copy = copy
@@ -26,7 +25,6 @@ struct PluginCopy {
     self.made = made
   }
 
-  /// The text of one of the plugin's files in the copy.
   func text(of file: SourceFile) -> [UInt8] {
     guard file.name.hasSuffix(".lua"), let tree = try? SyntaxTree(parsing: file.text) else { return file.text }
     var places: Set<Int> = [], internals: Set<Int> = []

@@ -61,7 +61,6 @@ struct RulesSelection: Sendable {
     plugins.map { $0.contains(name) || Self.exists("\(root)/\(name)/plugin.lua") } ?? true
   }
 
-  /// The plugins that can be read, and the errors of the others.
   func readable() -> (plugins: [PluginSource], errors: [LoadError]) {
     do throws(ReloadError) { return (try read().plugins, []) } catch {
       let broken = Set(error.errors.map { String($0.file.prefix { $0 != "/" }) })

@@ -5,7 +5,6 @@ internal import RuledCore
 package final class Input {
   /// The size in bytes, when it is known.
   package let size: Int?
-  /// Whether a person types the input.
   let isTerminal: Bool
   /// How many bytes were read as lines so far.
   package private(set) var consumed = 0
@@ -50,7 +49,6 @@ package final class Input {
   /// How much was read as lines, from 0 to 1; nil when the size is not known.
   var share: Double? { size.flatMap { $0 > 0 ? Double(consumed) / Double($0) : nil } }
 
-  /// Whether a line has nothing but white space.
   static func isBlank(_ line: [UInt8]) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } }
 
   /// Whether `nextLine` returns without waiting for more input.

@@ -1,7 +1,6 @@
 internal import RuledCore
 internal import RuledLua
 
-/// A file of the rules, and the parts that tests ran.
 struct CoveredFile: Sendable {
   enum Aspect { case lines, functions, branches }
 
@@ -52,7 +51,6 @@ struct CoveredFile: Sendable {
     return "\(ran)/\(all)"
   }
 
-  /// The lines of code that never ran.
   var missedLines: [Int] { lines.filter { !ranLines.contains($0) } }
 
   /// The lines of the functions or branches that never ran, each once.

@@ -37,7 +37,6 @@ enum TestCommand: Command {
       .init("rulectl test --coverage --threshold 95", "all tests, and what of the rules they ran"),
     ])
 
-  /// Runs the tests and prints their results.
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))

@@ -25,7 +25,6 @@ final class TestDriver: TestHost {
   private(set) var hasCompared = false
   /// Why the plugin's rules heard nothing of an event, the first of those whose source it does not take.
   private(set) var unheard: String?
-  /// Where the test is now.
   var place: () -> [TestPlace] = { [] }
 
   private var base: Catalog
@@ -245,7 +244,6 @@ final class TestDriver: TestHost {
     return []
   }
 
-  /// Throws where the rules have no plugin of that name.
   func requirePlugin(_ name: String) throws {
     let names = base.plugins.map(\.name)
     guard !names.contains(name) else { return }

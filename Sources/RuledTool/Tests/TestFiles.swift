@@ -7,7 +7,6 @@ internal import RuledLua
 struct TestFiles {
   /// The folder of the plugin's tests.
   let folder: String
-  /// Whether snapshots are written and not compared.
   let updatesSnapshots: Bool
 
   // MARK: Snapshots

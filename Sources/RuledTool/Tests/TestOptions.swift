@@ -17,7 +17,6 @@ struct TestOptions: Sendable {
     !file.path.hasPrefix("lib/tests/") && access("\(root)/\(file.path)", F_OK) == 0
   }
 
-  /// Whether the filter names a test.
   func selects(_ test: PluginManifest.Handler, of plugin: String) -> Bool {
     guard let filter else { return true }
     let pattern = GlobPattern("*\(filter.lowercased())*")

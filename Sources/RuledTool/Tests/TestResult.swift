@@ -7,7 +7,6 @@ struct TestResult: Sendable {
   let file: String
   let line: Int
   let microseconds: Int
-  /// Why it failed; nil when it passed.
   let failure: Failure?
   /// Whether it called what could fail it, or failed.
   let hasCompared: Bool

@@ -2,11 +2,9 @@ internal import RuledEngine
 internal import RuledLua
 internal import Synchronization
 
-/// A run of plugins' tests: their results and the coverage.
 struct TestRun: Sendable {
   /// The tests in order of their plugins, files and declarations.
   private(set) var results: [TestResult] = []
-  /// The coverage of the rules, if it was measured.
   private(set) var coverage = CoverageReport()
 
   /// Runs the tests of the selected plugins.
@@ -47,7 +45,6 @@ struct TestRun: Sendable {
     return try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
   }
 
-  /// The results of each plugin, in order.
   var plugins: [(name: String, results: [TestResult])] {
     var names: [String] = []
     for result in results where names.last != result.plugin { names.append(result.plugin) }

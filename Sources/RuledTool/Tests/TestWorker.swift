@@ -12,7 +12,6 @@ struct TestCase: Sendable {
 /// Runs tests on one thread, one after the other.
 final class TestWorker {
   let lua: LuaWorker
-  /// The coverage, if it is measured.
   let coverage: Coverage?
   /// Drives the tests; nil once the coverage was summed up.
   private var driver: TestDriver?

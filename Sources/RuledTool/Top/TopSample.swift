@@ -1,6 +1,5 @@
 internal import RuledCore
 
-/// A daemon's figures at one moment.
 struct TopSample {
   /// The figures of a plugin or of a rule since it was loaded.
   struct Entry {

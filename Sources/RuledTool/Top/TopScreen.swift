@@ -7,7 +7,6 @@ struct TopScreen {
   var after: TopSample
   /// The time between them, in seconds.
   var seconds: Double
-  /// Whether a key ends the view.
   var endsByKey = false
 
   /// The screen as text, with `limit` plugins and as many rules at most.
