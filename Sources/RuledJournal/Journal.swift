@@ -34,9 +34,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
   struct State: Sendable {
     var contents = JournalFiles()
     var forgotten = ForgottenSubjects()
-    /// Why entries are being lost, and which; nil if they are not.
     var failure: (error: StoreError, gap: JournalGap)?
-    /// The counts since the start.
     var figures = Figures()
   }
 
@@ -69,12 +67,10 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     redaction = Redaction(settings.redact)
   }
 
-  /// The journal of the store in a folder.
   package convenience init(of store: String, settings: Configuration.Journal) {
     self.init(folder: "\(store)/\(Self.folderName)", settings: settings)
   }
 
-  /// The name of the journal's folder in a store's.
   package static let folderName = "journal"
 
   /// The first and the last sequence in the files, 0 if there is none, and the times of the earliest and the latest entry.
@@ -87,7 +83,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     )
   }
 
-  /// Why entries are being lost, and which; nil if they are not.
   package var failure: JournalFailure? {
     state.failure.map { JournalFailure(reason: $0.error.description, gap: $0.gap) }
   }
@@ -107,10 +102,8 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
       }
   }
 
-  /// Adds damage that a reader has found.
   func note(_ damage: JournalGap) { published.withLock { $0.contents.note(damage) } }
 
-  /// The contents for readers.
   var state: State { published.withLock { $0 } }
 
   package func adopt(_ settings: Configuration.Journal) {
@@ -120,7 +113,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Positions in the log at which readers may begin.
   let marks = LogMarks()
 
   // MARK: Consuming segments
@@ -170,7 +162,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Opens the folder; under `writing`.
+  /// Under `writing`.
   private func open() {
     guard !isOpen else { return }
     attempt { () throws(StoreError) in
@@ -278,7 +270,7 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Adds an entry; under `writing`.
+  /// Under `writing`.
   private func take(_ view: EntryView) {
     if isWhole || last > 0, view.sequence > last + 1 {
       writeBlock()
@@ -295,7 +287,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     if builder.isFull { writeBlock() }
   }
 
-  /// Writes the collected entries.
   private func writeBlock() {
     guard !builder.isEmpty else { return }
     guard writeError == nil else { return builder.removeAll() }
@@ -417,7 +408,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
     }
   }
 
-  /// Shows readers the durable contents.
   private func publish(_ forgotten: ForgottenSubjects) {
     if writeError == nil, let current { publish(current) }
     published.withLock { state in
@@ -431,7 +421,6 @@ package final class Journal: SegmentConsumer, @unchecked Sendable {  // `writing
 
 /// Why entries are being lost, and which.
 package struct JournalFailure: Sendable, Equatable {
-  /// Why the journal can't be written.
   package let reason: String
   /// The entries lost so far.
   package let gap: JournalGap

@@ -4,13 +4,10 @@ package import RuledCore
 ///
 /// A class, because a replay passes entries on many times: a struct would retain and release each of its parts every time.
 package final class JournalEntry: Sendable, Equatable {
-  /// Where an event comes from.
   package enum Origin: String, Sendable, CaseIterable {
-    /// A client sent it.
     case client
     /// Another subject's event sent it.
     case message
-    /// A timer fired.
     case timer
     /// It was parked and succeeded when it was retried.
     case retry

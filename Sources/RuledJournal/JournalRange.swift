@@ -1,6 +1,5 @@
 package import RuledCore
 
-/// Which entries of a journal are wanted.
 package struct JournalRange: Sendable {
   /// The first sequence in the range.
   package var first: UInt64 = 0
@@ -13,6 +12,5 @@ package struct JournalRange: Sendable {
   /// The subject of the entries, nil for all.
   package var subject: String?
 
-  /// All entries.
   package init() {}
 }

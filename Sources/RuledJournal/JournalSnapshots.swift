@@ -8,7 +8,6 @@ struct JournalSnapshots {
 
   static let folderName = "snapshots"
 
-  /// The snapshots in a journal's folder.
   init(in folder: String, _ files: any FileSystem) {
     let folder = "\(folder)/\(Self.folderName)"
     for name in (try? files.names(in: folder)) ?? [] {
@@ -23,7 +22,6 @@ struct JournalSnapshots {
     all.sort { ($0.sequence, $0.at) < ($1.sequence, $1.at) }
   }
 
-  /// The name of a snapshot's folder.
   static func name(_ sequence: UInt64, at time: Timestamp) -> String {
     sequence.digits(16, radix: 16) + "-" + UInt64(bitPattern: time.microseconds).digits(16, radix: 16)
   }

@@ -3,11 +3,8 @@ package import RuledStore
 
 /// A change that watchers got, as the journal has it; valid while it is passed.
 package struct JournaledChange {
-  /// Its sequence.
   package let sequence: UInt64
-  /// Where its event comes from.
   package let origin: JournalEntry.Origin
-  /// The subject.
   package let subject: ByteView
   /// The event as it was sent or stored.
   package let event: ByteView
@@ -15,7 +12,6 @@ package struct JournaledChange {
   package let id: ByteView?
   /// The plugins that took part and did not fail, each in quotes, with commas between; nil if an earlier build wrote the entry.
   package let plugins: ByteView?
-  /// The event's outcome.
   package let outcome: RememberedOutcome
 
   fileprivate init(_ view: EntryView) {

@@ -5,7 +5,6 @@ package struct LiveJournal: JournalSource {
   let journal: Journal
   private let store: RocksStore
 
-  /// The journal of an open store.
   package init(_ journal: Journal, of store: RocksStore) {
     self.journal = journal
     self.store = store

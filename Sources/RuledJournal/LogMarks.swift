@@ -5,7 +5,6 @@ import Synchronization
 final class LogMarks: Sendable {
   /// The position of a commit.
   struct Mark: Sendable, Equatable {
-    /// The number of its segment.
     let segment: UInt64
     /// Its offset in the segment, in bytes.
     let offset: Int
@@ -19,7 +18,6 @@ final class LogMarks: Sendable {
   /// In the order of the log.
   private let marks = Mutex<[Mark]>([])
 
-  /// The marks, in the order of the log.
   var all: [Mark] { marks.withLock { $0 } }
 
   /// Adds a mark if it is behind all others and not too close to the last one.

@@ -25,7 +25,7 @@ extension Journal {
     try removeOldSnapshots()
   }
 
-  /// Removes the oldest file; under `writing`.
+  /// Under `writing`.
   func remove(_ oldest: FileSummary) throws(StoreError) {
     try files.remove(oldest.path)
     published.withLock { $0.contents.removeOldest() }
@@ -137,7 +137,6 @@ extension Journal {
 }
 
 extension EntryView {
-  /// A copy without the subject's name.
   fileprivate var withoutSubject: EntryView {
     var copy = self
     copy.subject = .empty

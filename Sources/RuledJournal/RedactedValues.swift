@@ -16,7 +16,6 @@ package struct RedactedValues {
 
   private var texts: [Text] = []
   private var numbers: [Double: [UInt8]] = [:]
-  /// The values themselves.
   private var all: [JSONValue] = []
 
   /// A text of this many bytes is replaced within others too.
@@ -27,7 +26,6 @@ package struct RedactedValues {
   /// The member of a stored message or timer with the redacted values of the event that sent it.
   static let member = "redact"
 
-  /// Whether there are none.
   var isEmpty: Bool { all.isEmpty }
 
   /// The replacement of a value.

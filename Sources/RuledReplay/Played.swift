@@ -8,7 +8,6 @@ package struct Played: Sendable {
   package let entry: JournalEntry
   /// Whether the record has it too; if not, it is a message or a timer that only this world has.
   package let isRecorded: Bool
-  /// The rules that ran, each with its instructions.
   package let rules: [RuleCost]
   let counts: [EventRecorder.Count]
 

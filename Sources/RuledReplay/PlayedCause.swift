@@ -1,7 +1,6 @@
 import RuledEngine
 import RuledJournal
 
-/// Why an event happens in a world.
 enum PlayedCause {
   case recorded(JournalEntry)
   /// It is a message that only this world has.

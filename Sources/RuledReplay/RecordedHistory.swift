@@ -123,7 +123,6 @@ package struct RecordedHistory: Sendable {
     return index - first
   }
 
-  /// Whether the event that sent a recorded message is played.
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
     guard isPlayed(message.from), !isUnderWay(message.id) else { return .absent }
     if outlasting.contains(sequence) { return .unsure }

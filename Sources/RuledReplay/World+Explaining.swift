@@ -1,7 +1,6 @@
 package import RuledCore
 import RuledJournal
 
-/// Events explained, and states shown.
 extension World {
   /// Explains a recorded event as if it happened now, without changing anything.
   ///

@@ -1,7 +1,6 @@
 import RuledCore
 import RuledStore
 
-/// Collects entries and writes them as a block.
 final class BlockBuilder {
   /// The size of a full block's entries in bytes, before anything is left out: larger blocks compress better, smaller ones are read faster.
   static let fullBytes = 512 << 10
@@ -21,7 +20,6 @@ final class BlockBuilder {
   init(level: Int32) { compressor = Compressor(level: level) }
 
   var isEmpty: Bool { header.first == 0 }
-  /// Whether it holds as much as a block should.
   var isFull: Bool { entryBytes >= Self.fullBytes }
 
   /// Adds an entry, whose sequence is higher than all before.

@@ -24,7 +24,6 @@ struct BlockHeader: Equatable {
     /// Entries, compressed; `EntryCodec` has their layout.
     case entries = 3
 
-    /// Whether the block holds entries.
     var hasEntries: Bool { self == .entries || self == .wholeEntries }
   }
 

@@ -7,12 +7,10 @@ final class Compressor: @unchecked Sendable {  // confined to its owner
   private let context = ZSTD_createCCtx()
   private let level: Int32
 
-  /// A compressor; higher levels take longer.
   init(level: Int32) { self.level = level }
 
   deinit { ZSTD_freeCCtx(context) }
 
-  /// Appends `bytes` in compressed form.
   func compress(_ bytes: ByteView, into buffer: ByteBuffer) {
     buffer.append(upTo: ZSTD_compressBound(bytes.count)) { span in
       span.withUnsafeMutableBytes { room, count in

@@ -10,7 +10,6 @@ struct DistinctHashes {
 
   init() { slots = [UInt64](repeating: Self.free, count: Self.fewest) }
 
-  /// Adds a hash unless it is there.
   mutating func insert(_ hash: UInt64) {
     if 2 * count >= slots.count { grow() }
     let mask = slots.count - 1

@@ -11,7 +11,6 @@ struct SubjectFilter {
   /// The hash of a subject, which is not 0.
   static func hash(_ subject: ByteView) -> UInt64 { max(1, hash64(subject, seed: 0x6A6F_7572_6E61_6C73)) }
 
-  /// The filter of the subjects with those hashes.
   init(_ hashes: DistinctHashes) {
     var bits = [UInt8](repeating: 0, count: (hashes.count * Self.bitsPerSubject + 63) / 64 * 8)
     for hash in hashes.slots where hash != DistinctHashes.free {
@@ -23,10 +22,8 @@ struct SubjectFilter {
     self.bits = bits
   }
 
-  /// The filter of those bits.
   init(bits: [UInt8]) { self.bits = bits }
 
-  /// Whether the block may have entries of the subject with that hash.
   func mayContain(_ hash: UInt64) -> Bool {
     bits.isEmpty || Self.forEachBit(of: hash, among: bits.count * 8) { bits[$0 >> 3] & 1 << UInt8($0 & 7) != 0 }
   }

@@ -11,7 +11,6 @@ struct FileSummary: Equatable {
   var earliest = Int64.max
   /// The latest time of an entry, in microseconds.
   var latest = Int64.min
-  /// The number of its entries.
   var entries = 0
   /// The bytes of its whole blocks and its index.
   var bytes = 0
@@ -20,7 +19,6 @@ struct FileSummary: Equatable {
 }
 
 extension FileSummary {
-  /// The summary of an open file.
   init(_ file: JournalFile) {
     self.init(path: file.path)
     for block in file.blocks { add(block.header) }

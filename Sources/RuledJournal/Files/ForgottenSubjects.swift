@@ -31,7 +31,6 @@ struct ForgottenSubjects: Sendable, Equatable {
     return true
   }
 
-  /// Hides the entries that `other` hides, too.
   mutating func formUnion(_ other: ForgottenSubjects) { bounds.merge(other.bounds) { max($0, $1) } }
 
   /// Removes the subjects that `other` has, unless more of their entries are hidden by now.
@@ -44,7 +43,6 @@ struct ForgottenSubjects: Sendable, Equatable {
     bounds.contains { key, bound in first <= bound && filter.mayContain(key.filter) }
   }
 
-  /// Whether a subject was forgotten after a sequence.
   func isErased(_ subject: ByteView, after sequence: UInt64) -> Bool { bounds[Key(subject), default: 0] > sequence }
 
   /// The first sequence of a `forget`; the greatest number if there is none.
@@ -53,7 +51,6 @@ struct ForgottenSubjects: Sendable, Equatable {
   /// The last hidden sequence; 0 when there is none.
   var last: UInt64 { bounds.values.max() ?? 0 }
 
-  /// Whether an entry is hidden.
   func hides(_ view: EntryView) -> Bool {
     guard !bounds.isEmpty, !view.subject.isEmpty, view.origin != .forget else { return false }
     return bounds[Key(view.subject)].map { view.sequence <= $0 } ?? false
@@ -120,7 +117,6 @@ struct ForgottenSubjects: Sendable, Equatable {
 }
 
 extension ForgottenSubjects.Key {
-  /// The digest of a name.
   init(_ subject: ByteView) {
     let words = SHA256.hash(subject).words
     self.init(high: words[0], low: words[1], filter: SubjectFilter.hash(subject))

@@ -9,7 +9,6 @@ import RuledStore
 /// Bytes between whole blocks are damaged, and are a block without entries, whose contents can't be read. Bytes behind the last whole block are a
 /// torn end, unless it is known that the file covers more.
 struct JournalFile {
-  /// A block and its offset.
   struct Block {
     let offset: Int
     let header: BlockHeader

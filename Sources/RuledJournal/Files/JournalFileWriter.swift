@@ -1,10 +1,8 @@
 import RuledCore
 import RuledStore
 
-/// Writes one file of the journal, block by block.
 final class JournalFileWriter {
   let path: String
-  /// The offset at which the durable blocks end.
   private(set) var durableEnd: Int
   /// The bytes written so far.
   private(set) var end: Int
@@ -58,7 +56,6 @@ final class JournalFileWriter {
     return end + header.total + BlockHeader.byteCount + index.count + inIndex + JournalFile.trailerBytes
   }
 
-  /// Makes all writes durable.
   func sync() throws(StoreError) {
     guard durableEnd < end else { return }
     try file.sync()

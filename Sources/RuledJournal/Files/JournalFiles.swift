@@ -15,7 +15,6 @@ struct JournalFiles: Sendable {
   /// The first sequence that they cover; 0 for none.
   var first: UInt64 { summaries.first?.first ?? 0 }
 
-  /// The size of all files in bytes.
   var bytes: Int { summaries.reduce(0) { $0 + $1.bytes } }
 
   static let suffix = ".rj"
@@ -26,7 +25,6 @@ struct JournalFiles: Sendable {
 
   init() {}
 
-  /// The files in a folder.
   init(in folder: String, _ files: any FileSystem) throws(StoreError) {
     guard files.exists(folder) else { return }
     let names = try files.names(in: folder).filter { $0.hasSuffix(Self.suffix) }.sorted()
@@ -116,19 +114,16 @@ struct JournalFiles: Sendable {
 }
 
 extension SubjectFilter {
-  /// The hash of a subject.
   static func hash(of subject: String) -> UInt64 {
     return subject.withView { hash($0) }
   }
 }
 
 extension JournalRange {
-  /// Whether a file may have entries in the range.
   fileprivate func mayMatch(_ summary: FileSummary) -> Bool {
     mayMatch(summary.first, summary.last, summary.earliest, summary.latest)
   }
 
-  /// Whether a block may have entries in the range.
   fileprivate func mayMatch(_ header: BlockHeader) -> Bool {
     mayMatch(header.first, header.last, header.earliest, header.latest)
   }
@@ -138,7 +133,6 @@ extension JournalRange {
       && (until.map { earliest <= $0.microseconds } ?? true)
   }
 
-  /// Whether an entry is in the range.
   func matches(_ view: EntryView) -> Bool {
     guard view.sequence >= first, view.sequence <= last else { return false }
     if let since, view.at < since.microseconds { return false }

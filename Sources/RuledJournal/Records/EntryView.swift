@@ -26,7 +26,6 @@ struct EntryView {
   var plugins: Bytes?
   /// The plugin of a timer or a retry.
   var plugin = Bytes.empty
-  /// The name of a timer.
   var timer = Bytes.empty
   /// The digest of the event's consequences.
   var consequences: UInt32 = 0
@@ -41,13 +40,11 @@ struct EntryView {
     case digests(Bytes)
   }
 
-  /// An entry of a record without further parts.
   init(_ record: JournalRecord, text: Bytes) {
     self.init(record.origin, record.flags, at: record.at, now: record.now, text: text)
     consequences = record.consequences
   }
 
-  /// An entry without further parts.
   init(_ origin: JournalEntry.Origin, _ flags: JournalRecord.Flags, at: Int64, now: Int64, text: Bytes) {
     self.origin = origin
     self.flags = flags

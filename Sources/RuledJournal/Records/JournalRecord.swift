@@ -15,7 +15,6 @@ package import RuledStore
 /// | … | unless a client sent it: the plugin of the timer or the retry and the name of the timer, likewise, empty without them |
 /// | … | unless an earlier build wrote it: the plugins that took part, each in quotes, with commas between, likewise |
 package struct JournalRecord {
-  /// The flags of a record.
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -31,7 +30,6 @@ package struct JournalRecord {
     static let isSilent = Flags(rawValue: 1 << 6)
   }
 
-  /// Where the event comes from.
   let origin: JournalEntry.Origin
   let flags: Flags
   /// When the event was evaluated, in microseconds.
@@ -40,7 +38,6 @@ package struct JournalRecord {
   let now: Int64
   /// The digest of the event's consequences; 0 if there are none.
   let consequences: UInt32
-  /// The rest of the head.
   let rest: ByteView
 
   /// Appends the head of a record.
@@ -74,7 +71,6 @@ package struct JournalRecord {
   /// Whether a record with that head has no sequence.
   static func isSilent(_ head: ByteView) -> Bool { (head.first ?? 0) & Flags.isSilent.rawValue != 0 }
 
-  /// Parses a head; nil if the bytes are none.
   init?(_ head: ByteView) {
     guard let first = head.first, let origin = JournalEntry.Origin(number: first & 7) else { return nil }
     self.origin = origin
@@ -106,7 +102,6 @@ extension JournalEntry.Origin {
     }
   }
 
-  /// The origin of that number; nil when there is none.
   init?(number: UInt8) {
     switch number {
     case 0: self = .client

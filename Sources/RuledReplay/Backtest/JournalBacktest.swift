@@ -5,13 +5,11 @@ package import RuledStore
 
 /// A backtest on a journal: from the states of the snapshot before the range, through all entries since.
 package final class JournalBacktest {
-  /// The part of a journal to be played.
   package struct Selection: Sendable {
     /// Events before are played, and not compared; nil to begin with the journal.
     var since: Timestamp?
     /// Events after are not played.
     var until: Timestamp?
-    /// Whether a subject's events are played.
     var contains: @Sendable (_ subject: String) -> Bool
 
     package init(

@@ -10,7 +10,6 @@ package final class Replay {
   /// Loads the rules of both sides, for worlds of the calling thread.
   package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
 
-  /// The rules, the limits, the stores and the record of a replay.
   struct Setup: Sendable {
     var rules: Rules
     /// The limits of both sides.

@@ -7,13 +7,11 @@ import RuledThreads
 ///
 /// Entries come in portions; only a few portions may wait.
 final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable fields
-  /// A step of a replay.
   enum Step: Sendable {
     /// The next entry of the portion.
     case play(isCompared: Bool)
     /// An entry of another thread.
     case pass(World.Moment, isCompared: Bool)
-    /// Part of the history is missing.
     case gap
     case finish(Timestamp)
   }
@@ -24,7 +22,6 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     var entries: [JournalEntry] = []
   }
 
-  /// The phase of a thread.
   private enum Phase {
     case beginning
     case running
@@ -93,7 +90,6 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     } catch { queue.signal { (failure, phase) = (error, .ended) } }
   }
 
-  /// The next portion; nil at the end.
   private func next() -> Portion? {
     queue.wait {
       guard !waiting.isEmpty else { return isClosed ? .some(nil) : nil }

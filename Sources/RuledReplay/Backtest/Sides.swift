@@ -10,11 +10,9 @@ import RuledStore
 package final class Sides {
   /// The rules of both sides; each catalog serves one world alone.
   package struct Rules {
-    /// The rules of the one side.
     package var baseline: Catalog
     /// The baseline's rules once more, for the other side until the range begins; nil if nothing is played before.
     var warmUp: Catalog?
-    /// The rules of the other side.
     package var candidate: Catalog
 
     package init(baseline: Catalog, warmUp: Catalog? = nil, candidate: Catalog) {
@@ -108,7 +106,6 @@ package final class Sides {
     if isCompared { compare(before, after, recorded: nil) }
   }
 
-  /// Notes that part of the history is missing.
   func noteGap() { for comparison in comparisons { comparison.noteGap() } }
 
   /// Explains an event from the states that both sides have before it.

@@ -59,7 +59,6 @@ struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
     return Array(sorted.prefix(limit))
   }
 
-  /// Drops the things whose note is as `isDropped` says.
   mutating func removeAll(where isDropped: (Note) -> Bool) {
     entries = entries.filter { !isDropped($0.value.note) }
   }
@@ -71,9 +70,7 @@ struct CommonCounts<Thing: Hashable & Sendable, Note: Sendable>: Sendable {
   }
 }
 
-/// For counts without notes.
 extension CommonCounts where Note == Void {
-  /// Counts a thing, `times` times.
   mutating func add(_ thing: Thing, times: Int = 1, at position: UInt64 = 0) {
     add(thing, times: times, at: position, note: ())
   }

@@ -1,12 +1,10 @@
 import RuledCore
 
-/// The name of a decision: its plugin and its key.
 struct DecisionName: Hashable, Sendable {
   var plugin: String
   var key: ExactName
 }
 
-/// One decision of an event.
 struct Decision {
   var name: DecisionName
   /// Its value as JSON.

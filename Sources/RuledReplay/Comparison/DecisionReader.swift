@@ -1,7 +1,6 @@
 import RuledCore
 import RuledJSON
 
-/// Takes the decisions of an event apart.
 final class DecisionReader {
   /// How many paths to numbers each key may have.
   static let mostPaths = 64

@@ -41,9 +41,7 @@ package struct DecisionTally {
   }
 
   struct MemberChange: Hashable, Sendable {
-    /// The path in the value.
     var path: String
-    /// The value there and its replacement.
     var change: Change
   }
 
@@ -181,7 +179,6 @@ package struct DecisionTally {
 
   // MARK: Equal decisions
 
-  /// Counts decisions that are equal on both sides.
   private mutating func addEqual(_ decisions: [UInt8]) {
     let slot = Int(decisions.withView { hash64($0, seed: 0) } % UInt64(Self.memoSlots))
     if memos[slot].times > 0, memos[slot].decisions == decisions {

@@ -26,7 +26,6 @@ struct Fidelity: Sendable {
   /// Notes that part of the history is missing after the events so far.
   mutating func noteGap() { earlier = earlier ?? .gap }
 
-  /// Compares a recorded event with its outcome on the baseline.
   mutating func add(_ recorded: JournalEntry, _ baseline: JournalEntry?) {
     replayed += 1
     if !recorded.redacted.isEmpty { earlier = earlier ?? .redacted }

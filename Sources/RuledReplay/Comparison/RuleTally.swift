@@ -18,7 +18,6 @@ struct RuleTally: Sendable {
 
   private var figures: [String: [String: Figures]] = [:]
 
-  /// Counts the rules that ran on an event of one side.
   mutating func add(_ rules: [Played.RuleCost], _ side: WritableKeyPath<CountOfSides, Int>) {
     for rule in rules {
       figures[rule.plugin, default: [:]][rule.rule, default: Figures()].count(rule.instructions, side)
@@ -36,7 +35,6 @@ struct RuleTally: Sendable {
     }
   }
 
-  /// The instructions of all rules.
   var instructions: CountOfSides {
     figures.values.flatMap(\.values).reduce(CountOfSides()) { $0 + $1.instructions }
   }

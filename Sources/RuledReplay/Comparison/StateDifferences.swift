@@ -12,7 +12,6 @@ struct StateDifferences: Sendable {
 
   private var first: [String: First] = [:]
 
-  /// Adds an event as it came out on both sides.
   mutating func add(_ before: JournalEntry, _ after: JournalEntry) {
     guard before.digests != after.digests else { return }
     for digest in before.digests where !after.digests.contains(digest) { note(digest.plugin, before) }
@@ -24,7 +23,6 @@ struct StateDifferences: Sendable {
     add(First(sequence: entry.sequence, subject: entry.subject, event: EventText.id(entry.event)), of: plugin)
   }
 
-  /// Adds another table, of other subjects.
   mutating func merge(_ other: StateDifferences) {
     for (plugin, event) in other.first { add(event, of: plugin) }
   }

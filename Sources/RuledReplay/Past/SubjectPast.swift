@@ -10,7 +10,6 @@ package import RuledStore
 package final class SubjectPast {
   private static let mostEntries = 200_000
 
-  /// A moment in a subject's past.
   package enum Moment: Sendable, Equatable {
     /// After the event that made this version.
     case version(UInt64)
@@ -19,7 +18,6 @@ package final class SubjectPast {
     case event(id: String)
   }
 
-  /// The sources of a past.
   package struct Sources {
     let journal: any JournalSource
     /// The content of a revision; throws when it is not kept.

@@ -1,7 +1,6 @@
 package import RuledCore
 package import RuledJournal
 
-/// The result of a comparison, ready to be reported.
 package struct ComparisonResult {
   var range: ComparedRange
   /// How many events the baseline played that rules could see.
@@ -37,7 +36,6 @@ package struct ComparisonResult {
   package struct Frame {
     var baseline: String
     var candidate: String
-    /// The parts of the history that are missing.
     var gaps: [JournalGap]
     /// The folder of the candidate's rules, as it was named.
     var folder: String

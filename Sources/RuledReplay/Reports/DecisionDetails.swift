@@ -17,6 +17,5 @@ package struct DecisionDetails: Sendable {
   package var key: String
   /// The commonest changes within values.
   package var members: [Member]
-  /// Some of the events that it changed for.
   package var examples: [DecisionTally.Example]
 }
