@@ -15,13 +15,10 @@ package final class Connection {
     case closed
   }
 
-  /// The name under which the connection's table finds it.
   package let token: ConnectionToken
-  /// The process at the other end.
   package let peer: PeerCredentials?
   /// The client if another node has carried its connection here, so that the process at the other end is not the client.
   package private(set) var carried: CarriedClient?
-  /// The number of requests whose replies are still to come.
   private(set) var requestsInFlight = 0
   /// The bytes of replies that wait for the rest of their request batches; for reading they count as unsent.
   private(set) var waitingBytes = 0
@@ -49,7 +46,6 @@ package final class Connection {
   var deliversLastLine = true
   /// The bytes that may still be read during the daemon's shutdown; nil before.
   var drainAllowance: Int?
-  /// Whether the handler wants no further line for now.
   private(set) var isPausedByHandler = false
   /// Whether part of a line is buffered that takes more than the room of one read.
   var hasLongLine = false
@@ -122,7 +118,6 @@ package final class Connection {
   /// Delivers no further line until `resumeLines`.
   package func pauseLines() { isPausedByHandler = true }
 
-  /// Delivers lines again after `pauseLines`.
   package func resumeLines() {
     guard isPausedByHandler else { return }
     isPausedByHandler = false
@@ -361,7 +356,6 @@ extension Connection {
 
   // MARK: Writing
 
-  /// The bytes that wait to be sent.
   package var unsent: Int { (output?.count ?? 0) - sent }
 
   /// Appends bytes, which are written at the end of the tick; dropped when the client is gone.

@@ -38,7 +38,6 @@ package final class ConnectionPlaces: Sendable {
   private let silent: UInt64
   private let state = Mutex(State())
 
-  /// `total` places, none of them taken.
   package init(_ total: Int, unreserved: Int, idleMilliseconds: UInt64, silentMilliseconds: UInt64) {
     self.total = total
     self.unreserved = unreserved

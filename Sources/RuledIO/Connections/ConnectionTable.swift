@@ -47,7 +47,6 @@ package final class ConnectionTable {
     }
   }
 
-  /// The connection of a token, or nil when it has ended.
   package subscript(_ token: ConnectionToken) -> Connection? {
     guard token.slot < slots.count, slots[token.slot].generation == token.generation else { return nil }
     return slots[token.slot].connection
@@ -132,7 +131,6 @@ package struct ConnectionToken: Hashable, Sendable {
   /// Slot and generation in one number.
   package let raw: UInt64
 
-  /// The token that `raw` was taken from.
   package init(raw: UInt64) { self.raw = raw }
 
   init(slot: Int, generation: UInt32) { raw = UInt64(generation) << 32 | UInt64(slot) }

@@ -11,17 +11,13 @@ package final class LineFramer {
   /// The size of a new buffer in bytes, and the room for one read beyond the longest line.
   static let readBytes = 64 << 10
 
-  /// The next part of the input.
   enum Item {
     /// A line without its newline; valid until the next call of `fill`.
     case line(ByteView)
-    /// A line whose bytes are dropped.
     case skipped(SkipReason)
   }
 
-  /// Why a line is skipped.
   package enum SkipReason {
-    /// It is longer than the limit.
     case tooLong
     /// The memory that all connections share for long lines is used up.
     case outOfMemory
@@ -29,7 +25,6 @@ package final class LineFramer {
 
   private let limit: Int
   private var base: UnsafeMutableRawPointer
-  /// The size of the buffer in bytes.
   private(set) var capacity: Int
   private var start = 0
   private var scanned = 0
@@ -61,7 +56,6 @@ package final class LineFramer {
     return base
   }
 
-  /// Whether the buffer is larger than a new one.
   var isGrown: Bool { capacity > Self.readBytes }
 
   /// Whether no byte of an incomplete line is buffered.

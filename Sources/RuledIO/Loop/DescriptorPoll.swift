@@ -12,7 +12,6 @@ package final class DescriptorPoll: LoopHandle {
 
     /// There is something to read, or the peer has ended.
     package static let readable = Events(rawValue: 1)
-    /// There is room to write.
     package static let writable = Events(rawValue: 2)
     /// An error is pending on the descriptor; polling has stopped.
     package static let failed = Events(rawValue: 1 << 16)

@@ -231,7 +231,6 @@ public final class TickLock: @unchecked Sendable {  // a pthread mutex at a fixe
 
   @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
 
-  /// Runs `body` with the lock held; waits for it.
   @inlinable
   package func withLock<Result>(_ body: () -> Result) -> Result {
     lock()

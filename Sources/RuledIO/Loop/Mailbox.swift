@@ -97,7 +97,6 @@ public final class Mailbox<Message: Sendable>: Sendable {
   private let counter: OwnedDescriptor
   private nonisolated(unsafe) var poll: DescriptorPoll?  // only the loop's thread uses it
 
-  /// A wake whose closure runs on `loop`.
   @usableFromInline
   init(on loop: EventLoop, _ body: @escaping () -> Void) throws(SystemError) {
     let number = try SystemCalls.check("eventfd", "wake-up") {

@@ -2,7 +2,6 @@ internal import CUV
 
 /// Turns signals of the process into calls on a loop.
 package final class SignalWatcher {
-  /// The signals that a daemon answers.
   package enum Signal: Int32, CaseIterable, Sendable {
     /// SIGHUP: read configuration and rules again.
     case hangUp = 1

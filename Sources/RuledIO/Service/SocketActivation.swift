@@ -15,7 +15,6 @@ package enum SocketActivation {
     }
   }
 
-  /// The sockets that systemd passed to this process.
   package struct Sockets: Sendable {
     package var unix: [Inherited]
     package var tcp: [Inherited]

@@ -44,7 +44,6 @@ package struct SystemdNotifier: Sendable {
 
   package func status(_ text: String) { send("STATUS=\(Self.line(text))") }
 
-  /// A sign of life for systemd's watchdog.
   package func watchdog() { send("WATCHDOG=1") }
 
   /// Calls `body` on a loop twice in the watchdog's period; nil if systemd has asked for no watchdog.
@@ -53,7 +52,6 @@ package struct SystemdNotifier: Sendable {
     return try loop.timer(after: 1, every: max(1, period / 2), body)
   }
 
-  /// The service has begun to end.
   package func stopping() { send("STOPPING=1") }
 
   private static func line(_ text: String) -> String {

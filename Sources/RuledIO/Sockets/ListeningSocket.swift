@@ -122,11 +122,9 @@ package struct ListeningSocket: ~Copyable {
   }
 }
 
-/// Why a daemon can't listen on a socket path.
 package enum ListenError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another process answers there.
   case occupied(path: String)
-  /// Another kind of file is there.
   case notASocket(path: String)
   /// The path does not fit into a socket address.
   case invalidPath(path: String)

@@ -39,7 +39,6 @@ package struct NumericAddress: CustomStringConvertible {
     length = info.ai_addrlen
   }
 
-  /// Calls `body` with the address as the socket calls take it.
   func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     withUnsafePointer(to: storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }

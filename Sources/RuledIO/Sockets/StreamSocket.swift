@@ -3,7 +3,6 @@ package import RuledCore
 
 /// The user of a stream; all calls come on the loop's thread.
 package protocol StreamOwner: AnyObject {
-  /// The connection was made, or failed.
   func connected(_ failure: SystemError?)
   /// Bytes came; they are valid during the call.
   func received(_ bytes: ByteView)
@@ -31,7 +30,6 @@ package final class StreamSocket {
   private var isReading = false
   /// The bytes of the write that the system has not accepted yet.
   private var rest = ByteView.empty
-  /// The most bytes that one read takes.
   package var readLimit = Int.max
 
   /// A stream over a connected socket, which it owns unless this throws.
@@ -58,7 +56,6 @@ package final class StreamSocket {
 
   package func attach(_ owner: any StreamOwner) { self.owner = owner }
 
-  /// The address of the peer, if it has one.
   package var peer: NumericAddress? { NumericAddress(of: descriptor, isPeer: true) }
 
   package func startReading() {
@@ -84,7 +81,6 @@ package final class StreamSocket {
     if case .moved(let count) = SystemCalls.send(descriptor, bytes) { count } else { 0 }
   }
 
-  /// The bytes of the write that the system has not accepted yet.
   package var unwritten: Int { rest.count }
 
   package func endWriting() { SystemCalls.endWriting(descriptor) }

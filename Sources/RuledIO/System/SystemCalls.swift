@@ -9,7 +9,6 @@ package enum SystemCalls {
   /// The result of a read or write that does not block.
   package enum Transfer: Equatable {
     case moved(Int)
-    /// Nothing could be moved now.
     case wouldBlock
     /// The peer has ended its side.
     case ended

@@ -10,7 +10,6 @@ package import RuledThreads
   /// The purpose of the call: a path, or a few words.
   let context: String
 
-  /// The failure of `call` with `number`.
   package init(_ number: Int32, call: String, context: String) {
     self.number = number
     self.call = call

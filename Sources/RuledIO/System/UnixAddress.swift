@@ -32,7 +32,6 @@ package struct UnixAddress: Sendable {
     self.init(String(decoding: name, as: UTF8.self))
   }
 
-  /// Calls `body` with the address as the socket calls take it.
   package func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -1,6 +1,5 @@
 internal import Glibc
 
-/// The entries of a rules folder.
 enum FolderFiles {
   /// Whether a name is a dot file, or an editor's temporary file.
   static func isIgnored(_ name: String) -> Bool {

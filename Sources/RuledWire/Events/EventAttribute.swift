@@ -78,7 +78,6 @@ struct EventAttributes {
     indices[attribute.rawValue] = value.isKind(.null) ? 0 : Int32(truncatingIfNeeded: value.index)
   }
 
-  /// The value of an attribute, or nil if it is absent.
   subscript(attribute: EventAttribute) -> TapeValue? {
     let index = Int(indices[attribute.rawValue])
     return index == 0 ? nil : object.value(at: index)

@@ -15,7 +15,6 @@ package struct EventView {
   package private(set) var time: Timestamp?
   /// The data, or nil if it is absent or null.
   package private(set) var data: TapeValue?
-  /// Whether nothing is to be committed.
   package private(set) var isDryRun = false
   /// Whether the reply is to have the trace.
   package private(set) var isExplained = false

@@ -14,7 +14,6 @@ enum JSONPath {
     return "\(parent)[\(quoted.text)]"
   }
 
-  /// The path of the member `name` of the value at `parent`.
   static func member(_ parent: String, _ name: StaticString) -> String { "\(parent).\(name)" }
 
   /// The text, or its first 64 bytes and an ellipsis.

@@ -3,7 +3,6 @@ package import RuledCore
 /// A request that the server answers itself, with an error: the status, the error object and further header fields of the response.
 package struct HTTPError: Error, Sendable, Equatable {
   package let status: Int
-  /// The error object of the body.
   package let error: RequestError
   /// Header fields beside those that each response has.
   package let headers: [HTTPHeaders.Field]

@@ -8,7 +8,6 @@ package struct HTTPHeaders: Sendable {
     /// Whether the value is UTF-8; if not, each character has the number of a byte, so that different bytes stay different.
     let isText: Bool
 
-    /// A field; the name in lower case.
     package init(name: String, value: String, isText: Bool = true) {
       self.name = name
       self.value = value

@@ -10,7 +10,6 @@ package struct HTTPRequestHead: Sendable {
     case none
     /// The body has so many bytes; `Int.max` for a number that does not fit.
     case length(Int)
-    /// The body comes in chunks.
     case chunked
   }
 
@@ -110,7 +109,6 @@ package struct HTTPRequestHead: Sendable {
   /// Whether the client waits for "100 Continue" before it sends the body.
   package var expectsContinue: Bool { minorVersion == 1 && headers["expect"]?.lowercased() == "100-continue" }
 
-  /// Whether the client wants to keep the connection open for further requests.
   package var keepsAlive: Bool {
     var options: Set<String> = []
     for field in headers.fields where field.name == "connection" {

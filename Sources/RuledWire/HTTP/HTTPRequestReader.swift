@@ -49,10 +49,7 @@ package final class HTTPRequestReader {
   /// A reader of requests whose bodies have at most `bodyLimit` bytes.
   package init(bodyLimit: Int) { limit = bodyLimit }
 
-  /// Whether part of a request has arrived.
   package var isWithinRequest: Bool { state != .requestLine || !line.isEmpty || hasReturn || skippedEmptyLine }
-
-  /// How many bytes of memory the request takes.
   package var usedBytes: Int { headCount + line.capacity + body.capacity }
 
   /// Prepares for the next request; `body` becomes another buffer.

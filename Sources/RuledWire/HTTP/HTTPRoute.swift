@@ -1,4 +1,3 @@
-/// The endpoint of a path, and the name in the path.
 package struct HTTPRoute: Sendable, Equatable {
   package let endpoint: HTTPEndpoint
   /// The name in the path, decoded; empty for a path without one.

@@ -1,7 +1,6 @@
 package import RuledCore
 
 extension RequestError {
-  /// The corresponding HTTP status.
   var httpStatus: Int { code.httpStatus }
 
   /// The value of the header `Retry-After` in seconds, rounded up; nil for an error that does not ask to send again.
@@ -13,7 +12,6 @@ extension RequestError {
 }
 
 extension RequestError.Code {
-  /// The corresponding HTTP status.
   package var httpStatus: Int {
     switch self {
     case .parseError, .invalidRequest, .invalidParams: 400

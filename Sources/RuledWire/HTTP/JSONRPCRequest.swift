@@ -21,7 +21,6 @@ package enum JSONRPCRequest {
     return Array(buffer.bytes)
   }
 
-  /// The text of a request for `method` with these params.
   package static func text(_ method: Method, _ params: JSONObject) -> [UInt8] {
     text(method) { $0.value(.object(params)) }
   }

@@ -2,7 +2,6 @@ package import RuledCore
 
 // The params of the methods about undelivered effects.
 
-/// Whether an effect is waiting or given up.
 package enum EffectStatus: String, Sendable {
   /// It waits for its next try, or for its turn.
   case waiting
@@ -22,7 +21,6 @@ package struct EffectsParams: Sendable, Equatable {
   package var type: String?
   /// Only those that wait, or only those that were given up; nil for both.
   package var status: EffectStatus?
-  /// Whether the data is wanted too.
   package var withData = false
   /// The key of the effect after which the list begins, or nil for the first.
   package var after: String?

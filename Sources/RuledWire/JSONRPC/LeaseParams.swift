@@ -1,9 +1,7 @@
 package import RuledCore
 
 package struct LeaseParams: Sendable, Equatable {
-  /// The sinks whose effects are wanted.
   package let sinks: [String]
-  /// How many effects, at most.
   package let limit: Int
   package let seconds: Int
   /// How many seconds the reply may wait for a first effect.

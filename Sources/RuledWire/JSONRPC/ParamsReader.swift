@@ -87,7 +87,6 @@ struct ParamsReader {
     return value
   }
 
-  /// An optional whole number of `range`.
   func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(RequestError) -> Int64? {
     guard let value = value(name) else { return nil }
     guard let number = value.integer, range.contains(number) else {

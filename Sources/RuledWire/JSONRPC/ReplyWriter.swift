@@ -11,7 +11,6 @@ package enum ReplyWriter {
 
   package static func endResult(to buffer: ByteBuffer) { buffer.append(UInt8(ascii: "}")) }
 
-  /// Writes an answer whose result is `value`.
   package static func result(_ value: JSONValue, id: ByteView?, to buffer: ByteBuffer) {
     beginResult(id: id, to: buffer)
     value.write(to: buffer)

@@ -51,7 +51,6 @@ package enum RequestLine {
 package struct RequestBatch {
   private var elements: ElementCursor
 
-  /// The batch in a non-empty array whose text is `text`.
   init(_ array: TapeValue, text: ByteView) { elements = ElementCursor(array, text: text) }
 
   package mutating func next() -> RequestMessage? {
@@ -79,7 +78,6 @@ struct RequestMembers {
     }
   }
 
-  /// The request that the members make.
   var message: RequestMessage {
     if let id, id.isContainer || id.bool != nil {
       return .invalid(id: nil, RequestMessage.error("“id” is a string, a number or null."))

@@ -16,7 +16,6 @@ package struct RequestView {
   /// Whether the request must not be answered.
   package var isNotification: Bool { id == nil }
 
-  /// The error that answers a method that does not exist.
   package var unknownMethod: RequestError {
     RequestError(.unknownMethod, "There is no method “\(JSONPath.excerpt(methodName))”.")
   }
