@@ -15,7 +15,6 @@ package struct ClusterStart {
   let snapshots: SnapshotSettings?
   private let log: any EventLog
 
-  /// The node that the configuration describes, over the database at `url`.
   package init(_ url: String, _ configuration: Configuration, log: any EventLog) {
     self.log = log
     var settings = ClusterSettings(url: url)
@@ -107,7 +106,6 @@ package struct ClusterStart {
     _ need: SnapshotStart.Need, path: String, _ notifier: SystemdNotifier, _ signals: ProcessSignals
   ) throws -> Bool {
     let loop = try EventLoop()
-    // The two threads share these.
     let (isInterrupted, problem) = (Shared(false), Shared<StoreError?>(nil))
     let ended = Mailbox<Bool>()
     try ended.attach(to: loop) { _ in loop.stop() }

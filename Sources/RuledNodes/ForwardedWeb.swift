@@ -8,7 +8,6 @@ import RuledWire
 ///
 /// The head of its first request decides whether this node answers it, or the connection is carried to the owner.
 final class ForwardedWeb {
-  /// The treatment of a connection.
   enum Decision {
     /// This node answers the first request and closes the connection.
     case answer(HTTPResponse)

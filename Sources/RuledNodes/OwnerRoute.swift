@@ -26,7 +26,6 @@ final class OwnerRoute {
     link = links.link(to: current)
   }
 
-  /// Whether there is a link to the owner.
   var hasLink: Bool { link != nil }
 
   /// Why the owner can't be reached; nil while it can.

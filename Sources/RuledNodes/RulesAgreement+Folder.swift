@@ -80,13 +80,11 @@ extension RulesAgreement {
   }
 }
 
-/// A node's answer to a request for its folder.
 private enum FolderAnswer {
   /// It offers the rules under this revision.
   case offered(String)
   case failed(ReloadError)
 
-  /// The answer of that text; nil if it is none.
   init?(_ text: String) {
     guard let json = try? JSONValue(parsing: text) else { return nil }
     if let revision = json["revision"]?.stringValue {

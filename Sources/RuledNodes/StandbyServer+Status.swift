@@ -2,7 +2,6 @@ import RuledCluster
 import RuledCore
 import RuledJSON
 
-/// A follower's report on itself.
 extension StandbyServer {
   /// The error for a request that only the owner can answer.
   var refusal: RequestError {
@@ -33,7 +32,6 @@ extension StandbyServer {
     owner.address.isEmpty ? "" : ", at \(owner.address)"
   }
 
-  /// The result of `health`.
   var health: JSONValue {
     let (node, figures) = (membership.node, membership.node.figures)
     let position = node.position.sequence

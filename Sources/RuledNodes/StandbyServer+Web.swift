@@ -5,7 +5,6 @@ import RuledPeers
 import RuledServing
 import RuledWire
 
-/// Clients that speak HTTP.
 extension StandbyServer {
   /// Adopts the connection of a client that speaks HTTP, or answers 429 if there are too many connections.
   func adoptWeb(_ descriptor: Int32, _ client: PeerClient) {

@@ -4,7 +4,6 @@ import RuledWire
 /// The number of unanswered requests that a node has sent to another one for all its clients; confined to a loop.
 final class UnansweredCount {
   fileprivate(set) var requests = 0
-  /// The bytes of their ids.
   fileprivate(set) var idBytes = 0
 
   /// Whether no more are taken, of `limit` in all.
@@ -44,7 +43,6 @@ struct UnansweredRequests {
       list.append(number)
     }
 
-    /// The first number of an unanswered line.
     mutating func first(unanswered entries: [Int: Entry]) -> Int? {
       while start < list.count, entries[list[start]] == nil { start += 1 }
       return start < list.count ? list[start] : nil
@@ -63,7 +61,6 @@ struct UnansweredRequests {
   /// No requests of one client; `all` counts the requests of all clients.
   init(_ all: UnansweredCount) { self.all = all }
 
-  /// The number of lines without an answer.
   var count: Int { entries.count }
 
   /// Notes a sent line; returns false if it wants no answer.

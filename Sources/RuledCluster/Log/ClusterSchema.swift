@@ -24,7 +24,6 @@ struct ClusterSchema: Sendable {
   /// The earliest format that this version of the daemon works with.
   let oldest: Int64
 
-  /// The latest format that this version of the daemon works with.
   var newest: Int64 { Int64(upgrades.count) }
 
   /// The formats that this version of the daemon works with.

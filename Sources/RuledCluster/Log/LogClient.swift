@@ -107,7 +107,6 @@ final class LogClient {
     FROM ruled.logs l LEFT JOIN ruled.nodes n ON n.node = l.owner AND n.incarnation = l.incarnation WHERE l.log = $1::int8
     """)
 
-  /// Reads the end of the log, and who owns it.
   func readHead() throws(StoreError) -> LogHead {
     let rows = try execute(Self.headStatement, [.integer(Self.log)], "the end of the log can't be read")
     guard rows.count == 1 else { throw Self.noLog }
@@ -231,7 +230,6 @@ final class LogClient {
   /// How long dropping a partition may take, in milliseconds.
   private static let dropMilliseconds = 20_000
 
-  /// The number of batches in a partition of the log.
   private func partitionSize() throws(StoreError) -> Int64 {
     if cluster == nil { _ = try connection() }
     guard let cluster else { throw Self.noLog }

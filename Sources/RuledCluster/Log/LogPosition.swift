@@ -7,7 +7,6 @@ package struct LogPosition: Sendable, Equatable {
   /// The digest of the last batch, chained with the digests of all batches before it; empty at the start.
   let digest: [UInt8]
 
-  /// The position before the first batch.
   static let start = LogPosition(sequence: 0, digest: [])
 
   /// The position after a batch appended here in `epoch`.

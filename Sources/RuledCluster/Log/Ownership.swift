@@ -3,7 +3,6 @@ import RuledStore
 
 /// The right to write a log.
 struct Ownership: Sendable, Equatable {
-  /// The epoch under which the owner writes.
   let epoch: Int64
   /// The end of the log, which only the owner moves.
   var end: LogPosition

@@ -1,6 +1,5 @@
 package import RuledStore
 
-/// Why a node was not drained.
 package enum DrainRefusal: Error, Sendable, Equatable {
   /// There is no node of that name.
   case unknown
@@ -15,7 +14,6 @@ package struct ClusterAdministration: Sendable {
 
   private let settings: ClusterSettings
 
-  /// The administration of the cluster in the database of these settings.
   package init(_ settings: ClusterSettings) {
     var settings = settings
     settings.commitTimeout = min(settings.commitTimeout, 5_000)

@@ -9,7 +9,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
   package struct Figures: Sendable {
     /// The owner of the log as far as the node knows; nil if there is none or the node could not ask yet.
     package var owner: NodeIdentity?
-    /// The epoch of the owner.
     package var epoch: Int64 = 0
     /// The number of batches in the log.
     package var end: Int64 = 0
@@ -32,7 +31,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   /// Why an owner has to stop serving.
   package enum OwnerEvent: Sendable {
-    /// Another node has taken the log over.
     case replaced(StoreError)
     /// The node was drained: it has to give the log up.
     case drained
@@ -234,7 +232,6 @@ package final class ClusterNode: @unchecked Sendable {  // `lock` guards what ch
 
   private static let replaced = StoreError(.fenced, "another node has taken the log of commits over")
 
-  /// The error of a node whose name another process has.
   static func nameInUse(_ name: String) -> StoreError {
     StoreError(
       .inUse,

@@ -12,7 +12,6 @@ package struct ClusterOverview: Sendable, Equatable {
 
   /// A present or former node of the cluster.
   package struct Node: Sendable, Equatable {
-    /// Its name, process and address.
     package var identity: NodeIdentity
     package var role: Role
     package var version: String
@@ -45,9 +44,7 @@ package struct ClusterOverview: Sendable, Equatable {
     /// The size of the log's tables in bytes.
     package var bytes: Int64 = 0
     package var standbys: [Standby] = []
-    /// The setting `synchronous_commit`.
     package var synchronousCommit = ""
-    /// The setting `synchronous_standby_names`.
     package var synchronousStandbys = ""
     /// The failures that an acknowledged commit survives.
     package var promise = ""
@@ -56,13 +53,11 @@ package struct ClusterOverview: Sendable, Equatable {
   }
 
   package var nodes: [Node] = []
-  /// The epoch of the log's owner.
   package var epoch: Int64 = 0
   /// The number of batches in the log.
   package var sequence: Int64 = 0
   package var database = Database()
 
-  /// The owner; nil while there is none.
   package var owner: Node? { nodes.first { $0.role == .owner } }
 }
 

@@ -17,10 +17,7 @@ struct ObjectAnswer {
     code = status < 300 ? "" : Self.elements("Code", in: text[...]).first ?? ""
   }
 
-  /// Whether the request was carried out.
   var isSuccess: Bool { status == 200 || status == 204 }
-
-  /// Whether the object does not exist.
   var isMissing: Bool { status == 404 && code != "NoSuchBucket" }
 
   /// Whether another attempt may be answered otherwise.
@@ -35,7 +32,6 @@ struct ObjectAnswer {
     return details.isEmpty ? "status \(status)" : "status \(status), \(details)"
   }
 
-  /// The remedy for the error in `bucket`.
   func advice(for bucket: ObjectBucket) -> String {
     let place = bucket.credentialsFile ?? "the environment"
     switch code {

@@ -4,7 +4,6 @@ struct ObjectRequest {
   enum Body {
     case none
     case bytes([UInt8])
-    /// The open file, which has so many bytes.
     case file(descriptor: Int32, bytes: Int)
   }
 

@@ -8,7 +8,6 @@ import RuledStore
 /// Each request is tried again after errors that may pass. `progress` is called at least each `pollInterval` while a request is under way or waits for
 /// its next attempt, with the number of new bytes sent or received; it may throw to stop.
 final class ObjectStore {
-  /// How often a request is tried.
   private static let attempts = 6
   /// The wait between two attempts, in milliseconds.
   private static let backoff = Backoff(first: 500, longest: 10_000)
@@ -95,7 +94,6 @@ final class ObjectStore {
     _ = try send("DELETE", name, "can't be removed", progress: progress)
   }
 
-  /// The names of the objects that begin with `prefix`.
   func names(prefix: String, progress: CopyProgress) throws(StoreError) -> [String] {
     var (names, next): ([String], String?) = ([], nil)
     repeat {

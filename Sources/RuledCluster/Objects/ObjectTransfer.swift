@@ -133,7 +133,6 @@ final class ObjectTransfer {
 
   // MARK: The result
 
-  /// The result of the transfer, which has ended with that code.
   func result(of code: CURLcode) -> Result {
     if code == CURLE_OK {
       let answer = ObjectAnswer(

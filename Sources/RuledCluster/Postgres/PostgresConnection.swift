@@ -111,7 +111,6 @@ struct PostgresError: Error, Sendable, Equatable {
     case unsafe
     /// There is no connection; nothing was sent.
     case unreachable
-    /// The server refused the statement.
     case refused(sqlstate: String)
     /// The connection broke, or the time was over, before the answer: the server may have committed, or may do so later.
     case noAnswer

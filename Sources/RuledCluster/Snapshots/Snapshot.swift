@@ -1,10 +1,8 @@
 /// A verified snapshot, as the database lists it.
 struct Snapshot: Sendable, Equatable {
-  /// Its name in the place of the snapshots.
   var name: String
   /// The position up to which its store has played the log back.
   var position: LogPosition
-  /// The size of its files in bytes.
   var bytes: Int
   var node: String
   var format: Int

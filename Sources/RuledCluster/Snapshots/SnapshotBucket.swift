@@ -10,7 +10,6 @@ struct SnapshotBucket: SnapshotPlace {
   private let store: ObjectStore
   private let prefix: String
 
-  /// The snapshots of the cluster with this id in a bucket.
   init(_ bucket: ObjectBucket, cluster: String) throws(StoreError) {
     self.cluster = cluster
     root = bucket.url

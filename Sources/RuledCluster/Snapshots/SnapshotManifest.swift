@@ -13,12 +13,10 @@ struct SnapshotManifest: Equatable {
   static let name = "SNAPSHOT"
   private static let title = "snapshot of a node's store of ruled, 1"
 
-  /// The size of the files in bytes.
   var bytes: Int { files.reduce(0) { $0 + $1.bytes } }
 }
 
 extension SnapshotManifest {
-  /// The list as it is stored.
   var text: String {
     let digest = position.digest.map { $0.digits(2, radix: 16) }.joined()
     let lines =

@@ -1,6 +1,5 @@
 package import RuledCore
 
-/// Where a cluster's snapshots are kept, and how often one is written.
 package struct SnapshotSettings: Sendable {
   /// The place, which all nodes reach.
   var location: SnapshotLocation

@@ -6,7 +6,6 @@ package import RuledStore
 ///
 /// Until a whole snapshot is copied, opened and checked, the store stays as it was.
 package struct SnapshotStart {
-  /// Why a store starts from a snapshot.
   package enum Need: Sendable {
     /// It is empty, and a snapshot saves time.
     case empty

@@ -10,7 +10,6 @@ package struct StoreImport {
     package var bytes = 0
   }
 
-  /// The size at which a batch is sent.
   private static let batchBytes = 512 << 10
   /// How often progress is reported, in milliseconds.
   private static let reportInterval = 5_000
