@@ -11,7 +11,6 @@ extension Daemon {
   /// An open store, with its journal and the node's part in a cluster.
   struct Opened {
     let store: any StateStore
-    /// The store's journal; nil if it has none.
     var journal: JournalService?
     /// The node's part in its cluster; nil for a store of this host alone.
     var member: (any ClusterMember)?

@@ -9,7 +9,6 @@ import RuledNodes
 import RuledServing
 import RuledStore
 
-/// The command line of `ruled`.
 package enum ServeCommand {
   package static func run(_ arguments: [String]) -> Int32 {
     let isService = SystemdNotifier.isService
@@ -272,7 +271,6 @@ struct ServeOptions {
   var imports: String? { arguments.value("import") }
   var holdsEffects: Bool { arguments.has("hold-effects") }
   var hasManualClock: Bool { arguments.has("clock") }
-  /// The configuration file, if one is named.
   var config: String? { arguments.value("config") }
 
   init(_ words: [String]) throws(StartError) {

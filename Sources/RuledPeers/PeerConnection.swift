@@ -208,7 +208,6 @@ final class PeerConnection: StreamOwner, Watched, @unchecked Sendable {  // conf
     queue()
   }
 
-  /// Ends the connection once everything is sent.
   func endWhenSent(_ reason: String) {
     guard phase != .closed else { return }
     if unsent == 0, !isWriting { return end(reason, tells: true) }

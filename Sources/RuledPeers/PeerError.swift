@@ -1,6 +1,5 @@
 package import RuledIO
 
-/// Why a link, a tunnel or a listener failed.
 package enum PeerError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A certificate, a key or an authority can't be used.
   case identity(String)

@@ -4,9 +4,7 @@ import RuledCore
 package struct PeerSettings: Sendable {
   /// The node's name, which is one of the alternative names in its certificate.
   var name: String
-  /// The node's certificate and key, and the authority that it trusts.
   package var identity: PeerIdentity
-  /// Limits of time, memory and connections.
   package var limits: PeerLimits
   /// Called when connections are made, end or are refused, on the loop's thread.
   var note: @Sendable (PeerNote) -> Void
@@ -72,7 +70,6 @@ package enum PeerNote: Sendable, Equatable {
   case broken(node: String, reason: String, retryMilliseconds: UInt64)
   /// A node has connected to the listener.
   case joined(node: String)
-  /// Its connection ended.
   case left(node: String, reason: String)
   /// Something connected that did not prove to be a node.
   case refused(address: String, reason: String)

@@ -197,7 +197,6 @@ final class CourierSink {
   let backoff = Backoff()
   /// How often in a row the daemon has handed out nothing but an error.
   var failures = 0
-  /// Whether a request for effects is under way.
   var isAsking = false
   /// The number of effects under way.
   var active = 0

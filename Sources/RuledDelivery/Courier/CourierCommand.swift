@@ -1,9 +1,7 @@
 package import RuledCore
 package import RuledIO
 
-/// The command line of `ruled-courier`.
 package enum CourierCommand {
-  /// The options and the help of `ruled-courier`.
   static let spec = CommandSpec(
     "ruled-courier", "Delivers the effects of ruled, which then opens no network socket itself.",
     synopsis: ["[--config FILE] [--socket PATH]"],

@@ -31,7 +31,6 @@ package final class HTTPClient {
     guard openMulti() != nil else { throw SystemError(12, call: "curl_multi_init", context: "HTTP client") }
   }
 
-  /// The number of requests under way.
   var count: Int { transfers.count }
 
   /// Sends a request; `completion` is called later, on the loop's thread.

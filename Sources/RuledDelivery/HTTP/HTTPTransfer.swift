@@ -105,7 +105,6 @@ final class HTTPTransfer {
     if room > 0 { body += bytes.extracting(first: room) }
   }
 
-  /// The result of a transfer that has ended with that code.
   func result(of code: CURLcode) -> HTTPResult {
     guard code == CURLE_OK else { return failure(code) }
     // libcurl takes an end within the head for the end of the answer.
@@ -123,7 +122,6 @@ final class HTTPTransfer {
     return code == CURLE_URL_MALFORMAT ? .refused(reason) : .failed(reason)
   }
 
-  /// The result without memory for a transfer.
   static var outOfMemory: HTTPResult { .failed(String(cString: curl_easy_strerror(CURLE_OUT_OF_MEMORY))) }
 }
 

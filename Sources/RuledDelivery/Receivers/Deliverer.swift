@@ -21,7 +21,6 @@ package final class Deliverer {
     self.log = log
   }
 
-  /// The number of requests under way.
   package var count: Int { client.count }
 
   /// Drops the requests under way without calling their completions.

@@ -1,11 +1,9 @@
 package import RuledCore
 import RuledWire
 
-/// The answer of a plugin's `sink` handler for an effect.
 package enum HandlerAnswer: Sendable {
   /// The plugin has no handler for the sink: the effect is sent as it is.
   case none
-  /// The request that delivers the effect.
   case request(HandlerRequest)
   /// The effect must not be delivered any more, for this reason.
   case expired(String)

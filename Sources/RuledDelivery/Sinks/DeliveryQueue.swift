@@ -41,7 +41,6 @@ package final class DeliveryQueue {
   /// Whether all effects in the store are loaded.
   package var isComplete: Bool { loadPosition == nil && !needsReload }
 
-  /// Whether there is no room for another effect.
   package var isFull: Bool { count >= Self.capacity }
 
   /// Whether there is enough room to continue loading.
@@ -74,7 +73,6 @@ package final class DeliveryQueue {
     subjects.values.lazy.filter { $0.count > 0 }.map { EffectKey(subject: $0.subject, sequence: $0.first) }
   }
 
-  /// The subject's effects in the window, if it has any.
   package func effects(of subject: [UInt8]) -> SubjectEffects? { subjects[subject] }
 
   /// Removes an effect from the window, unless it is its subject's first and may be under way, as `isBusy` says.

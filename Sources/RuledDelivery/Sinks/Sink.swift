@@ -16,7 +16,6 @@ package final class Sink {
   package static let maximumRequests = 8
 
   package let name: String
-  /// The configuration that the sink was made with.
   package let configuration: Configuration.Sink?
   package let target: Target
   package let figures: SinkFigures
@@ -53,7 +52,6 @@ package final class Sink {
     }
   }
 
-  /// Whether effects can be delivered.
   package var isConfigured: Bool { if case .none = target { false } else { true } }
 
   /// Whether the plugins' handlers make the requests.
@@ -64,7 +62,6 @@ package final class Sink {
     }
   }
 
-  /// The queue of a plugin's effects, if it has been used.
   package func existingQueue(of plugin: String) -> DeliveryQueue? {
     let name = callsHandlers ? plugin : ""
     return queues.first { $0.plugin == name }

@@ -11,7 +11,6 @@ package final class SinkFigures: Sendable {
     package fileprivate(set) var delivered = 0
     /// Effects given up because the receiver refused them.
     package fileprivate(set) var failed = 0
-    /// Effects that their handler let expire.
     package fileprivate(set) var expired = 0
     /// Tries that failed and are repeated.
     package fileprivate(set) var retried = 0
@@ -46,7 +45,6 @@ package final class SinkFigures: Sendable {
   /// How long the sink has failed without a success in between, in seconds; nil when it works.
   package func failingSeconds(now: UInt64) -> Int? { failingNanoseconds(now: now).map { Int($0 / 1_000_000_000) } }
 
-  /// Likewise, in nanoseconds.
   package func failingNanoseconds(now: UInt64) -> UInt64? {
     let values = present
     return values.failureTime.map { max(now, $0) - $0 + values.failedBefore }
@@ -100,7 +98,6 @@ package final class SinkFigures: Sendable {
   package func countExpired() { values.withLock { $0.expired += 1 } }
   package func countRetried() { values.withLock { $0.retried += 1 } }
 
-  /// Sets the numbers of waiting, unreadable and given-up effects.
   package func set(waiting: Int, unreadable: Int, givenUp: Int) {
     values.withLock {
       $0.waiting = max(waiting, 0)

@@ -18,7 +18,6 @@ package struct StoredEffect {
     package var at: String
     /// How often it was tried before.
     package var tries: Int
-    /// Why it was given up.
     package var failure: DeliveryFailure
     /// The last sequence before it was given up, 0 if that is unknown or if the effect is to be tried again.
     ///

@@ -21,7 +21,6 @@ package final class SubjectEffects {
   package var first: UInt64 { sequences[head] }
   var keys: [EffectKey] { sequences[head...].map { EffectKey(subject: subject, sequence: $0) } }
 
-  /// Whether the effect of that sequence is one of them.
   func contains(_ sequence: UInt64) -> Bool {
     guard count > 0 else { return false }
     if sequences[head] == sequence { return true }

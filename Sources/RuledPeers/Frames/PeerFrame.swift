@@ -27,7 +27,6 @@ enum PeerFrame {
   /// The sender has no more data.
   case end
   case ping
-  /// The answer to a ping.
   case pong
   /// The last frame of its sender.
   case farewell(String)
@@ -36,7 +35,6 @@ enum PeerFrame {
 
   /// The versions that this program speaks; the second one had a further kind of `open`, which is refused.
   static let versions: ClosedRange<UInt16> = 1...2
-  /// The number of bytes before the body.
   static let headBytes = 5
   /// The most bytes of a frame before the peer's `hello`.
   static let helloBytes = 512

@@ -3,7 +3,6 @@ internal import RuledCore
 
 /// One end of a TLS 1.3 connection between memory buffers; it uses no socket.
 final class TLSSession {
-  /// The result of a call.
   enum Step: Equatable {
     case done
     /// It needs more ciphertext from the peer.
