@@ -16,6 +16,8 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   package let bytes = ByteBuffer(capacity: 512)
   private var entries: [Entry] = []
+  /// The indices of the changes that say that their subjects are forgotten.
+  package private(set) var forgotten: [Int] = []
 
   package init() {}
 
@@ -65,6 +67,7 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   package func append(forgotten name: ByteView) {
     let nothing = RememberedOutcome(version: 0, revision: .empty, decisions: .empty, effects: .empty, failures: .empty)
+    forgotten.append(entries.count)
     append(nothing, of: name, id: .empty, type: ByteView("ruled.forgotten")) { _ in }
   }
 
@@ -76,12 +79,14 @@ package final class ChangeLog: @unchecked Sendable {  // read-only once its batc
 
   func truncate(to count: Int) {
     entries.removeSubrange(count...)
+    forgotten.removeAll { $0 >= count }
     bytes.truncate(to: entries.last?.end ?? 0)
   }
 
   /// Removes all changes and keeps the memory.
   func removeAll() {
     entries.removeAll(keepingCapacity: true)
+    forgotten.removeAll()
     bytes.removeAll()
   }
 

@@ -18,12 +18,27 @@ final class WatchHub: Sendable {
     var end: UInt64 { first + UInt64(log.count) }
   }
 
+  /// Some changes that follow each other.
+  struct Page {
+    let chunks: [Chunk]
+    /// The oldest sequence that the hub holds.
+    let oldest: UInt64
+    fileprivate let forgotten: [UInt64: UInt64]
+
+    /// Whether the subject of the change `sequence` was forgotten after it.
+    func isForgotten(_ change: ChangeLog.View, _ sequence: UInt64) -> Bool {
+      !forgotten.isEmpty && forgotten[hash64(change.subject)].map { sequence < $0 } == true
+    }
+  }
+
   private struct State {
     var last: UInt64 = 0
     var chunks: [Chunk] = []
     /// The index of the oldest chunk; the earlier ones are evicted.
     var head = 0
     var bytes = 0
+    /// The sequence at which a subject was forgotten, by the subject's hash.
+    var forgotten: [UInt64: UInt64] = [:]
     var waiting: [UInt64: @Sendable () -> Void] = [:]
     var watches = 0
     var filterBytes = 0
@@ -80,6 +95,9 @@ final class WatchHub: Sendable {
   func publish(_ logs: [ChangeLog]) {
     let woken = state.withLock { state -> [@Sendable () -> Void] in
       for log in logs where !log.isEmpty {
+        for index in log.forgotten {
+          state.forgotten[hash64(log[index].subject)] = state.last + 1 + UInt64(index)
+        }
         state.chunks.append(Chunk(first: state.last + 1, log: log))
         state.last += UInt64(log.count)
         state.bytes += log.bytes.capacity
@@ -95,6 +113,9 @@ final class WatchHub: Sendable {
 
   private func evict(_ state: inout State) {
     let oldest = Self.oldest(state)
+    if state.forgotten.count > 2 * Limits.watchHistory {
+      state.forgotten = state.forgotten.filter { $0.value > oldest }
+    }
     while state.head < state.chunks.count,
       state.chunks[state.head].end <= oldest
         || (state.bytes > Limits.watchHistoryBytes && state.head + 1 < state.chunks.count)
@@ -120,10 +141,8 @@ final class WatchHub: Sendable {
     return max(bound, state.chunks[state.head].first)
   }
 
-  /// The first changes after `sequence`, and the oldest sequence that is held.
-  ///
-  /// No chunks if there is no change after `sequence`.
-  func read(after sequence: UInt64) -> (chunks: [Chunk], oldest: UInt64) {
+  /// The first changes after `sequence`; no chunks if there is none.
+  func read(after sequence: UInt64) -> Page {
     state.withLock { state in
       let oldest = Self.oldest(state)
       let wanted = max(sequence + 1, oldest)
@@ -133,7 +152,9 @@ final class WatchHub: Sendable {
         let middle = (low + high) / 2
         if state.chunks[middle].end <= wanted { low = middle + 1 } else { high = middle }
       }
-      return (Array(state.chunks[low..<min(low + Self.pageChunks, state.chunks.count)]), oldest)
+      return Page(
+        chunks: Array(state.chunks[low..<min(low + Self.pageChunks, state.chunks.count)]), oldest: oldest,
+        forgotten: state.forgotten)
     }
   }
 

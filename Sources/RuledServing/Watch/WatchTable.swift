@@ -320,7 +320,7 @@ final class WatchTable {
         for position in chunk.log.indices(from: Int(watch.after + 1 - chunk.first)) {
           guard watch.after < after else { return true }
           let change = chunk.log[position]
-          if watch.filter.wants(change) {
+          if watch.filter.wants(change), !page.isForgotten(change, watch.after + 1) {
             guard receiver.hasRoom, EventLoop.nanoseconds < end else { return false }
             send(.changed(sequence: watch.after + 1, members: change.members), to: watch)
           }
