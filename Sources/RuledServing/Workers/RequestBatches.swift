@@ -7,8 +7,8 @@ import RuledWire
 /// A client's request batch under way; its replies leave together, as one array.
 final class PendingRequestBatch {
   private enum Element {
-    /// A request as text of its own, and the worker that owns its subject.
-    case request([UInt8], owner: Int)
+    /// A request as text of its own, and the worker that its order depends on, as `Router.owner` has it.
+    case request([UInt8], owner: Int?)
     /// It is executed or forwarded, or it was invalid.
     case done
   }
@@ -24,7 +24,7 @@ final class PendingRequestBatch {
   private var next = 0
   /// The number of forwarded requests without a reply; all of them are for `owner`.
   private var pending = 0
-  private var owner = 0
+  private var owner: Int?
   /// Whether it is in the queue of `RequestBatches`, or its requests are being executed right now.
   fileprivate var isScheduled = true
 
@@ -80,8 +80,8 @@ final class PendingRequestBatch {
   /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
   /// `RequestTurn.requests` of them, and until their replies take `RequestTurn.bytes`.
   ///
-  /// Requests for the same worker follow each other at once. Requests for the next worker wait for the replies to all before them. So do, for another
-  /// worker, requests beyond a turn, so that it is not flooded.
+  /// Requests about subjects of the same worker follow each other at once. Requests for the next worker, and those that depend on no single one, wait
+  /// for the replies to all before them. So do, for another worker, requests beyond a turn, so that it is not flooded.
   fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Int) -> Next {
     let start = EventLoop.nanoseconds
     let before = writtenBytes
@@ -92,7 +92,7 @@ final class PendingRequestBatch {
         next += 1
         continue
       }
-      if pending > 0, requestOwner != owner { return .wait }
+      if pending > 0, requestOwner == nil || requestOwner != owner { return .wait }
       guard count < RequestTurn.requests, EventLoop.nanoseconds - start < RequestBatches.turnTime,
         writtenBytes - before < RequestTurn.bytes
       else {

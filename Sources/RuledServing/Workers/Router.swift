@@ -125,8 +125,14 @@ final class Router: ConnectionHandler {
     return 0
   }
 
-  /// The worker that owns a request's subject; this one if any worker can execute it.
-  func owner(of request: RequestView) -> Int { subject(of: request).map { services.worker(forHash: $0) } ?? index }
+  /// The worker that executes a request in the order of the requests that it gets; nil where another thread executes it, or it shows the store.
+  func owner(of request: RequestView) -> Int? {
+    switch request.method {
+    case .state where PastParams.concerns(request): nil
+    case .event, .query, .state, .export, .forget: subject(of: request).map { services.worker(forHash: $0) } ?? index
+    default: nil
+    }
+  }
 
   /// The hash of the subject that a request is about, or nil when any worker can execute it.
   private func subject(of request: RequestView) -> UInt64? {
@@ -137,9 +143,8 @@ final class Router: ConnectionHandler {
   }
 
   private func refusal(of request: RequestView, _ target: ReplyTarget) -> RequestError? {
-    if isOverloaded(adding: 0), let error = services.overload(isReserved: target.isAdmin || request.method == .health) {
-      return error
-    }
+    let isReserved = target.isAdmin || request.method == .health
+    if isOverloaded(adding: 0), let error = services.overload(isReserved: isReserved, adding: 0) { return error }
     switch request.method {
     case .unknown: return request.unknownMethod
     case .clock where !services.context.clock.isManual: return request.unknownMethod

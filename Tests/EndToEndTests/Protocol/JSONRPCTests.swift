@@ -90,6 +90,26 @@ extension EndToEnd {
       #expect(client.exchange("[1]")?.hasPrefix("[{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600") == true)
     }
 
+    @Test func `requests of a batch that other threads execute, or that show the store, keep their order too`() throws {
+      func batch(_ requests: (method: String, params: JSONValue)...) throws -> [JSONValue] {
+        let text = requests.map { request in
+          #"{"jsonrpc":"2.0","id":1,"method":"\#(request.method)","params":\#(request.params.text)}"#
+        }
+        let reply = try JSONValue(parsing: client.exchange("[" + text.joined(separator: ",") + "]") ?? "")
+        return reply.arrayValue?.map { $0["result"] ?? $0 } ?? []
+      }
+      for number in 0..<20 {
+        let subject: JSONValue = .string("ordered \(number)")
+        let event: JSONValue = ["type": "count", "subject": subject]
+        let listed = try batch(("event", event), ("subjects", ["prefix": subject]), ("log", ["subject": subject]))
+        #expect(listed.dropFirst().first?["subjects"] == [subject])
+        #expect(listed.last?["entries"]?.arrayValue?.count == 1)
+        let forgotten = try batch(("forget", ["subject": subject]), ("subjects", ["prefix": subject]), ("event", event))
+        #expect(forgotten.dropFirst().first?["subjects"] == [])
+        #expect(forgotten.last?["decisions"]?["echo"]?["n"] == 1)
+      }
+    }
+
     @Test
     func `a line over 1 MiB is too large, one of exactly that size is not, and the connection stays open`() throws {
       let request = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"query\",\"params\":{\"name\":\"echo.n\"}}"
