@@ -24,11 +24,12 @@ import Testing
     defer { rig.stop() }
     let services = rig.services
     services.inFlight.store(10, ordering: .relaxed)
-    #expect(services.overload(isReserved: false) == nil)
+    #expect(services.overload(isReserved: false, adding: 0) == nil)
     services.inFlight.store(11, ordering: .relaxed)
-    #expect(services.overload(isReserved: false)?.code == .overloaded && services.overload(isReserved: true) == nil)
+    #expect(services.overload(isReserved: false, adding: 0)?.code == .overloaded)
+    #expect(services.overload(isReserved: true, adding: 0) == nil)
     services.inFlight.store(21, ordering: .relaxed)
-    #expect(services.overload(isReserved: true)?.code == .overloaded)
+    #expect(services.overload(isReserved: true, adding: 0)?.code == .overloaded)
     services.inFlight.store(0, ordering: .relaxed)
     #expect(services.refusals.count(.inFlight) == 2)
   }

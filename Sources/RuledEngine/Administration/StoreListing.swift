@@ -47,8 +47,14 @@ package enum StoreListing {
       StoreKey.subjectPrefix(kind, subject, into: prefix)
       var any = false
       do throws(StoreError) {
-        try context.store.scan(prefix: Array(prefix.bytes)) { key, _ in
-          any = kind != .place || context.boards.isOn(key, at: context.clock.now.microseconds)
+        try context.store.scan(prefix: Array(prefix.bytes)) { key, value in
+          let now = context.clock.now.microseconds
+          any =
+            switch kind {
+            case .place: context.boards.isOn(key, at: now)
+            case .once: OnceKeys.isValid(value, at: now)
+            default: true
+            }
           return !any
         }
       } catch {

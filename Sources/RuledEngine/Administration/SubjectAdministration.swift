@@ -72,11 +72,18 @@ package final class SubjectAdministration {
   /// Whether the subject has states, timers, `once` keys, effects to deliver, parked events, memberships or places on boards.
   private func isFound(_ subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> Bool {
     if record?.hasPlugins == true { return true }
-    for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .membership] {
+    for kind in [StoreKey.Kind.timer, .effect, .parked, .membership] {
       let found = try batches.readAll(kind, of: subject.name)
       if !found.isEmpty { return true }
     }
+    guard try onceKeys(of: subject.name).isEmpty else { return true }
     return try !items.places.all(of: subject, now: context.clock.now.microseconds).isEmpty
+  }
+
+  /// The subject's `once` keys that have not expired.
+  private func onceKeys(of name: ByteView) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+    let now = context.clock.now.microseconds
+    return try batches.readAll(.once, of: name).filter { $0.value.withView { OnceKeys.isValid($0, at: now) } }
   }
 
   package func export(_ name: ByteView) throws(RequestError) -> JSONValue {
@@ -90,7 +97,7 @@ package final class SubjectAdministration {
       "subject": .string(String(decoding: name, as: UTF8.self)), "version": .integer(Int64(record?.version ?? 0)),
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
       "timers": .array(try batches.readAll(.timer, of: subject.name).map(Self.timer)),
-      "once": .array(try batches.readAll(.once, of: subject.name).compactMap(Self.once)),
+      "once": .array(try onceKeys(of: subject.name).compactMap(Self.once)),
       "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
       "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(Self.topic)),

@@ -14,10 +14,12 @@ final class OnceKeys {
   /// Whether the plugin has claimed the key for the subject and the claim has not expired.
   func isClaimed(_ name: ByteView, of plugin: String, subject: Subject, now: Int64) throws(RequestError) -> Bool {
     writeKey(name, of: plugin, subject)
-    guard try batches.read(key.bytes, of: subject, into: value), let expiry = StoredExpiry.read(value.bytes) else {
-      return false
-    }
-    return expiry == 0 || expiry > now
+    return try batches.read(key.bytes, of: subject, into: value) && Self.isValid(value.bytes, at: now)
+  }
+
+  /// Whether a stored claim has not expired.
+  static func isValid(_ claim: ByteView, at now: Int64) -> Bool {
+    StoredExpiry.read(claim).map { $0 == 0 || $0 > now } ?? false
   }
 
   /// Claims a key for so many seconds, or for ever.

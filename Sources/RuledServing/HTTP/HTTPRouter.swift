@@ -95,7 +95,7 @@ final class HTTPRouter {
   }
 
   private func checkInFlight(_ peer: HTTPPeer) throws(HTTPError) {
-    if let error = services.overload(isReserved: peer.isAdmin) { throw HTTPError(error) }
+    if let error = services.overload(isReserved: peer.isAdmin, adding: 1) { throw HTTPError(error) }
   }
 
   private static let encodedBody = HTTPError(

@@ -7,11 +7,15 @@ extension HTTPServer {
   /// Has a worker call the `web` handler of the plugin that claims the host.
   func callWebHandler(of host: String, for exchange: HTTPExchange, on worker: Int) {
     let request = ByteBuffer(capacity: exchange.body.count + 1024)
+    // No rule sees a secret.
+    let headers = exchange.headers.fields.filter {
+      $0.name != "authorization" || services.bearerToken?.matches(authorization: $0.value) != true
+    }
     JSONValue.object([
       "method": .string(exchange.method), "host": .string(host), "path": .string(exchange.target.path),
       "query": .object(Self.object(exchange.target.parameters.map { ($0.name, $0.value) })),
       "query_string": .string(exchange.target.query),
-      "headers": .object(Self.object(exchange.headers.fields.map { ($0.name, $0.value) })),
+      "headers": .object(Self.object(headers.map { ($0.name, $0.value) })),
       "body": .string(exchange.body.text),
     ]).write(to: request)
     let token = exchange.token

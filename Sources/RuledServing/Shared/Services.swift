@@ -143,9 +143,9 @@ final class Services: Sendable {
 
   /// The refusal of a request beyond the limit of requests in flight, which is lower unless the request may take a reserved place; nil below the
   /// limit.
-  func overload(isReserved: Bool) -> RequestError? {
+  func overload(isReserved: Bool, adding count: Int) -> RequestError? {
     let limit = context.configuration.limits.inFlight
-    guard inFlight.load(ordering: .relaxed) > (isReserved ? limit : unreservedInFlight) else { return nil }
+    guard inFlight.load(ordering: .relaxed) + count > (isReserved ? limit : unreservedInFlight) else { return nil }
     refusals.note(.inFlight) { "requests are refused: as many are in flight as limits.in_flight, \(limit), allows" }
     return RequestError(.overloaded, "too many requests are in flight; try again", retryAfter: 100)
   }

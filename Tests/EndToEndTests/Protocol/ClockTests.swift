@@ -25,6 +25,7 @@ extension EndToEnd {
         state.n = (state.n or 0) + 1
         decide("n", state.n)
       end }
+      rule "once" { on = "once", run = function() decide("first", once("k", 60)) end }
       query "now" (function() return now() end)
       """
     ]
@@ -45,6 +46,18 @@ extension EndToEnd {
       _ = try client.call("clock", ["advance": "14d"])
       #expect(try client.call("state", ["subject": "s:again"])["plugins"]?["alarm"]?["rings"]?.arrayValue?.count == 5)
       #expect(try client.call("clock", ["set": "2039-01-01T00:00:00Z"]) == ["now": "2039-01-01T00:00:00.000Z"])
+    }
+
+    @Test func `a subject is found while its keys of once hold, and not afterwards`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, manualClock: true)
+      let client = try daemon.client()
+      try client.event("once", "s")
+      #expect(try client.call("export", ["subject": "s"])["once"]?.arrayValue?.count == 1)
+      #expect(try client.call("subjects")["subjects"] == ["s"])
+      _ = try client.call("clock", ["advance": "60s"])
+      #expect(try client.failure("export", ["subject": "s"])["code"] == -32002)
+      #expect(try client.call("subjects")["subjects"] == [])
+      #expect(try client.event("once", "s")["decisions"]?["alarm"]?["first"] == true)
     }
 
     @Test func `a clock that is on its way stops once its client has gone`() throws {

@@ -32,6 +32,16 @@ import Testing
     #expect(seen?["body"] == .string("body"))
   }
 
+  @Test func `the handler never sees the daemon's token`() throws {
+    let rig = try ServerRig(token: "secret")
+    defer { rig.stop() }
+    let client = HTTPClient(try rig.loopbackClient())
+    let answer = client.ask(
+      "GET", "/", nil, ["Host": "site.example", "Authorization": "Bearer secret", "X-Other": "V"])
+    #expect(answer?.json?["headers"]?["x-other"] == .string("V"))
+    #expect(answer?.json?["headers"]?["authorization"] == nil)
+  }
+
   @Test(arguments: ["/boom", "/bad"])
   func `a handler that fails shows clients nothing of the reason`(_ path: String) throws {
     let rig = try ServerRig()
