@@ -87,8 +87,10 @@ struct ValueFlow {
 
   // MARK: Values
 
-  func type(of node: SyntaxNode) -> ValueType {
-    switch value(of: node) {
+  func type(of node: SyntaxNode) -> ValueType { type(of: value(of: node)) }
+
+  private func type(of value: Value) -> ValueType {
+    switch value {
     case .nothing: .any
     case .event: .table
     case .part(let part): declarations.type(of: part)
@@ -154,9 +156,9 @@ struct ValueFlow {
     case "..": return .typed(.string)
     case "and": return .unknown
     case "or":
-      let left = value(of: node.children[0]), other = node.children[1]
-      let types = (type(of: node.children[0]), type(of: other))
-      if left == .nothing || left == value(of: other) || other.kind == .table && !types.0.excludes(.table) {
+      let (left, right) = (value(of: node.children[0]), value(of: node.children[1]))
+      let types = (type(of: left), type(of: right))
+      if left == .nothing || left == right || node.children[1].kind == .table && !types.0.excludes(.table) {
         return left
       }
       return types.0 == types.1 ? .typed(types.0) : .unknown

@@ -22,6 +22,12 @@ import Testing
 
     """
 
+  @Test func `a chain of or is read once, not once more for each of its parts`() {
+    let chain = Array(repeating: "event.data.name == 'a'", count: 150).joined(separator: " or ")
+    let run = check(Self.described + "rule 'r' { on = 'x', run = function(event) decide('a', \(chain)) end }")
+    #expect(run.exit == .done, "\(run.output)")
+  }
+
   @Test(arguments: [
     ("log.info(event.data.nmae)", "the data of 'x' has no member 'nmae'; did you mean 'name'?"),
     ("local data = event.data log.info(data['nam'])", "the data of 'x' has no member 'nam'; did you mean 'name'?"),
