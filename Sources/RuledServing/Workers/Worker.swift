@@ -47,6 +47,8 @@ final class Worker {
   var executed: (events: Int, queries: Int) = (0, 0)
   /// The messages of this tick for other workers' subjects, by worker.
   var outgoing: [[CommitBatch.Message]]
+  /// The timers that fire next.
+  private var dueTimers: [(timer: DueTimer, cascade: Cascade)] = []
   /// The numbers of the publications that this tick's commits have brought.
   var published: [UInt64] = []
 
@@ -111,9 +113,23 @@ final class Worker {
     batches.executeNextTurn(on: self)
     router.forwardBundles()
     router.executeOwnBundle()
+    fireTimers()
     flush()
     if index == Self.publisher { bringPublications() }
     applyMessages()
+  }
+
+  /// Fires due timers for as long as messages are applied in a tick.
+  private func fireTimers() {
+    guard !dueTimers.isEmpty else { return }
+    let end = EngineClock.monotonic + inbox.timeSlice
+    var count = 0
+    repeat {
+      fire(dueTimers[count].timer, dueTimers[count].cascade)
+      count += 1
+    } while count < dueTimers.count && EngineClock.monotonic < end
+    dueTimers.removeFirst(count)
+    if !dueTimers.isEmpty { loop.onNextTick {} }
   }
 
   /// The worker that brings publications to the members of their topics.
@@ -168,7 +184,7 @@ final class Worker {
     case .published(let numbers): evaluator.publications.noteMore(numbers)
     case .cascadeEnded(let key, let isWhole): sendReply(awaitingCascade: key, isWhole: isWhole)
     case .evaluate(let body): body(evaluator)
-    case .fire(let timer, let cascade): fire(timer, cascade)
+    case .fire(let timer, let cascade): dueTimers.append((timer, cascade))
     case .resumeMessages(let found): inbox.begin(found)
     case .retryParked: retryParked()
     case .retryStored(let before, let hold): inbox.retryParked(before: before, releasing: hold)
@@ -184,7 +200,9 @@ final class Worker {
     }
   }
 
-  var isIdle: Bool { evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty }
+  var isIdle: Bool {
+    evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty && dueTimers.isEmpty
+  }
 
   func updateFigures() {
     let figures = services.figures[index]
