@@ -46,6 +46,8 @@ package struct EventInput {
   package var isExplained = false
   /// Whether the trace has the values that rules read.
   package var explainsValues = true
+  /// Whether the explanation has the texts that rules may make of the state, such as subjects of messages and names of timers.
+  package var explainsTexts = true
   /// When it is evaluated, in microseconds.
   var now: Int64
   package var origin = Origin.client

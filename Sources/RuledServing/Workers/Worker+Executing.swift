@@ -144,6 +144,7 @@ extension Worker {
     input.isInternal = view.isInternal
     // `state` gives the same values.
     input.explainsValues = view.explainsValues && target.mayReadStates
+    input.explainsTexts = target.mayReadStates
     guard view.waitsForCascade, !request.isNotification else {
       try evaluator.evaluate(input, into: bytes)
       return nil

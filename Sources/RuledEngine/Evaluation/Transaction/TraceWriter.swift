@@ -246,20 +246,21 @@ final class TraceWriter {
       case .emit(let effect): effects.append(String(decoding: effect.id, as: UTF8.self))
       case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
       case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
-      case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(Self.text(subject))")
+      case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(value(subject))")
       case .setTimer(let name, let type, _, let due, let schedule):
-        let repeats = schedule.isEmpty ? "" : ", and then each time of \(Self.text(schedule))"
-        others[1].items.append("\(Self.text(name)): \(Self.text(type)) at \(Timestamp(seconds: due).rfc3339)\(repeats)")
-      case .cancelTimer(let name): others[1].items.append("\(Self.text(name)): cancelled")
-      case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(Self.text(labels))")
-      case .once(let key, _): others[3].items.append(Self.text(key))
+        let repeats = schedule.isEmpty ? "" : ", and then each time of \(value(schedule))"
+        let time = value(Timestamp(seconds: due).rfc3339)
+        others[1].items.append("\(value(name)): \(Self.text(type)) at \(time)\(repeats)")
+      case .cancelTimer(let name): others[1].items.append("\(value(name)): cancelled")
+      case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(value(labels))")
+      case .once(let key, _): others[3].items.append(value(key))
       case .place(let board, let placing, _):
-        others[4].items.append("\(Self.text(board)): \(Self.text(placing))")
+        others[4].items.append("\(value(board)): \(value(Self.text(placing)))")
       case .publish(let topic, let type, _, let except):
-        let left = except.isEmpty ? "" : " except \(Self.text(except))"
-        others[5].items.append("\(Self.text(type)) to \(Self.text(topic))\(left)")
-      case .joinTopic(let name): others[6].items.append("joins \(Self.text(name))")
-      case .leaveTopic(let name): others[6].items.append("leaves \(Self.text(name))")
+        let left = except.isEmpty ? "" : " except \(value(except))"
+        others[5].items.append("\(Self.text(type)) to \(value(topic))\(left)")
+      case .joinTopic(let name): others[6].items.append("joins \(value(name))")
+      case .leaveTopic(let name): others[6].items.append("leaves \(value(name))")
       case .forget(let all): others[7].items.append(all ? "the subject" : "the plugin's state of the subject")
       case .forgetPast: others[7].items.append("the subject's past")
       default: break
@@ -296,14 +297,14 @@ final class TraceWriter {
         let id = ConsequenceID.message(number: index - recorded, of: plugin.nameBytes, event, using: identity)
         found.append([
           "kind": "message", "id": .string(id.text), "type": .string(Self.text(type)),
-          "subject": .string(Self.text(subject)),
+          "subject": .string(value(subject)),
         ])
       case .setTimer(let name, let type, _, let seconds, _):
         let due = ConsequenceID.due(seconds)
         let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
         found.append([
           "kind": "timer", "id": .string(id.text), "type": .string(Self.text(type)),
-          "subject": .string(Self.text(event.subject)), "due": .string(Timestamp(microseconds: due).rfc3339),
+          "subject": .string(Self.text(event.subject)), "due": .string(value(Timestamp(microseconds: due).rfc3339)),
         ])
       default: break
       }
@@ -312,6 +313,10 @@ final class TraceWriter {
     json.member("follows")
     json.value(.array(found))
   }
+
+  /// A text that a rule may have made of the state, or what stands for it where the client may not read states.
+  private func value(_ text: String) -> String { event.explainsTexts ? text : "…" }
+  private func value(_ bytes: Operation.Bytes) -> String { value(Self.text(bytes)) }
 
   private static func text(_ bytes: Operation.Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
