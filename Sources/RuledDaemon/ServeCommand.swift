@@ -176,13 +176,16 @@ package enum ServeCommand {
     if case .rocksdb(let path) = configuration.store, let problem = StoreReview.problem(of: path) {
       others.append(ConfigurationProblem(path: ["store"], message: "store: \(problem)"))
     }
-    if let folder = configuration.storeFolder,
-      let journal = try? FolderJournal(folder: "\(folder)/\(Journal.folderName)")
-    {
-      notes += journal.gaps.filter(\.isDamage).map {
-        ConfigurationProblem(
-          path: ["journal"], message: "journal: sequences \($0.first) to \($0.last) are lost: \($0.reason)")
+    if let folder = configuration.storeFolder.map({ "\($0)/\(Journal.folderName)" }), access(folder, F_OK) == 0 {
+      func note(_ message: String) {
+        notes.append(ConfigurationProblem(path: ["journal"], message: "journal: \(message)"))
       }
+      if access(folder, R_OK | W_OK | X_OK) != 0 { note("\(SystemError(errno, call: "access", context: folder))") }
+      do throws(StoreError) {
+        for gap in try FolderJournal(folder: folder).gaps where gap.isDamage {
+          note("sequences \(gap.first) to \(gap.last) are lost: \(gap.reason)")
+        }
+      } catch { note(error.description) }
     }
     let database = database(of: configuration)
     others += (database?.problems ?? []).map { ConfigurationProblem(path: ["store"], message: "store: \($0)") }
