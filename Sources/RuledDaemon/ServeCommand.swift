@@ -42,9 +42,11 @@ package enum ServeCommand {
     let isService = SystemdNotifier.isService
     var code: Int32 = 0
     do throws(StartError) {
+      let log = try LogQueue.ofService()
+      defer { log.end() }
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock,
-        log: StandardErrorLog.ofService(), readConfiguration: options.configuration
+        configuration: configuration, manualClock: options.hasManualClock, log: log,
+        readConfiguration: options.configuration
       ).run()
     } catch {
       error.complain(as: "ruled")

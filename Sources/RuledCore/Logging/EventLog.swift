@@ -5,6 +5,10 @@ package protocol EventLog: AnyObject, Sendable {
   func write(_ line: LogLine, limitedBy reason: String)
   /// How many lines were left out.
   var suppressed: Int { get }
+  /// How many lines are lost, since they could not be written.
+  var dropped: Int { get }
+  /// Waits for the lines before this to be written; false if that takes longer.
+  func flush(within milliseconds: Int) -> Bool
 }
 
 extension EventLog {
@@ -14,6 +18,11 @@ extension EventLog {
 
   package func write(_ line: LogLine, limitedBy reason: String) { write(line) }
   package var suppressed: Int { 0 }
+  package var dropped: Int { 0 }
+  package func flush(within milliseconds: Int) -> Bool { true }
+
+  /// Lets the lines out before the process ends, for two seconds at most.
+  package func end() { _ = flush(within: 2_000) }
 }
 
 package final class NoLog: EventLog {

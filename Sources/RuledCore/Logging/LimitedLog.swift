@@ -39,6 +39,10 @@ package final class LimitedLog: EventLog {
 
   package var suppressed: Int { state.withLock { $0.suppressed } }
 
+  package var dropped: Int { log.dropped }
+
+  package func flush(within milliseconds: Int) -> Bool { log.flush(within: milliseconds) }
+
   /// The number of lines that were left out since the last one for a reason; nil if this one is to be left out too.
   private func pass(_ reason: String) -> Int? {
     let now = now()

@@ -1,6 +1,7 @@
 package struct LogLine: Sendable {
   package enum Level: Int, Sendable { case debug = 0, info, warn, error }
 
+  package let time = Timestamp.wall
   package var level: Level
   package var message: String
   package var plugin: String?

@@ -41,7 +41,9 @@ package enum CourierCommand {
           "the daemon delivers itself; write delivery = \"courier\" into the configuration that both read, and restart it",
           isLasting: true)
       }
-      try Courier.run(configuration, log: StandardErrorLog.ofService()) { () throws(StartError) in
+      let log = try LogQueue.ofService()
+      defer { log.end() }
+      try Courier.run(configuration, log: log) { () throws(StartError) in
         try self.configuration(arguments, readConfiguration)
       }
       return 0

@@ -12,16 +12,9 @@ import RuledCore
 /// | `EVENT_ID`, `RULED_EVENT` | the event's id |
 /// | `SUBJECT_HASH` | a hash of the subject's name |
 /// | `RULED_FIELDS` | further members, a JSON object |
-final class JournalLog: EventLog {
-  private let least: LogLine.Level
-  private let fallback: StandardErrorLog
-
-  /// The journal's log of the lines with the level `least` or a higher one; nil if standard error does not lead to the journal.
-  init?(least: LogLine.Level = .info) {
-    guard Self.isJournal(2, getenv("JOURNAL_STREAM").map { String(cString: $0) }) else { return nil }
-    self.least = least
-    fallback = StandardErrorLog(least: least)
-  }
+enum JournalLog {
+  /// Whether standard error leads to the journal.
+  static var isInUse: Bool { isJournal(2, getenv("JOURNAL_STREAM").map { String(cString: $0) }) }
 
   /// Whether a descriptor is the stream to the journal that systemd set up, whose device and inode stand in JOURNAL_STREAM.
   static func isJournal(_ descriptor: Int32, _ stream: String?) -> Bool {
@@ -30,10 +23,8 @@ final class JournalLog: EventLog {
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
-  func write(_ line: LogLine) {
-    guard line.level.rawValue >= least.rawValue else { return }
-    if Self.send(Self.fields(of: line)) < 0 { fallback.write(line) }
-  }
+  /// Sends a line as one entry, when there is room for it; false if the journal can't take it.
+  static func send(_ line: LogLine) -> Bool { send(fields(of: line)) >= 0 }
 
   /// The fields of a line, each as `NAME=value`.
   static func fields(of line: LogLine) -> [String] {

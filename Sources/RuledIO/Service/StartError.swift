@@ -28,11 +28,9 @@ package struct StartError: Error, CustomStringConvertible {
   /// `EX_CONFIG` of sysexits.h.
   private static let configurationCode: Int32 = 78
 
-  /// Writes each line of the reason on standard error, after the program's name.
+  /// Writes each line of the reason on standard error, after the program's name, unless nobody reads them within two seconds.
   package func complain(as program: String) {
-    for text in description.split(separator: "\n") {
-      let line = Array("\(program): \(String(text).printable)\n".utf8)
-      _ = write(2, line, line.count)
-    }
+    let lines = description.split(separator: "\n").map { "\(program): \(String($0).printable)\n" }
+    _ = StandardErrorLog.write(lines.joined(), within: 2_000)
   }
 }

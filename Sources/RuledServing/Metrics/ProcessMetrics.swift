@@ -9,6 +9,8 @@ package enum ProcessMetrics {
     text.counter(
       "ruled_log_lines_suppressed_total",
       "Lines left out of the log since one like them was written less than a minute before.", log.suppressed)
+    text.counter(
+      "ruled_log_lines_dropped_total", "Lines of the log that are lost, since they could not be written.", log.dropped)
     var processor = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &processor)
     text.counter(

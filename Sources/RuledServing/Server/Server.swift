@@ -143,6 +143,7 @@ package final class Server {
   /// Each acknowledged event is in the store.
   private static func endProcess(_ log: any EventLog, _ reason: String) -> Never {
     log.error(reason)
+    log.end()
     _exit(2)
   }
 
