@@ -231,11 +231,8 @@ final class EffectDelivery {
         do throws(SystemError) {
           if lines.count > 0 { try file.append(lines) }
         } catch {
-          sink.figures.countRetried()
           services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
-          queue.recordFailure(now: now, backoff, pausesAtOnce: true)
-          queue.failure = DeliveryFailure(reason: "the file can't be written: \(error)")
-          sink.figures.note(success: false)
+          fail(sink, queue, "the file can't be written: \(error)", now: now)
           break
         }
         queue.recordSuccess()
@@ -278,11 +275,14 @@ final class EffectDelivery {
     return chunk
   }
 
-  /// Writes the due effects to the log, without their data.
+  /// How long the log may take before effects wait for it, in milliseconds.
+  private static let logPatience = 100
+
+  /// Writes the due effects to the log, without their data; each leaves the store once the lines before its own are written.
   private func writeToLog(_ sink: Sink, now: UInt64) {
     let isAnonymous = sinks.isAnonymous(sink)
     for queue in sink.queues {
-      for key in queue.due(now: now) where !queue.isPostponed(key) {
+      keys: for key in queue.due(now: now) where !queue.isPostponed(key) {
         switch store.fetch(key) {
         case .unreadable:
           postpone(key, of: sink, queue, now: now)
@@ -293,6 +293,12 @@ final class EffectDelivery {
             queue.postpone(key) { now + backoff.delay(after: $0) }
             continue
           }
+          guard services.log.flush(within: Self.logPatience) else {
+            fail(sink, queue, "the log can't be written", now: now)
+            break keys
+          }
+          queue.recordSuccess()
+          sink.figures.note(success: true)
           services.log.write(
             LogLine(
               .info, "effect", plugin: effect.plugin, subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
@@ -305,6 +311,14 @@ final class EffectDelivery {
         queue.complete(key)
       }
     }
+  }
+
+  /// Lets the effects of a queue wait, which can't be written for this reason.
+  private func fail(_ sink: Sink, _ queue: DeliveryQueue, _ reason: String, now: UInt64) {
+    sink.figures.countRetried()
+    queue.recordFailure(now: now, backoff, pausesAtOnce: true)
+    queue.failure = DeliveryFailure(reason: reason)
+    sink.figures.note(success: false)
   }
 
   /// Lets an effect that can't be read wait, and the later ones of its subject with it.

@@ -180,8 +180,12 @@ extension Services {
 /// A log that keeps its lines in memory.
 final class RecordingLog: EventLog {
   private let written = Mutex<[LogLine]>([])
+  /// Whether nobody reads it.
+  let isStuck = Atomic(false)
 
   func write(_ line: LogLine) { written.withLock { $0.append(line) } }
+
+  func flush(within milliseconds: Int) -> Bool { !isStuck.load(ordering: .relaxed) }
 
   var lines: [LogLine] { written.withLock { $0 } }
 

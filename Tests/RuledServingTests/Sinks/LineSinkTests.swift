@@ -76,6 +76,18 @@ import Testing
     #expect(!rig.log.text.contains("private") && !rig.log.text.contains("a@b.example"))
   }
 
+  @Test func `effects for a log that nobody reads wait`() throws {
+    let rig = try DeliveryRig(sinks: ["out": .logging])
+    rig.log.isStuck.store(true, ordering: .relaxed)
+    for number in 0..<3 { try rig.emit("e-\(number)", subject: "s") }
+    #expect(eventually { rig.figures().present.retried > 1 })
+    #expect(rig.undelivered.count == 3 && rig.log.lines.isEmpty)
+    rig.log.isStuck.store(false, ordering: .relaxed)
+    #expect(eventually { rig.undelivered.isEmpty })
+    rig.stop()
+    #expect(rig.figures().present.delivered == 3 && rig.log.lines.count == 3)
+  }
+
   @Test func `effects of a sink that is not configured stay, and health says so`() throws {
     let rig = try DeliveryRig(sinks: ["other": .logging, "out": Configuration.Sink()])
     for n in 0..<10 { try rig.emit("\(n)", subject: "user:\(n)") }
