@@ -1,3 +1,4 @@
+internal import Glibc
 package import RuledCore
 internal import RuledThreads
 
@@ -38,6 +39,8 @@ package final class LogQueue: EventLog {
 
   /// The log of this process: systemd's journal if that reads standard error, with a limit on lines that clients may cause.
   package static func ofService() throws(StartError) -> any EventLog {
+    // Otherwise a file of the store could get the number of a closed standard error, and the lines.
+    if fcntl(2, F_GETFD) < 0 { dup2(open("/dev/null", O_WRONLY), 2) }
     let standardError = StandardErrorLog()
     let hasJournal = JournalLog.isInUse
     do throws(SystemError) {

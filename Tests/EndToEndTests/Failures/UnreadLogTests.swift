@@ -77,6 +77,11 @@ extension EndToEnd {
       #expect(droppedInMetrics == dropped)
     }
 
+    @Test func `no file takes the place of a standard error that is closed`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules, preparation: "exec 2>&-")
+      #expect(Program.run("readlink", ["/proc/\(daemon.process)/fd/2"]).output == "/dev/null\n")
+    }
+
     @Test func `a start that fails ends, though nobody reads why`() throws {
       #expect {
         _ = try RuledDaemon(
