@@ -43,6 +43,21 @@ import Testing
       ])
   }
 
+  @Test func `a systemd that reads nothing stops nobody`() throws {
+    let path = folder("n")
+    let address = try #require(UnixAddress(path))
+    func fill() -> Bool {
+      let sender = OwnedDescriptor(owning: socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0))
+      let number = sender.number
+      return address.withSockaddr { sendto(number, "full", 4, Int32(MSG_DONTWAIT), $0, $1) } == 4
+    }
+    let sent = try messages(path) {
+      while fill() {}
+      $0.watchdog()
+    }
+    #expect(!sent.isEmpty && Set(sent) == ["full"])
+  }
+
   @Test func `the watchdog is only for its process`() {
     func period(_ pid: String?) -> UInt64? {
       SystemdNotifier(socket: nil, watchdogMicroseconds: "30000000", watchdogPID: pid, pid: 5).watchdogMilliseconds

@@ -58,7 +58,7 @@ package struct SystemdNotifier: Sendable {
     String(decoding: text.utf8.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
   }
 
-  /// Sends one datagram.
+  /// Sends one datagram, for which systemd has a second to make room.
   ///
   /// A failure is ignored: the service can do without.
   private func send(_ message: String) {
@@ -67,6 +67,8 @@ package struct SystemdNotifier: Sendable {
     let (number, failure) = SystemCalls.retrying { socket(AF_UNIX, kind, 0) }
     guard failure == 0 else { return }
     let descriptor = OwnedDescriptor(owning: number)
+    var patience = timeval(tv_sec: 1, tv_usec: 0)
+    setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var message = message
     message.withUTF8 { bytes in
       _ = SystemCalls.retrying {
