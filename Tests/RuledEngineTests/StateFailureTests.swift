@@ -20,6 +20,12 @@ import Testing
     ("state[3] = true", "state mixes numbers and names as keys"),
     ("state.t = setmetatable({}, {})", "state.t has a metatable, which can't be stored"),
     ("state.s = '\\xff'", "state.s is a string that is not UTF-8"),
+    ("state.t = { ['\\xff'] = 1 }", "state.t has a key that is not UTF-8"),
+    ("state[{}] = 1", "state has a key that is neither a string nor a number"),
+    (
+      "local t = state for _ = 1, 64 do t.x = {} t = t.x end",
+      "state" + String(repeating: ".x", count: 64) + " is nested deeper than 64"
+    ),
     ("coroutine.wrap(function() state.f = print_nothing end)()", "state.f is a function, which can't be stored"),
   ])
   func `the assignment is named, whatever runs before and after it`(statement: String, message: String) throws {
@@ -57,9 +63,21 @@ import Testing
     #expect(failure["rule"] == "inner" && failure["line"] == 4, "\(failure)")
   }
 
-  @Test func `a value that is not to blame on one line has no line`() throws {
-    let failure = try failure("rule 'r' { on = 'x', run = function(_, state) state.s = ('x'):rep(300000) end }")
+  @Test(arguments: [
+    ("state.s = ('x'):rep(300000)", "; 's' has 292 KiB"),
+    (
+      "state.a, state['b,\":'], state.c = { [1] = 'x' }, { x = { ('x'):rep(200000) } }, ('x'):rep(100000)",
+      "; 'b,\\\":' has 195 KiB"
+    ),
+    ("for i = 1, 300 do state['s' .. i] = ('x'):rep(1000) end", ""),
+    ("for i = 1, 300 do state[i] = ('x'):rep(1000) end", ""),
+  ])
+  func `a state that is too large has no line, but the member that most of it is in`(statement: String, member: String)
+    throws
+  {
+    let failure = try failure("rule 'r' { on = 'x', run = function(_, state) \(statement) end }")
     #expect(failure["kind"] == "state" && failure["line"]?.intValue == nil, "\(failure)")
+    #expect(failure["message"]?.stringValue == "state is larger than 256 KiB\(member)")
   }
 
   @Test func `an event that fails so leaves nothing behind, and the next one is as before`() throws {

@@ -43,15 +43,18 @@ bool rb_blamed(rb_vm *vm, rb_slice *file, int *line, int *rule) {
   return true;
 }
 
-/* Whether the keys of the table at index are neither names alone, unless it is marked as an array, nor 1 to n. */
+/* Whether the keys of the table at index are neither names alone, in UTF-8 and unless it is marked as an array, nor 1 to n. */
 static bool has_bad_keys(lua_State *L, int table) {
   lua_Integer count = 0, highest = 0;
-  bool names = false;
+  bool names = false, bad = false;
   lua_pushnil(L);
   while (lua_next(L, table)) {
     lua_pop(L, 1);
     if (lua_type(L, -1) == LUA_TSTRING) {
+      size_t length;
+      const char *name = lua_tolstring(L, -1, &length);
       names = true;
+      bad = bad || !rb_is_utf8(name, length);
     } else if (lua_isinteger(L, -1) && lua_tointeger(L, -1) > 0) {
       count++;
       if (lua_tointeger(L, -1) > highest) highest = lua_tointeger(L, -1);
@@ -60,7 +63,7 @@ static bool has_bad_keys(lua_State *L, int table) {
       return true;
     }
   }
-  return names ? count > 0 || rb_is_array(L, table) : highest != count;
+  return bad || (names ? count > 0 || rb_is_array(L, table) : highest != count);
 }
 
 /* Whether the value at index can't be stored by itself; its elements are not looked at. */
@@ -116,6 +119,7 @@ static bool is_in_place(lua_State *L) {
   const void *leaf = lua_topointer(L, -1);
   for (int i = 0; i < place->depth; i++)
     if (lua_type(L, -1) == LUA_TTABLE && tables[i] == leaf) return true;
+  if (place->depth >= RB_DEPTH && lua_type(L, -1) == LUA_TTABLE) return true;
   return is_bad(L, lua_gettop(L));
 }
 

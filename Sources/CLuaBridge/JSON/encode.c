@@ -80,16 +80,21 @@ _Noreturn void rb_refuse_state(lua_State *L, int depth, const char *problem) {
   refuse(&e, problem);
 }
 
-static inline void append_string(encoder *e, const char *bytes, size_t length) {
+/* Appends a string; false, and appends nothing, if it is not UTF-8. */
+static inline bool append_text(encoder *e, const char *bytes, size_t length) {
   if (length <= 16 && rb_is_plain(bytes, length)) {
     char *out = rb_reserve(e->vm, e->into, length + 2);
     out[0] = '"';
     rb_copy(out + 1, bytes, length);
     out[length + 1] = '"';
     e->into->length += length + 2;
-    return;
+    return true;
   }
-  if (!rb_append_json_string(e->vm, e->into, bytes, length)) refuse(e, "is a string that is not UTF-8");
+  return rb_append_json_string(e->vm, e->into, bytes, length);
+}
+
+static inline void append_string(encoder *e, const char *bytes, size_t length) {
+  if (!append_text(e, bytes, length)) refuse(e, "is a string that is not UTF-8");
 }
 
 static void append_number(encoder *e, lua_Number value) {
@@ -105,10 +110,39 @@ static inline void append_byte(encoder *e, char byte) {
   e->into->length++;
 }
 
+/* The name of the longest member of an object, of which the text may be the beginning only; sets the member's size. */
+static rb_slice longest_member(rb_slice text, size_t *size) {
+  rb_slice longest = {0}, name = {0};
+  const char *begun = text.bytes;
+  bool quoted = false;
+  int depth = 0;
+  *size = 0;
+  for (size_t i = 0; i <= text.length; i++) {
+    const char *at = text.bytes + i, byte = i < text.length ? *at : 0;
+    if (byte == '\\') i++;
+    if (byte == '"') quoted = !quoted;
+    if (quoted && byte) continue;
+    depth += (byte == '{' || byte == '[') - (byte == '}' || byte == ']');
+    if (byte == ':' && depth == 1) name = (rb_slice){begun + 2, (size_t)(at - begun - 3)};
+    if (byte && (byte != ',' || depth != 1)) continue;
+    if ((size_t)(at - begun) > *size) {
+      *size = (size_t)(at - begun);
+      longest = name;
+    }
+    begun = at;
+  }
+  return longest;
+}
+
 /* A small table that occurs many times can make a text larger than memory: check the length while it grows. */
 static _Noreturn void refuse_size(encoder *e) {
   char root[320];
   write_root(e, root, sizeof root);
+  size_t size;
+  rb_slice member = longest_member((rb_slice){e->into->bytes + e->start, e->into->length - e->start}, &size);
+  if (e->into->bytes[e->start] == '{' && size > e->limit / 4)
+    rb_raise(e->L, e->kind, "%s is larger than %zu KiB; '%.*s' has %zu KiB", root, e->limit / 1024,
+             (int)(member.length < 100 ? member.length : 100), member.bytes, size / 1024);
   rb_raise(e->L, e->kind, "%s is larger than %zu KiB", root, e->limit / 1024);
   abort();
 }
@@ -155,7 +189,10 @@ static inline void append_key(encoder *e, const rb_member *member, char before) 
     return;
   }
   append_byte(e, before);
-  append_string(e, member->key, member->key_length);
+  if (!append_text(e, member->key, member->key_length)) {
+    e->depth--;
+    refuse(e, "has a key that is not UTF-8");
+  }
   append_byte(e, ':');
 }
 
