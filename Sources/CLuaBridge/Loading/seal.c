@@ -7,8 +7,8 @@
  */
 #include "vm.h"
 
-/* Stack indices of the walk's own tables. */
-enum { VISITED = 2, STORES = 3, PENDING = 4 };
+/* Stack indices of the walk's own values: tables, and the place of the values that are queued now. VISITED has the place of each value. */
+enum { VISITED = 2, STORES = 3, PENDING = 4, PLACE = 5 };
 
 typedef struct {
   lua_State *L;
@@ -32,7 +32,7 @@ static void enqueue(lua_State *L) {
     if (lua_rawget(L, VISITED) == LUA_TNIL) {
       lua_pop(L, 1);
       lua_pushvalue(L, -1);
-      lua_pushboolean(L, 1);
+      lua_pushvalue(L, PLACE);
       lua_rawset(L, VISITED);
       lua_pushvalue(L, -1);
       lua_rawseti(L, PENDING, (lua_Integer)lua_rawlen(L, PENDING) + 1);
@@ -43,12 +43,17 @@ static void enqueue(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/* Refuses the visited value at index. */
+static void refuse(lua_State *L, int value, const char *problem) {
+  lua_pushvalue(L, value);
+  lua_rawget(L, VISITED);
+  luaL_error(L, "%s%s", lua_tostring(L, -1), problem);
+}
+
 static void seal_function(lua_State *L, int function) {
   if (lua_iscfunction(L, function)) {
-    if (lua_getupvalue(L, function, 1)) {
-      lua_pop(L, 1);
-      luaL_error(L, "a coroutine or an iterator can't be kept at file level, as it would carry over from one event to the next");
-    }
+    if (lua_getupvalue(L, function, 1))
+      refuse(L, function, "a coroutine or an iterator can't be kept at file level, as it would carry over from one event to the next");
     return;
   }
   lua_Debug information;
@@ -65,7 +70,12 @@ static void seal_function(lua_State *L, int function) {
                     information.source + 1, found.line, name ? name : "?");
     lua_error(L);
   }
-  for (int i = 1; lua_getupvalue(L, function, i); i++) enqueue(L);
+  const char *name;
+  for (int i = 1; (name = lua_getupvalue(L, function, i)); i++) {
+    lua_pushfstring(L, "%s:%d: '%s': ", information.source + 1, information.linedefined, name);
+    lua_replace(L, PLACE);
+    enqueue(L);
+  }
 }
 
 /* Moves the table's content to a store and makes the table a frozen proxy of it. The store keeps the metatable for now. */
@@ -102,12 +112,13 @@ static void seal_table(lua_State *L, int table) {
   lua_rawset(L, STORES);
 }
 
-/* Copies a class's metamethods to a proxy's metatable, except those that make it a proxy. */
-static void copy_metamethods(lua_State *L, int from, int into) {
+/* Copies a class's metamethods to the metatable of the proxy at `table`, except those that make it a proxy. */
+static void copy_metamethods(lua_State *L, int from, int into, int table) {
   lua_pushnil(L);
   while (lua_next(L, from)) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(name, "__gc") == 0 || strcmp(name, "__mode") == 0) luaL_error(L, "'%s' is not offered to rules", name);
+    if (strcmp(name, "__gc") == 0 || strcmp(name, "__mode") == 0)
+      refuse(L, table, lua_pushfstring(L, "'%s' is not offered to rules", name));
     if (strncmp(name, "__", 2) == 0 && strcmp(name, "__index") != 0 && strcmp(name, "__newindex") != 0) {
       lua_pushvalue(L, -2);
       lua_pushvalue(L, -2);
@@ -134,13 +145,13 @@ static void inherit(lua_State *L, int table, int store) {
   if (!lua_getmetatable(L, store) || rb_is_array(L, store)) return;
   int class = lua_gettop(L);
   lua_pushvalue(L, class);
-  if (lua_rawget(L, STORES) != LUA_TTABLE) luaL_error(L, "a frozen table can't be a metatable");
+  if (lua_rawget(L, STORES) != LUA_TTABLE) refuse(L, table, "a frozen table can't be a metatable");
   int members = lua_gettop(L);
   lua_getmetatable(L, table);
   int metatable = lua_gettop(L);
   lua_pushvalue(L, class);
   lua_setfield(L, metatable, "__metatable");
-  copy_metamethods(L, members, metatable);
+  copy_metamethods(L, members, metatable, table);
   lua_createtable(L, 0, 1);
   lua_pushliteral(L, "__index");
   if (lua_rawget(L, members) == LUA_TFUNCTION) {
@@ -190,35 +201,52 @@ static void skip_environment(lua_State *L) {
   lua_rawset(L, VISITED);
 }
 
+/* Queues what is declared, and the modules, each under its path alone. */
+static void enqueue_roots(lua_State *L, int slot) {
+  lua_rawgeti(L, LUA_REGISTRYINDEX, slot);
+  lua_pushnil(L);
+  while (lua_next(L, -2)) {
+    size_t length = 0;
+    const char *path = slot == RB_SLOT_MODULES ? lua_tolstring(L, -2, &length) : NULL;
+    if (path && (length < 4 || strcmp(path + length - 4, ".lua") != 0)) {
+      lua_pop(L, 1);
+      continue;
+    }
+    lua_pushfstring(L, path ? "%s:1: " : "", path);
+    lua_replace(L, PLACE);
+    enqueue(L);
+  }
+  lua_pop(L, 1);
+}
+
 static int seal_body(lua_State *L) {
   lua_settop(L, 1);
   lua_newtable(L);
   lua_newtable(L);
   lua_newtable(L);
+  lua_pushnil(L);
   static const int roots[] = {RB_SLOT_RULES, RB_SLOT_WHENS, RB_SLOT_QUERIES, RB_SLOT_WEBS, RB_SLOT_SINKS, RB_SLOT_MODULES,
                               RB_SLOT_STEPS, RB_SLOT_CHECKS};
   skip_environment(L);
   lua_rawgeti(L, LUA_REGISTRYINDEX, RB_SLOT_GLOBALS);
   lua_pushboolean(L, 1);
   lua_rawset(L, VISITED);
-  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, roots[i]);
-    lua_pushnil(L);
-    while (lua_next(L, -2)) enqueue(L);
-    lua_pop(L, 1);
-  }
+  for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) enqueue_roots(L, roots[i]);
   for (lua_Integer next = 1; lua_rawgeti(L, PENDING, next) != LUA_TNIL; next++) {
     int index = lua_gettop(L);
+    lua_pushvalue(L, index);
+    lua_rawget(L, VISITED);
+    lua_replace(L, PLACE);
     switch (lua_type(L, index)) {
       case LUA_TFUNCTION: seal_function(L, index); break;
       case LUA_TTABLE:
         if (!rb_is_frozen(L, index)) seal_table(L, index);
         break;
-      default: luaL_error(L, "a coroutine can't be kept at file level, as it would carry over from one event to the next");
+      default: refuse(L, index, "a coroutine can't be kept at file level, as it would carry over from one event to the next");
     }
-    lua_settop(L, PENDING);
+    lua_settop(L, PLACE);
   }
-  lua_settop(L, PENDING);
+  lua_settop(L, PLACE);
   finish_tables(L);
   return 0;
 }

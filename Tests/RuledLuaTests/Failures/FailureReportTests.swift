@@ -79,6 +79,20 @@ import Testing
     ("rule 'a' { on = 'x', run = 1 }", 2, "function"),
     ("rule 'a' { on = 'x', colour = 1, run = function() end }", 2, "colour"),
     ("local f\n\nlocal function g() f = 1 end rule 'a' { on = 'x', run = function() g() end }", 4, "assigns 'f'"),
+    (
+      "local c = coroutine.create(error)\nrule 'a' { on = 'x', run = function() return c end }", 3,
+      "'c': a coroutine can't"
+    ),
+    (
+      "local t = { {} }\nt[1].c = ('x'):gmatch('x')\nlocal function f() return t end\nrule 'a' { on = 'x', run = f }",
+      4, "'t': a coroutine or"
+    ),
+    (
+      "local m = {}\nlocal t = setmetatable({}, m)\nm.__gc = 1\nrule 'a' { on = 'x', run = function() return t end }",
+      5,
+      "'t': '__gc'"
+    ),
+    ("require 'iterator'", 1, "a coroutine or an iterator can't"),
     ("require 'a'", 1, "requires itself"), ("\nwhile true do end", 3, "processor time"),
   ]
 
@@ -90,7 +104,7 @@ import Testing
         Bench.rule("", before: before),
         modules: [
           "broken.lua": "local a\n\nlocal =", "failing.lua": "\nerror('at load')", "a.lua": "require 'b'",
-          "b.lua": "require 'a'",
+          "b.lua": "require 'a'", "iterator.lua": "return { ('x'):gmatch('x') }",
         ])
       Issue.record("it loads: \(before)")
     } catch let error as LoadError {
