@@ -28,6 +28,10 @@ struct AddressReview {
         let remedy = "in use by another program, \(program); end it, or name another path"
         problems.append(
           ConfigurationProblem(path: ["socket"], message: "socket: \(configuration.socket) is \(remedy)"))
+      } else if Self.hasOtherStore(configuration) {
+        let remedy = "in use by a ruled with another store; end it, or name another path"
+        problems.append(
+          ConfigurationProblem(path: ["socket"], message: "socket: \(configuration.socket) is \(remedy)"))
       }
     }
     if case .postgresql = configuration.store, let problem = PostgresLibrary.problem {
@@ -77,17 +81,35 @@ struct AddressReview {
       && otherProgram(holding: listeners.map(\.inode)) == nil
   }
 
-  /// The name of a program that holds one of these sockets, if neither a daemon nor systemd does, as far as this user may see.
-  private static func otherProgram(holding inodes: [UInt64]) -> String? {
-    func name(_ process: String) -> String { lines(of: "/proc/\(process)/comm").first.map(String.init) ?? "" }
-    let holders = ((try? Folder.names("/proc")) ?? []).filter { process in
+  /// Whether a daemon serves the configured Unix socket, and does not have the configured store on disk open, as far as this user may see.
+  private static func hasOtherStore(_ configuration: Configuration) -> Bool {
+    guard case .rocksdb(let path) = configuration.store, let inode = inode(of: configuration.socket) else {
+      return false
+    }
+    let daemons = processes { isSocket($0) && UInt64($0.st_ino) == inode }
+    var lock = stat()
+    let isLocked = stat(StoreReview.lock(of: path), &lock) == 0
+    let keepers = isLocked ? processes { $0.st_dev == lock.st_dev && $0.st_ino == lock.st_ino } : []
+    return !daemons.isEmpty && !daemons.contains("1") && !daemons.contains(where: keepers.contains)
+  }
+
+  private static func isSocket(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFSOCK }
+
+  /// The numbers of the processes that have a file open, as far as this user may see.
+  private static func processes(withOpen isSought: (stat) -> Bool) -> [String] {
+    ((try? Folder.names("/proc")) ?? []).filter { process in
       guard UInt32(process) != nil, let files = try? Folder.names("/proc/\(process)/fd") else { return false }
       return files.contains { file in
         var status = stat()
-        return stat("/proc/\(process)/fd/\(file)", &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
-          && inodes.contains(UInt64(status.st_ino))
+        return stat("/proc/\(process)/fd/\(file)", &status) == 0 && isSought(status)
       }
     }
+  }
+
+  /// The name of a program that holds one of these sockets, if neither a daemon nor systemd does, as far as this user may see.
+  private static func otherProgram(holding inodes: [UInt64]) -> String? {
+    func name(_ process: String) -> String { lines(of: "/proc/\(process)/comm").first.map(String.init) ?? "" }
+    let holders = processes { isSocket($0) && inodes.contains(UInt64($0.st_ino)) }
     return holders.contains { $0 == "1" || name($0) == name("self") } ? nil : holders.first.map(name)
   }
 

@@ -22,11 +22,11 @@ package enum ServeCommand {
         print("ruled \(Version.current)")
         return 0
       }
+      try options.checkPurpose()
       if options.checks { return try check(options) }
       if options.salvages { return try salvage(options) }
       if let backup = options.restores { return try restore(backup, options) }
       if let store = options.imports { return try importStore(store, options) }
-      guard !options.holdsEffects else { throw StartError("--hold-effects belongs to --restore DIR") }
       serve(try options.configuration(), options)
     } catch {
       error.complain(as: "ruled")
@@ -285,6 +285,17 @@ struct ServeOptions {
     } catch { throw StartError(error.message, isLasting: true) }
     if let clock = arguments.value("clock"), clock != "manual" {
       throw StartError("--clock takes only 'manual', not '\(clock)'; leave it out to use the host's clock")
+    }
+  }
+
+  /// Refuses options of which each asks for something else.
+  func checkPurpose() throws(StartError) {
+    let purposes = ["check", "salvage", "restore", "import"].filter { arguments.has($0) }.map { "--\($0)" }
+    guard purposes.count < 2 else {
+      throw StartError("\(purposes.joined(separator: " and ")) don't go together; give one of them", isLasting: true)
+    }
+    guard !holdsEffects || restores != nil else {
+      throw StartError("--hold-effects belongs to --restore DIR", isLasting: true)
     }
   }
 

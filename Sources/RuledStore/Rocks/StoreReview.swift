@@ -3,12 +3,15 @@ import RuledCore
 
 /// Finds why a start would refuse the store in a folder; changes nothing there.
 package enum StoreReview {
+  /// The file that a process with the store in the folder `path` has open.
+  package static func lock(of path: String) -> String { "\(path)/\(FolderLock.name)" }
+
   /// Why the store in the folder `path` does not open; nil if it does, if there is none, or while a process has it open.
   ///
   /// It says nothing of a folder that can't be used as such.
   package static func problem(of path: String) -> StoreError? {
     guard access("\(path)/.", R_OK | W_OK | X_OK) == 0 || errno == ENAMETOOLONG else { return nil }
-    let lock = open("\(path)/\(FolderLock.name)", O_RDWR | O_CLOEXEC)
+    let lock = open(lock(of: path), O_RDWR | O_CLOEXEC)
     guard lock >= 0 || errno == ENOENT else { return .system("the store at \(path) can't be opened", errno) }
     defer { if lock >= 0 { close(lock) } }
     guard lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 else { return nil }

@@ -115,6 +115,27 @@ extension EndToEnd {
       #expect(Self.run("ruled", words).code == 2)
     }
 
+    @Test(.oneDaemon("it is about the files of a store"))
+    func `a socket on which a daemon serves another store is found`() throws {
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": "plugin { name = \"p\", version = \"1\" }\n"])
+      let words = ["--rules", daemon.folder("rules"), "--socket", daemon.socket, "--check", "--store"]
+      let same = Self.run("ruled", words + ["rocksdb:\(daemon.store)"])
+      #expect(same.code == 0, "\(same.output)")
+      let (code, output) = Self.run("ruled", words + ["rocksdb:\(daemon.folder("other"))"])
+      #expect(
+        code == 1 && output.contains("socket: \(daemon.socket) is in use by a ruled with another store"), "\(output)")
+      #expect(daemon.rival(store: "rocksdb:\(daemon.folder("other"))").code == 2)
+    }
+
+    @Test(arguments: [
+      ["--check", "--salvage"], ["--restore", "/none", "--import", "/none"], ["--check", "--hold-effects"],
+    ])
+    func `options that ask for different things are refused`(options: [String]) {
+      let (code, output) = Self.run("ruled", options + ["--store", "memory:"])
+      let reason = options.last == "--hold-effects" ? "belongs to --restore" : "don't go together"
+      #expect(code == 2 && output.contains(reason), "\(output)")
+    }
+
     @Test(.oneDaemon("it is about the sockets of one process"))
     func `an address that another program listens on is found while the daemon runs`() throws {
       try Self.withTakenPort { port in
