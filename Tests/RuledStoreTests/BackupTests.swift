@@ -197,6 +197,21 @@ import Testing
     #expect(access(folder("new"), F_OK) != 0)
   }
 
+  @Test func `a review of a backup finds damage, and changes nothing`() throws {
+    let store = try open(live)
+    for round in 0..<100 { try store.put("r\(round)", String(repeating: "a", count: 1000)) }
+    try store.compact()
+    try store.put("rnew", "1")
+    let backup = try backUp(store, second: 1).path
+    let before = try BackupFiles.list(backup)
+    #expect(StoreReview.problem(of: backup, readsAll: true) == nil)
+    #expect(try BackupFiles.list(backup) == before)
+    for file in before where file.name.hasSuffix(".sst") {
+      TemporaryFolder.flip(bit: 3, at: 100, of: "\(backup)/\(file.name)")
+    }
+    #expect(StoreReview.problem(of: backup, readsAll: true)?.code == .corrupt)
+  }
+
   @Test func `the last writes of a restore are in the new store, and not in the backup`() throws {
     let store = try open(live)
     try store.put("ra", "1")

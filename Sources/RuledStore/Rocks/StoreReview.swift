@@ -6,21 +6,22 @@ package enum StoreReview {
   /// The file that a process with the store in the folder `path` has open.
   package static func lock(of path: String) -> String { "\(path)/\(FolderLock.name)" }
 
-  /// Why the store in the folder `path` does not open; nil if it does, if there is none, or while a process has it open.
+  /// Why the store in the folder `path` does not open, or an entry of it can't be read if it `readsAll` of them; nil if nothing is wrong, if there is no
+  /// store, or while a process has it open.
   ///
   /// It says nothing of a folder that can't be used as such.
-  package static func problem(of path: String) -> StoreError? {
+  package static func problem(of path: String, readsAll: Bool = false) -> StoreError? {
     guard access("\(path)/.", R_OK | W_OK | X_OK) == 0 || errno == ENAMETOOLONG else { return nil }
     let lock = open(lock(of: path), O_RDWR | O_CLOEXEC)
     guard lock >= 0 || errno == ENOENT else { return .system("the store at \(path) can't be opened", errno) }
     defer { if lock >= 0 { close(lock) } }
     guard lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 else { return nil }
-    do throws(StoreError) { try recover(path) } catch { return error }
+    do throws(StoreError) { try recover(path, readsAll: readsAll) } catch { return error }
     return nil
   }
 
   /// Opens the database to read only, and recovers the log as a start does.
-  private static func recover(_ path: String) throws(StoreError) {
+  private static func recover(_ path: String, readsAll: Bool) throws(StoreError) {
     let files = UnchangedFiles()
     let opening = StoreOpening(
       path: path, files: files, options: RocksOptions(blockCacheBytes: 1 << 20), opensToRead: true)
@@ -32,6 +33,10 @@ package enum StoreReview {
     let recovery = LogRecovery(
       files, folder: opening.logFolder, manifest: manifest, settings: settings, memory: SegmentMemoryPool(settings))
     _ = try recovery.run { _ in }
+    guard readsAll else { return }
+    let cursor = RocksCursor(database, below: nil)
+    var isThere = try cursor.seek(to: .empty)
+    while isThere { isThere = try cursor.next() }
   }
 }
 

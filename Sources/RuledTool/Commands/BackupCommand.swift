@@ -12,8 +12,8 @@ enum BackupCommand: Command {
     details: """
       Each backup is a folder in DIR, named by its time; 'latest' leads to the last one. Files that did not change since
       the one before take no further space. Run it as root or as the daemon's user on the daemon's host.
-      'ruled --restore DIR' makes a store of a backup. While the daemon can't read some of its store, --keep removes no
-      backup, and the exit code is 2.
+      'ruled --restore DIR' makes a store of a backup. --keep reads the new backup before it removes others. If some of
+      it, or of the daemon's store, can't be read, it removes none, and the exit code is 2.
       """,
     examples: [
       .init("rulectl backup /var/backups/ruled --keep 7", "every night, by a timer"),
@@ -29,8 +29,11 @@ enum BackupCommand: Command {
     return .done
   }
 
-  /// Throws if the daemon knows entries of its store that can't be read: then an earlier backup may be the last one that has them.
+  /// Throws if the backup can't be read, or the daemon knows entries of its store that can't: then an earlier backup may be the last one that has them.
   private static func checkReadable(_ summary: BackupFolder.Summary, _ environment: ToolEnvironment) throws {
+    if let problem = StoreReview.problem(of: summary.path, readsAll: true) {
+      throw ToolError("\(summary.path) was written, but can't be read, so no earlier backup was removed: \(problem)")
+    }
     guard !(try environment.connect().call("health", [:])).elements("unreadable").isEmpty else { return }
     throw ToolError(
       "\(summary.path) was written, but entries of the store can't be read, as 'rulectl health' says: no earlier backup was removed, as it may be "

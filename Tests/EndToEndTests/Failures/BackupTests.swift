@@ -163,6 +163,28 @@ extension EndToEnd {
     }
 
     @Test
+    func `no earlier backup is removed for one that can't be read`() throws {
+      let daemon = try RuledDaemon(rules: Self.rules)
+      Tally(events: 400, connections: EndToEnd.connections).run(daemon)
+      daemon.end(SIGTERM)
+      try daemon.start()
+      let folder = daemon.folder("backups")
+      for _ in 0..<2 { #expect(rulectl(daemon, "backup", folder, "--keep", "1").code == 0) }
+      let first = TemporaryFolder.names(folder).filter { $0 != "latest" }
+      #expect(first.count == 1)
+      let tables = TemporaryFolder.names("\(folder)/latest").filter { $0.hasSuffix(".sst") }
+      #expect(!tables.isEmpty)
+      for table in tables {
+        let file = open("\(folder)/latest/\(table)", O_WRONLY)
+        #expect(pwrite(file, "damage", 6, 100) == 6)
+        close(file)
+      }
+      let (code, output) = rulectl(daemon, "backup", folder, "--keep", "1")
+      #expect(code == 2 && output.holds("so no earlier backup was removed"), "\(output)")
+      #expect(TemporaryFolder.names(folder).count == 3 && TemporaryFolder.names(folder).contains(first[0]))
+    }
+
+    @Test
     func `a backup goes to another file system, where links are not possible`() throws {
       let daemon = try RuledDaemon(rules: Self.rules)
       let tally = Tally(events: 800, connections: EndToEnd.connections)
