@@ -233,6 +233,7 @@ final class EffectDelivery {
         } catch {
           services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
           fail(sink, queue, "the file can't be written: \(error)", now: now)
+          for subject in Set(chunk.map(\.key.subject)) { queue.effects(of: subject)?.tries += 1 }
           break
         }
         queue.recordSuccess()

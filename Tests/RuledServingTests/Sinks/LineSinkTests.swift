@@ -57,10 +57,13 @@ import Testing
   @Test func `effects wait while the file can't be written`() throws {
     let rig = try DeliveryRig(sinks: ["out": .file(folder("not/there"))])
     try rig.emit("a", subject: "s")
-    #expect(eventually { rig.figures().present.retried > 0 })
-    #expect(rig.undelivered.count == 1)
+    try rig.emit("b", subject: "s")
+    #expect(eventually { rig.figures().present.retried > 1 })
+    #expect(rig.undelivered.count == 2)
+    let tries = try EffectClient(rig).call("effects", [:])["effects"]?.arrayValue?.map { $0["tries"]?.intValue ?? -1 }
+    #expect(tries?.first.map { $0 > 1 } == true && tries?.last == 0, "\(tries ?? [])")
     folder.makeFolder("not")
-    #expect(eventually { rig.figures().present.delivered == 1 && rig.undelivered.isEmpty })
+    #expect(eventually { rig.figures().present.delivered == 2 && rig.undelivered.isEmpty })
     rig.stop()
   }
 
