@@ -58,7 +58,11 @@ extension Control {
       services.log.info("the clock stands at \(clock.now.rfc3339), as the client that moved it has gone")
       return StoredClock.write(services.context)
     }
-    if timer.due > clock.now.microseconds { clock.set(Timestamp(microseconds: timer.due)) }
+    if timer.due > clock.now.microseconds {
+      clock.set(Timestamp(microseconds: timer.due))
+      // A start after a kill must not find the clock behind what the timer does.
+      StoredClock.write(services.context, durable: false)
+    }
     let mailbox = services.control
     goesOn = true
     move.noteFired(timer)

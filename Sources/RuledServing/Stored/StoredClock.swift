@@ -5,8 +5,9 @@ package import RuledStore
 package enum StoredClock {
   private static let value = StoredValue(name: "clock")
 
-  static func write(_ context: EngineContext) {
-    value.write(to: context, durable: true) {
+  /// Stores the present value; one that is not durable is so no later than the commits after it.
+  static func write(_ context: EngineContext, durable: Bool = true) {
+    value.write(to: context, durable: durable) {
       $0.append(bigEndian: UInt64(bitPattern: context.clock.now.microseconds))
     }
   }

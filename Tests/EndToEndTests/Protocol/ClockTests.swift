@@ -81,6 +81,30 @@ extension EndToEnd {
       #expect("2040-01-01T00:00:01" <= stopped && stopped < "2040-12-01")
     }
 
+    @Test func `a kill while the clock moves leaves it no earlier than the last commit`() throws {
+      let rules = """
+        plugin { name = "p", version = "1" }
+        rule "set" { on = "set", run = function() timer.every("t", { seconds = 1 }, "tick") end }
+        rule "tick" { on = "tick", run = function(_, state) state.last = now() end }
+        query "now" (function() return now() end)
+        """
+      let daemon = try RuledDaemon(rules: ["p/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      func last(_ client: Client) throws -> Double {
+        try client.call("state", ["subject": "s"])["plugins"]?["p"]?["last"]?.doubleValue ?? 0
+      }
+      _ = try client.call("clock", ["set": "2040-01-01T00:00:00Z"])
+      try client.event("set", "s")
+      let mover = try daemon.client()
+      mover.send(#"{"jsonrpc":"2.0","id":1,"method":"clock","params":{"advance":"365d"}}"# + "\n")
+      #expect(try eventually { try last(client) > 2_208_988_800 + 60 })
+      daemon.end(SIGKILL)
+      try daemon.start()
+      let next = try daemon.client()
+      let now = try #require(try next.call("query", ["name": "p.now"]).doubleValue)
+      #expect(try now >= last(next) && now < 2_208_988_800 + 365 * 86_400)
+    }
+
     @Test(arguments: [0, 10])
     func `a timer that follows from one that the clock fires is fired too, if it comes before that one`(_ seconds: Int)
       throws
