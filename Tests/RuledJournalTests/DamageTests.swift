@@ -36,7 +36,7 @@ import Testing
     try JournalFile(path(rig), SystemFiles()).blocks[index].offset
   }
 
-  @Test(arguments: [true, false], [1, 3])
+  @Test(arguments: [true, false], [1, 3, 5])
   func `a start keeps a damaged file as it is, reads what is whole, and tells the gap`(isComplete: Bool, lost: Int)
     throws
   {
@@ -59,6 +59,22 @@ import Testing
     rig.journal.start()
     #expect(try rig.entries().map(\.sequence) == left + [6])
     #expect(rig.source.gaps.map(\.first) == [UInt64(lost)])
+  }
+
+  @Test func `a block of which the header is damaged is no torn end either, and the log may have it again`() throws {
+    let rig = try Self.rig()
+    try Self.flip(try Self.offset(ofBlock: 4, in: rig) + 9, in: Self.path(rig))
+    try rig.restart()
+    rig.journal.start()
+    #expect(rig.source.gaps.map(\.first) == [5] && rig.journal.damages.count == 1)
+    let other = try JournalRig()
+    for number in 1...2 { try other.send("user:\(number)") }
+    try other.store.seal()
+    for commits in other.store.loggedCommits { other.journal.consume(commits) }
+    try Self.flip(-1, in: Self.path(other))
+    try other.restart()
+    try other.flush()
+    #expect(try other.entries(of: other.tools).map(\.sequence) == [1, 2] && other.journal.damages.isEmpty)
   }
 
   @Test(arguments: [0, -1, -20])

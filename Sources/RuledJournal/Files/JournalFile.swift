@@ -6,8 +6,8 @@ import RuledStore
 /// It begins with `ruledrj2`, or with `ruledrj1` if an earlier version wrote it. A complete file ends with 16 bytes: the offset of the
 /// index block and `rjindex1`. Any other file is scanned for whole blocks.
 ///
-/// Bytes between whole blocks are damaged, and are a block without entries, whose contents can't be read. Bytes behind the last whole block are a
-/// torn end, unless it is known that the file covers more.
+/// Bytes between whole blocks are damaged, and are a block without entries, whose contents can't be read. So are bytes behind the last whole block if
+/// it is known that the file covers more, or if a write that was cut short can't have left them; else they are a torn end.
 struct JournalFile {
   struct Block {
     let offset: Int
@@ -44,7 +44,7 @@ struct JournalFile {
 
   /// Opens a file; reads only its first `limit` bytes, or all if that is nil.
   ///
-  /// `last` is the last sequence that the file covers, nil if it may end with a torn block.
+  /// `last` is the last sequence that the file covers, nil if it may end with a torn block. Of damage at the end the first sequence alone is then known.
   init(
     _ path: String, _ files: any FileSystem, limit: Int? = nil, through last: UInt64? = nil
   ) throws(StoreError) {
@@ -130,9 +130,20 @@ struct JournalFile {
       offset = block.end
       next = block.header.last + 1
     }
-    guard let last, offset < size else { return (blocks, offset) }
+    guard offset < size else { return (blocks, offset) }
+    let isTorn = last == nil ? try Self.isTorn(file, from: offset, size: size) : false
+    guard !isTorn, let last = last ?? next else { return (blocks, offset) }
     addDamage(to: size, through: last)
     return (blocks, size)
+  }
+
+  /// Whether a write that was cut short may have left the end of a file: a part of a block or of the index, or zeros.
+  private static func isTorn(_ file: any StoreFile, from offset: Int, size: Int) throws(StoreError) -> Bool {
+    let rest = try bytes(of: file, at: offset, count: size - offset)
+    defer { withExtendedLifetime(rest) {} }
+    guard rest.count >= BlockHeader.byteCount else { return true }
+    guard let header = BlockHeader(rest.bytes) else { return rest.bytes.allSatisfy { $0 == 0 } }
+    return header.kind == .index || header.total > rest.count
   }
 
   /// The whole block at an offset, or the first one behind it; nil if there is none before the index.
