@@ -1,5 +1,6 @@
 /* The one header through which Swift imports libcurl. Swift can't call variadic functions, so each use of one is a function here. */
 #include <curl/curl.h>
+#include <stdlib.h>
 
 static inline CURLcode ruled_curl_set_long(CURL *easy, CURLoption option, long value) {
   return curl_easy_setopt(easy, option, value);
@@ -55,10 +56,13 @@ static inline long ruled_curl_status(CURL *easy) {
   return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
 }
 
-/* The wait in seconds that a Retry-After header asks for; 0 without one. */
+/* The wait in seconds that a Retry-After header asks for; 0 without one. libcurl takes a number of more than 64 bits for 0. */
 static inline curl_off_t ruled_curl_retry_after(CURL *easy) {
+  struct curl_header *header;
   curl_off_t seconds = 0;
-  return curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK ? seconds : 0;
+  if (curl_easy_header(easy, "Retry-After", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return 0;
+  long long number = strtoll(header->value, NULL, 10);
+  return number > 0 || curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK ? number : seconds;
 }
 
 typedef int (*ruled_curl_socket)(CURL *easy, curl_socket_t socket, int what, void *context, void *of_socket);

@@ -36,6 +36,20 @@ import Testing
     #expect(try client.call("effect", ["id": "b"], fails: true)["data"]?["code"] == "not_found")
   }
 
+  @Test(arguments: ["99999999999", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+  func `a receiver can put an effect off for an hour at most`(time: String) throws {
+    let receiver = try Receiver { _, _ in .init(status: 503, headers: ["Retry-After: \(time)"]) }
+    defer { receiver.close() }
+    let rig = try DeliveryRig(sinks: ["out": .posting(receiver.url())])
+    defer { rig.stop() }
+    try rig.emit("a", subject: "s")
+    #expect(eventually { rig.figures().present.retried == 1 })
+    let listed = try EffectClient(rig).call("effects", [:])["effects"]?[0]
+    let next = try #require(listed?["next_try"]?.stringValue.flatMap { Timestamp(rfc3339: $0) })
+    let wait = next.microseconds - EngineClock.wall.microseconds
+    #expect(wait > 3_500_000_000 && wait <= 3_601_000_000)
+  }
+
   @Test func `an answer's body is kept to 300 bytes, without the secret that it repeats`() throws {
     let folder = TemporaryFolder()
     folder.write("token", "TopSecret42")
