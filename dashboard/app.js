@@ -19,10 +19,15 @@ let shown;
 let refreshing;
 let generation = 0;
 
+// A part of the address without its escapes; as it is, if somebody typed one that is none.
+function unescaped(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
 // The view's name, and what follows it: `#subjects/user:7`.
 function place() {
   const [name, ...rest] = location.hash.slice(1).split("/");
-  return { name: views[name] ? name : "overview", item: rest.length ? decodeURIComponent(rest.join("/")) : undefined };
+  return { name: views[name] ? name : "overview", item: rest.length ? unescaped(rest.join("/")) : undefined };
 }
 
 async function show(isFirst) {

@@ -191,6 +191,15 @@ def check_playground(browser, base):
     step("playground")
 
 
+def check_addresses(browser, base):
+    """An address that somebody typed shows a view, whatever stands behind its name."""
+    for address, subject in [("playground/%", "%"), ("playground/50%25%zz", "50%25%zz"), ("playground/a/%41", "a/A")]:
+        show(browser, base, address)
+        values = browser.evaluate("[...document.querySelectorAll('main input')].map((input) => input.value)")
+        check(subject in values, f"'{address}' shows {values}")
+    step("addresses")
+
+
 def check_past(browser, base):
     """A subject's history leads to the explained decision of the past."""
     show(browser, base, "subjects/device%3Au03")
@@ -438,6 +447,7 @@ def main():
                 check_playground(browser, base)
                 check_keyboard(browser, base)
                 check_past(browser, base)
+                check_addresses(browser, base)
                 check_candidates(browser, base, daemon)
                 check_badges(browser, base, daemon)
                 check_without_charts(browser, base)
