@@ -51,10 +51,22 @@ function codes.read(load)
   return { slots = slots, codes = n <= MOST and load(sums.errors) or nil }
 end
 
+--- No errors yet: a list of them, and each by its type and its code.
+function codes.none() return { list = array {}, types = {} } end
+
 local function add(into, kind, code, n)
-  local key = kind .. " " .. code
-  local known = into[key]
-  if known then known.count = known.count + n else into[key] = { type = kind, code = code, count = n } end
+  local known = into.types[kind]
+  if not known then
+    known = {}
+    into.types[kind] = known
+  end
+  local one = known[code]
+  if one then
+    one.count = one.count + n
+  else
+    one = { type = kind, code = code, count = n }
+    known[code], into.list[#into.list + 1] = one, one
+  end
 end
 
 --- Adds the errors of a period to those of a row.
@@ -70,7 +82,7 @@ end
 
 --- Adds the errors of a row to those of another.
 function codes.add_all(into, errors)
-  for _, one in pairs(errors) do add(into, one.type, one.code, one.count) end
+  for _, one in ipairs(errors.list) do add(into, one.type, one.code, one.count) end
 end
 
 local function is_commoner(a, b)
@@ -81,12 +93,9 @@ end
 
 --- The errors of a row, the most common first, of so many requests.
 function codes.listed(errors, requests)
-  local all = array {}
-  for _, one in pairs(errors) do
-    all[#all + 1] = { type = one.type, code = one.code, count = one.count, pct = figures.pct(one.count, requests) }
-  end
-  table.sort(all, is_commoner)
-  return all
+  for _, one in ipairs(errors.list) do one.pct = figures.pct(one.count, requests) end
+  table.sort(errors.list, is_commoner)
+  return errors.list
 end
 
 return codes

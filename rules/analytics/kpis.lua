@@ -48,7 +48,7 @@ return function(_, args)
   local by_day = to - from + 1 <= settings.daily_range_days
   local with_errors = args.errors ~= false
   local list, users, reached = rows.read(from, to, by_day, with_errors)
-  local sum = rows.new(from, with_errors and {} or nil)
+  local sum = rows.new(from, with_errors)
   for _, row in ipairs(list) do rows.add(sum, row) end
   local steps = key_figures.steps(reached)
   local range = key_figures.of(sum, steps, reached)

@@ -20,8 +20,10 @@ local function add_sums(n, more, prefix)
   end
 end
 
---- A row of no days, from `first` on; `errors` is nil where nobody asks for them.
-function rows.new(first, errors) return { first = first, last = first - 1, n = {}, errors = errors, wau = 0 } end
+--- A row of no days, from `first` on, perhaps with errors.
+function rows.new(first, with_errors)
+  return { first = first, last = first - 1, n = {}, errors = with_errors and codes.none() or nil, wau = 0 }
+end
 
 --- Adds a row to another one, which then ends with it.
 function rows.add(sum, row)
@@ -117,7 +119,7 @@ local function empty(months, by_day, with_errors)
   local list = {}
   for _, month in ipairs(months) do
     for first = month.first, by_day and month.last or month.first do
-      local row = rows.new(first, with_errors and {} or nil)
+      local row = rows.new(first, with_errors)
       row.last = by_day and first or month.last
       row.month, row.is_whole = not by_day and month.name or nil, month.is_whole
       list[#list + 1] = row

@@ -41,14 +41,14 @@ end
 -- Adds the counters whose names begin with `head` and `prefix` to `rows`, by the period that follows `head`.
 local function read(head, prefix, rows)
   local start = #head + 1
+  local last, row, sums
   for _, counter in ipairs(counters(head .. prefix)) do
     local period, figure = counter.name:match("^([^.]+)%.(.+)$", start)
-    local row = rows[period]
-    if not row then
-      row = { sums = {}, parts = {} }
-      rows[period] = row
+    if period ~= last then
+      row = rows[period] or { sums = {}, parts = {} }
+      rows[period], last, sums = row, period, row.sums
     end
-    row.sums[figure] = (row.sums[figure] or 0) + counter.value
+    sums[figure] = (sums[figure] or 0) + counter.value
     if next(counter.labels) then
       local parts = row.parts[figure] or {}
       row.parts[figure] = parts
