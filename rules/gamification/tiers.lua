@@ -40,6 +40,12 @@ function tiers.refusal(state, name)
   if LADDER[place].spent == NEVER then return "not_for_points" end
 end
 
+--- Adds points that are spent on a tier.
+function tiers.pay(state, name, amount)
+  state.spent = state.spent or {}
+  state.spent[name] = (state.spent[name] or 0) + amount
+end
+
 --- Brings the tier of another record of the player, and the points spent on tiers there.
 function tiers.join(state, record)
   local held, theirs = points.place(LADDER, state.tier) or 0, points.place(LADDER, record.tier) or 0
@@ -47,10 +53,7 @@ function tiers.join(state, record)
     state.tier = LADDER[place].name
     standings.note_tier(state.tier)
   end
-  for name, amount in pairs(record.spent or {}) do
-    state.spent = state.spent or {}
-    state.spent[name] = (state.spent[name] or 0) + amount
-  end
+  for name, amount in pairs(record.spent or {}) do tiers.pay(state, name, amount) end
 end
 
 --- Unlocks the tiers that were reached, lower ones first, each with the method that reached the highest.

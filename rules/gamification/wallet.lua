@@ -33,10 +33,7 @@ function wallet.spend(event, state)
   if not why then paid, why = spend(state, OPTIONS, now(), "spend", amount) end
   if not paid then return decide("error", why) end
   update(state, now(), "spend", -amount)
-  if tier then
-    state.spent = state.spent or {}
-    state.spent[tier] = (state.spent[tier] or 0) + amount
-  end
+  if tier then tiers.pay(state, tier, amount) end
   decide("points", { action = "spend", earned = -amount, multiplier = 1, total = state.points })
   local today = player.today(state)
   tiers.check(state, today, streak.current(state, player.streak, today))

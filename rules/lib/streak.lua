@@ -89,13 +89,18 @@ function streak.touch(kept, options, today)
   return step(kept, options.freezes or NONE, today)
 end
 
+-- No late day goes before this moment.
+local function settle(kept)
+  if kept.recent then kept.before, kept.recent = copy(kept, {}), array {} end
+end
+
 -- A jump of the calendar does not change the periods left: a live streak stays alive, an ended one stays ended. A date
 -- never counts twice: after a move west, the next date that can count is still in time.
 local function carry(kept, options, left, today)
   local due = today + left
   if is_alive(kept, options.freezes or NONE, left) then due = math.max(due, kept.counted + 1) end
   kept.due = due
-  if kept.recent then kept.before, kept.recent = copy(kept, {}), array {} end
+  settle(kept)
 end
 
 --- Moves the user to another time zone, which changes the civil date. Returns the new present period, or nil for a zone
@@ -118,7 +123,7 @@ function streak.join(kept, options, at, other)
   if streak.current(theirs, options, today) <= streak.current(kept, options, today) then return end
   local counted = kept.counted
   copy(theirs, kept)
-  if kept.recent then kept.before, kept.recent = copy(kept, {}), array {} end
+  settle(kept)
   if counted then streak.touch(kept, options, counted) end
   kept.paused = kept.paused and kept.due - today
 end
