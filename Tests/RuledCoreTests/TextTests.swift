@@ -113,7 +113,7 @@ import Testing
       return Int((state >> 33) % most)
     }
     for _ in 0..<5000 {
-      let names = (0..<2).map { _ in (0...draw(12)).map { _ in Array("abcé_")[draw(5)] } }
+      let names = (0..<2).map { _ in (0...draw(12)).map { _ in Array("abcé_1qde")[draw(9)] } }
       let (one, other) = (names[0], names[1])
       let isBeginning = one.count > 1 && other.starts(with: one) && other != one
       let edits = isBeginning ? 1 : Self.edits(one, other), longest = max(one.count, other.count)

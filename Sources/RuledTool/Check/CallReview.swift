@@ -56,10 +56,9 @@ struct CallReview: FileReview {
   private mutating func review(member name: String, of object: SyntaxNode, _ place: SyntaxNode, _ range: Range<Int>) {
     guard let module = values.module(of: object), let exports = modules[module], !exports.members.keys.contains(name)
     else { return }
-    let names = exports.members.keys.sorted()
     add(
-      place, .unknownMember, "module '\(module)' has no member '\(name)'", unknown: name, names,
-      otherwise: "it has \(names.isEmpty ? "none" : names.joined(separator: ", "))", at: range)
+      place, .unknownMember, "module '\(module)' has no member '\(name)'", unknown: name, exports.names,
+      otherwise: "it has \(exports.names.isEmpty ? "none" : exports.names.joined(separator: ", "))", at: range)
   }
 
   private mutating func review(call node: SyntaxNode, isUsed: Bool) {
@@ -120,8 +119,8 @@ struct CallReview: FileReview {
       places.compactMap { place in part(place.module.reads.values[place.value]).map { (place.module, $0) } }
     }
     let reads = places.map { $0.module.reads.values[$0.value] }
-    let names = Set(reads.flatMap(\.members.keys)).sorted(), elements = within(\.elements)
-    let isMap = reads.contains(where: \.isMap)
+    let elements = within(\.elements), isMap = reads.contains(where: \.isMap)
+    let names = reads.count == 1 ? reads[0].names : Set(reads.flatMap(\.names)).sorted()
     guard !names.isEmpty || !elements.isEmpty else { return }
     for field in table.children {
       guard field.kind == .namedField else {

@@ -19,11 +19,11 @@ extension FileReview {
   /// The fix replaces `range`, by default the text between the node's quotes.
   mutating func add(
     _ node: SyntaxNode, _ code: Finding.Code, _ message: String, unknown name: String, _ known: [String],
-    otherwise advice: String? = nil, at range: Range<Int>? = nil
+    otherwise advice: @autoclosure () -> String? = nil, at range: Range<Int>? = nil
   ) {
     let near = NearestName.find(name, in: known)
     add(
-      node, code, message + NearestName.hint(at: near.map { "'\($0)'" }, otherwise: advice),
+      node, code, message + NearestName.hint(at: near.map { "'\($0)'" }, otherwise: advice()),
       fix: Finding.Fix(range ?? node.unquotedRange, from: name, to: near))
   }
 

@@ -4,6 +4,8 @@ internal import RuledLua
 struct ModuleExports {
   /// The members by name; the signature is nil where a member is no function, or an unknown one.
   private(set) var members: [String: Signature?] = [:]
+  /// Their names, in order.
+  private(set) var names: [String] = []
   /// The functions among them, where it is certain which one a member is.
   private var bodies: [String: SyntaxNode] = [:]
   /// What the file does with the arguments of its functions.
@@ -28,6 +30,7 @@ struct ModuleExports {
       return nil
     }
     reads.read(tree, own: bodies, in: result.local)
+    names = members.keys.sorted()
   }
 
   /// What the file does with a parameter of one of its functions; nil if that is not known.

@@ -66,18 +66,18 @@ struct NameReview {
 
   private mutating func review(_ kind: Kind) {
     let made = made.filter { kind.makers.contains($0.function) }.map(\.name)
-    let names = Set(made.compactMap(\.stringValue)).sorted()
+    let names = Set(made.compactMap(\.stringValue)), sorted = names.sorted()
     let beginnings = made.filter { $0.stringValue == nil }.map(Self.beginning)
     for use in used where kind.users.contains(use.function) {
       let name = Self.beginning(of: use.name), isWhole = use.name.stringValue != nil && !kind.isPrefix
       let isMade =
-        names.contains { isWhole ? $0 == name : $0.hasPrefix(name) }
-        || beginnings.contains { name.hasPrefix($0) || !isWhole && $0.hasPrefix(name) }
-      guard !name.isEmpty, !isMade else { continue }
-      let known = isWhole ? names : (names + beginnings).map { String($0.prefix(name.count)) }
+        isWhole ? names.contains(name) : sorted.contains { $0.hasPrefix(name) }
+      let isMadeOfParts = beginnings.contains { name.hasPrefix($0) || !isWhole && $0.hasPrefix(name) }
+      guard !name.isEmpty, !isMade, !isMadeOfParts else { continue }
+      let known = isWhole ? sorted : (sorted + beginnings).map { String($0.prefix(name.count)) }
       let near = NearestName.find(name, in: known)
       guard !kind.isPrefix || near != nil else { continue }
-      let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(name, in: known))"
+      let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(at: near.map { "'\($0)'" }))"
       let fix = use.name.stringValue.flatMap { _ in Finding.Fix(use.name.unquotedRange, from: name, to: near) }
       findings.append(Finding(use.file, use.name, .unknownName, message, fix: fix))
     }
@@ -153,15 +153,15 @@ struct NameReview {
 
   /// Finds labels of one counter whose names differ by one letter.
   private mutating func review(_ uses: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]) {
+    let counts = Dictionary(uses.flatMap(\.names).map { ($0, 1) }, uniquingKeysWith: +)
+    let labels = NearTexts(counts.keys.sorted())
     for use in uses {
-      for other in uses {
-        for name in use.names.subtracting(other.names).sorted() {
-          guard let near = other.names.subtracting(use.names).sorted().first(where: { isOneEdit(name, $0) }),
-            uses.count(where: { $0.names.contains(name) }) <= uses.count(where: { $0.names.contains(near) })
-          else { continue }
-          let message = "the counter has no label '\(name)' elsewhere; did you mean '\(near)'?"
-          findings.append(Finding(use.file, use.node, .unknownName, message))
-        }
+      for name in use.names.sorted() {
+        let count = counts[name, default: 0]
+        guard let near = labels.near(name).first(where: { !use.names.contains($0) && count <= counts[$0, default: 0] })
+        else { continue }
+        let message = "the counter has no label '\(name)' elsewhere; did you mean '\(near)'?"
+        findings.append(Finding(use.file, use.node, .unknownName, message))
       }
     }
   }

@@ -8,6 +8,8 @@ struct ParameterReads {
   /// A value, and what the file does with it.
   struct Value {
     fileprivate(set) var members: [String: Int] = [:]
+    /// The members' names, in order.
+    fileprivate(set) var names: [String] = []
     fileprivate(set) var elements: Int?
     /// Whether members of any name are read.
     fileprivate(set) var isMap = false
@@ -46,6 +48,7 @@ struct ParameterReads {
       if let value = held[local], variables.assigned.contains(local) { values[value].isOpen = true }
     }
     visit(tree.root)
+    for index in values.indices { values[index].names = values[index].members.keys.sorted() }
   }
 
   private mutating func add() -> Int {

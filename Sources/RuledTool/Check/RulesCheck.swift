@@ -143,28 +143,19 @@ struct RulesCheck {
   }
 
   private mutating func add(_ notes: LoadNotes, _ plugin: PluginSource) {
+    var names: [String: GivenNames] = [:]
     for note in notes.notes {
       var line = note.error.line
       if let key = note.key,
         let file = (plugin.modules + plugin.tests + plugin.library).first(where: { $0.path == note.error.file })
       {
-        line = Self.line(of: key, in: file, from: line)
+        let given = names[file.path] ?? GivenNames(file)
+        names[file.path] = given
+        line = given.line(of: key, from: line)
       }
       let finding = Finding(file: note.error.file, line: line, message: note.error.message)
       if found[finding.file]?[finding.line]?.contains(finding) != true { append(finding) }
     }
-  }
-
-  /// The first line, from line `first` on, that assigns the member `key`; `first` when there is none.
-  static func line(of key: String, in file: SourceFile, from first: Int) -> Int {
-    let lines = String(decoding: file.text, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-    for line in max(first, 1)..<max(lines.count + 1, first + 1) where line <= lines.count {
-      let text = lines[line - 1]
-      guard let range = text.firstRange(of: key) else { continue }
-      let remainder = text[range.upperBound...].drop { " \t\"']".contains($0) }
-      if remainder.hasPrefix("=") { return line }
-    }
-    return first
   }
 
   /// Finds rules that no event can reach, because no event can have a source that the plugin accepts.

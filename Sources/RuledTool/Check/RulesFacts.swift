@@ -11,7 +11,7 @@ struct RulesFacts {
   private var tested: Set<String> = []
   /// The types that rules listen to one by one, and how many rules do.
   private var heard: [String: Int] = [:]
-  private var nearHeard: NearTypes
+  private var nearHeard: NearTexts
   /// The other patterns of types that rules listen to.
   private var patterns: [EventPattern] = []
   private var words: Set<String> = []
@@ -45,12 +45,12 @@ struct RulesFacts {
       if case .exact(let type) = pattern { exact.append(type) } else { patterns.append(pattern) }
     }
     heard = exact.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-    nearHeard = NearTypes(exact)
+    nearHeard = NearTexts(exact)
     described = Set(all.flatMap(\.events).map(\.type))
-    named = nearHeard.types + described.sorted()
+    named = nearHeard.texts + described.sorted()
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
     for plugin in plugins + others { for (_, review) in reviewed(plugin.tests + plugin.modules) { note(review) } }
-    let evidence = made.union(tested).union(described), nearKnown = NearTypes(evidence.sorted() + exact)
+    let evidence = made.union(tested).union(described), nearKnown = NearTexts(evidence.sorted() + exact)
     let open = Declarations(all), names = (plugins + others).map(\.name)
     for plugin in plugins {
       let files = reviewed(plugin.modules), tests = reviewed(plugin.tests)
@@ -135,8 +135,9 @@ struct RulesFacts {
       let message = "setting '\(declaration.path)' is about nothing in the settings\(NearestName.hint(key, in: others))"
       add(declaration.file, declaration.line, .unknownName, message)
     }
+    lazy var given = plugin.entry.map(GivenNames.init)
     for name in manifest.settings.names where !readsAny && !read.contains(name) {
-      let line = plugin.entry.map { RulesCheck.line(of: name, in: $0, from: 1) } ?? 1
+      let line = given?.line(of: name, from: 1) ?? 1
       add("\(plugin.name)/plugin.lua", line, .unusedSetting, "nothing reads the setting '\(name)'")
     }
   }
@@ -208,7 +209,7 @@ struct RulesFacts {
   }
 
   /// Finds rules on a type of which there is no evidence, and that looks like a known one.
-  private mutating func checkRules(_ manifest: PluginManifest, _ evidence: Set<String>, _ known: NearTypes) {
+  private mutating func checkRules(_ manifest: PluginManifest, _ evidence: Set<String>, _ known: NearTexts) {
     for rule in manifest.rules {
       for case .exact(let type) in rule.on where !evidence.contains(type) && heard[type] == 1 {
         // A mistyped call is reported where it stands.
@@ -251,33 +252,5 @@ struct RulesFacts {
     _ file: String, _ line: Int, _ code: Finding.Code, _ message: String, isNote: Bool = false
   ) {
     findings.append(Finding(file: file, line: line, message: message, code: code, isNote: isNote))
-  }
-}
-
-/// Types of events in which those that differ by one letter from another are found without a comparison with each.
-///
-/// Two texts that differ by one letter, or in the order of two neighbours, are the same without a letter, or one is the other without a letter.
-private struct NearTypes {
-  private(set) var types: [String] = []
-  /// The places of the types by their bytes, and by their bytes without any one.
-  private var places: [[UInt8]: [Int]] = [:]
-
-  init(_ all: [String]) {
-    var seen: Set<String> = []
-    types = all.filter { seen.insert($0).inserted }
-    for (place, type) in types.enumerated() {
-      for key in Self.keys(type) { places[key, default: []].append(place) }
-    }
-  }
-
-  /// Those that differ by one letter, in their order.
-  func near(_ type: String) -> [String] {
-    let found = Set(Self.keys(type).flatMap { places[$0] ?? [] })
-    return found.sorted().map { types[$0] }.filter { isOneEdit($0, type) }
-  }
-
-  private static func keys(_ type: String) -> Set<[UInt8]> {
-    let bytes = Array(type.utf8)
-    return Set([bytes] + bytes.indices.map { Array(bytes[..<$0] + bytes[($0 + 1)...]) })
   }
 }
