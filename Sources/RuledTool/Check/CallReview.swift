@@ -114,7 +114,7 @@ struct CallReview: FileReview {
 
   /// Finds members of a table that modules read nowhere; `place` is the option that it is, or nil for the options themselves.
   private mutating func review(options node: SyntaxNode, of module: String, _ start: [Place], at place: String? = nil) {
-    guard let table = values.value(node, .table), let places = reached(from: start) else { return }
+    guard let table = values.table(node), let places = reached(from: start) else { return }
     func within(_ part: (ParameterReads.Value) -> Int?) -> [Place] {
       places.compactMap { place in part(place.module.reads.values[place.value]).map { (place.module, $0) } }
     }

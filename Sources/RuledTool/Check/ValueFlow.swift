@@ -128,6 +128,7 @@ struct ValueFlow {
     case .parenthesis: return value(of: node.children[0])
     case .index:
       if let name = CallReview.hostName(node), Signature.host[name] != nil { return .typed(.function) }
+      if let given = variables.member(node) { return value(of: given) }
       return member(node.children[1].stringValue, of: value(of: node.children[0]))
     case .call:
       let name = CallReview.hostName(node.children[0])

@@ -41,8 +41,8 @@ extension ValueReview {
         add(
           argument, .wrongArguments,
           "\(function): '\(parameter)' must be \(type.text), and \(given.text) is given here")
-      } else if case .record(let members) = type, argument.kind == .table {
-        review(options: argument, members, function)
+      } else if case .record(let members) = type, let table = flow.variables.table(argument) {
+        review(options: table, members, function)
       }
       if function == "timer.every", parameter == "spec" { review(schedule: argument) }
       review(text: argument, parameter)

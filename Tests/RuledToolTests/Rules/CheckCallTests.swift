@@ -152,6 +152,24 @@ import Testing
     #expect(run.output.contains("p/plugin.lua:5: \(message)"), "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ("outbox.keep(1, c.own)", "module 'outbox' has no option 'zne'; did you mean 'zone'?"),
+      ("local own = c.own outbox.keep(1, own)", "module 'outbox' has no option 'zne'; did you mean 'zone'?"),
+      ("c.own = { zone = 'UTC' } outbox.keep(1, c.own)", nil), ("outbox.keep(c) outbox.keep(1, c.own)", nil),
+      ("timer.every('e', c.spec, 'x')", "timer.every has no 'secnds'; did you mean 'seconds'?"),
+      ("board.add('b', c.name)", "board.add: 'n' must be a number, and a string is given here"),
+      ("c.name = 1 board.add('b', c.name)", nil),
+    ] as [(String, String?)])
+  func `a member of a table that always has it is held against its use, as an option too`(
+    statement: String, message: String?
+  ) {
+    let run = check(
+      "local c = { own = { zne = 'UTC' }, spec = { secnds = 1 }, name = 'a' } \(statement)",
+      ["p/outbox.lua": "return { most = 3, keep = function(n, options) return options and n .. options.zone end }"])
+    #expect(run.output.contains(message.map { "p/plugin.lua:5: \($0)" } ?? "no findings"), "\(run.output)")
+  }
+
   @Test func `a module of the library requires those of the library, whatever the plugin has under their names`() {
     let run = check(
       "log.info(require('outer').name())",
