@@ -51,6 +51,14 @@ package struct FileValues {
   /// The value of a variable, or another expression itself.
   private func held(_ node: SyntaxNode) -> SyntaxNode { node.local.flatMap { values[$0] } ?? node }
 
+  /// The name of a function of the host, such as `decide` or `timer.set`, also by way of a variable that holds it or its table.
+  package func hostName(_ function: SyntaxNode) -> String? {
+    let function = held(function)
+    if let name = function.globalName { return name }
+    guard function.kind == .index, let table = held(function.children[0]).globalName else { return nil }
+    return function.children[1].stringValue.map { "\(table).\($0)" }
+  }
+
   /// The name of the module that an expression is: `require "name"`, or a variable with it.
   package func module(of node: SyntaxNode) -> String? {
     guard let call = value(node, .call), call.children[0].globalName == "require" else { return nil }

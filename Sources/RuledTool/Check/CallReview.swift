@@ -64,7 +64,7 @@ struct CallReview: FileReview {
   private mutating func review(call node: SyntaxNode, isUsed: Bool) {
     let function = node.children[0]
     reviewOptions(node)
-    if let name = Self.hostName(function), let known = Signature.host[name] {
+    if let name = values.hostName(function), let known = Signature.host[name] {
       review(node, known, name: name)
       if name == "peek" { review(peek: node.arguments.first) }
     } else if function.local != nil, let body = values.value(function, .function) {
@@ -77,8 +77,8 @@ struct CallReview: FileReview {
   }
 
   /// Whether an expression at the end of a list may give any number of values.
-  private static func mayBeMany(_ node: SyntaxNode) -> Bool {
-    guard node.kind == .call, let name = hostName(node.children[0]), let known = Signature.host[name] else {
+  private func mayBeMany(_ node: SyntaxNode) -> Bool {
+    guard node.kind == .call, let name = values.hostName(node.children[0]), let known = Signature.host[name] else {
       return [.call, .methodCall, .vararg].contains(node.kind)
     }
     return known.results != 1
@@ -164,7 +164,7 @@ struct CallReview: FileReview {
   ) {
     if isUsed, known?.results == 0 { add(call, .missingReturn, "\(name) returns nothing") }
     let given = call.arguments
-    let isOpen = given.last.map { Self.mayBeMany($0) } ?? false
+    let isOpen = given.last.map { mayBeMany($0) } ?? false
     let count = given.count - (isOpen ? 1 : 0) + (isMethod ? 1 : 0)
     guard let problem = known?.problem(of: name, count: count, isOpen: isOpen) else { return }
     if Self.judgedElsewhere.contains(name), problem.contains("needs") { return }
@@ -174,12 +174,5 @@ struct CallReview: FileReview {
   private mutating func review(peek argument: SyntaxNode?) {
     guard let argument, let name = argument.stringValue, !plugins.contains(name) else { return }
     add(argument, .unknownName, "there is no plugin '\(name)' for peek", unknown: name, plugins)
-  }
-
-  /// The name of a function of the host, such as `decide` or `timer.set`.
-  static func hostName(_ function: SyntaxNode) -> String? {
-    if let name = function.globalName { return name }
-    guard function.kind == .index, let table = function.children[0].globalName else { return nil }
-    return function.children[1].stringValue.map { "\(table).\($0)" }
   }
 }

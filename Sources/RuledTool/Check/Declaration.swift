@@ -42,9 +42,9 @@ struct MadeEvent {
     "timer.every": (2, "for which a timer is set here"),
   ]
 
-  /// Nil for other calls.
-  init?(_ call: SyntaxNode) {
-    guard call.kind == .call, let known = CallReview.hostName(call.children[0]).flatMap({ Self.calls[$0] }),
+  /// Nil for other calls; `variables` are those of the file.
+  init?(_ call: SyntaxNode, _ variables: FileValues) {
+    guard call.kind == .call, let known = variables.hostName(call.children[0]).flatMap({ Self.calls[$0] }),
       known.type < call.arguments.count
     else { return nil }
     type = call.arguments[known.type]

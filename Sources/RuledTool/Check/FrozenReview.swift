@@ -45,7 +45,7 @@ struct FrozenReview: FileReview {
       case .assignment:
         for target in node.children[0].children where target.kind == .index { review(target.children[0], target) }
       case .call:
-        guard let name = CallReview.hostName(node.children[0]), Self.changers.contains(name),
+        guard let name = values.hostName(node.children[0]), Self.changers.contains(name),
           let list = node.arguments.first
         else { return }
         review(list, node)

@@ -72,7 +72,7 @@ struct HandlerReview: FileReview {
   private mutating func visit(_ node: SyntaxNode) {
     if node.kind == .call {
       if let local = node.children[0].local { visit(local: local) }
-      if let name = CallReview.hostName(node.children[0]), refused.names.contains(name) {
+      if let name = values.hostName(node.children[0]), refused.names.contains(name) {
         add(node, .forbiddenCall, "\(handler) can't call '\(name)', \(refused.why)")
       }
     }

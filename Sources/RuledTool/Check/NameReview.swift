@@ -42,11 +42,11 @@ struct NameReview {
   init(_ files: [(file: SourceFile, tree: SyntaxTree, flow: ValueFlow)]) {
     let makers = Set(Self.kinds.flatMap(\.makers)), users = Set(Self.kinds.flatMap(\.users))
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]
-    for (_, tree, _) in files { tree.root.forEach { countReads(in: $0) } }
+    for (_, tree, flow) in files { tree.root.forEach { countReads(in: $0, flow.variables) } }
     for (file, tree, flow) in files {
       self.flow = flow
       tree.root.forEach { node in
-        guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
+        guard node.kind == .call, let function = flow.variables.hostName(node.children[0]),
           let name = node.arguments.first
         else { return }
         if makers.contains(function) { made.append((function, name, file)) }
@@ -91,9 +91,9 @@ struct NameReview {
 
   // MARK: Bounds
 
-  private mutating func countReads(in node: SyntaxNode) {
+  private mutating func countReads(in node: SyntaxNode, _ variables: FileValues) {
     if node.kind == .index, let member = node.children[1].stringValue { reads[member, default: 0] += 1 }
-    guard node.kind == .call, let function = CallReview.hostName(node.children[0]),
+    guard node.kind == .call, let function = variables.hostName(node.children[0]),
       ["count", "board.set", "board.add"].contains(function)
     else { return }
     node.children[1].forEach { part in
@@ -141,7 +141,7 @@ struct NameReview {
       default: return flow?.isTextOfClients(node) == true && reads[member] == namingReads[member] ? .clients : nil
       }
     case .call:
-      let function = CallReview.hostName(node.children[0]) ?? ""
+      let function = flow?.variables.hostName(node.children[0]) ?? ""
       if ["now", "uuid"].contains(function) { return .events }
       let isSame = ["tostring", "text.lower", "text.upper", "text.trim", "text.fold"].contains(function)
       return isSame ? node.arguments.first.flatMap(source) : nil

@@ -92,24 +92,12 @@ struct RulesCheck {
       for missing in (try? inspector.missingFiles(in: file, of: plugin, required: required)) ?? [] {
         add(missing.file, missing.line, missing.message, .unknownName)
       }
-      for use in (try? inspector.uses(in: file)) ?? [] where use.name == "emit" {
-        guard let manifest, !manifest.sinks.contains(use.argument) else { continue }
-        add(file.path, use.line, unknown(sink: use.argument, manifest), .unknownName)
-      }
     }
     guard let manifest else { return }
     for sink in manifest.sinkHandlers + manifest.anonymousSinks where !manifest.sinks.contains(sink.name) {
-      add(sink.file, sink.line, unknown(sink: sink.name, manifest), .unknownName)
+      let hint = NearestName.hint(sink.name, in: manifest.sinks, otherwise: manifest.advice(onSink: sink.name))
+      add(sink.file, sink.line, manifest.problem(ofSink: sink.name) + hint, .unknownName)
     }
-  }
-
-  private func unknown(sink: String, _ manifest: PluginManifest) -> String {
-    let declared =
-      manifest.sinks.isEmpty
-      ? "it declares none; add sinks = { \"\(sink)\" } to its plugin { … }"
-      : "it declares \(manifest.sinks.joined(separator: ", "))"
-    let hint = NearestName.hint(sink, in: manifest.sinks, otherwise: declared)
-    return "plugin '\(manifest.name)' has no sink '\(sink)'\(hint)"
   }
 
   // MARK: Loading

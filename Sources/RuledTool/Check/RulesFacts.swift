@@ -114,7 +114,7 @@ struct RulesFacts {
       )
     }
     for (file, tree, flow) in flows {
-      findings += ValueReview(file, tree, flow, textMembers: textMembers).findings
+      findings += ValueReview(file, tree, flow, of: declarations.plugin, textMembers: textMembers).findings
       findings += FrozenReview(file, tree).findings
     }
     findings += NameReview(flows).findings

@@ -49,6 +49,7 @@ struct SourceReview: FileReview {
   let file: SourceFile
   private let around: Surroundings
   let tree: SyntaxTree
+  private let variables: FileValues
   /// The parameters of rules that hold the event and the state, and those of tests that hold the driver.
   private var events: Set<Int> = []
   private var states: Set<Int> = []
@@ -62,6 +63,7 @@ struct SourceReview: FileReview {
     self.file = file
     self.around = around
     self.tree = tree
+    variables = FileValues(tree)
     visit(tree.root)
   }
 
@@ -136,7 +138,7 @@ struct SourceReview: FileReview {
 
   private mutating func review(call node: SyntaxNode) {
     let function = node.children[0], arguments = node.arguments
-    if let event = MadeEvent(node), let type = namedType(event.type, event.verb) { made.append(type) }
+    if let event = MadeEvent(node, variables), let type = namedType(event.type, event.verb) { made.append(type) }
     note(declaration: node)
     if let name = function.globalName {
       switch name {

@@ -127,11 +127,11 @@ struct ValueFlow {
       return .typed(Signature.host[node.text] == nil ? .any : .function)
     case .parenthesis: return value(of: node.children[0])
     case .index:
-      if let name = CallReview.hostName(node), Signature.host[name] != nil { return .typed(.function) }
+      if let name = variables.hostName(node), Signature.host[name] != nil { return .typed(.function) }
       if let given = variables.member(node) { return value(of: given) }
       return member(node.children[1].stringValue, of: value(of: node.children[0]))
     case .call:
-      let name = CallReview.hostName(node.children[0])
+      let name = variables.hostName(node.children[0])
       if name == "peek", let plugin = node.arguments.first?.stringValue { return .part(.init(root: .state(plugin))) }
       return .typed(name.flatMap { Signature.host[$0]?.result } ?? .any)
     case .unary: return .typed(node.text == "not" ? .boolean : .number)
@@ -165,6 +165,44 @@ struct ValueFlow {
       return types.0 == types.1 ? .typed(types.0) : .unknown
     case "==", "~=", "<", ">", "<=", ">=": return .typed(.boolean)
     default: return .typed(node.children.contains { $0.kind == .string } ? .any : .number)
+    }
+  }
+
+  // MARK: Texts
+
+  /// A text that an expression may be; `*` stands for what is not known of it.
+  struct Text {
+    var pattern = "*"
+    /// The text's place, if it stands there as a whole.
+    var literal: SyntaxNode?
+  }
+
+  /// The texts that an expression may be, by way of variables and of parameters of local functions, and joined ones.
+  func texts(of node: SyntaxNode) -> [Text] { texts(of: node, beside: []) }
+
+  private func texts(of node: SyntaxNode, beside seen: Set<Int>) -> [Text] {
+    switch node.kind {
+    case .string: return [Text(pattern: node.text, literal: node)]
+    case .nil: return []
+    case .parenthesis: return texts(of: node.children[0], beside: seen)
+    case .binary where ["and", "or"].contains(node.text):
+      return node.children.suffix(node.text == "or" ? 2 : 1).flatMap { texts(of: $0, beside: seen) }
+    case .binary where node.text == "..":
+      let (left, right) = (texts(of: node.children[0], beside: seen), texts(of: node.children[1], beside: seen))
+      guard left.count * right.count <= 1000 else { return [Text()] }
+      return left.flatMap { left in right.map { Text(pattern: left.pattern + $0.pattern) } }
+    case .name:
+      guard let local = node.local, !seen.contains(local), let sources = sources[local] else { return [Text()] }
+      return sources.flatMap { source in
+        if case .expression(let given) = source { texts(of: given, beside: seen.union([local])) } else { [Text()] }
+      }
+    case .index:
+      if let given = variables.member(node) { return texts(of: given, beside: seen) }
+      if node.children[0].globalName == "plugin", node.children[1].stringValue == "name" {
+        return [Text(pattern: declarations.plugin?.name ?? "*")]
+      }
+      return [Text()]
+    default: return [Text()]
     }
   }
 

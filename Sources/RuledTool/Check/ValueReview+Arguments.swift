@@ -22,7 +22,7 @@ extension ValueReview {
   mutating func reviewArguments(_ node: SyntaxNode) {
     switch node.kind {
     case .call:
-      guard let name = CallReview.hostName(node.children[0]), let known = Signature.host[name] else { return }
+      guard let name = flow.variables.hostName(node.children[0]), let known = Signature.host[name] else { return }
       review(node.arguments, known, name)
     case .binary where ["+", "-", "<", ">", "<=", ">="].contains(node.text):
       review(span: node.children[0], beside: node.children[1])
@@ -141,7 +141,7 @@ extension ValueReview {
       if node.chainRoot.globalName == "settings" { return .constant }
       return node.children[0].text == "event" && node.children[1].stringValue == "time" ? .moment : nil
     case .call:
-      guard let name = CallReview.hostName(node.children[0]) else { return nil }
+      guard let name = flow.variables.hostName(node.children[0]) else { return nil }
       return name == "calendar.day" ? .day : Self.moments.contains(name) ? .moment : nil
     case .binary where ["+", "-", "*", "/", "//"].contains(node.text):
       guard let left = unit(of: node.children[0]), let right = unit(of: node.children[1]) else { return nil }

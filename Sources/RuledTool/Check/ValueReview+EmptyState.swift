@@ -40,7 +40,7 @@ extension ValueReview {
       part.forEach { node in
         if node.kind == .name, empty.contains(node.text) { isMentioned = true }
         if node.kind == .function || ["and", "or", "==", "~=", "not"].contains(node.text) { isTested = true }
-        uses += Self.needed(by: node).filter(isOfEmpty)
+        uses += needed(by: node).filter(isOfEmpty)
       }
       if let use = uses.first, !isTested {
         let message = "\(text(use)) is nil until something sets it; write (\(text(use)) or …)"
@@ -61,13 +61,13 @@ extension ValueReview {
   }
 
   /// The operands that can't be nil.
-  private static func needed(by node: SyntaxNode) -> [SyntaxNode] {
+  private func needed(by node: SyntaxNode) -> [SyntaxNode] {
     switch node.kind {
     case .binary: node.children
     case .unary: node.children
     case .index: [node.children[0]]
     case .call:
-      CallReview.hostName(node.children[0]).map { name in
+      flow.variables.hostName(node.children[0]).map { name in
         name == "ipairs" || name == "pairs" || name.hasPrefix("table.")
           ? Array(node.children[1].children.prefix(1)) : []
       } ?? []

@@ -38,7 +38,7 @@ extension ValueReview {
   }
 
   private mutating func review(statement call: SyntaxNode) {
-    guard call.kind == .call, let name = CallReview.hostName(call.children[0]), Self.pure.contains(name)
+    guard call.kind == .call, let name = flow.variables.hostName(call.children[0]), Self.pure.contains(name)
     else { return }
     add(call, .oddExpression, "nothing gets what \(name) gives, and it changes nothing")
   }
@@ -78,7 +78,7 @@ extension ValueReview {
       add(node, .oddExpression, "compares \(text(left)), \(types.0.text), with \(text(right)), \(types.1.text)")
     }
     for (call, number) in [(left, right), (right, left)] where call.kind == .call && number.kind == .number {
-      guard let name = CallReview.hostName(call.children[0]), let range = Self.ranges[name],
+      guard let name = flow.variables.hostName(call.children[0]), let range = Self.ranges[name],
         let value = Double(number.text), !range.contains(value)
       else { continue }
       add(node, .oddExpression, "\(name) gives \(Int(range.lowerBound)) to \(Int(range.upperBound))")

@@ -11,7 +11,7 @@ extension ValueReview {
         if let part = flow.part(target), case .state = part.root { review(value, as: part, text(target)) }
       }
     case .call:
-      if let event = MadeEvent(node) { review(event) }
+      if let event = MadeEvent(node, flow.variables) { review(event) }
       review(call: node)
     default: break
     }
@@ -65,8 +65,8 @@ extension ValueReview {
 
   /// Finds elements that don't fit their list, and objects in the place of lists.
   private mutating func review(call node: SyntaxNode) {
-    guard let name = CallReview.hostName(node.children[0]), ["ipairs", "table.insert", "table.remove"].contains(name),
-      let list = node.arguments.first
+    guard let name = flow.variables.hostName(node.children[0]), let list = node.arguments.first,
+      ["ipairs", "table.insert", "table.remove"].contains(name)
     else { return }
     review(list: list)
     guard name == "table.insert", let part = flow.part(list), let value = node.arguments.dropFirst().last else {

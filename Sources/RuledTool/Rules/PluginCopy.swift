@@ -18,8 +18,9 @@ struct PluginCopy {
     self.manifest = manifest
     var made: Set<String> = []
     for tree in source.modules.compactMap({ try? SyntaxTree(parsing: $0.text) }) {
+      let variables = FileValues(tree)
       tree.root.forEach { node in
-        if let type = MadeEvent(node)?.type.stringValue { made.insert(type) }
+        if let type = MadeEvent(node, variables)?.type.stringValue { made.insert(type) }
       }
     }
     self.made = made

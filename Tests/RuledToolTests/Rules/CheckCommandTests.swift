@@ -70,6 +70,17 @@ import Testing
       ])
   }
 
+  @Test(arguments: [
+    "local e = emit rule 'r' { on = 'x', run = function()\ne('mial', 't')\nend }",
+    "local function tell(sink, n) emit(sink, 't', { n = n }) end rule 'r' { on = 'x', run = function()\ntell('mial', 1) end }",
+    "local SINK =\n'mial' rule 'r' { on = 'x', run = function() emit(SINK, 't') end }",
+    "rule 'r' { on = 'x', run = function(event) emit(event.data.late and\n'mial' or 'mail', 't') end }",
+    "local SINKS = { late =\n'mial' } rule 'r' { on = 'x', run = function() emit(SINKS.late, 't') end }",
+  ])
+  func `unknown sinks are found that variables and local functions pass on`(text: String) {
+    #expect(findings(text) == ["p/plugin.lua:3: plugin 'p' has no sink 'mial'; did you mean 'mail'?"])
+  }
+
   @Test func `a sink's table is checked`() {
     #expect(findings("sink 'mail' { anonymus = true }")[0].contains("did you mean 'anonymous'?"))
     #expect(findings("sink 'mail' {}")[0].contains("sink 'mail' has neither 'run' nor 'anonymous'"))
