@@ -22,6 +22,7 @@ struct Finding: Equatable {
     case lostAssignment = "lost-assignment"
     case unheardType = "unheard-type"
     case similarType = "similar-type"
+    case unmadeType = "unmade-type"
     case pastTimer = "past-timer"
     case deadCondition = "dead-condition"
     case emptyDecision = "empty-decision"

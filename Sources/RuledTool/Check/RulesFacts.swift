@@ -21,6 +21,8 @@ struct RulesFacts {
   private let named: [String]
   /// Those of them that are kept for rules.
   private var kept: Set<String>
+  /// Those of them that no rule makes and no test sends.
+  private var unmade: Set<String> = []
   /// The types that fixes write.
   private var mended: Set<String> = []
 
@@ -50,6 +52,10 @@ struct RulesFacts {
     named = nearHeard.texts + described.sorted()
     kept = Set(all.flatMap(\.events).filter(\.isInternal).map(\.type))
     for plugin in plugins + others { for (_, review) in reviewed(plugin.tests + plugin.modules) { note(review) } }
+    unmade = kept.subtracting(tested)
+    for plugin in plugins + others where !unmade.isEmpty {
+      noteMade(reviewed(CatalogBuilder.required(by: plugin) + plugin.modules), all.first { $0.name == plugin.name })
+    }
     let evidence = made.union(tested).union(described), nearKnown = NearTexts(evidence.sorted() + exact)
     let open = Declarations(all), names = (plugins + others).map(\.name)
     for plugin in plugins {
@@ -80,6 +86,27 @@ struct RulesFacts {
     made.formUnion(review.made.map(\.type))
     tested.formUnion(review.tested.map(\.type))
     if !review.tested.isEmpty || review.made.isEmpty && review.decisions.isEmpty { words.formUnion(review.words) }
+  }
+
+  /// Notes which types that are kept for rules a plugin makes; any that it describes or hears, where it computes a type.
+  private mutating func noteMade(_ files: [ReviewedFile], _ manifest: PluginManifest?) {
+    var declarations = Declarations([])
+    declarations.plugin = manifest
+    for (_, review) in files {
+      let flow = ValueFlow(review.tree, declarations)
+      var made: Set<String> = []
+      review.tree.root.forEach { node in
+        if let event = MadeEvent(node, flow.variables) { made.formUnion(flow.texts(of: event.type).map(\.pattern)) }
+      }
+      if made.remove("*") != nil {
+        unmade.subtract(manifest?.events.map(\.type) ?? [])
+        for case .exact(let type) in manifest?.rules.flatMap(\.on) ?? [] { unmade.remove(type) }
+      }
+      unmade.subtract(made)
+      for pattern in made.filter({ $0.contains("*") }).map(GlobPattern.init) {
+        unmade = unmade.filter { !pattern.matches($0) }
+      }
+    }
   }
 
   // MARK: Calls
@@ -208,9 +235,13 @@ struct RulesFacts {
     }
   }
 
-  /// Finds rules on a type of which there is no evidence, and that looks like a known one.
+  /// Finds rules on a type of which there is no evidence, and that looks like a known one or is kept for rules.
   private mutating func checkRules(_ manifest: PluginManifest, _ evidence: Set<String>, _ known: NearTexts) {
     for rule in manifest.rules {
+      for case .exact(let type) in rule.on where unmade.contains(type) && !mended.contains(type) {
+        let message = "rule '\(rule.name)' listens to '\(type)', which only rules can make, and none makes it"
+        add(rule.file, rule.line, .unmadeType, message)
+      }
       for case .exact(let type) in rule.on where !evidence.contains(type) && heard[type] == 1 {
         // A mistyped call is reported where it stands.
         guard let near = known.near(type).first(where: { !Self.areSpelledAlike($0, type) }), !mended.contains(type)

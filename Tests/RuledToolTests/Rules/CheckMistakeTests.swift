@@ -345,6 +345,27 @@ import Testing
 
   @Test(
     arguments: [
+      ("", "", true), ("raise('p.other')", "", true), ("send('user:2', 'p.' .. 'other')", "", true),
+      ("send('user:2', plugin.name .. '.told')", "", false), ("local t = timer t.set('t', now(), 'p.told')", "", false),
+      ("local function tell(what) raise('p.' .. what) end tell('told') tell('other')", "", false),
+      ("local function tell(what) raise('p.' .. what) end tell('other')", "", true),
+      ("raise('p.' .. event.data.what)", "", false), ("raise('q.' .. event.data.what)", "", true),
+      ("raise(event.data.what)", "", false), ("", "t:event('user:1', 'p.told', {}, { internal = true })", false),
+    ])
+  func `a rule on a type that only rules can make and that none makes is found`(
+    statement: String, test: String, isFound: Bool
+  ) {
+    let run = check(
+      "event 'p.told' { from = 'rules' }\nrule 't' { on = 'p.told', run = function() end }\n"
+        + "rule 'o' { on = { 'p.other', 'q.*' }, run = function() end } event 'p.other' {}\n"
+        + "rule 'r' { on = 'x', run = function(event) log.info(event.subject)\n\(statement)\nend }", test: test)
+    let message = "p/plugin.lua:3: rule 't' listens to 'p.told', which only rules can make, and none makes it\n"
+    #expect(run.output.contains(message) == isFound, "\(run.output)")
+    #expect(run.exit == (isFound ? .no : .done), "\(run.output)")
+  }
+
+  @Test(
+    arguments: [
       (
         "setting 'pionts.*' { type = 'integer' }", "'pionts.*' is about nothing in the settings; did you mean 'points'?"
       ),
