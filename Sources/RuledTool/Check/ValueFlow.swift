@@ -178,26 +178,39 @@ struct ValueFlow {
   }
 
   /// The texts that an expression may be, by way of variables and of parameters of local functions, and joined ones.
-  func texts(of node: SyntaxNode) -> [Text] { texts(of: node, beside: []) }
+  func texts(of node: SyntaxNode) -> [Text] {
+    var steps = 0
+    return texts(of: node, beside: [], &steps)
+  }
 
-  private func texts(of node: SyntaxNode, beside seen: Set<Int>) -> [Text] {
+  /// The most expressions that are read for the texts of one; beyond them a text may be any.
+  private static let mostSteps = 1000
+
+  private func texts(of node: SyntaxNode, beside seen: Set<Int>, _ steps: inout Int) -> [Text] {
+    steps += 1
+    guard steps <= Self.mostSteps else { return [Text()] }
     switch node.kind {
     case .string: return [Text(pattern: node.text, literal: node)]
     case .nil: return []
-    case .parenthesis: return texts(of: node.children[0], beside: seen)
+    case .parenthesis: return texts(of: node.children[0], beside: seen, &steps)
     case .binary where ["and", "or"].contains(node.text):
-      return node.children.suffix(node.text == "or" ? 2 : 1).flatMap { texts(of: $0, beside: seen) }
+      return node.children.suffix(node.text == "or" ? 2 : 1).flatMap { texts(of: $0, beside: seen, &steps) }
     case .binary where node.text == "..":
-      let (left, right) = (texts(of: node.children[0], beside: seen), texts(of: node.children[1], beside: seen))
-      guard left.count * right.count <= 1000 else { return [Text()] }
+      let left = texts(of: node.children[0], beside: seen, &steps)
+      let right = texts(of: node.children[1], beside: seen, &steps)
+      guard left.count * right.count <= Self.mostSteps else { return [Text()] }
       return left.flatMap { left in right.map { Text(pattern: left.pattern + $0.pattern) } }
     case .name:
       guard let local = node.local, !seen.contains(local), let sources = sources[local] else { return [Text()] }
       return sources.flatMap { source in
-        if case .expression(let given) = source { texts(of: given, beside: seen.union([local])) } else { [Text()] }
+        if case .expression(let given) = source {
+          texts(of: given, beside: seen.union([local]), &steps)
+        } else {
+          [Text()]
+        }
       }
     case .index:
-      if let given = variables.member(node) { return texts(of: given, beside: seen) }
+      if let given = variables.member(node) { return texts(of: given, beside: seen, &steps) }
       if node.children[0].globalName == "plugin", node.children[1].stringValue == "name" {
         return [Text(pattern: declarations.plugin?.name ?? "*")]
       }
