@@ -33,9 +33,6 @@ enum EventAttribute: Int, CaseIterable {
     }
   }
 
-  /// Whether the name has to match the pattern of extensions.
-  var isExtension: Bool { self == .other }
-
   /// Whether the daemon stores the attribute and does not interpret it.
   var isStored: Bool {
     switch self {

@@ -47,7 +47,7 @@ package struct EventView {
       let kind = EventAttribute(member.name)
       attributes.set(kind, member.value)
       if kind.isStored, !member.value.isKind(.null) {
-        if kind.isExtension { try EventChecks.extension(member.name, member.value, path) }
+        if kind == .other { try EventChecks.extension(member.name, member.value, path) }
         hasExtensions = true
       }
     }

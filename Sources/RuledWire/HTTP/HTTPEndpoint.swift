@@ -155,18 +155,33 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
     }
   }
 
-  /// A part of a path between two slashes.
-  enum Segment: Sendable {
-    case fixed(String)
-    case item
+  /// The paths of all endpoints, split at their slashes; nil stands for a name.
+  static let patterns = allCases.map { endpoint in
+    (endpoint, endpoint.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(segment))
   }
 
-  /// The paths of all endpoints, split.
-  static let patterns = allCases.map { endpoint in
-    (endpoint, endpoint.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Segment.init))
-  }
+  private static func segment(_ text: Substring) -> String? { text.hasPrefix("{") ? nil : String(text) }
 }
 
-extension HTTPEndpoint.Segment {
-  fileprivate init(_ text: Substring) { self = text.hasPrefix("{") ? .item : .fixed(String(text)) }
+package struct HTTPRoute: Sendable, Equatable {
+  package let endpoint: HTTPEndpoint
+  /// The name in the path, decoded; empty for a path without one.
+  package let item: String
+
+  /// The route of a path; nil for an unknown path.
+  package init?(_ target: HTTPTarget) {
+    guard let segments = target.segments else { return nil }
+    for (endpoint, pattern) in HTTPEndpoint.patterns where pattern.count == segments.count {
+      let matched = zip(segments, pattern)
+      guard matched.allSatisfy({ $1 == nil ? !$0.isEmpty : $0 == $1 }) else { continue }
+      self.init(endpoint, matched.first { $0.1 == nil }?.0 ?? "")
+      return
+    }
+    return nil
+  }
+
+  init(_ endpoint: HTTPEndpoint, _ item: String = "") {
+    self.endpoint = endpoint
+    self.item = item
+  }
 }

@@ -53,10 +53,27 @@ package struct HTTPRequestHead: Sendable {
     if text.hasPrefix("/") || text == "*" && method == "OPTIONS" { return HTTPTarget(text) }
     let scheme = HTTPTarget.schemeLength(text[...])
     let authority = text.dropFirst(scheme).prefix { $0 != "/" && $0 != "?" }
-    guard scheme > 0, !authority.isEmpty, HTTPHost.isValid(String(authority)) else {
+    guard scheme > 0, !authority.isEmpty, isHost(String(authority)) else {
       throw HTTPError(400, "a target begins with '/' or is a URL of this server")
     }
     return HTTPTarget(text)
+  }
+
+  /// Whether the text is a host with or without a port, or empty.
+  private static func isHost(_ text: String) -> Bool {
+    var name = text.utf8[...]
+    if let colon = name.lastIndex(of: UInt8(ascii: ":")), name[colon...].dropFirst().allSatisfy(\.isDigit) {
+      let port = name[colon...].dropFirst()
+      guard port.isEmpty || UInt16(Substring(port)) != nil else { return false }
+      name = name[..<colon]
+    }
+    if name.first == UInt8(ascii: "["), name.last == UInt8(ascii: "]") {
+      return name.count > 2
+        && name.dropFirst().dropLast().allSatisfy {
+          $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+        }
+    }
+    return name.allSatisfy { $0.isHexDigit || $0.isLetter || "-._~%!$&'()*+;=".utf8.contains($0) }
   }
 
   /// Adds the field of a line, given without its end.
@@ -82,7 +99,7 @@ package struct HTTPRequestHead: Sendable {
   /// Checks the fields of which there is one and finds the framing of the body, once all fields are added.
   func bodyFraming() throws(HTTPError) -> BodyFraming {
     let hosts = headers.count(of: "host")
-    guard hosts == 1 || hosts == 0 && minorVersion == 0, HTTPHost.isValid(headers["host"] ?? "") else {
+    guard hosts == 1 || hosts == 0 && minorVersion == 0, Self.isHost(headers["host"] ?? "") else {
       throw HTTPError(400, "a request has one Host")
     }
     for name in ["authorization", "content-type"] where headers.count(of: name) > 1 {

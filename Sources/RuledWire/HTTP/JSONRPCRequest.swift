@@ -36,8 +36,8 @@ package enum JSONRPCRequest {
       case "limit", "version": params[name] = number(value)
       case "after" where method == .watch || method == .log: params[name] = number(value)
       case "plugins": params[name] = .array(value.split(separator: ",").map { .string(String($0)) })
-      case "failures" where method == .log: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
-      case "data" where method == .effects: params[name] = Bool(value).map { .bool($0) } ?? .string(value)
+      case "failures" where method == .log, "data" where method == .effects:
+        params[name] = Bool(value).map { .bool($0) } ?? .string(value)
       case "labels": params[name] = (try? JSONValue(parsing: value)) ?? .string(value)
       default: params[name] = .string(value)
       }
@@ -47,4 +47,41 @@ package enum JSONRPCRequest {
 
   /// `text` as an integer, or as a string if it is none.
   package static func number(_ text: String) -> JSONValue { Int64(text).map { .integer($0) } ?? .string(text) }
+}
+
+/// The result or the error of a JSON-RPC reply that this daemon wrote, as HTTP sends it.
+package struct JSONRPCReply: Sendable {
+  /// The result or the error object as JSON.
+  package let body: [UInt8]
+  /// The error's code; nil for a result.
+  package let code: RequestError.Code?
+
+  /// Splits a reply that `ReplyWriter` wrote for a request of `JSONRPCRequest`.
+  package init(_ reply: ByteView) {
+    var reply = reply[...]
+    while let last = reply.last, last == UInt8(ascii: "\n") { reply = reply.dropLast() }
+    for name in ["\"result\":", "\"error\":"] {
+      guard let start = Self.end(ofMember: name, in: reply) else { continue }
+      body = Array(reply[start...].dropLast())
+      code = name == "\"error\":" ? Self.code(ofError: body) : nil
+      return
+    }
+    body = Array("null".utf8)
+    code = nil
+  }
+
+  /// The offset after the member's name, which follows the id: 0 as in each `JSONRPCRequest`, or null.
+  private static func end(ofMember name: String, in reply: Slice<ByteView>) -> Int? {
+    for id in ["0", "null"] {
+      let head = "{\"jsonrpc\":\"2.0\",\"id\":\(id),\(name)".utf8
+      if reply.starts(with: head) { return reply.startIndex + head.count }
+    }
+    return nil
+  }
+
+  private static func code(ofError body: [UInt8]) -> RequestError.Code {
+    let digits = body.dropFirst("{\"code\":-".utf8.count).prefix { $0.isDigit }
+    let number = Int(String(decoding: digits, as: UTF8.self)).map { -$0 }
+    return RequestError.Code.allCases.first { $0.number == number } ?? .unavailable
+  }
 }

@@ -62,13 +62,12 @@ struct ParamsReader {
     return try EventChecks.name(value, "params", "subject", limit: Limits.subjectBytes)
   }
 
-  func requiredSubject() throws(RequestError) -> ByteView {
-    try EventChecks.name(value("subject"), "params", "subject", limit: Limits.subjectBytes)
-  }
-
   func subjectText() throws(RequestError) -> String? { try subject().map { String(decoding: $0, as: UTF8.self) } }
 
-  func requiredSubjectText() throws(RequestError) -> String { String(decoding: try requiredSubject(), as: UTF8.self) }
+  func requiredSubjectText() throws(RequestError) -> String {
+    guard let subject = try subjectText() else { throw error("subject", "is required") }
+    return subject
+  }
 
   /// An optional moment; errors say what `form` it must have.
   func moment(

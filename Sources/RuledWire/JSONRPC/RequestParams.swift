@@ -131,3 +131,103 @@ package enum ClusterParams: Sendable, Equatable {
 package struct EmptyParams: Sendable, Equatable {
   package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }
 }
+
+package struct ParkedParams: Sendable, Equatable {
+  /// The plugin whose parked events are wanted, or nil for all.
+  package let plugin: String?
+  /// The parked event after which the list begins, or nil for the first.
+  package let after: String?
+  package let limit: Int
+
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    plugin = try reader.string("plugin")
+    after = try reader.string("after")
+    limit = try reader.limit()
+  }
+}
+
+/// The params of `retry` and `drop`: a selection of parked events.
+package enum ParkedSelection: Sendable, Equatable {
+  case event(id: String)
+  case plugin(String)
+
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    switch (reader.has("parked"), reader.has("plugin")) {
+    case (true, false): self = .event(id: try reader.required("parked"))
+    case (false, true): self = .plugin(try reader.required("plugin"))
+    case (true, true): throw reader.error("plugin", "excludes parked")
+    case (false, false): throw reader.error("parked", "or params.plugin is required")
+    }
+  }
+}
+
+/// The params of `clock`: the new time of the manual clock.
+package enum ClockParams: Sendable, Equatable {
+  /// A moment, which may be in the past.
+  case set(Timestamp)
+  /// The present time and so many microseconds more.
+  case advance(microseconds: Int64)
+
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    switch (reader.has("set"), reader.has("advance")) {
+    case (true, false):
+      guard let text = reader.value("set")?.string, let time = Timestamp(rfc3339: text) else {
+        throw reader.error("set", "must be a time in RFC 3339, like \"2025-11-10T12:34:56Z\"")
+      }
+      self = .set(time)
+    case (false, true):
+      guard let text = try reader.string("advance"), let duration = DurationText.parse(text, allowsZero: true) else {
+        throw reader.error("advance", "must be a duration like \"90s\", \"1h30m\", \"14d\" or \"1w\"")
+      }
+      self = .advance(microseconds: duration)
+    case (true, true): throw reader.error("advance", "excludes set")
+    case (false, false): throw reader.error("set", "or params.advance is required")
+    }
+  }
+}
+
+package struct CountersParams: Sendable, Equatable {
+  /// The beginning of the counters' names; empty for all.
+  package let prefix: String
+  /// The labels that a counter must have, in the order given.
+  package let labels: [Label]
+
+  package struct Label: Sendable, Equatable {
+    package let name: String
+    /// The label's value as text; a number or boolean as JSON has it.
+    package let value: String
+  }
+
+  package init(_ request: RequestView) throws(RequestError) {
+    let reader = try ParamsReader(request)
+    prefix = try reader.string("prefix") ?? ""
+    guard let value = reader.value("labels") else {
+      labels = []
+      return
+    }
+    guard value.kind == .object else { throw reader.error("labels", "must be an object") }
+    labels = try Self.read(value, text: request.paramsText.rawMember("labels"))
+  }
+
+  private static func read(_ object: TapeValue, text: ByteView) throws(RequestError) -> [Label] {
+    var labels: [String: (place: Int, value: String)] = [:]
+    var cursor = MemberCursor(object, text: text)
+    var place = 0
+    while let member = cursor.next() {
+      let name = String(decoding: member.name, as: UTF8.self)
+      place += 1
+      if member.value.kind == .null {
+        labels[name] = nil
+        continue
+      }
+      guard !member.value.isContainer else {
+        throw .invalidParams(path: JSONPath.member("params.labels", member.name), "must be a string")
+      }
+      labels[name] = (place, String(decoding: member.value.string ?? member.text, as: UTF8.self))
+    }
+    return labels.sorted { $0.value.place < $1.value.place }.map { Label(name: $0.key, value: $0.value.value) }
+  }
+}
