@@ -21,9 +21,8 @@ import Testing
 
   private func report(_ comparison: Comparison, failOn conditions: [String] = []) throws -> JSONValue {
     comparison.result.json(
-      .init(
-        baseline: "b", candidate: "c", folder: "next",
-        conditions: try conditions.map { text throws(UsageError) in try FailCondition(text) }))
+      baseline: "b", candidate: "c", folder: "next",
+      conditions: try conditions.map { text throws(UsageError) in try FailCondition(text) })
   }
 
   @Test func `decisions are equal, changed, new or gone, each by plugin and key`() throws {

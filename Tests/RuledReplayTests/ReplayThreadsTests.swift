@@ -124,7 +124,7 @@ import Testing
 
   private static func text(_ found: JournalBacktest.Found) -> String {
     let result = found.comparison.result
-    let report = result.json(.init(baseline: "before", candidate: "after", folder: "next"))
+    let report = result.json(baseline: "before", candidate: "after", folder: "next")
     return "\(report.text)\n\(result.details)\n\(result.changedSubjects)\n\(found.isWhole)"
   }
 

@@ -114,7 +114,7 @@ package final class Comparison {
     }
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
-      outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json(), effects: effects.json,
+      outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json, effects: effects.json,
       effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json, failures: failures.json,
       failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
       instructions: rules.instructions,

@@ -3,7 +3,7 @@ import RuledCore
 /// Compares the decisions of two sides by plugin and key: how many are equal, how the others changed, and the numbers in them.
 ///
 /// Its memory is bounded, whatever the rules decide. Equal decisions that occur often are counted without being parsed.
-package struct DecisionTally {
+struct DecisionTally {
   struct Figures: Sendable {
     var plugin: String
     var key: String
@@ -18,7 +18,7 @@ package struct DecisionTally {
     /// The commonest changes, each with the subject that alone had it.
     var changes = CommonCounts<Change, OnlySubject>(capacity: 256, join: OnlySubject.join)
     /// The commonest changes within values that are objects or arrays on both sides, each with its path and the subject that alone had it.
-    var members = CommonCounts<MemberChange, OnlySubject>(capacity: 256, join: OnlySubject.join)
+    var members = CommonCounts<Change, OnlySubject>(capacity: 256, join: OnlySubject.join)
     /// Some of the events that it changed for, each of another subject.
     var examples: [Example] = []
     /// The numbers in the values, by their path.
@@ -36,21 +36,18 @@ package struct DecisionTally {
 
   /// A value that was decided in place of another, as JSON.
   struct Change: Hashable, Sendable {
+    /// The path in the decision; nil for the whole of it.
+    var path: String?
     var before: [UInt8]?
     var after: [UInt8]?
   }
 
-  struct MemberChange: Hashable, Sendable {
-    var path: String
-    var change: Change
-  }
-
   /// An event that a decision changed for.
-  package struct Example: Sendable {
-    package enum Kind: String, Sendable { case changed, new, gone }
-    package var kind: Kind
-    package var subject: String
-    package var event: String
+  struct Example: Sendable {
+    enum Kind: String, Sendable { case changed, new, gone }
+    var kind: Kind
+    var subject: String
+    var event: String
     /// The sequence of the entry with which it happened.
     var position: UInt64
   }

@@ -6,11 +6,11 @@ enum ValueDifference {
   private static let most = 32
 
   /// The differences of two values that are both objects or both arrays; none for others, which differ as a whole.
-  static func between(_ before: [UInt8], _ after: [UInt8]) -> [DecisionTally.MemberChange] {
+  static func between(_ before: [UInt8], _ after: [UInt8]) -> [DecisionTally.Change] {
     guard let left = try? JSONValue(parsing: String(decoding: before, as: UTF8.self)),
       let right = try? JSONValue(parsing: String(decoding: after, as: UTF8.self)), isDivisible(left, right)
     else { return [] }
-    var changes: [DecisionTally.MemberChange] = []
+    var changes: [DecisionTally.Change] = []
     collect(left, right, at: "", into: &changes)
     return changes
   }
@@ -23,7 +23,7 @@ enum ValueDifference {
   }
 
   private static func collect(
-    _ left: JSONValue?, _ right: JSONValue?, at path: String, into changes: inout [DecisionTally.MemberChange]
+    _ left: JSONValue?, _ right: JSONValue?, at path: String, into changes: inout [DecisionTally.Change]
   ) {
     guard left != right, changes.count < most else { return }
     if case .object(let left)? = left, case .object(let right)? = right {
@@ -33,8 +33,7 @@ enum ValueDifference {
     } else if case .array(let left)? = left, case .array(let right)? = right, left.count == right.count {
       for (left, right) in zip(left, right) { collect(left, right, at: "\(path)[]", into: &changes) }
     } else {
-      changes.append(
-        DecisionTally.MemberChange(path: path, change: DecisionTally.Change(before: text(left), after: text(right))))
+      changes.append(DecisionTally.Change(path: path, before: text(left), after: text(right)))
     }
   }
 

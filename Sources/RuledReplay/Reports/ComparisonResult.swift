@@ -29,35 +29,24 @@ package struct ComparisonResult {
   var boards: JSONValue
   /// How many subjects had an event that came out differently.
   package var changedSubjects: Int
-  /// Details of the decisions, for reports to people.
-  package var details: [DecisionDetails]
-
-  /// The parts of a report beside the comparison.
-  package struct Frame {
-    var baseline: String
-    var candidate: String
-    var gaps: [JournalGap]
-    /// The folder of the candidate's rules, as it was named.
-    var folder: String
-    /// The conditions of `--fail-on`.
-    var conditions: [FailCondition]
-
-    package init(
-      baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
-    ) {
-      self.baseline = baseline
-      self.candidate = candidate
-      self.gaps = gaps
-      self.folder = folder
-      self.conditions = conditions
-    }
-  }
+  /// The report's `decisions` for people: each also with `members`, its changes within values, and `examples`, some of the events that it changed for.
+  package var details: [JSONValue]
 
   /// The report as `backtest --json` prints it.
-  package func json(_ frame: Frame) -> JSONValue {
+  ///
+  /// - Parameters:
+  ///   - baseline: the revision of the one side.
+  ///   - candidate: the revision of the other.
+  ///   - gaps: the parts of the history that are missing.
+  ///   - folder: the folder of the candidate's rules, as it was named.
+  ///   - conditions: those of `--fail-on`.
+  /// - Returns: the report.
+  package func json(
+    baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
+  ) -> JSONValue {
     func explain(_ subject: String, _ event: String) -> JSONValue {
       .string(
-        "rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(frame.folder.quotedForShell)")
+        "rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(folder.quotedForShell)")
     }
     let most = mostChanged.map { entry -> JSONValue in
       [
@@ -71,14 +60,14 @@ package struct ComparisonResult {
         "explain": explain(entry.subject, entry.event),
       ]
     }
-    let exceeded = frame.conditions.filter { $0.isExceeded(by: self) }.map { JSONValue.string($0.text) }
+    let exceeded = conditions.filter { $0.isExceeded(by: self) }.map { JSONValue.string($0.text) }
     return [
       "range": [
         "since": Self.time(range.since), "until": Self.time(range.until),
         "first": .integer(Int64(clamping: range.first)), "last": .integer(Int64(clamping: range.last)),
       ],
-      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(frame.gaps.map(\.json)),
-      "baseline": .string(frame.baseline), "candidate": .string(frame.candidate), "fidelity": fidelity,
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjects)), "gaps": .array(gaps.map(\.json)),
+      "baseline": .string(baseline), "candidate": .string(candidate), "fidelity": fidelity,
       "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions, "effects": effects,
       "messages": messages.json, "timers": timers.json, "counters": counters, "failures": failures,
       "states": Self.equalAndChanged(states), "rules": rules, "most_changed": .array(most),

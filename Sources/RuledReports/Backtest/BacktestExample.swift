@@ -24,8 +24,9 @@ package struct BacktestExample {
       wanted.append((subject, event))
     }
     for decision in result.details.prefix(12) {
-      for kind in [DecisionTally.Example.Kind.changed, .gone, .new] {
-        for example in decision.examples.filter({ $0.kind == kind }).prefix(2) { add(example.subject, example.event) }
+      for kind: JSONValue in ["changed", "gone", "new"] {
+        let examples = decision.elements("examples").filter { $0["kind"] == kind }
+        for example in examples.prefix(2) { add(example.word("subject"), example.word("event")) }
       }
     }
     for subject in result.mostChanged { add(subject.subject, subject.event) }

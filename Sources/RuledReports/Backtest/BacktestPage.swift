@@ -110,7 +110,7 @@ package struct BacktestPage {
   // MARK: Decisions
 
   private func writeDecisions(to page: inout HTMLText) {
-    let decisions = report.elements("decisions")
+    let decisions = result.details
     guard !decisions.isEmpty else { return }
     page.element("h2") { $0.text("Decisions") }
     page.element("p", "legend") { page in
@@ -132,64 +132,57 @@ package struct BacktestPage {
       page.element("summary") { page in
         page.element("code") { $0.text(name) }
         page.bar(["equal", "changed", "new", "gone"].map { ($0, decision.count($0)) }, label: name)
-        writeBrief(of: decision, to: &page)
+        Self.writeBrief(of: decision, to: &page)
       }
       writeWhom(decision, to: &page)
-      writeChanges(of: decision, to: &page)
+      Self.writeChanges(of: decision, to: &page)
       for number in decision.elements("numbers") { Self.writeNumbers(number, to: &page) }
     }
   }
 
   /// The commonest changes, on one line that is seen without opening anything.
-  private func writeBrief(of decision: JSONValue, to page: inout HTMLText) {
+  private static func writeBrief(of decision: JSONValue, to page: inout HTMLText) {
     let rows = changes(of: decision)
     guard !rows.isEmpty else { return }
     page.element("span", "brief") { page in
       for row in rows.prefix(3) {
         page.element("code") { page in
-          let values = [row.before, row.after].map { $0.isNull ? "none" : String($0.text.prefix(48)) }
-          page.text("\(row.path.isEmpty ? "" : row.path + ": ")\(values[0]) → \(values[1])")
+          let path = row.word("path", else: "")
+          page.text("\(path.isEmpty ? "" : path + ": ")\(value(row["before"], 48)) → \(value(row["after"], 48))")
         }
-        page.element("small") { $0.text(" \(Figures.count(row.count))  ") }
+        page.element("small") { $0.text(" \(Figures.count(row.count("count")))  ") }
       }
     }
   }
 
   /// Some of the subjects that a decision changed for, each with a link to its event where that is explained.
   private func writeWhom(_ decision: JSONValue, to page: inout HTMLText) {
-    let examples = details(of: decision)?.examples ?? []
-    for kind in [DecisionTally.Example.Kind.changed, .new, .gone] {
-      let found = examples.filter { $0.kind == kind }
+    for kind in ["changed", "new", "gone"] {
+      let found = decision.elements("examples").filter { $0.word("kind") == kind }
       guard !found.isEmpty else { continue }
       page.element("p", "whom") { page in
-        page.text("\(kind.rawValue) for ")
+        page.text("\(kind) for ")
         for (index, example) in found.enumerated() {
           if index > 0 { page.text(", ") }
-          let index = self.examples.firstIndex { $0.subject == example.subject && $0.event == example.event }
-          if let index {
-            page.link("event-\(index)", example.subject)
+          let (subject, event) = (example.word("subject"), example.word("event"))
+          if let index = examples.firstIndex(where: { $0.subject == subject && $0.event == event }) {
+            page.link("event-\(index)", subject)
           } else {
-            page.element("code") { $0.text(example.subject) }
+            page.element("code") { $0.text(subject) }
           }
         }
       }
     }
   }
 
-  private func details(of decision: JSONValue) -> DecisionDetails? {
-    result.details.first {
-      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
-    }
+  /// The commonest changes; for objects and arrays, the changes within them.
+  private static func changes(of decision: JSONValue) -> [JSONValue] {
+    let members = decision.elements("members")
+    return members.isEmpty ? decision.elements("changes") : members
   }
 
-  /// The commonest changes; for objects and arrays, the changes within them.
-  private func changes(of decision: JSONValue) -> [(count: Int, path: String, before: JSONValue, after: JSONValue)] {
-    if let members = details(of: decision)?.members, !members.isEmpty {
-      return members.map { (count: $0.count, path: $0.path, before: $0.before, after: $0.after) }
-    }
-    return decision.elements("changes").map { change in
-      (count: change.count("count"), path: "", before: change["before"] ?? .null, after: change["after"] ?? .null)
-    }
+  private static func value(_ value: JSONValue?, _ limit: Int) -> String {
+    value.flatMap { $0.isNull ? nil : String($0.text.prefix(limit)) } ?? "none"
   }
 
   private func fold(_ title: String, isEmpty: Bool, to page: inout HTMLText, _ body: (inout HTMLText) -> Void) {
@@ -200,20 +193,21 @@ package struct BacktestPage {
     }
   }
 
-  private func writeChanges(of decision: JSONValue, to page: inout HTMLText) {
+  private static func writeChanges(of decision: JSONValue, to page: inout HTMLText) {
     let rows = changes(of: decision)
     guard !rows.isEmpty else { return }
     page.element("table") { page in
       page.raw("<tr><th>before</th><th>after</th><th class=\"n\">times</th></tr>")
       for row in rows {
+        let path = row.word("path", else: "")
         page.element("tr") { page in
-          for value in [row.before, row.after] {
+          for side in ["before", "after"] {
             page.element("td") { page in
-              if !row.path.isEmpty { page.element("small") { $0.text(row.path + " ") } }
-              page.element("code") { $0.text(value.isNull ? "none" : String(value.text.prefix(200))) }
+              if !path.isEmpty { page.element("small") { $0.text(path + " ") } }
+              page.element("code") { $0.text(value(row[side], 200)) }
             }
           }
-          page.element("td", "n") { $0.text(Figures.count(row.count)) }
+          page.element("td", "n") { $0.text(Figures.count(row.count("count"))) }
         }
       }
     }

@@ -57,9 +57,8 @@ final class BacktestService: Sendable {
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
     let result = found.comparison.result
     let report = result.json(
-      .init(
-        baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
-        conditions: conditions))
+      baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
+      conditions: conditions)
     guard params.html, case .object(var members) = report else { return report }
     let examples = try examples(of: result, in: backtest, load)
     members["html"] = .string(BacktestPage(report, result, examples).text)

@@ -55,13 +55,12 @@ enum BacktestCommand: Command {
     let isWhole = try run.play()
     let result = run.result
     let report = result.json(
-      .init(
-        baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
-        gaps: run.gaps, folder: rules.folder, conditions: conditions))
+      baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
+      gaps: run.gaps, folder: rules.folder, conditions: conditions)
     if arguments.has("json") {
       environment.print(json: report)
     } else {
-      environment.output.write(BacktestText(report, result, style: environment.style).text)
+      environment.output.write(BacktestText(report: report, result: result, style: environment.style).text)
     }
     if let path = arguments.value("html") {
       let examples = isWhole ? try run.examples(of: result) : []

@@ -7,16 +7,10 @@ struct BacktestText {
   /// How many decisions, effects, rules and failures are listed, and how many changes of each decision.
   private static let (mostRows, mostChanges) = (8, 3)
 
-  private let report: JSONValue
-  private let result: ComparisonResult
-  private let style: Style
-
-  /// The text of a report that `--json` would print.
-  init(_ report: JSONValue, _ result: ComparisonResult, style: Style) {
-    self.report = report
-    self.result = result
-    self.style = style
-  }
+  /// The report that `--json` would print.
+  let report: JSONValue
+  let result: ComparisonResult
+  let style: Style
 
   var text: String {
     var text = header + "\n" + verdict
@@ -97,7 +91,7 @@ struct BacktestText {
   // MARK: Decisions
 
   private var decisions: String {
-    let changed = report.elements("decisions").filter { $0.differences > 0 }
+    let changed = result.details.filter { $0.differences > 0 }
     guard !changed.isEmpty else { return "" }
     var text = "\n" + style.bold("decisions") + "\n"
     for decision in changed.prefix(Self.mostRows) { text += describe(decision) }
@@ -111,31 +105,29 @@ struct BacktestText {
       return count > 0 ? "\(Figures.count(count)) \(kind)" : nil
     }
     var text = "  \(style.cyan(name))  \(counts.joined(separator: ", "))\n"
-    let details = result.details.first {
-      $0.plugin == decision["plugin"]?.stringValue && $0.key == decision["key"]?.stringValue
-    }
-    for line in changes(of: decision, details).prefix(Self.mostChanges) { text += "    \(line)\n" }
+    for line in Self.changes(of: decision).prefix(Self.mostChanges) { text += "    \(line)\n" }
     for number in decision.elements("numbers") where number["before"] != number["after"] {
       text += "    " + Self.numbers(number) + "\n"
     }
-    for kind in [DecisionTally.Example.Kind.gone, .new] {
-      let examples = (details?.examples ?? []).filter { $0.kind == kind }.prefix(4).map(\.subject.printable)
-      if !examples.isEmpty { text += style.dim("    \(kind.rawValue) for \(examples.joined(separator: ", "))") + "\n" }
+    for kind in ["gone", "new"] {
+      let examples = decision.elements("examples").filter { $0.word("kind") == kind }.prefix(4)
+      let subjects = examples.map { $0.word("subject").printable }
+      if !subjects.isEmpty { text += style.dim("    \(kind) for \(subjects.joined(separator: ", "))") + "\n" }
     }
     return text
   }
 
   /// The commonest changes; for objects and arrays, the changes within them.
-  private func changes(of decision: JSONValue, _ details: DecisionDetails?) -> [String] {
-    let members = (details?.members ?? []).map { member in
-      (member.count, "\(member.path): \(Self.value(member.before)) → \(Self.value(member.after))")
-    }
+  private static func changes(of decision: JSONValue) -> [String] {
+    let members = decision.elements("members")
     let values = decision.elements("changes").filter { change in
       members.isEmpty || !(change["before"] ?? .null).isContainer || !(change["after"] ?? .null).isContainer
-    }.map { change in
-      (change.count("count"), "\(Self.value(change["before"])) → \(Self.value(change["after"]))")
     }
-    return (members + values).sorted { $0.0 > $1.0 }.map { count, what in "\(what.printable)  \(Figures.count(count))" }
+    return (members + values).sorted { $0.count("count") > $1.count("count") }.map { change in
+      let path = change["path"].map { "\($0.brief): " } ?? ""
+      let what = "\(path)\(value(change["before"])) → \(value(change["after"]))"
+      return "\(what.printable)  \(Figures.count(change.count("count")))"
+    }
   }
 
   private static func value(_ value: JSONValue?) -> String {
