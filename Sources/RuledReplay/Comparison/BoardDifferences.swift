@@ -4,20 +4,13 @@ import RuledStore
 
 /// How many subjects have the same score on a board on both sides, and how many have not.
 struct BoardDifferences: Sendable {
-  private struct Name: Hashable, Comparable {
-    let plugin: String
-    let board: ExactName
-
-    static func < (left: Name, right: Name) -> Bool { (left.plugin, left.board) < (right.plugin, right.board) }
-  }
-
-  private var counts: [Name: (equal: Int, changed: Int)] = [:]
+  private var counts: [QualifiedName: (equal: Int, changed: Int)] = [:]
 
   init() {}
 
   init(_ baseline: any StateStore, _ candidate: any StateStore) throws(StoreError) {
     let end = StoreKey.upperBound(StoreKey.prefix(.place)) ?? []
-    var found: [Name: (equal: Int, changed: Int)] = [:]
+    var found: [QualifiedName: (equal: Int, changed: Int)] = [:]
     try end.withView { (upper) throws(StoreError) in
       try baseline.withCursor(below: upper) { (left) throws(StoreError) in
         try candidate.withCursor(below: upper) { (right) throws(StoreError) in
@@ -45,7 +38,7 @@ struct BoardDifferences: Sendable {
     .array(
       counts.sorted { $0.key < $1.key }.map { name, count in
         [
-          "plugin": .string(name.plugin), "name": .string(name.board.text), "equal": .integer(Int64(count.equal)),
+          "plugin": .string(name.plugin), "name": .string(name.name.text), "equal": .integer(Int64(count.equal)),
           "changed": .integer(Int64(count.changed)),
         ]
       })
@@ -56,7 +49,7 @@ struct BoardDifferences: Sendable {
   private struct Place {
     /// The key without the generation.
     let key: [UInt8]
-    let name: Name
+    let name: QualifiedName
     let score: Double
   }
 
@@ -65,12 +58,12 @@ struct BoardDifferences: Sendable {
     private(set) var place: Place?
     private let cursor: any StoreCursor
     /// The generations of the boards with a key of their own.
-    private let generations: [Name: UInt64]
+    private let generations: [QualifiedName: UInt64]
 
     init(_ cursor: any StoreCursor, of store: any StateStore) throws(StoreError) {
       self.cursor = cursor
       generations = try BoardTable.generations(in: store).reduce(into: [:]) { all, board in
-        all[Name(plugin: board.plugin, board: ExactName(text: board.name))] = board.generation
+        all[QualifiedName(plugin: board.plugin, name: ExactName(text: board.name))] = board.generation
       }
       var isAtPlace = try StoreKey.prefix(.place).withView { (prefix) throws(StoreError) in try cursor.seek(to: prefix)
       }
@@ -87,8 +80,8 @@ struct BoardDifferences: Sendable {
       guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(cursor.key),
         let score = RuledEngine.Place(cursor.value)?.score
       else { return false }
-      let name = Name(
-        plugin: String(decoding: plugin, as: UTF8.self), board: ExactName(text: String(decoding: board, as: UTF8.self)))
+      let name = QualifiedName(
+        plugin: String(decoding: plugin, as: UTF8.self), name: ExactName(text: String(decoding: board, as: UTF8.self)))
       guard generation == generations[name] ?? 0 else { return false }
       place = Place(key: Array(cursor.key.dropLast(8)), name: name, score: score)
       return true

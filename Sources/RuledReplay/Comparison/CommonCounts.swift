@@ -76,6 +76,16 @@ extension CommonCounts where Note == Void {
   }
 }
 
+/// The name of a rule, a decision or a board, and its plugin.
+struct QualifiedName: Hashable, Comparable {
+  var plugin: String
+  var name: ExactName
+
+  static func < (left: QualifiedName, right: QualifiedName) -> Bool {
+    (left.plugin, left.name) < (right.plugin, right.name)
+  }
+}
+
 struct CountOfSides: Sendable, Equatable {
   /// The baseline's.
   var before = 0

@@ -39,7 +39,7 @@ package final class Comparison {
     let isEqual = addOutcome(baseline?.entry, candidate?.entry, at: entry.sequence)
     if baseline != nil {
       events += 1
-      range.add(entry)
+      range.merge(ComparedRange(since: entry.at, until: entry.at, first: entry.sequence, last: entry.sequence))
     }
     if isEqual {
       equalOutcomes += 1
@@ -116,7 +116,7 @@ package final class Comparison {
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
       outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json, effects: effects.json,
       effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json, failures: failures.json,
-      failureTotals: CountOfSides(before: failures.before, after: failures.after), states: states, rules: rules.json,
+      failureTotals: failures.total, states: states, rules: rules.json,
       instructions: rules.instructions,
       mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
       otherStates: stateDifferences.all, boards: boards.json,

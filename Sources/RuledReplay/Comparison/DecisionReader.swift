@@ -1,6 +1,25 @@
 import RuledCore
 import RuledJSON
 
+struct Decision {
+  /// Its plugin and its key.
+  var name: QualifiedName
+  /// Its value as JSON.
+  var value: [UInt8]
+  /// The numbers in its value, each with the path to it.
+  var numbers: [(path: String, value: Double)]
+
+  /// The value as it is listed: one that is longer than a report can show is a string of its beginning.
+  var shown: [UInt8] {
+    guard value.count > Self.mostShown else { return value }
+    let buffer = ByteBuffer(capacity: Self.mostShown + 64)
+    buffer.append(jsonString: String(decoding: value.prefix(Self.mostShown - 64), as: UTF8.self) + "…")
+    return Array(buffer.bytes)
+  }
+
+  private static let mostShown = 1024
+}
+
 final class DecisionReader {
   /// How many paths to numbers each key may have.
   static let mostPaths = 64
@@ -25,7 +44,7 @@ final class DecisionReader {
       var keys = MemberCursor(plugin.value, text: plugin.text)
       while let key = keys.next() {
         var decision = Decision(
-          name: DecisionName(plugin: name, key: ExactName(text: String(decoding: key.name, as: UTF8.self))),
+          name: QualifiedName(plugin: name, name: ExactName(text: String(decoding: key.name, as: UTF8.self))),
           value: Array(key.text), numbers: [])
         collectNumbers(of: key.value, at: "", depth: 0, into: &decision.numbers)
         found.append(decision)

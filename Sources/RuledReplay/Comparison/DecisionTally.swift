@@ -71,7 +71,7 @@ struct DecisionTally {
   private static let mostExamples = 5
 
   private var figures: [Figures] = []
-  private var positions: [DecisionName: Int] = [:]
+  private var positions: [QualifiedName: Int] = [:]
   private var memos: [Memo] = Array(repeating: Memo(decisions: [], times: 0), count: memoSlots)
   private let reader = DecisionReader()
 
@@ -148,7 +148,7 @@ struct DecisionTally {
 
   mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
-      let position = position(of: DecisionName(plugin: theirs.plugin, key: ExactName(text: theirs.key)))
+      let position = position(of: QualifiedName(plugin: theirs.plugin, name: ExactName(text: theirs.key)))
       figures[position].equal += theirs.equal
       figures[position].changed += theirs.changed
       figures[position].new += theirs.new
@@ -205,12 +205,12 @@ struct DecisionTally {
 
   // MARK: Figures
 
-  private mutating func position(of name: DecisionName) -> Int {
+  private mutating func position(of name: QualifiedName) -> Int {
     if let position = positions[name] { return position }
-    let name = positions.count < Self.mostKeys ? name : DecisionName(plugin: "…", key: ExactName(text: "…"))
+    let name = positions.count < Self.mostKeys ? name : QualifiedName(plugin: "…", name: ExactName(text: "…"))
     if let position = positions[name] { return position }
     positions[name] = figures.count
-    figures.append(Figures(plugin: name.plugin, key: name.key.text))
+    figures.append(Figures(plugin: name.plugin, key: name.name.text))
     return figures.count - 1
   }
 

@@ -3,8 +3,7 @@ import RuledJournal
 
 /// Counts the failures of both sides, and compares those of an event without file and line: code that moved fails as it did.
 struct FailureTally: Sendable {
-  private(set) var before = 0
-  private(set) var after = 0
+  private(set) var total = CountOfSides()
   /// The candidate's failures, without their rules.
   private var kinds = CommonCounts<Failure, Void>(capacity: 256)
 
@@ -14,8 +13,7 @@ struct FailureTally: Sendable {
   mutating func add(before: [UInt8]?, after: [UInt8]?, at position: UInt64) -> Bool {
     if before?.isEmpty ?? true, after?.isEmpty ?? true { return true }
     let (left, right) = (Self.read(before), Self.read(after))
-    self.before += left.count
-    self.after += right.count
+    total = total + CountOfSides(before: left.count, after: right.count)
     for var failure in right {
       failure.rule = nil
       kinds.add(failure, at: position)
@@ -24,8 +22,7 @@ struct FailureTally: Sendable {
   }
 
   mutating func merge(_ other: FailureTally) {
-    before += other.before
-    after += other.after
+    total = total + other.total
     kinds.merge(other.kinds)
   }
 
@@ -38,7 +35,7 @@ struct FailureTally: Sendable {
         "line": entry.thing.line.map { .integer(Int64($0)) } ?? .null, "count": .integer(Int64(entry.count)),
       ]
     }
-    return ["before": .integer(Int64(before)), "after": .integer(Int64(after)), "kinds": .array(listed)]
+    return ["before": .integer(Int64(total.before)), "after": .integer(Int64(total.after)), "kinds": .array(listed)]
   }
 
   /// Whether both texts state the same failures, their locations aside.

@@ -22,8 +22,6 @@ struct NumberSummary: Sendable {
   /// A power of two, by which scaling loses nothing.
   private static let scale = 0x1p-64
 
-  init() {}
-
   mutating func add(_ number: Double, times: Int = 1) {
     count += times
     scaledSum += number * Self.scale * Double(times)

@@ -16,43 +16,38 @@ struct RuleTally: Sendable {
     }
   }
 
-  private var figures: [String: [String: Figures]] = [:]
+  private var figures: [QualifiedName: Figures] = [:]
 
   mutating func add(_ rules: [Played.RuleCost], _ side: WritableKeyPath<CountOfSides, Int>) {
     for rule in rules {
-      figures[rule.plugin, default: [:]][rule.rule, default: Figures()].count(rule.instructions, side)
+      let name = QualifiedName(plugin: rule.plugin, name: ExactName(text: rule.rule))
+      figures[name, default: Figures()].count(rule.instructions, side)
     }
   }
 
   mutating func merge(_ other: RuleTally) {
-    for (plugin, rules) in other.figures {
-      for (rule, theirs) in rules {
-        let ours = figures[plugin]?[rule] ?? Figures()
-        figures[plugin, default: [:]][rule] = Figures(
-          fired: ours.fired + theirs.fired, counted: ours.counted + theirs.counted,
-          instructions: ours.instructions + theirs.instructions)
-      }
+    figures.merge(other.figures) { ours, theirs in
+      Figures(
+        fired: ours.fired + theirs.fired, counted: ours.counted + theirs.counted,
+        instructions: ours.instructions + theirs.instructions)
     }
   }
 
-  var instructions: CountOfSides {
-    figures.values.flatMap(\.values).reduce(CountOfSides()) { $0 + $1.instructions }
-  }
+  /// The instructions of all rules.
+  var instructions: CountOfSides { figures.values.reduce(CountOfSides()) { $0 + $1.instructions } }
 
   /// The figures as the report's `rules`; `instructions` are the mean of a firing.
   var json: JSONValue {
-    var list: [JSONValue] = []
-    for (plugin, rules) in figures.sorted(by: { $0.key < $1.key }) {
-      for (rule, figures) in rules.sorted(by: { $0.key < $1.key }) {
+    .array(
+      figures.sorted { $0.key < $1.key }.map { name, figures in
         let mean = CountOfSides(
           before: Self.mean(figures.instructions.before, figures.counted.before),
           after: Self.mean(figures.instructions.after, figures.counted.after))
-        list.append([
-          "plugin": .string(plugin), "rule": .string(rule), "fired": figures.fired.json, "instructions": mean.json,
-        ])
-      }
-    }
-    return .array(list)
+        return [
+          "plugin": .string(name.plugin), "rule": .string(name.name.text), "fired": figures.fired.json,
+          "instructions": mean.json,
+        ]
+      })
   }
 
   private static func mean(_ sum: Int, _ count: Int) -> Int {

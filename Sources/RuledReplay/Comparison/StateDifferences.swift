@@ -3,11 +3,15 @@ import RuledJournal
 /// For each plugin the first event after which the two sides have another state of its subject.
 struct StateDifferences: Sendable {
   /// An event after which a state differs.
-  struct First: Sendable {
-    /// Its place in the order of all events.
+  private struct First: Comparable {
+    /// Its place in the order of all events; messages have that of the event before them.
     let sequence: UInt64
     let subject: String
     let event: String
+
+    static func < (left: First, right: First) -> Bool {
+      (left.sequence, left.subject, left.event) < (right.sequence, right.subject, right.event)
+    }
   }
 
   private var first: [String: First] = [:]
@@ -20,19 +24,11 @@ struct StateDifferences: Sendable {
 
   private mutating func note(_ plugin: String, _ entry: JournalEntry) {
     if let known = first[plugin], known.sequence < entry.sequence { return }
-    add(First(sequence: entry.sequence, subject: entry.subject, event: EventText.id(entry.event)), of: plugin)
+    let event = First(sequence: entry.sequence, subject: entry.subject, event: EventText.id(entry.event))
+    first[plugin] = min(first[plugin] ?? event, event)
   }
 
-  mutating func merge(_ other: StateDifferences) {
-    for (plugin, event) in other.first { add(event, of: plugin) }
-  }
-
-  private mutating func add(_ event: First, of plugin: String) {
-    // Messages have the sequence of the event before them.
-    guard let known = first[plugin] else { return first[plugin] = event }
-    let order = (event.sequence, event.subject, event.event)
-    if order < (known.sequence, known.subject, known.event) { first[plugin] = event }
-  }
+  mutating func merge(_ other: StateDifferences) { first.merge(other.first, uniquingKeysWith: min) }
 
   /// The events found, by plugin, in the order of the plugins' names.
   var all: [(plugin: String, subject: String, event: String)] {

@@ -82,6 +82,21 @@ package struct ComparisonResult {
   }
 }
 
+/// The entries that were compared, by their times and their sequences.
+struct ComparedRange: Sendable {
+  var since: Timestamp?
+  var until: Timestamp?
+  var first: UInt64 = 0
+  var last: UInt64 = 0
+
+  mutating func merge(_ other: ComparedRange) {
+    if let theirs = other.since, since.map({ theirs < $0 }) ?? true { since = theirs }
+    if let theirs = other.until, until.map({ theirs > $0 }) ?? true { until = theirs }
+    if other.first > 0, first == 0 || other.first < first { first = other.first }
+    last = max(last, other.last)
+  }
+}
+
 extension String {
   /// The text as one word of a shell's command line.
   var quotedForShell: String {
