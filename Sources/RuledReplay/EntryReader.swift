@@ -37,8 +37,6 @@ final class EntryReader {
   /// When a stored timer is due, in microseconds; nil if the text is no timer.
   func due(_ text: [UInt8]) -> Int64? { parse(text)?.member("due")?.integer }
 
-  func id(_ text: [UInt8]) -> String { parse(text)?.member("id")?.text ?? "" }
-
   private func parse(_ text: [UInt8]) -> TapeValue? {
     text.withView { try? document.parse(copyOf: $0) }
   }

@@ -22,6 +22,9 @@ package struct Played: Sendable {
 }
 
 extension JournalEntry {
+  /// Whether it is an event that rules could see: no erasure, nothing that outlived one, and no change of rules.
+  package var isEvent: Bool { ![.forget, .kept, .rules].contains(origin) }
+
   /// The outcome of the event: `{decisions, effects, failures}`.
   var outcome: JSONObject {
     ["decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures)]
@@ -35,14 +38,25 @@ extension JournalEntry {
   }
 }
 
-extension World {
-  struct Moment: Sendable {
-    let sequence: UInt64
-    /// When it was evaluated.
-    let at: Timestamp
-    /// The value of `now()`.
-    let now: Timestamp
+enum PlayedCause {
+  case recorded(JournalEntry)
+  /// It is a message that only this world has.
+  case ownMessage
+  /// It is a timer that only this world has.
+  case ownTimer(DueTimer)
 
-    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
+  /// The entry of an event, with this cause and the sequence of the recorded entry with which it happened.
+  func entry(of made: JournalEntry, sequence: UInt64) -> JournalEntry {
+    switch self {
+    case .ownMessage: return made.with(sequence: sequence, origin: .message)
+    case .ownTimer(let timer):
+      let (plugin, name) = (String(decoding: timer.plugin, as: UTF8.self), String(decoding: timer.name, as: UTF8.self))
+      return made.with(sequence: sequence, origin: .timer, plugin: plugin, timer: name)
+    case .recorded(let entry):
+      let isNamed = entry.origin == .timer || entry.origin == .retry
+      return made.with(
+        sequence: sequence, at: entry.at, origin: entry.origin, plugin: isNamed ? entry.plugin : nil,
+        timer: isNamed ? entry.timer : nil, redacted: entry.redacted)
+    }
   }
 }

@@ -106,7 +106,10 @@ package struct RecordedHistory: Sendable {
         reserved.insert(message.id.nameHash)
       }
       return message.from
-    case .timer: if let due = reader.due(entry.event) { keys.append(Self.key(of: entry, due: due)) }
+    case .timer:
+      guard let due = reader.due(entry.event) else { return nil }
+      let (name, plugin, subject) = (Array(entry.timer.utf8), Array(entry.plugin.utf8), Array(entry.subject.utf8))
+      keys.append(Self.key(ofTimer: name, of: plugin, subject: subject, due: due))
     case .forget, .kept:
       erasures[entry.subject.nameHash] = Erasure(
         at: entry.at.microseconds, sequence: entry.sequence, isOfPast: entry.origin == .kept)
@@ -124,15 +127,13 @@ package struct RecordedHistory: Sendable {
   }
 
   func sender(of message: MessageText, at sequence: UInt64) -> Sender {
-    guard isPlayed(message.from), !isUnderWay(message.id) else { return .absent }
+    guard isPlayed(message.from), underWay.isEmpty || !underWay.contains(message.id.nameHash) else { return .absent }
     if outlasting.contains(sequence) { return .unsure }
     let isAbsent = absent.contains(sequence)
     let isErased = erasures[message.from.nameHash].map { message.time <= $0.at } ?? false
     if hasErased { return isAbsent && isErased ? .unsure : .known }
     return isAbsent ? .absent : isErased ? .unsure : .known
   }
-
-  private func isUnderWay(_ id: String) -> Bool { !underWay.isEmpty && underWay.contains(id.nameHash) }
 
   /// Whether a recorded message with that id may be the very one, so that no other takes its counterpart.
   func isReserved(_ id: String) -> Bool { !reserved.isEmpty && reserved.contains(id.nameHash) }
@@ -151,11 +152,6 @@ package struct RecordedHistory: Sendable {
   /// The key of a subject's event at that time, in microseconds; a message states it in whole milliseconds.
   private static func moment(of subject: String, _ time: Int64) -> UInt64 {
     Array(subject.utf8).hash64(seed: UInt64(bitPattern: time / 1_000))
-  }
-
-  /// The key of a timer that fired.
-  static func key(of entry: JournalEntry, due: Int64) -> UInt64 {
-    key(ofTimer: Array(entry.timer.utf8), of: Array(entry.plugin.utf8), subject: Array(entry.subject.utf8), due: due)
   }
 
   static func key(ofTimer name: [UInt8], of plugin: [UInt8], subject: [UInt8], due: Int64) -> UInt64 {

@@ -17,6 +17,17 @@ package import RuledStore
 /// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
 /// follow their sender's event, and timers fire when they are due.
 package final class World {
+  /// When an entry happened.
+  struct Moment: Sendable {
+    let sequence: UInt64
+    /// When it was evaluated.
+    let at: Timestamp
+    /// The value of `now()`.
+    let now: Timestamp
+
+    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
+  }
+
   /// The most messages that may follow from one entry; more are taken for an endless loop.
   private static let mostSteps = 1_000_000
   /// The size in bytes from which on a batch of writes is committed.
@@ -38,8 +49,8 @@ package final class World {
   let evaluator: Evaluator
   private var recorded: RecordedHistory?
   private let spare = SpareVMs()
-  let recorder = EventRecorder()
-  let reader = EntryReader()
+  private let recorder = EventRecorder()
+  private let reader = EntryReader()
   /// The messages of this world that wait for their recorded counterpart.
   private var waiting = WaitingMessages()
   /// The messages that only this world has, which are delivered next.
@@ -63,15 +74,14 @@ package final class World {
   ///   - recorded: the messages and timers among the entries to be played; nil if all are events of clients.
   ///   - costMask: counts the instructions of rules for events whose seed has no bit in common with it: 0 for all, 15 for one in 16; with nil,
   ///     not even the rules that ran are listed.
-  ///   - log: takes the rules' lines.
   /// - Throws: when the base can't be read.
   package init(
     rules: Catalog, lua: LuaWorker, base: any StateStore = MemoryStore(), configuration: Configuration = .init(),
-    recorded: RecordedHistory?, costMask: UInt64? = nil, log: any EventLog = NoLog()
+    recorded: RecordedHistory?, costMask: UInt64? = nil
   ) throws(RequestError) {
     self.recorded = recorded
     context = EngineContext(
-      store: base, clock: EngineClock(manual: Timestamp(microseconds: 0)), configuration: configuration, log: log,
+      store: base, clock: EngineClock(manual: Timestamp(microseconds: 0)), configuration: configuration, log: NoLog(),
       keepsEffects: false)
     do throws(StoreError) { try StoredTime.resume(context) } catch { throw error.requestError }
     evaluator = Evaluator(
@@ -118,10 +128,7 @@ package final class World {
   ///
   /// - Returns: the events that happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
-    var played: [Played] = []
-    try fireOwnTimers(until: entry.at, &played)
-    sequence = entry.sequence
-    context.clock.set(entry.now)
+    var played = try pass(Moment(entry))
     switch entry.origin {
     case .rules: return played
     case .forget, .kept:
@@ -208,11 +215,44 @@ package final class World {
   }
 
   /// The failures of a recorded event that were the machine's doing.
-  func imposedFailures(of entry: JournalEntry) -> [Failure] {
+  private func imposedFailures(of entry: JournalEntry) -> [Failure] {
     guard !entry.failures.isEmpty, recorded != nil else { return [] }
     let failures = JournalEntry.list(entry.failures).arrayValue ?? []
     return failures.compactMap { Failure(json: $0) }.filter { $0.isOfMachine && isImposed($0.plugin) }
   }
+
+  // MARK: Explaining and showing
+
+  /// Explains a recorded event as if it happened now, without changing anything.
+  ///
+  /// - Returns: its outcome with the trace, as the protocol's `event` returns it.
+  func explain(_ entry: JournalEntry) throws(RequestError) -> JSONValue {
+    let outcome = try evaluator.imposing(imposedFailures(of: entry)) { () throws(RequestError) in
+      try evaluator.replay(entry, .explaining)
+    }
+    return (try? JSONValue(parsing: outcome.bytes)) ?? .null
+  }
+
+  /// Plays a recorded event and explains it.
+  ///
+  /// - Returns: its outcome with the trace, as the protocol's `event` returns it; nil if the event does not happen in this world.
+  ///
+  /// The trace has the values that rules read unless it `omitsValues`.
+  func playExplained(_ entry: JournalEntry, omitsValues: Bool = false) throws(RequestError) -> JSONValue? {
+    recorder.explanation = omitsValues ? .withoutValues : .whole
+    defer { recorder.explanation = .none }
+    guard let made = try play(entry).first(where: \.isRecorded)?.entry else { return nil }
+    var outcome: JSONObject = [
+      "subject": .string(entry.subject), "id": .string(EventText.id(entry.event)), "duplicate": false,
+      "version": .integer(Int64(clamping: made.version)), "revision": .string(made.revision),
+    ]
+    for member in made.outcome { outcome[member.name] = member.value }
+    outcome["trace"] = JournalEntry.list(recorder.trace)
+    return .object(outcome)
+  }
+
+  /// A subject as it is now: `{subject, version, plugins}`.
+  package func state(of subject: String) throws(RequestError) -> JSONValue { try evaluator.state(of: subject) }
 
   // MARK: Events
 

@@ -84,17 +84,16 @@ import Testing
   @Test(arguments: [1, 3]) func `a backtest compares the boards of both sides`(threads: Int) throws {
     let record = try Self.record(seed: 3)
     let folder = TemporaryFolder()
-    let backtest = try JournalBacktest(
-      ListedJournal(entries: record.entries), JournalBacktest.Selection { _ in true }, temporary: folder.path)
+    let backtest = try JournalBacktest(ListedJournal(entries: record.entries), temporary: folder.path)
     let found = try backtest.play(
-      { lua in
+      { lua throws(RequestError) in
         func build(_ factor: Int) throws(ReloadError) -> Catalog {
           try CatalogBuilder.build(
             Self.source(factor: factor), configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
         }
         do throws(ReloadError) {
-          return .success(Sides.Rules(baseline: try build(1), candidate: try build(2)))
-        } catch { return .failure(RequestError(.unavailable, "\(error)")) }
+          return (try build(1), nil, try build(2))
+        } catch { throw RequestError(.unavailable, "\(error)") }
       }, threads: threads
     ) { _ in true }
     let boards = found.comparison.result.json(baseline: "a", candidate: "b", folder: "rules")["boards"]

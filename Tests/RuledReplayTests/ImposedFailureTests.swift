@@ -26,9 +26,9 @@ import Testing
 
   /// What a backtest of recorded events says under the same rules, or others.
   private func report(_ entries: [JournalEntry], _ baseline: RulesSource, candidate: RulesSource) throws -> JSONValue {
-    let rules = Sides.Rules(baseline: try catalog(baseline), candidate: try catalog(candidate))
     let sides = try Sides(
-      rules, lua: lua, stores: (MemoryStore(), MemoryStore()), configuration: Configuration(),
+      (try catalog(baseline), nil, try catalog(candidate)), lua: lua, stores: (MemoryStore(), MemoryStore()),
+      configuration: Configuration(),
       recorded: RecordedHistory(entries), events: entries.count)
     for entry in entries { try sides.play(entry, isCompared: true) }
     let compared = Comparison()

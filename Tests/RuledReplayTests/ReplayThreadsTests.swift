@@ -108,17 +108,14 @@ import Testing
 
   // MARK: Backtests
 
-  private static func rules(_ candidate: RulesSource) -> Replay.Rules {
-    { lua in
+  private static func rules(_ candidate: RulesSource) -> Sides.Load {
+    { lua throws(RequestError) in
       func load(_ source: RulesSource) throws(ReloadError) -> Catalog {
         try CatalogBuilder.build(source, configuration: [:], previous: nil, worker: lua, now: LocalEngine.start)
       }
       do throws(ReloadError) {
-        return .success(
-          Sides.Rules(
-            baseline: try load(SeededTraffic.source()), warmUp: try load(SeededTraffic.source()),
-            candidate: try load(candidate)))
-      } catch { return .failure(RequestError(.unavailable, "\(error)")) }
+        return (try load(SeededTraffic.source()), try load(SeededTraffic.source()), try load(candidate))
+      } catch { throw RequestError(.unavailable, "\(error)") }
     }
   }
 
@@ -135,7 +132,7 @@ import Testing
     let gap = JournalGap(first: UInt64(entries.count / 2), last: UInt64(entries.count / 2), reason: "a test")
     let backtest = try JournalBacktest(
       ListedJournal(entries: entries.filter { $0.sequence != gap.first }, gaps: [gap]),
-      JournalBacktest.Selection(since: since) { _ in true }, temporary: folder.path)
+      since: since, temporary: folder.path)
     var configuration = Configuration()
     configuration.limits.counters = counters
     var passes = 0

@@ -22,14 +22,14 @@ package struct EventsBacktest {
   /// - Returns: the comparison of the given events.
   /// - Throws: what `events` throws, or when a store can't be written or rules don't load.
   package func play(
-    _ rules: @escaping Replay.Rules, threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+    _ rules: @escaping Sides.Load, threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
   ) throws -> JournalBacktest.Found {
     if threads > 1, let found = try attempt(rules, threads, events) { return found }
     return try attempt(rules, 1, events) ?? JournalBacktest.Found(comparison: Comparison(), isWhole: false)
   }
 
   private func attempt(
-    _ rules: @escaping Replay.Rules, _ threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
+    _ rules: @escaping Sides.Load, _ threads: Int, _ events: (_ play: (JournalEntry) throws -> Bool) throws -> Bool
   ) throws -> JournalBacktest.Found? {
     let stores = try TemporaryStores(of: nil, in: temporary)
     defer { withExtendedLifetime(stores) {} }
@@ -39,20 +39,19 @@ package struct EventsBacktest {
       end = max(end ?? entry.at, entry.at)
       return try replay.play(entry, isCompared: true)
     }
-    guard case .compared(let comparison) = try replay.finish(at: isWhole ? end : nil) else { return nil }
-    return JournalBacktest.Found(comparison: comparison, isWhole: isWhole)
+    return try replay.finish(at: isWhole ? end : nil).map { JournalBacktest.Found(comparison: $0, isWhole: isWhole) }
   }
 
   /// Calls `body` with both sides, on which it can play events in order and explain some of them.
   ///
   /// - Throws: what `body` throws, or when a store can't be made or rules don't load.
-  package func withSides(_ rules: @escaping Replay.Rules, _ body: (Sides) throws -> Void) throws {
+  package func withSides(_ rules: @escaping Sides.Load, _ body: (Sides) throws -> Void) throws {
     let stores = try TemporaryStores(of: nil, in: temporary)
     defer { withExtendedLifetime(stores) {} }
     try body(try setup(rules, stores).sides(LuaWorker()))
   }
 
-  private func setup(_ rules: @escaping Replay.Rules, _ stores: TemporaryStores) -> Replay.Setup {
+  private func setup(_ rules: @escaping Sides.Load, _ stores: TemporaryStores) -> Replay.Setup {
     Replay.Setup(
       rules: rules, configuration: Configuration(), baseline: stores.baseline, candidate: stores.candidate,
       recorded: nil, events: count)

@@ -5,22 +5,6 @@ package import RuledStore
 
 /// A backtest on a journal: from the states of the snapshot before the range, through all entries since.
 package final class JournalBacktest {
-  package struct Selection: Sendable {
-    /// Events before are played, and not compared; nil to begin with the journal.
-    var since: Timestamp?
-    /// Events after are not played.
-    var until: Timestamp?
-    var contains: @Sendable (_ subject: String) -> Bool
-
-    package init(
-      since: Timestamp? = nil, until: Timestamp? = nil, contains: @escaping @Sendable (_ subject: String) -> Bool
-    ) {
-      self.since = since
-      self.until = until
-      self.contains = contains
-    }
-  }
-
   package struct Found {
     package var comparison: Comparison
     package var isWhole: Bool
@@ -33,8 +17,9 @@ package final class JournalBacktest {
   /// How many entries there are to play.
   package let count: Int
   private let source: any JournalSource
-  private let selection: Selection
+  private let since: Timestamp?
   private let range: JournalRange
+  private let contains: @Sendable (_ subject: String) -> Bool
   private let snapshot: JournalSnapshot?
   private let recorded: RecordedHistory
   private let temporary: String
@@ -45,25 +30,29 @@ package final class JournalBacktest {
   ///
   /// - Parameters:
   ///   - source: the journal.
-  ///   - selection: the part to be played.
+  ///   - since: events before are played, and not compared; nil to begin with the journal.
+  ///   - until: events after are not played.
   ///   - temporary: a folder for the states of both sides.
+  ///   - contains: whether a subject's events are played.
   ///   - shouldContinue: called now and then with the number of entries that were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
   package init(
-    _ source: any JournalSource, _ selection: Selection, temporary: String,
+    _ source: any JournalSource, since: Timestamp? = nil, until: Timestamp? = nil, temporary: String,
+    contains: @escaping @Sendable (_ subject: String) -> Bool = { _ in true },
     shouldContinue: (_ read: Int) -> Bool = { _ in true }
   ) throws(StoreError) {
     self.source = source
-    self.selection = selection
+    self.since = since
+    self.contains = contains
     self.temporary = temporary
-    let base = Self.base(of: source, since: selection.since)
+    let base = Self.base(of: source, since: since)
     snapshot = base
     var range = JournalRange()
     range.first = base.map { $0.sequence + 1 } ?? (source.first > 1 ? .max : 0)
-    range.until = selection.until
+    range.until = until
     self.range = range
     var (count, last, isRead) = (0, UInt64(0), true)
-    recorded = try RecordedHistory(source, in: range, isPlayed: selection.contains) { entry in
+    recorded = try RecordedHistory(source, in: range, isPlayed: contains) { entry in
       count += 1
       last = max(last, entry.sequence)
       if count & 1023 == 0 { isRead = shouldContinue(count) }
@@ -71,13 +60,13 @@ package final class JournalBacktest {
     }
     (self.count, self.isRead) = (count, isRead)
     let gaps = source.gaps.filter { $0.last >= range.first && $0.first <= last }
-    let before = try Self.withoutBase(in: source, selection, before: range.first)
+    let before = try Self.withoutBase(in: source, range, since: since)
     self.gaps = (before.map { [$0] } ?? []) + gaps
     guard count == 0, isRead else {
       problem = nil
       return
     }
-    let lost = if let before { before } else { try Self.gone(from: source, selection) }
+    let lost = if let before { before } else { try Self.gone(from: source, until: until) }
     problem = lost.map { Self.problem($0, base) }
   }
 
@@ -88,35 +77,35 @@ package final class JournalBacktest {
     return source.first <= 1 ? nil : bases.first
   }
 
-  /// The entries of the range before the sequence `first`, which can't be replayed.
+  /// The entries from a time on before those that are `played`, which can't be replayed.
   private static func withoutBase(
-    in source: any JournalSource, _ selection: Selection, before first: UInt64
+    in source: any JournalSource, _ played: JournalRange, since: Timestamp?
   ) throws(StoreError) -> JournalGap? {
-    guard first > 0, var gap = source.withoutBase(through: first - 1) else { return nil }
+    guard played.first > 0, var gap = source.withoutBase(through: played.first - 1) else { return nil }
     var range = JournalRange()
     range.last = gap.last
-    (range.since, range.until) = (selection.since, selection.until)
-    var found: UInt64?
-    try source.forEach(in: range) { entry in
-      found = entry.sequence
-      return false
-    }
-    guard let found else { return nil }
-    gap.first = found
+    (range.since, range.until) = (since, played.until)
+    guard let first = try first(of: source, in: range) else { return nil }
+    gap.first = first.sequence
     return gap
   }
 
   /// The removed entries before the first one that is there, if the range ends before it.
-  private static func gone(from source: any JournalSource, _ selection: Selection) throws(StoreError) -> JournalGap? {
-    guard source.first > 1, let until = selection.until else { return nil }
-    var begin: Timestamp?
-    try source.forEach(in: JournalRange()) { entry in
-      begin = entry.at
-      return false
+  private static func gone(from source: any JournalSource, until: Timestamp?) throws(StoreError) -> JournalGap? {
+    guard source.first > 1, let until, let begin = try first(of: source, in: JournalRange())?.at, until < begin else {
+      return nil
     }
-    guard let begin, until < begin else { return nil }
     return JournalGap(
       first: 1, last: source.first - 1, reason: "the journal has removed what was before \(begin.rfc3339)")
+  }
+
+  private static func first(of source: any JournalSource, in range: JournalRange) throws(StoreError) -> JournalEntry? {
+    var first: JournalEntry?
+    try source.forEach(in: range) { entry in
+      first = entry
+      return false
+    }
+    return first
   }
 
   private static func problem(_ gap: JournalGap, _ base: JournalSnapshot?) -> String {
@@ -136,7 +125,7 @@ package final class JournalBacktest {
   /// - Returns: the comparison; after an end by `shouldContinue`, of the entries until then.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
-    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(), threads: Int,
+    _ rules: @escaping Sides.Load, configuration: Configuration = Configuration(), threads: Int,
     shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
     if threads > 1, let found = try attempt(rules, configuration, threads, shouldContinue) { return found }
@@ -144,7 +133,7 @@ package final class JournalBacktest {
   }
 
   private func attempt(
-    _ rules: @escaping Replay.Rules, _ configuration: Configuration, _ threads: Int,
+    _ rules: @escaping Sides.Load, _ configuration: Configuration, _ threads: Int,
     _ shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found? {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
@@ -153,8 +142,7 @@ package final class JournalBacktest {
         (entry, isCompared) throws(RequestError) in
         try replay.play(entry, isCompared: isCompared)
       }
-      guard case .compared(let comparison) = try replay.finish(at: isWhole ? end : nil) else { return nil }
-      return Found(comparison: comparison, isWhole: isWhole)
+      return try replay.finish(at: isWhole ? end : nil).map { Found(comparison: $0, isWhole: isWhole) }
     }
   }
 
@@ -167,7 +155,7 @@ package final class JournalBacktest {
   ///   - before: called before each entry that is compared.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func playInOrder(
-    _ rules: @escaping Replay.Rules, configuration: Configuration = Configuration(),
+    _ rules: @escaping Sides.Load, configuration: Configuration = Configuration(),
     shouldContinue: (_ played: Int) -> Bool, before: (JournalEntry, Sides) throws(RequestError) -> Void
   ) throws(RequestError) {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
@@ -181,7 +169,7 @@ package final class JournalBacktest {
   }
 
   private func withSetup<Result>(
-    _ rules: @escaping Replay.Rules, _ configuration: Configuration,
+    _ rules: @escaping Sides.Load, _ configuration: Configuration,
     _ body: (Replay.Setup) throws(RequestError) -> Result
   ) throws(RequestError) -> Result {
     let stores: TemporaryStores
@@ -206,7 +194,7 @@ package final class JournalBacktest {
     var failure: RequestError?
     var missing = gaps.filter { !$0.isListed }[...]
     var (played, isWhole) = (0, true)
-    var end = selection.until
+    var end = range.until
     do throws(StoreError) {
       try source.forEach(in: range) { entry in
         if played & 255 == 0, !shouldContinue(played) {
@@ -218,10 +206,10 @@ package final class JournalBacktest {
           noteGap()
           missing.removeFirst()
         }
-        guard entry.origin == .rules || selection.contains(entry.subject) else { return true }
-        if selection.until == nil { end = entry.at }
+        guard entry.origin == .rules || contains(entry.subject) else { return true }
+        if range.until == nil { end = entry.at }
         do throws(RequestError) {
-          return try play(entry, selection.since.map { entry.at >= $0 } ?? true)
+          return try play(entry, since.map { entry.at >= $0 } ?? true)
         } catch {
           failure = error
           return false

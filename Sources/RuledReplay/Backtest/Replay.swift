@@ -1,17 +1,14 @@
-package import RuledCore
+import RuledCore
 import RuledJournal
-package import RuledLua
+import RuledLua
 import RuledStore
 
 /// Plays entries on both sides of a backtest, in order on one thread, or with the lanes of the subjects divided among several.
 ///
 /// The result is the same for any number of threads (docs/decisions/41). The replay belongs to the thread that made it.
 package final class Replay {
-  /// Loads the rules of both sides, for worlds of the calling thread.
-  package typealias Rules = @Sendable (LuaWorker) -> Result<Sides.Rules, RequestError>
-
   struct Setup: Sendable {
-    var rules: Rules
+    var rules: Sides.Load
     /// The limits of both sides.
     var configuration: Configuration
     var baseline: any StateStore
@@ -24,16 +21,9 @@ package final class Replay {
     /// Both sides, for the lanes `own`; nil for all.
     func sides(_ lua: LuaWorker, own: Set<Int>? = nil) throws(RequestError) -> Sides {
       try Sides(
-        try rules(lua).get(), lua: lua, stores: (baseline, candidate), configuration: configuration, recorded: recorded,
+        try rules(lua), lua: lua, stores: (baseline, candidate), configuration: configuration, recorded: recorded,
         events: events, own: own)
     }
-  }
-
-  enum Ending {
-    /// All entries were played, with this result.
-    case compared(Comparison)
-    /// A subject's message went to a subject of another thread: the entries must be played in order on one thread.
-    case joined
   }
 
   private static let portionSteps = 256
@@ -107,10 +97,12 @@ package final class Replay {
   }
 
   /// Ends the replay, and fires the timers that are due by `end`, which is nil if not all entries were played.
-  func finish(at end: Timestamp?) throws(RequestError) -> Ending {
+  ///
+  /// - Returns: the comparison; nil if a subject's message went to a subject of another thread: the entries must be played in order on one thread.
+  func finish(at end: Timestamp?) throws(RequestError) -> Comparison? {
     if let sides {
       if let end { try sides.finish(at: end) }
-      return .compared(try merged(isWhole: end != nil) { _ in sides })
+      return try merged(isWhole: end != nil) { _ in sides }
     }
     if let end { for number in portions.indices { portions[number].steps.append(.finish(end)) } }
     send()
@@ -123,8 +115,8 @@ package final class Replay {
       }
     }
     if let failure { throw failure }
-    guard ended.count == threads.count, hasRoomForCounters(ended) else { return .joined }
-    return .compared(try merged(isWhole: end != nil) { ended[owners[$0]] })
+    guard ended.count == threads.count, hasRoomForCounters(ended) else { return nil }
+    return try merged(isWhole: end != nil) { ended[owners[$0]] }
   }
 
   /// The comparison of all sides, with boards only if all was played, as the stores may lack the rest.

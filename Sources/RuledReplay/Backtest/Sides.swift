@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledEngine
 package import RuledJournal
-import RuledLua
+package import RuledLua
 import RuledStore
 
 /// The two sides of a backtest, each a world of its own, and the comparison between them.
@@ -9,18 +9,12 @@ import RuledStore
 /// It belongs to one thread.
 package final class Sides {
   /// The rules of both sides; each catalog serves one world alone.
-  package struct Rules {
-    package var baseline: Catalog
-    /// The baseline's rules once more, for the other side until the range begins; nil if nothing is played before.
-    var warmUp: Catalog?
-    package var candidate: Catalog
+  ///
+  /// `warmUp` are the baseline's once more, for the other side until the range begins; nil if nothing is played before.
+  package typealias Rules = (baseline: Catalog, warmUp: Catalog?, candidate: Catalog)
 
-    package init(baseline: Catalog, warmUp: Catalog? = nil, candidate: Catalog) {
-      self.baseline = baseline
-      self.warmUp = warmUp
-      self.candidate = candidate
-    }
-  }
+  /// Loads the rules of both sides, for worlds of the calling thread.
+  package typealias Load = @Sendable (LuaWorker) throws(RequestError) -> Rules
 
   /// The comparisons so far, by the lane of the subject.
   let comparisons = (0..<SubjectLanes.count).map { _ in Comparison() }
@@ -50,15 +44,15 @@ package final class Sides {
     self.rules = rules
     lanes = recorded?.lanes ?? SubjectLanes()
     isRecorded = recorded != nil
+    let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     baseline = try World(
-      rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded)
+      rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded,
+      costMask: mask)
     candidate = try World(
       rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
-      recorded: recorded)
+      recorded: recorded, costMask: mask)
     candidate.note(rules.baseline)
-    let mask: UInt64 = events > Self.mostCounted ? 15 : 0
     for world in [baseline, candidate] {
-      world.evaluator.recordCosts(mask: mask)
       world.isOneOfSeveral = own != nil
       if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
     }

@@ -1,5 +1,5 @@
 import RuledCore
-package import RuledJournal
+import RuledJournal
 
 /// Reads members of an event that a journal entry holds, without parsing all of it.
 package enum EventText {
@@ -13,9 +13,4 @@ package enum EventText {
     guard let value = try? JSONValue(parsing: value) else { return "" }
     return value.stringValue ?? value.text
   }
-}
-
-extension JournalEntry {
-  /// Whether it is an event that rules could see: no erasure, nothing that outlived one, and no change of rules.
-  package var isEvent: Bool { ![.forget, .kept, .rules].contains(origin) }
 }

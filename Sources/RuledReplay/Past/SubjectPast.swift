@@ -18,37 +18,30 @@ package final class SubjectPast {
     case event(id: String)
   }
 
-  package struct Sources {
-    let journal: any JournalSource
-    /// The content of a revision; throws when it is not kept.
-    let revision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
-    let configuration: Configuration
-    /// Copies a subject's data from a snapshot.
-    let base: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
-
-    package init(
-      journal: any JournalSource, configuration: Configuration,
-      revision: @escaping (_ revision: String) throws(StoreError) -> RevisionArchive.Revision,
-      base: @escaping (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
-    ) {
-      self.journal = journal
-      self.revision = revision
-      self.configuration = configuration
-      self.base = base
-    }
-  }
-
   let subject: String
-  private let sources: Sources
+  private let journal: any JournalSource
+  private let configuration: Configuration
   private let lua: LuaWorker
-  private let reader = EntryReader()
+  /// The content of a revision; throws when it is not kept.
+  private let loadRevision: (_ revision: String) throws(StoreError) -> RevisionArchive.Revision
+  /// Copies a subject's data from a snapshot.
+  private let loadBase: (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
   private var catalogs: [String: Catalog] = [:]
 
-  /// The past of a subject; `lua` is the calling thread's worker.
-  package init(of subject: String, in sources: Sources, lua: LuaWorker) {
+  /// The past of a subject in a journal; `lua` is the calling thread's worker.
+  ///
+  /// `revision` gives the content of a revision or throws when it is not kept, and `base` copies a subject's data from a snapshot.
+  package init(
+    of subject: String, in journal: any JournalSource, configuration: Configuration, lua: LuaWorker,
+    revision: @escaping (_ revision: String) throws(StoreError) -> RevisionArchive.Revision,
+    base: @escaping (_ snapshot: JournalSnapshot, _ subject: String) throws(StoreError) -> MemoryStore
+  ) {
     self.subject = subject
-    self.sources = sources
+    self.journal = journal
+    self.configuration = configuration
     self.lua = lua
+    loadRevision = revision
+    loadBase = base
   }
 
   // MARK: States and explanations
@@ -66,7 +59,7 @@ package final class SubjectPast {
       "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
       "at": .string(last.at.exactRFC3339), "revision": .string(last.revision),
     ]
-    let known = (try? world.export(of: subject))?.objectValue ?? ["timers": .array([]), "once": .array([])]
+    let known = (try? world.evaluator.export(of: subject))?.objectValue ?? ["timers": .array([]), "once": .array([])]
     for (name, value) in known where !Self.outOfPast.contains(name) { state[name] = value }
     return .object(state)
   }
@@ -131,7 +124,7 @@ package final class SubjectPast {
     if case .time(let time) = moment { range.until = time }
     var isTooLong = false
     do throws(StoreError) {
-      try sources.journal.forEach(in: range) { entry in
+      try journal.forEach(in: range) { entry in
         guard entries.count < Self.mostEntries else {
           isTooLong = true
           return false
@@ -154,7 +147,7 @@ package final class SubjectPast {
     switch moment {
     case .version(let version): entry.version == version
     case .time: true
-    case .event(let id): entry.isEvent && reader.id(entry.event) == id
+    case .event(let id): entry.isEvent && EventText.id(entry.event) == id
     }
   }
 
@@ -165,7 +158,7 @@ package final class SubjectPast {
       case .time(let time): "has no event up to \(time.rfc3339)"
       case .event(let id): "has no event '\(id)'"
       }
-    let damages = Self.bounds(of: sources.journal.gaps.filter(\.isDamage))
+    let damages = Self.bounds(of: journal.gaps.filter(\.isDamage))
     return RequestError(
       .notFound,
       "the subject '\(subject)' \(what) in the journal; 'rulectl log' lists what it holds"
@@ -177,12 +170,12 @@ package final class SubjectPast {
   /// A world in which the entries were replayed; `next` is the entry that will follow.
   private func replay(_ entries: [JournalEntry], before next: JournalEntry? = nil) throws(RequestError) -> World {
     guard let last = next ?? entries.last else { throw notFound(.time(Timestamp(microseconds: 0))) }
-    let (base, first) = try base(of: entries + (next.map { [$0] } ?? []))
+    let (store, first) = try base(of: entries + (next.map { [$0] } ?? []))
     var history = RecordedHistory(entries[min(first, entries.count)...])
     history.isPlayed = { [subject] in $0 == subject }
     let start = entries[min(first, entries.count)...].first { !$0.revision.isEmpty } ?? last
     let world = try World(
-      rules: try catalog(start.revision), lua: lua, base: base, configuration: sources.configuration, recorded: history)
+      rules: try catalog(start.revision), lua: lua, base: store, configuration: configuration, recorded: history)
     for entry in entries[min(first, entries.count)...] {
       if !entry.revision.isEmpty { world.adopt(try catalog(entry.revision)) }
       let played = try world.play(entry)
@@ -199,9 +192,9 @@ package final class SubjectPast {
     guard let last = entries.last else { return (MemoryStore(), 0) }
     let start = (entries.dropLast().lastIndex { $0.origin == .forget }).map { $0 + 1 } ?? 0
     let isBeginning = entries[start].version == 1 || entries[start].origin == .kept
-    if isBeginning, try isWhole(entries[start...]) { return (MemoryStore(), start) }
-    guard let snapshot = sources.journal.bases.last(where: { $0.sequence < last.sequence }) else {
-      let gap = sources.journal.withoutBase(through: last.sequence)
+    if isBeginning, isWhole(entries[start...]) { return (MemoryStore(), start) }
+    guard let snapshot = journal.bases.last(where: { $0.sequence < last.sequence }) else {
+      let gap = journal.withoutBase(through: last.sequence)
       let reason = gap.map { "sequences \($0.first) to \($0.last) can't be replayed: \($0.reason)" }
       throw RequestError(
         .notFound,
@@ -210,16 +203,16 @@ package final class SubjectPast {
           + "; to look back further, raise journal.keep or journal.max_gib, or lower journal.snapshot")
     }
     let first = entries.firstIndex { $0.sequence > snapshot.sequence } ?? entries.count
-    let base: MemoryStore
-    do throws(StoreError) { base = try sources.base(snapshot, subject) } catch { throw error.requestError }
-    guard try isWhole(entries[first...], after: Self.version(of: subject, in: base)) else {
-      let gaps = sources.journal.gaps.filter { $0.first > snapshot.sequence && $0.first < last.sequence }
+    let store: MemoryStore
+    do throws(StoreError) { store = try loadBase(snapshot, subject) } catch { throw error.requestError }
+    guard isWhole(entries[first...], after: try Self.version(of: subject, in: store)) else {
+      let gaps = journal.gaps.filter { $0.first > snapshot.sequence && $0.first < last.sequence }
       throw RequestError(
         .notFound,
         "events of '\(subject)' are missing in the journal, so its state can't be told: sequences \(Self.bounds(of: gaps))"
       )
     }
-    return (base, first)
+    return (store, first)
   }
 
   private static func bounds(of gaps: [JournalGap]) -> String {
@@ -238,7 +231,7 @@ package final class SubjectPast {
   }
 
   /// Whether no event is missing between the entries, the first of which follows version `known`, any if that is nil.
-  private func isWhole(_ entries: ArraySlice<JournalEntry>, after known: UInt64? = nil) throws(RequestError) -> Bool {
+  private func isWhole(_ entries: ArraySlice<JournalEntry>, after known: UInt64? = nil) -> Bool {
     var version = known
     for entry in entries {
       defer { version = entry.version }
@@ -269,7 +262,7 @@ package final class SubjectPast {
   private func catalog(_ revision: String) throws(RequestError) -> Catalog {
     if let known = catalogs[revision] { return known }
     let content: RevisionArchive.Revision
-    do throws(StoreError) { content = try sources.revision(revision) } catch {
+    do throws(StoreError) { content = try loadRevision(revision) } catch {
       throw RequestError(.notFound, "the rules of then are not kept: \(error)")
     }
     do throws(ReloadError) {

@@ -40,16 +40,13 @@ final class BacktestService: Sendable {
     let (baseline, configuration) = try liveRules(revision)
     let uploaded = try UploadedRules.source(params.rules, services.uploads)
     let candidate = baseline.taking(params.plugins, from: uploaded)
-    let load: Replay.Rules = { [self] worker in
-      do throws(RequestError) {
-        return .success(
-          Sides.Rules(
-            baseline: try self.load(baseline, configuration, worker),
-            warmUp: try self.load(baseline, configuration, worker),
-            candidate: try self.load(candidate, configuration, worker)))
-      } catch { return .failure(error) }
+    let load: Sides.Load = { [self] worker throws(RequestError) in
+      (
+        try self.load(baseline, configuration, worker), try self.load(baseline, configuration, worker),
+        try self.load(candidate, configuration, worker)
+      )
     }
-    let rules = try load(LuaWorker()).get()
+    let rules = try load(LuaWorker())
     let backtest = try self.backtest()
     // On one thread: the daemon has other work for the processors.
     let found = try backtest.play(
@@ -67,7 +64,7 @@ final class BacktestService: Sendable {
 
   /// Plays the range once more to explain some of the events that came out differently.
   private func examples(
-    of result: ComparisonResult, in backtest: JournalBacktest, _ load: @escaping Replay.Rules
+    of result: ComparisonResult, in backtest: JournalBacktest, _ load: @escaping Sides.Load
   ) throws(RequestError) -> [BacktestExample] {
     let search = ExampleSearch(for: result)
     guard !search.isComplete else { return [] }
@@ -116,13 +113,11 @@ final class BacktestService: Sendable {
     }
     let subjects = SubjectSelection(prefix: params.subjects, percent: percent)
     let now = services.context.clock.now
-    let selection = JournalBacktest.Selection(
-      since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now)
-    ) { subjects.contains($0) }
     let backtest: JournalBacktest
     do throws(StoreError) {
       backtest = try JournalBacktest(
-        journal.source, selection, temporary: journal.journal.folder, shouldContinue: { _ in isAwaited })
+        journal.source, since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now),
+        temporary: journal.journal.folder, contains: { subjects.contains($0) }, shouldContinue: { _ in isAwaited })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
     if let problem = backtest.problem { throw RequestError(.unavailable, problem) }
     return backtest

@@ -20,14 +20,13 @@ extension Control {
   ) throws(RequestError) -> JSONValue {
     let lua = LuaWorker()
     let folder = journal.journal.folder
-    let sources = SubjectPast.Sources(
-      journal: journal.source, configuration: services.configuration,
+    let past = SubjectPast(
+      of: params.subject, in: journal.source, configuration: services.configuration, lua: lua,
       revision: { revision throws(StoreError) in try services.revisions.load(revision) },
       base: { snapshot, subject throws(StoreError) in
         let name = UUIDText.random().text
         return try StoreCopy(of: snapshot.path, in: folder, name: name).content(of: subject)
       })
-    let past = SubjectPast(of: params.subject, in: sources, lua: lua)
     switch params.wanted {
     case .stateAt(let moment, let plugin):
       return only(plugin, of: try past.state(at: .time(moment.timestamp(now: now))))

@@ -51,9 +51,10 @@ enum BacktestCommand: Command {
     let rules = try BacktestRules(arguments, live: source.live)
     let watch = BacktestWatch(environment)
     let events = try source.events(selection) { watch.shouldContinue(share: nil, count: $0) }
-    let run = BacktestRun(events, rules, selection, environment, watch)
-    let isWhole = try run.play()
-    let result = run.result
+    let run = BacktestRun(
+      events: events, rules: rules, selection: selection, environment: environment, watch: watch)
+    let found = try run.play()
+    let result = found.comparison.result
     let report = result.json(
       baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
       gaps: run.gaps, folder: rules.folder, conditions: conditions)
@@ -63,11 +64,11 @@ enum BacktestCommand: Command {
       environment.output.write(BacktestText(report: report, result: result, style: environment.style).text)
     }
     if let path = arguments.value("html") {
-      let examples = isWhole ? try run.examples(of: result) : []
+      let examples = found.isWhole ? try run.examples(of: result) : []
       // The page has subjects and the decisions on them.
       try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path, forOwner: true)
     }
-    guard isWhole else {
+    guard found.isWhole else {
       let count = Figures.count(watch.count, "event")
       environment.errors.write("interrupted: the report is of what was played until then, \(count)\n")
       return .failed

@@ -13,7 +13,7 @@ struct BacktestRules: Sendable {
   let configuration: [String: Configuration.Plugin]
 
   /// The rules that the options name; `live` are the rules in force, if a daemon or a store is at hand.
-  init(_ arguments: Arguments, live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?) throws {
+  init(_ arguments: Arguments, live: RevisionArchive.Revision?) throws {
     folder = arguments.operand(0) ?? "rules"
     configuration = live?.configuration ?? [:]
     if let live, !arguments.has("baseline") {
@@ -30,13 +30,12 @@ struct BacktestRules: Sendable {
   /// Loads the rules of both sides for worlds of the worker's thread: each needs catalogs of its own.
   ///
   /// `warmsUp`: whether events are played before the range.
-  func load(_ worker: LuaWorker, warmsUp: Bool) -> Result<Sides.Rules, RequestError> {
+  func load(_ worker: LuaWorker, warmsUp: Bool) throws(RequestError) -> Sides.Rules {
     do throws(ToolError) {
-      return .success(
-        Sides.Rules(
-          baseline: try load(baseline, worker), warmUp: warmsUp ? try load(baseline, worker) : nil,
-          candidate: try load(candidate, worker)))
-    } catch { return .failure(RequestError(.unavailable, error.message)) }
+      return (
+        try load(baseline, worker), warmsUp ? try load(baseline, worker) : nil, try load(candidate, worker)
+      )
+    } catch { throw RequestError(.unavailable, error.message) }
   }
 
   /// The revision that rules have with the configuration.

@@ -1,10 +1,10 @@
-internal import Glibc
+internal import RuledCore
 internal import RuledJournal
 internal import RuledReplay
 internal import RuledReports
 
 /// Plays the events of a backtest on both sides, with progress, until they end or the user interrupts.
-final class BacktestRun {
+struct BacktestRun {
   /// Where the events come from.
   enum Events {
     /// From a file, to be played from empty states.
@@ -12,40 +12,23 @@ final class BacktestRun {
     case journal(JournalBacktest)
   }
 
-  private let events: Events
-  private let rules: BacktestRules
-  private let selection: SubjectSelection
-  private let environment: ToolEnvironment
-  private let watch: BacktestWatch
-  private var found: JournalBacktest.Found?
-
-  init(
-    _ events: Events, _ rules: BacktestRules, _ selection: SubjectSelection, _ environment: ToolEnvironment,
-    _ watch: BacktestWatch
-  ) {
-    self.events = events
-    self.rules = rules
-    self.selection = selection
-    self.environment = environment
-    self.watch = watch
-  }
+  let events: Events
+  let rules: BacktestRules
+  let selection: SubjectSelection
+  let environment: ToolEnvironment
+  let watch: BacktestWatch
 
   var gaps: [JournalGap] { if case .journal(let journal) = events { journal.gaps } else { [] } }
-  var result: ComparisonResult { (found?.comparison ?? Comparison()).result }
 
-  /// Plays all events; false when the user interrupted.
-  func play() throws -> Bool {
+  /// Plays all events, or those until the user interrupts.
+  func play() throws -> JournalBacktest.Found {
     defer { watch.clear() }
-    let found =
-      switch events {
-      case .file(let path): try playFile(path)
-      case .journal(let journal):
-        try journal.play(
-          load(warmsUp: true), threads: Self.processors,
-          shouldContinue: { watch.shouldContinue(share: Double($0) / Double(max(journal.count, 1)), count: $0) })
-      }
-    self.found = found
-    return found.isWhole
+    switch events {
+    case .file(let path): return try playFile(path)
+    case .journal(let journal):
+      return try journal.play(
+        load(warmsUp: true), threads: ToolEnvironment.processors, shouldContinue: { shouldContinue(journal, $0) })
+    }
   }
 
   /// Plays the events once more to explain some that came out differently; none where they can't be read twice.
@@ -65,27 +48,25 @@ final class BacktestRun {
       }
     case .journal(let journal):
       try journal.playInOrder(
-        load(warmsUp: true),
-        shouldContinue: {
-          !search.isComplete
-            && watch.shouldContinue(share: Double($0) / Double(max(journal.count, 1)), count: $0)
-        }, before: search.look)
+        load(warmsUp: true), shouldContinue: { !search.isComplete && shouldContinue(journal, $0) },
+        before: search.look)
     }
     return search.found
   }
 
-  private func load(warmsUp: Bool) -> Replay.Rules {
-    { [rules] in rules.load($0, warmsUp: warmsUp) }
+  private func load(warmsUp: Bool) -> Sides.Load {
+    { [rules] worker throws(RequestError) in try rules.load(worker, warmsUp: warmsUp) }
   }
 
-  /// How many processors there are; several play at once.
-  private static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+  private func shouldContinue(_ journal: JournalBacktest, _ played: Int) -> Bool {
+    watch.shouldContinue(share: Double(played) / Double(max(journal.count, 1)), count: played)
+  }
 
   // MARK: A file
 
   private func playFile(_ path: String) throws -> JournalBacktest.Found {
     // Standard input can't be read a second time, should its subjects turn out to depend on each other.
-    let threads = path == "-" ? 1 : Self.processors
+    let threads = path == "-" ? 1 : ToolEnvironment.processors
     return try backtest(of: EventLines(path, environment)).play(load(warmsUp: false), threads: threads) { play in
       try forEachEvent(of: path, { true }, play)
     }

@@ -8,7 +8,7 @@ internal import RuledStore
 /// Where a backtest takes events and the rules in force from: a file, a running daemon, or a store's folder.
 struct BacktestSource {
   /// The rules in force and the configuration of plugins; nil without a daemon and a store.
-  let live: (rules: RulesSource, configuration: [String: Configuration.Plugin])?
+  let live: RevisionArchive.Revision?
   private let file: String?
   private let journal: String?
   private let since: Timestamp?
@@ -28,7 +28,7 @@ struct BacktestSource {
     } else if file == nil || !arguments.has("baseline"), file == nil || access(environment.socket, F_OK) == 0 {
       let daemon = try environment.connect()
       revision = try daemon.call("rules", [:]).member("revision")?.stringValue
-      now = try Self.time(of: daemon)
+      now = try daemon.manualClock()
       do {
         let folder = try daemon.call("journal", [:]).member("folder")?.stringValue
         journal = folder
@@ -53,8 +53,9 @@ struct BacktestSource {
     let backtest: JournalBacktest
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")
-      let range = JournalBacktest.Selection(since: since, until: until) { selection.contains($0) }
-      backtest = try JournalBacktest(source, range, temporary: Self.temporary, shouldContinue: shouldContinue)
+      backtest = try JournalBacktest(
+        source, since: since, until: until, temporary: Self.temporary, contains: { selection.contains($0) },
+        shouldContinue: shouldContinue)
     } catch { throw ToolError("the journal can't be read: \(error)") }
     if let problem = backtest.problem { throw ToolError(problem) }
     return .journal(backtest)
@@ -64,25 +65,14 @@ struct BacktestSource {
   static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.
-  private static func rules(
-    in store: String, _ revision: String?
-  ) throws(ToolError) -> (rules: RulesSource, configuration: [String: Configuration.Plugin])? {
+  private static func rules(in store: String, _ revision: String?) throws(ToolError) -> RevisionArchive.Revision? {
     let archive = RevisionArchive(folder: "\(store)/revisions")
     guard let revision = revision ?? archive.entries.last(where: { $0.origin != .rollout })?.revision else {
       return nil
     }
-    do throws(StoreError) {
-      let found = try archive.load(revision)
-      return (found.rules, found.configuration)
-    } catch { throw ToolError("the rules of revision \(revision) can't be read: \(error)") }
-  }
-
-  /// The time by the clock of a daemon; nil when that is the host's.
-  private static func time(of daemon: Client) throws -> Timestamp? {
-    do {
-      let clock = try daemon.call("clock", ["advance": "0s"])
-      return clock.member("now")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
-    } catch let error as DaemonError where error.code == "unknown_method" { return nil }
+    do throws(StoreError) { return try archive.load(revision) } catch {
+      throw ToolError("the rules of revision \(revision) can't be read: \(error)")
+    }
   }
 
   /// A time of RFC 3339, or how long before `now`, by the daemon's clock.

@@ -71,6 +71,11 @@ final class Client {
     }
   }
 
+  /// The time of a daemon whose clock is set by hand; nil if it is the host's.
+  func manualClock() throws -> Timestamp? {
+    try call("health", [:]).member("manual_clock")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+  }
+
   /// Waits for the next message and sends queued requests meanwhile.
   func receive() throws -> Message {
     while true {

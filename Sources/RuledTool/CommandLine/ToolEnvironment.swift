@@ -7,6 +7,9 @@ package struct ToolEnvironment {
   /// The daemon's socket unless an option or a variable names another one.
   static let defaultSocket = "/run/ruled/ruled.sock"
 
+  /// How many processors there are.
+  static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
   var input: Input
   var output: Output
   var errors: Output

@@ -32,7 +32,7 @@ enum MutateCommand: Command {
     let selection = try RulesSelection(arguments.operands, libraryTests: true)
     let threshold = try arguments.integer("threshold", in: 0...100)
     var options = TestOptions(root: selection.root, filter: arguments.value("filter"))
-    options.jobs = try arguments.integer("jobs", in: 1...256) ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    options.jobs = try arguments.integer("jobs", in: 1...256) ?? ToolEnvironment.processors
     let started = EngineClock.monotonic
     let showsProgress = environment.showsProgress
     let run = try MutationRun(selection, options, files: arguments.value("file")) { done, all in

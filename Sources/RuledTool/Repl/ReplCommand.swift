@@ -38,10 +38,10 @@ enum ReplCommand: Command {
     guard let subject = arguments.operand(0) else {
       return try ReplSession(
         selection, subject: "repl:1", version: 0, states: [:],
-        standing: (try? environment.connect()).flatMap { try? clock(of: $0) })
+        standing: (try? environment.connect()).flatMap { try? $0.manualClock() })
     }
     let client = try environment.connect()
-    let standing = try clock(of: client)
+    let standing = try client.manualClock()
     var found: JSONValue = [:]
     do {
       found = try client.call("state", ["subject": .string(subject)])
@@ -51,11 +51,6 @@ enum ReplCommand: Command {
     return try ReplSession(
       selection, subject: subject, version: UInt64(found.count("version")),
       states: found.member("plugins")?.objectValue ?? [:], standing: standing)
-  }
-
-  /// The time of a daemon whose clock is set by hand; nil if it is the host's.
-  private static func clock(of client: Client) throws -> Timestamp? {
-    try client.call("health", [:]).member("manual_clock")?.stringValue.flatMap { Timestamp(rfc3339: $0) }
   }
 }
 
