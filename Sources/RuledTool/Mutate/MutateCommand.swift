@@ -79,8 +79,3 @@ enum MutateCommand: Command {
     environment.output.write("\n\(table.text(style))in \(Figures.micros(seconds * 1e6))\n")
   }
 }
-
-extension MutantResult {
-  /// The folder of the changed file: a plugin's name, or `lib`.
-  fileprivate var plugin: String { String(mutant.file.prefix { $0 != "/" }) }
-}

@@ -32,9 +32,8 @@ struct MutationRun: Sendable {
     let mutants = changed.flatMap { MutantFinder($0).mutants }
     let work = SharedWork<Mutant, MutantResult>(mutants, report: progress)
     let run = { @Sendable in
-      let lua = LuaWorker()
-      let base = try selection.load(source, worker: lua)
-      let worker = try TestWorker(base, lua: lua, options: options)
+      let worker = try TestWorker(selection, source, options)
+      let base = worker.catalog
       try work.forEach { reach.attempt($0, base, worker) }
     }
     results = try work.results(jobs: options.jobs, name: "mutant", first: run, further: run)
@@ -76,8 +75,7 @@ private final class TestReach: Sendable {
   private let loading: Set<Int>
 
   init(_ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions) throws {
-    let lua = LuaWorker()
-    let worker = try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
+    let worker = try TestWorker(selection, source, options)
     var found: [(test: TestCase, time: Int, parts: Set<Int>)] = []
     var failing: [TestResult] = []
     var loading: Set<Int> = []

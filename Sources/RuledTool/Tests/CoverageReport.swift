@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledLua
 internal import RuledReports
 
 /// The parts of the rules that tests ran, file by file.
@@ -24,19 +25,16 @@ struct CoverageReport: Sendable {
 
   /// A table of how much of each file ran.
   func text(_ style: Style) -> String {
+    func shares(_ files: [CoveredFile]) -> [String] {
+      [nil, CoveredPart.Kind.function, .branch].map { kind in
+        let counts = files.map { $0.count(kind) }
+        return "\(counts.reduce(0) { $0 + $1.ran })/\(counts.reduce(0) { $0 + $1.all })"
+      }
+    }
     var table = Table([
       "FILE": .left, "LINES": .right, "FUNCTIONS": .right, "BRANCHES": .right, "%": .right, "NEVER RAN": .left,
-    ]).rows(files) { file in
-      [
-        file.path, file.share(.lines), file.share(.functions), file.share(.branches), "\(file.percent)",
-        file.missedText,
-      ]
-    }
-    func total(_ aspect: CoveredFile.Aspect) -> String {
-      let counts = files.map { $0.count(aspect) }
-      return "\(counts.reduce(0) { $0 + $1.ran })/\(counts.reduce(0) { $0 + $1.all })"
-    }
-    table.add(["all", total(.lines), total(.functions), total(.branches), "\(percent)", ""])
+    ]).rows(files) { [$0.path] + shares([$0]) + ["\($0.percent)", $0.missedText] }
+    table.add(["all"] + shares(files) + ["\(percent)", ""])
     return "\n" + table.text(style)
   }
 

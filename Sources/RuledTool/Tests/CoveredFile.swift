@@ -2,7 +2,10 @@ internal import RuledCore
 internal import RuledLua
 
 struct CoveredFile: Sendable {
-  enum Aspect { case lines, functions, branches }
+  /// The kinds of parts beside lines, by their names in reports.
+  private static let kinds: [(name: String, kind: CoveredPart.Kind)] = [
+    ("functions", .function), ("branches", .branch),
+  ]
 
   /// The file, relative to the rules folder.
   let path: String
@@ -24,19 +27,16 @@ struct CoveredFile: Sendable {
     for index in ranParts.indices { ranParts[index] = ranParts[index] || other.ranParts[index] }
   }
 
-  /// The number of lines or parts, and of those that ran.
-  func count(_ aspect: Aspect) -> (all: Int, ran: Int) {
-    switch aspect {
-    case .lines: return (lines.count, lines.count { ranLines.contains($0) })
-    case .functions, .branches:
-      let indices = parts.indices.filter { parts[$0].kind == (aspect == .functions ? .function : .branch) }
-      return (indices.count, indices.count { ranParts[$0] })
-    }
+  /// The number of parts of a kind, or of lines, and of those that ran.
+  func count(_ kind: CoveredPart.Kind? = nil) -> (all: Int, ran: Int) {
+    guard let kind else { return (lines.count, lines.count { ranLines.contains($0) }) }
+    let indices = parts.indices.filter { parts[$0].kind == kind }
+    return (indices.count, indices.count { ranParts[$0] })
   }
 
   var all: Int { lines.count + parts.count }
   /// The number of lines and parts that ran.
-  var ran: Int { count(.lines).ran + ranParts.count { $0 } }
+  var ran: Int { count().ran + ranParts.count { $0 } }
   /// How much of the file ran, in per cent with one decimal.
   var percent: Double { Self.percent(ran, of: all) }
 
@@ -45,16 +45,11 @@ struct CoveredFile: Sendable {
     whole == 0 ? 100 : Double(part * 1000 / whole) / 10
   }
 
-  /// How many ran of how many, as in `3/4`.
-  func share(_ aspect: Aspect) -> String {
-    let (all, ran) = count(aspect)
-    return "\(ran)/\(all)"
-  }
-
-  var missedLines: [Int] { lines.filter { !ranLines.contains($0) } }
+  /// The lines of code that never ran.
+  private var missedLines: [Int] { lines.filter { !ranLines.contains($0) } }
 
   /// The lines of the functions or branches that never ran, each once.
-  func missed(_ kind: CoveredPart.Kind) -> [Int] {
+  private func missed(_ kind: CoveredPart.Kind) -> [Int] {
     Set(parts.indices.filter { !ranParts[$0] && parts[$0].kind == kind }.map { parts[$0].line }).sorted()
   }
 
@@ -62,7 +57,7 @@ struct CoveredFile: Sendable {
   var missedText: String {
     let missed = Set(missedLines)
     var texts = [Self.ranges(missedLines)]
-    for (name, kind) in [("functions", CoveredPart.Kind.function), ("branches", .branch)] {
+    for (name, kind) in Self.kinds {
       let lines = self.missed(kind).filter { !missed.contains($0) }
       if !lines.isEmpty { texts.append("\(name) \(Self.ranges(lines))") }
     }
@@ -85,13 +80,11 @@ struct CoveredFile: Sendable {
   var json: JSONValue {
     func numbers(_ lines: [Int]) -> JSONValue { .array(lines.map { .integer(Int64($0)) }) }
     var object: JSONObject = [
-      "file": .string(path), "lines": .integer(Int64(lines.count)), "ran": .integer(Int64(count(.lines).ran)),
+      "file": .string(path), "lines": .integer(Int64(lines.count)), "ran": .integer(Int64(count().ran)),
       "percent": .number(percent), "missed": numbers(missedLines),
     ]
-    for (name, aspect, kind) in [
-      ("functions", Aspect.functions, CoveredPart.Kind.function), ("branches", .branches, .branch),
-    ] {
-      let (all, ran) = count(aspect)
+    for (name, kind) in Self.kinds {
+      let (all, ran) = count(kind)
       object[name] = ["all": .integer(Int64(all)), "ran": .integer(Int64(ran)), "missed": numbers(missed(kind))]
     }
     return .object(object)

@@ -3,13 +3,8 @@ internal import RuledLua
 
 /// The arguments of a call of a method of `t`.
 struct TestArguments {
-  private let method: String
-  private let values: [JSONValue]
-
-  init(_ method: String, _ values: [JSONValue]) {
-    self.method = method
-    self.values = values
-  }
+  let method: String
+  let values: [JSONValue]
 
   /// The argument at `index`; nil when it is nil or left out.
   func value(_ index: Int) -> JSONValue? {

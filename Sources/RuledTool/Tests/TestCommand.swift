@@ -73,7 +73,7 @@ enum TestCommand: Command {
     if arguments.has("json") {
       environment.print(json: json(run, withCoverage: options.measuresCoverage))
     } else {
-      environment.output.write(TestReport(run, style: environment.style).text(seconds: seconds))
+      environment.output.write(TestReport(run: run, style: environment.style).text(seconds: seconds))
       if options.measuresCoverage { environment.output.write(run.coverage.text(environment.style)) }
     }
     environment.output.flush()

@@ -72,16 +72,16 @@ final class TestDriver: TestHost {
   func takeLog() -> [String] { log.take() }
 
   func call(_ method: String, _ arguments: [JSONValue]) throws(TestFailure) -> [JSONValue] {
-    let arguments = TestArguments(method, arguments)
+    let arguments = TestArguments(method: method, values: arguments)
     defer { noteFailures() }
     do {
       switch method {
-      case "at": return try set(arguments)
-      case "advance": return try advance(arguments)
-      case "given": return try give(arguments)
+      case "at": try set(arguments)
+      case "advance": try advance(arguments)
+      case "given": try give(arguments)
       case "event": return [try event(arguments)]
       case "query": return [try query(arguments)]
-      case "settings": return try override(arguments)
+      case "settings": try override(arguments)
       case "decided": return [engine.decided(of: try arguments.text(0, "a subject")) ?? .object(JSONObject())]
       case "state":
         return [try engine.state(of: try arguments.text(0, "a subject"), plugin: plugin) ?? .object(JSONObject())]
@@ -91,24 +91,21 @@ final class TestDriver: TestHost {
       case "web": return try web(arguments)
       case "sink": return try sink(arguments)
       case "now": return [.number(Double(engine.now.microseconds) / 1e6)]
-      case "captured":
-        isCaptured = true
-        return []
+      case "captured": isCaptured = true
       case "counters": return [engine.listedCounters]
-      case "failing": return try letFail(arguments)
-      case "retry": return try retry(arguments)
+      case "failing": try letFail(arguments)
+      case "retry": try retry(arguments)
       case "failures": return [.array(failures.take().map(\.json))]
-      case "snapshot": return try snapshot(arguments)
+      case "snapshot": try snapshot(arguments)
       case "replay": return [try replay(try arguments.text(0, "the name of a file of events"))]
       case "number": return [.integer(Int64(failures.outcomes))]
-      case "expect":
-        failures.expect(outcome: Int(arguments.value(0)?.intValue ?? 0))
-        return []
-      case "mark": return try mark()
+      case "expect": failures.expect(outcome: Int(arguments.value(0)?.intValue ?? 0))
+      case "mark": try mark()
       case "restore": return try restore()
       case "seed": return [.integer(Int64(options.seed))]
       default: throw TestFailure("a test can't \(method)")
       }
+      return []
     } catch let error as TestFailure {
       throw error
     } catch let error as RequestError {
@@ -122,32 +119,29 @@ final class TestDriver: TestHost {
 
   private func noteFailures() {
     for failed in engine.takeFailures() {
-      failures.add(failed.failure, type: failed.type, subject: failed.subject, at: place)
+      failures.add([failed.failure], type: failed.type, subject: failed.subject, isOutcome: false, at: place)
     }
   }
 
   // MARK: Time
 
-  private func set(_ arguments: TestArguments) throws -> [JSONValue] {
+  private func set(_ arguments: TestArguments) throws {
     if let seconds = arguments.value(0)?.doubleValue {
-      try engine.set(Timestamp(seconds: seconds))
-      return []
+      return try engine.set(Timestamp(seconds: seconds))
     }
     let text = try arguments.text(0, "a time")
     guard let time = Timestamp(rfc3339: text) else {
       throw TestFailure("t:at takes a time in RFC 3339 such as \"2025-11-10T08:00:00Z\", not '\(text)'")
     }
     try engine.set(time)
-    return []
   }
 
-  private func advance(_ arguments: TestArguments) throws -> [JSONValue] {
+  private func advance(_ arguments: TestArguments) throws {
     let text = try arguments.text(0, "a duration such as \"90s\"")
     guard let duration = DurationText.parse(text, allowsZero: true) else {
       throw TestFailure("t:advance takes a duration such as \"90s\", \"1h30m\", \"14d\" or \"1w\", not '\(text)'")
     }
     try engine.advance(microseconds: duration)
-    return []
   }
 
   // MARK: Events and queries
@@ -182,7 +176,8 @@ final class TestDriver: TestHost {
     noteUnheard(type, source: event["source"]?.stringValue ?? "")
     subjects.append(subject)
     if outcome["duplicate"]?.boolValue != true {
-      failures.add(outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, at: place)
+      failures.add(
+        outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, isOutcome: true, at: place)
     }
     let effects = outcome["effects"]?.arrayValue ?? []
     if !effects.isEmpty {
@@ -230,21 +225,98 @@ final class TestDriver: TestHost {
     return .object(visible)
   }
 
+  // MARK: States, handlers and parked events
+
+  /// Gives a subject a version and states, and perhaps timers, `once` keys and topics, as if events had made them.
+  private func give(_ arguments: TestArguments) throws {
+    let subject = try arguments.text(0, "a subject")
+    guard let version = arguments.value(1)?.intValue, version >= 0 else {
+      throw TestFailure("t:given: argument 2 must be the subject's version, a whole number from 0 on")
+    }
+    let states = try arguments.object(2, "the plugins' states by name") ?? JSONObject()
+    // A captured test may have states of plugins that are away.
+    for name in states.names where !isCaptured { try requirePlugin(name) }
+    let items = try arguments.object(3, "timers, once keys and topics, as export shows them") ?? JSONObject()
+    try engine.give(subject, version: UInt64(version), states: states, items: items)
+  }
+
+  /// The answer of the plugin that answers for a host.
+  private func web(_ arguments: TestArguments) throws -> [JSONValue] {
+    guard var request = try arguments.object(0, "a request") else { throw TestFailure("t:web takes a table") }
+    guard let host = request["host"]?.stringValue else { throw TestFailure("t:web needs a 'host'") }
+    request["method"] = request["method"] ?? "GET"
+    request["path"] = request["path"] ?? "/"
+    request["headers"] = request["headers"] ?? [:]
+    request["body"] = request["body"] ?? ""
+    if request["query_string"] == nil {
+      let pairs = request["query"]?.objectValue ?? JSONObject()
+      request["query_string"] = .string(
+        pairs.map { "\($0.name)=\($0.value.stringValue ?? $0.value.text)" }.joined(separator: "&"))
+    }
+    if request["query"] == nil {
+      let target = HTTPTarget("/?\(request["query_string"]?.stringValue ?? "")")
+      request["query"] = .object(JSONObject(target.parameters.map { (name: $0.name, value: .string($0.value)) }))
+    }
+    let buffer = ByteBuffer(capacity: 512)
+    JSONValue.object(request).write(to: buffer)
+    guard let answer = try engine.evaluator.handlers.web(host: HostName.normalized(host), request: buffer.bytes) else {
+      throw TestFailure("no plugin answers for the host '\(host)'")
+    }
+    return answer[0].map { [$0] } ?? []
+  }
+
+  /// The request that a sink handler makes of an effect.
+  private func sink(_ arguments: TestArguments) throws -> [JSONValue] {
+    guard var effect = try arguments.object(0, "an effect") else { throw TestFailure("t:sink takes an effect") }
+    let name = arguments.value(1)?.stringValue ?? effect["sink"]?.stringValue ?? ""
+    if engine.evaluator.catalog.anonymousSinks.contains(name) {
+      effect["subject"] = nil
+      effect["id"] = .string(SHA256.hash(effect["id"]?.stringValue ?? "").hex)
+    }
+    let buffer = ByteBuffer(capacity: 512)
+    JSONValue.object(effect).write(to: buffer)
+    let owner = effect["plugin"]?.stringValue ?? plugin
+    guard let answer = try engine.evaluator.handlers.sink(name, plugin: owner, effect: buffer.bytes) else {
+      throw TestFailure("plugin '\(owner)' has no handler for the sink '\(name)'")
+    }
+    guard let request = answer[0], !request.isNull else { return [.null, answer[1] ?? .null] }
+    return [request]
+  }
+
+  /// Lets a plugin fail on the next event of a subject.
+  private func letFail(_ arguments: TestArguments) throws {
+    engine.fail(try plugin(of: arguments), onNextEventOf: try arguments.text(0, "a subject"))
+  }
+
+  private func retry(_ arguments: TestArguments) throws {
+    let (subject, plugin) = (try arguments.text(0, "a subject"), try plugin(of: arguments))
+    let id = arguments.value(2) == nil ? nil : try arguments.text(2, "the id of an event")
+    guard try engine.retry(plugin, of: subject, event: id) > 0 else {
+      let what = id.map { "the event '\($0)'" } ?? "nothing"
+      throw TestFailure("\(what) is \(id == nil ? "" : "not ")parked of \(subject) for the plugin '\(plugin)'")
+    }
+  }
+
+  private func plugin(of arguments: TestArguments) throws -> String {
+    let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
+    try requirePlugin(name)
+    return name
+  }
+
   // MARK: Settings
 
   /// Overrides settings of the plugin, or of a named one, until the test ends.
-  private func override(_ arguments: TestArguments) throws -> [JSONValue] {
-    let name = arguments.value(1) == nil ? plugin : try arguments.text(1, "the name of a plugin")
-    try requirePlugin(name)
+  private func override(_ arguments: TestArguments) throws {
+    let name = try plugin(of: arguments)
     let more = try arguments.object(0, "settings") ?? JSONObject()
     var next = settings
     next[name] = settings[name]?.overridden(by: more) ?? more
     engine.adopt(try catalog(with: next))
     settings = next
-    return []
   }
 
-  func requirePlugin(_ name: String) throws {
+  /// Throws where the rules have no plugin of that name.
+  private func requirePlugin(_ name: String) throws {
     let names = base.plugins.map(\.name)
     guard !names.contains(name) else { return }
     throw TestFailure("there is no plugin '\(name)'\(NearestName.hint(name, in: names))")
@@ -273,13 +345,12 @@ final class TestDriver: TestHost {
 
   // MARK: Cases
 
-  private func mark() throws -> [JSONValue] {
+  private func mark() throws {
     noteFailures()
     marks.append(
       Mark(
         moment: try engine.moment(), settings: settings, failures: failures.unexpected.count, events: events,
         subjects: subjects))
-    return []
   }
 
   /// Returns to the last mark; the result is the text of the failures since then that nobody expected.
@@ -300,11 +371,10 @@ final class TestDriver: TestHost {
     TestFiles(folder: "\(options.root)/\(plugin)/tests", updatesSnapshots: options.updatesSnapshots)
   }
 
-  private func snapshot(_ arguments: TestArguments) throws -> [JSONValue] {
+  private func snapshot(_ arguments: TestArguments) throws {
     let name = try arguments.text(0, "the snapshot's name")
     hasCompared = true
     try files.compare(try arguments.value(1) ?? everything(), withSnapshot: name)
-    return []
   }
 
   /// The content of the test so far: events with their outcomes, messages, and the states of all subjects.

@@ -39,23 +39,15 @@ struct TestFailures {
   private(set) var unexpected: [Entry] = []
   private(set) var outcomes = 0
 
-  mutating func add(_ failures: [JSONValue], type: String, subject: String, at place: () -> [TestPlace]) {
+  /// Adds the failures of an outcome, or on a timer or a message, without those that the test wants, by `t:failing`.
+  mutating func add(
+    _ failures: [JSONValue], type: String, subject: String, isOutcome: Bool, at place: () -> [TestPlace]
+  ) {
     guard !failures.isEmpty else { return }
-    outcomes += 1
-    unexpected += failures.filter { !Self.isWanted($0) }.map {
-      Entry(failure: $0, type: type, subject: subject, outcome: outcomes, place: place())
+    if isOutcome { outcomes += 1 }
+    unexpected += failures.filter { $0["message"]?.stringValue != LocalEngine.wantedFailure }.map {
+      Entry(failure: $0, type: type, subject: subject, outcome: isOutcome ? outcomes : nil, place: place())
     }
-  }
-
-  /// Adds a failure on a timer or a message.
-  mutating func add(_ failure: JSONValue, type: String, subject: String, at place: () -> [TestPlace]) {
-    guard !Self.isWanted(failure) else { return }
-    unexpected.append(Entry(failure: failure, type: type, subject: subject, outcome: nil, place: place()))
-  }
-
-  /// Whether the test lets the plugin fail, by `t:failing`.
-  private static func isWanted(_ failure: JSONValue) -> Bool {
-    failure["message"]?.stringValue == LocalEngine.wantedFailure
   }
 
   /// Notes that the test read the failures of an outcome.

@@ -51,7 +51,9 @@ struct TestFiles {
       throw TestFailure("t:replay takes the name of a file beside the test, not '\(name)'")
     }
     let path = "\(folder)/\(name)"
-    guard let input = try? Input(path: path) else { throw failed("read", path) }
+    guard let input = try? Input(path: path) else {
+      throw TestFailure("cannot read '\(path)': \(String(cString: strerror(errno)))")
+    }
     var events: [JSONObject] = []
     var number = 0
     while let line = try? input.nextLine() {
@@ -69,9 +71,5 @@ struct TestFiles {
     do throws(JSONError) { return try JSONValue(parsing: String(decoding: text, as: UTF8.self)) } catch {
       throw TestFailure("\(path) is not JSON: \(error.message)")
     }
-  }
-
-  private func failed(_ what: String, _ path: String) -> TestFailure {
-    TestFailure("cannot \(what) '\(path)': \(String(cString: strerror(errno)))")
   }
 }

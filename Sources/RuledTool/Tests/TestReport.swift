@@ -5,13 +5,8 @@ struct TestReport {
   /// A test of this many microseconds is called slow.
   private static let slow = 100_000
 
-  private let run: TestRun
-  private let style: Style
-
-  init(_ run: TestRun, style: Style) {
-    self.run = run
-    self.style = style
-  }
+  let run: TestRun
+  let style: Style
 
   func text(seconds: Double) -> String {
     guard !run.results.isEmpty else { return "" }

@@ -12,7 +12,7 @@ struct TestRun: Sendable {
   /// - Throws: `ReloadError` for rules or tests that do not load.
   init(_ selection: RulesSelection, _ options: TestOptions) throws {
     let source = try selection.read()
-    let first = try Self.worker(selection, source, options)
+    let first = try TestWorker(selection, source, options)
     let sources = source.plugins.filter { selection.contains($0.name) }
     var tests: [TestCase] = []
     var errors: [LoadError] = []
@@ -33,16 +33,9 @@ struct TestRun: Sendable {
     results = try work.results(jobs: options.jobs, name: "test") {
       try run(first)
     } further: {
-      try run(try Self.worker(selection, source, options))
+      try run(try TestWorker(selection, source, options))
     }
     self.coverage = coverage.withLock(\.self)
-  }
-
-  private static func worker(
-    _ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions
-  ) throws -> TestWorker {
-    let lua = LuaWorker()
-    return try TestWorker(try selection.load(source, worker: lua), lua: lua, options: options)
   }
 
   var plugins: [(name: String, results: [TestResult])] {

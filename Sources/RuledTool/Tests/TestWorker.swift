@@ -15,14 +15,14 @@ final class TestWorker {
   let coverage: Coverage?
   /// Drives the tests; nil once the coverage was summed up.
   private var driver: TestDriver?
-  private var catalog: Catalog
+  private(set) var catalog: Catalog
   private let options: TestOptions
   private var vms: [String: PluginVM] = [:]
 
-  /// A worker for the calling thread over loaded rules.
-  init(_ catalog: Catalog, lua: LuaWorker, options: TestOptions) throws(RequestError) {
-    self.catalog = catalog
-    self.lua = lua
+  /// A worker for the calling thread, over the rules of a selection, which were read before.
+  init(_ selection: RulesSelection, _ source: RulesSource, _ options: TestOptions) throws {
+    lua = LuaWorker()
+    catalog = try selection.load(source, worker: lua)
     self.options = options
     coverage = options.measuresCoverage ? Coverage() : nil
     driver = try TestDriver(catalog, worker: lua, coverage: coverage, options: options)
