@@ -70,30 +70,24 @@ extension CapturedTest {
   }
 
   func anonymized(by anonymizer: inout Anonymizer) -> CapturedTest {
-    var other = CapturedTest(name: "captured")
     for case .event(let event, _) in steps { _ = event["subject"]?.stringValue.map { anonymizer.subject($0) } }
-    for step in steps {
+    let others = steps.compactMap { step -> Step? in
       switch step {
-      case .at, .settings: other.steps.append(step)
-      case .decided(let subject, let decisions):
-        other.steps.append(.decided(anonymizer.subject(subject), decisions))
-      case .failing(let subject, let plugin): other.steps.append(.failing(anonymizer.subject(subject), plugin: plugin))
-      case .failures: break
+      case .at, .settings: step
+      case .decided(let subject, let decisions): .decided(anonymizer.subject(subject), decisions)
+      case .failing(let subject, let plugin): .failing(anonymizer.subject(subject), plugin: plugin)
+      case .failures: nil
       case .retry(let subject, let plugin, let event):
-        other.steps.append(
-          .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) }))
-      case .note(let note, _): other.steps.append(.note(note, ""))
+        .retry(anonymizer.subject(subject), plugin: plugin, event: event.flatMap { anonymizer.known($0) })
+      case .note(let note, _): .note(note, "")
       case .given(let subject, let version, let states, let items):
-        other.steps.append(
-          .given(
-            anonymizer.subject(subject), version: version, states: anonymizer.states(states),
-            items: anonymizer.items(items)))
-      case .effects(let subject, let first, _):
-        other.steps.append(.effects(anonymizer.subject(subject), from: first, []))
-      case .event(let event, let decisions):
-        other.steps.append(.event(anonymizer.event(event), decisions: decisions))
+        .given(
+          anonymizer.subject(subject), version: version, states: anonymizer.states(states),
+          items: anonymizer.items(items))
+      case .effects(let subject, let first, _): .effects(anonymizer.subject(subject), from: first, [])
+      case .event(let event, let decisions): .event(anonymizer.event(event), decisions: decisions)
       }
     }
-    return other
+    return CapturedTest(name: "captured", steps: others)
   }
 }

@@ -143,37 +143,34 @@ struct CapturedTest {
     let isEffect = { (step: Step) in if case .effects = step { true } else { false } }
     if steps.contains(where: isEffect) { text += Self.effects }
     text += "test \(LuaText.string(name)) (function(t)\n  t:captured()\n  local outcome\n"
-    for step in steps {
-      switch step {
-      case .at(let time): text += "  t:at(\(LuaText.string(time.exactRFC3339)))\n"
-      case .settings(let plugin, let values):
-        text += "  t:settings(\(LuaText.value(.object(values))), \(LuaText.string(plugin)))\n"
-      case .decided(let subject, let decisions):
-        text += "  t:equal(t:decided(\(LuaText.string(subject))), \(LuaText.value(decisions)))\n"
-      case .given(let subject, let version, let states, let items):
-        let items = items.isEmpty ? "" : ", \(LuaText.value(.object(items)))"
-        text += "  t:given(\(LuaText.string(subject)), \(version), \(LuaText.value(.object(states)))\(items))\n"
-      case .effects(let subject, let first, let effects):
-        text += "  t:equal(effects(t, \(LuaText.string(subject)), \(first)), \(LuaText.value(.array(effects))))\n"
-      case .failing(let subject, let plugin):
-        text += "  t:failing(\(LuaText.string(subject)), \(LuaText.string(plugin)))\n"
-      case .failures(let count): text += "  t:equal(#t:failures(), \(count))\n"
-      case .retry(let subject, let plugin, let event):
-        let id = event.map { ", \(LuaText.string($0))" } ?? ""
-        text += "  t:retry(\(LuaText.string(subject)), \(LuaText.string(plugin))\(id))\n"
-      case .note(let note, let detail):
-        let line = detail.isEmpty ? note : "\(note): \(detail)"
-        text += "  -- \(line.split(separator: "\n").joined(separator: " "))\n"
-      case .event(var event, let decisions):
-        let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
-        let data = event["data"] ?? [:]
-        for member in ["type", "subject", "data"] { event[member] = nil }
-        text += "  outcome = t:event(\(LuaText.string(subject)), \(LuaText.string(type)), \(LuaText.value(data)), "
-        text += "\(LuaText.value(.object(event))))\n"
-        if let decisions { text += "  t:equal(outcome.all, \(LuaText.value(decisions)))\n" }
-      }
+    return text + steps.map { "  \(Self.line($0))\n" }.joined() + "end)\n"
+  }
+
+  private static func line(_ step: Step) -> String {
+    let (quoted, value) = (LuaText.string, LuaText.value)
+    switch step {
+    case .at(let time): return "t:at(\(quoted(time.exactRFC3339)))"
+    case .settings(let plugin, let values): return "t:settings(\(value(.object(values))), \(quoted(plugin)))"
+    case .decided(let subject, let decisions): return "t:equal(t:decided(\(quoted(subject))), \(value(decisions)))"
+    case .given(let subject, let version, let states, let items):
+      let items = items.isEmpty ? "" : ", \(value(.object(items)))"
+      return "t:given(\(quoted(subject)), \(version), \(value(.object(states)))\(items))"
+    case .effects(let subject, let first, let effects):
+      return "t:equal(effects(t, \(quoted(subject)), \(first)), \(value(.array(effects))))"
+    case .failing(let subject, let plugin): return "t:failing(\(quoted(subject)), \(quoted(plugin)))"
+    case .failures(let count): return "t:equal(#t:failures(), \(count))"
+    case .retry(let subject, let plugin, let event):
+      return "t:retry(\(([subject, plugin] + (event.map { [$0] } ?? [])).map(quoted).joined(separator: ", ")))"
+    case .note(let note, let detail):
+      let line = detail.isEmpty ? note : "\(note): \(detail)"
+      return "-- \(line.split(separator: "\n").joined(separator: " "))"
+    case .event(var event, let decisions):
+      let type = event["type"]?.stringValue ?? "", subject = event["subject"]?.stringValue ?? ""
+      let data = event["data"] ?? [:]
+      for member in ["type", "subject", "data"] { event[member] = nil }
+      let sent = "outcome = t:event(\(quoted(subject)), \(quoted(type)), \(value(data)), \(value(.object(event))))"
+      return decisions.map { "\(sent)\n  t:equal(outcome.all, \(value($0)))" } ?? sent
     }
-    return text + "end)\n"
   }
 }
 

@@ -32,12 +32,8 @@ struct DaemonError: Error, Sendable {
     return error
   }
 
-  var exit: ExitCode {
-    switch code {
-    case "not_found", "reload_failed": .no
-    default: .failed
-    }
-  }
+  /// The exit code of a program that ends with this error.
+  var exit: ExitCode { ["not_found", "reload_failed"].contains(code) ? .no : .failed }
 
   /// The problem and the remedy: one line, and one more for each problem of rules that do not load.
   var lines: [String] {

@@ -69,12 +69,16 @@ package struct ToolEnvironment {
   }
 
   /// Asks a person on a terminal whether to do an irreversible thing; true without a terminal, or with `--yes`.
-  func confirms(_ question: String, _ arguments: Arguments) throws(ToolError) -> Bool {
+  ///
+  /// Says that `nothing` was done after any other answer than yes.
+  func confirms(_ question: String, _ arguments: Arguments, or nothing: String) throws(ToolError) -> Bool {
     guard !arguments.has("yes"), input.isTerminal else { return true }
     errors.write("\(question.printable) [y/N] ")
     errors.flush()
     let answer = try input.nextLine().map { String(decoding: $0, as: UTF8.self).lowercased() }
-    return answer == "y" || answer == "yes"
+    if answer == "y" || answer == "yes" { return true }
+    errors.write("\(nothing)\n")
+    return false
   }
 
   /// Prints JSON: indented on a terminal, on one line elsewhere.

@@ -19,7 +19,7 @@ enum CompletionsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {
-      let words = EventCompletion(environment).candidates(after: arguments.operands.dropFirst())
+      let words = EventCompletion(environment: environment).candidates(after: arguments.operands.dropFirst())
       // Each line is a word, so a word that would have to be escaped can't be offered.
       for word in words where word.printable == word { environment.output.write(word + "\n") }
       return .done
@@ -52,12 +52,9 @@ enum EventNames {
   }
 }
 
-/// The words that `rulectl event` may go on with.
+/// The words that `rulectl event` may go on with, by the daemon's rules or those on disk.
 struct EventCompletion {
-  private let environment: ToolEnvironment
-
-  /// Completions by the daemon's rules, or those on disk.
-  init(_ environment: ToolEnvironment) { self.environment = environment }
+  let environment: ToolEnvironment
 
   /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
   func candidates(after words: ArraySlice<String>) -> [String] {

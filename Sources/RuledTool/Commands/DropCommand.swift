@@ -15,10 +15,8 @@ enum DropCommand: Command {
     let params = try ParkedSelection.params(arguments)
     let client = try environment.connect()
     let what = arguments.value("plugin").map { "all that is parked for the plugin '\($0)'" } ?? "this event"
-    guard try environment.confirms("drop \(what)? The plugin will never see it.", arguments) else {
-      environment.errors.write("nothing was dropped\n")
-      return .no
-    }
+    let question = "drop \(what)? The plugin will never see it."
+    guard try environment.confirms(question, arguments, or: "nothing was dropped") else { return .no }
     let result =
       try arguments.value("to").map { try drop(params, copyingTo: $0, client) } ?? client.call("drop", params)
     return environment.show(result, arguments) { result in

@@ -109,10 +109,8 @@ enum EffectsCommand: Command {
     let choice = try EffectChoice(arguments)
     let client = try environment.connect()
     let what = choice.sink.map { "all effects that were given up for the sink '\($0)'" } ?? "this effect"
-    guard try environment.confirms("drop \(what)? It will never be delivered.", arguments) else {
-      environment.errors.write("nothing was dropped\n")
-      return .no
-    }
+    let question = "drop \(what)? It will never be delivered."
+    guard try environment.confirms(question, arguments, or: "nothing was dropped") else { return .no }
     let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
     var dropped = 0
     var after: JSONValue?

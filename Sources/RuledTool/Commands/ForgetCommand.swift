@@ -34,10 +34,8 @@ enum ForgetCommand: Command {
     guard arguments.has("yes") || environment.input.isTerminal else {
       throw UsageError("\(count) match '\(pattern)'; give --yes to erase all that is stored of them")
     }
-    guard try environment.confirms("erase all that is stored of \(count)? This cannot be undone.", arguments) else {
-      environment.errors.write("nothing was erased\n")
-      return .no
-    }
+    let question = "erase all that is stored of \(count)? This cannot be undone."
+    guard try environment.confirms(question, arguments, or: "nothing was erased") else { return .no }
     var sum = JSONObject()
     for subject in found {
       let forgotten = try client.call("forget", ["subject": subject]).member("forgotten")?.objectValue ?? JSONObject()

@@ -12,12 +12,9 @@ enum HealthCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let result = try environment.connect().call("health", [:])
     let isReady = ["ready", "standby"].contains(result.member("status")?.stringValue)
-    environment.show(result, arguments) { text($0, isReady, environment.style) }
+    let style = environment.style
+    environment.show(result, arguments) { $0.lines(style) { text($0, $1, isReady, style) } }
     return isReady ? .done : .no
-  }
-
-  private static func text(_ result: JSONValue, _ isReady: Bool, _ style: Style) -> String {
-    result.lines(style) { text($0, $1, isReady, style) }
   }
 
   private static func text(_ name: String, _ value: JSONValue, _ isReady: Bool, _ style: Style) -> String {

@@ -91,10 +91,8 @@ enum ParkedCommand: Command {
 
 /// Parked events that failed at the same place in the same way.
 private struct FailureGroup {
-  /// The failure of the first event.
-  let failure: ReportedFailure
   let plugin: String
-  /// The failure as the daemon sent it.
+  /// The failure of the first event, as the daemon sent it.
   let example: JSONValue
   var count = 0
   /// When the first of them was parked.
@@ -112,8 +110,7 @@ private struct FailureGroup {
       let parts = [plugin] + ["rule", "kind", "file", "line"].map { example.member($0)?.brief ?? "" }
       let key = (parts + [withoutNumbers(message)]).joined(separator: "\u{0}")
       let at = item.word("at", else: "-")
-      var group =
-        groups[key] ?? FailureGroup(failure: ReportedFailure(example), plugin: plugin, example: example, oldest: at)
+      var group = groups[key] ?? FailureGroup(plugin: plugin, example: example, oldest: at)
       group.count += 1
       group.oldest = min(group.oldest, at)
       groups[key] = group
@@ -133,10 +130,9 @@ private struct FailureGroup {
     if groups.isEmpty { return "nothing is parked\n" }
     let columns = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
     return columns.rows(groups) { group in
-      [
-        Figures.count(group.count), group.plugin, group.failure.rule.isEmpty ? "-" : group.failure.rule, group.oldest,
-        group.failure.messageAndKind,
-      ]
+      let failure = ReportedFailure(group.example)
+      let rule = failure.rule.isEmpty ? "-" : failure.rule
+      return [Figures.count(group.count), group.plugin, rule, group.oldest, failure.messageAndKind]
     }.text(style)
   }
 }

@@ -34,7 +34,7 @@ enum DocsCommand: Command {
       if let folder = arguments.value("examples") {
         try examples.run("\(folder)/\(plugin.name).ndjson", catalog, worker, environment)
       }
-      let page = PluginPage(plugin.manifest, examples).text
+      let page = PluginPage(manifest: plugin.manifest, examples: examples).text
       guard let output = arguments.value("output") else {
         environment.output.write(page)
         continue

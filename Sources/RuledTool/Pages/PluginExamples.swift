@@ -5,23 +5,11 @@ internal import RuledLua
 
 /// A plugin's decisions and effects on example events: the first example of each.
 struct PluginExamples {
-  struct Event {
-    /// The event as it was sent.
-    let event: JSONValue
-    let decisions: JSONValue
-  }
-
-  struct Effect {
-    let sink: String
-    let type: String
-    let data: JSONValue
-  }
-
-  /// By event type, the first event on which the plugin decided something else than an error, or the next best.
-  private(set) var events: [String: Event] = [:]
+  /// By event type, the first event as it was sent on which the plugin decided something else than an error, or the next best.
+  private(set) var events: [String: (event: JSONValue, decisions: JSONValue)] = [:]
   private(set) var decisions: [String: JSONValue] = [:]
   /// Effects, in the order of their first occurrence.
-  private(set) var effects: [Effect] = []
+  private(set) var effects: [(sink: String, type: String, data: JSONValue)] = []
   private(set) var answers: [String: JSONValue] = [:]
 
   private let plugin: String
@@ -63,13 +51,13 @@ struct PluginExamples {
     let decided = outcome["decisions"]?[plugin] ?? [:]
     let rank = Self.rank(decided)
     if events[type].map({ Self.rank($0.decisions) < rank }) ?? true {
-      events[type] = Event(event: event, decisions: decided)
+      events[type] = (event, decided)
     }
     for (key, value) in decided.objectValue ?? [:] where decisions[key] == nil { decisions[key] = value }
     for effect in outcome["effects"]?.arrayValue ?? [] where effect["plugin"]?.stringValue == plugin {
       let sink = effect["sink"]?.stringValue ?? "", type = effect["type"]?.stringValue ?? ""
       guard !effects.contains(where: { $0.sink == sink && $0.type == type }) else { continue }
-      effects.append(Effect(sink: sink, type: type, data: effect["data"] ?? [:]))
+      effects.append((sink, type, effect["data"] ?? [:]))
     }
   }
 }

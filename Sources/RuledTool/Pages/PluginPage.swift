@@ -3,13 +3,8 @@ internal import RuledLua
 
 /// The page on a plugin, in Markdown.
 struct PluginPage {
-  private let manifest: PluginManifest
-  private let examples: PluginExamples
-
-  init(_ manifest: PluginManifest, _ examples: PluginExamples) {
-    self.manifest = manifest
-    self.examples = examples
-  }
+  let manifest: PluginManifest
+  let examples: PluginExamples
 
   var text: String {
     let head =

@@ -34,7 +34,7 @@ final class LineEditor {
     let candidates = completion(head)
     guard let first = candidates.first else { return }
     let word = ReplCompletion.word(of: head)
-    let common = candidates.dropFirst().reduce(first) { $0.commonPrefix(with: $1) }
+    let common = candidates.dropFirst().reduce(first) { String(zip($0, $1).prefix { $0 == $1 }.map(\.0)) }
     if common.count > word.count { return ce_replace(editor, Int32(word.unicodeScalars.count), common) }
     guard candidates.count > 1 else { return }
     output.write("\n" + candidates.joined(separator: "  ").printable + "\n")
@@ -44,10 +44,4 @@ final class LineEditor {
 private func completeLine(context: UnsafeMutableRawPointer?, head: UnsafePointer<CChar>?) {
   guard let context, let head else { return }
   Unmanaged<LineEditor>.fromOpaque(context).takeUnretainedValue().complete(String(cString: head))
-}
-
-extension String {
-  fileprivate func commonPrefix(with other: String) -> String {
-    String(zip(self, other).prefix { $0 == $1 }.map(\.0))
-  }
 }

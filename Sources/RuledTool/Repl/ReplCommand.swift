@@ -72,7 +72,7 @@ private struct Repl {
   mutating func run() throws -> ExitCode {
     if let editor {
       editor.completion = { [session] line in
-        ReplCompletion(session.catalog, (try? session.states()) ?? [:]).candidates(line)
+        ReplCompletion(catalog: session.catalog, states: (try? session.states()) ?? [:]).candidates(line)
       }
       environment.output.write("\(session.subject.printable), \(plugins); .help shows what there is\n")
     }

@@ -12,13 +12,8 @@ struct ReplCompletion {
 
   private static let names = ["_", "event", "state", "subject", "true", "false", "nil", "function", "local", "return"]
 
-  private let catalog: Catalog
-  private let states: JSONObject
-
-  init(_ catalog: Catalog, _ states: JSONObject) {
-    self.catalog = catalog
-    self.states = states
-  }
+  let catalog: Catalog
+  let states: JSONObject
 
   /// The words that the last word of a line may become, in order.
   func candidates(_ line: String) -> [String] {

@@ -5,13 +5,11 @@ internal import RuledStore
 struct HelpPages {
   private static let suffix = ".md"
 
-  private let folder: String?
+  let folder: String?
 
   static func besideProgram() -> HelpPages {
     HelpPages(folder: ProgramFolder.find(installed: "share/doc/ruled/docs", inSources: "docs", with: "rules.md"))
   }
-
-  init(folder: String?) { self.folder = folder }
 
   /// The names of the pages, without `.md`, in order.
   var topics: [String] {

@@ -118,7 +118,7 @@ struct ReplCommandTests {
   @Test func `Words are completed: functions, the state's members, commands, types, keys and queries`() throws {
     let session = try ReplSession(
       RulesSelection(Self.rules.path), subject: "s", version: 1, states: ["shop": ["total": 1, "tax": 2, "x": 3]])
-    let completion = ReplCompletion(session.catalog, try session.states())
+    let completion = ReplCompletion(catalog: session.catalog, states: try session.states())
     #expect(completion.candidates("calendar.wee") == ["calendar.week", "calendar.weekday"])
     #expect(completion.candidates("1 + deci") == ["decide"])
     #expect(completion.candidates("state.shop.t") == ["state.shop.tax", "state.shop.total"])
