@@ -21,8 +21,7 @@ package final class Comparison {
   private var stateDifferences = StateDifferences()
   /// The comparison of the boards, once all is played.
   var boards = BoardDifferences()
-  private var equalOutcomes = 0
-  private var changedOutcomes = 0
+  private var outcomes = (equal: 0, changed: 0)
   private var events = 0
   private var range = ComparedRange()
 
@@ -42,9 +41,9 @@ package final class Comparison {
       range.merge(ComparedRange(since: entry.at, until: entry.at, first: entry.sequence, last: entry.sequence))
     }
     if isEqual {
-      equalOutcomes += 1
+      outcomes.equal += 1
     } else {
-      changedOutcomes += 1
+      outcomes.changed += 1
       changed.add(entry.subject, at: entry.sequence, note: EventText.id(entry.event))
     }
     if let baseline, let candidate { stateDifferences.add(baseline.entry, candidate.entry) }
@@ -101,8 +100,8 @@ package final class Comparison {
     counters.merge(other.counters)
     changed.merge(other.changed)
     stateDifferences.merge(other.stateDifferences)
-    equalOutcomes += other.equalOutcomes
-    changedOutcomes += other.changedOutcomes
+    outcomes.equal += other.outcomes.equal
+    outcomes.changed += other.outcomes.changed
     events += other.events
     range.merge(other.range)
   }
@@ -114,7 +113,7 @@ package final class Comparison {
     }
     return ComparisonResult(
       range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
-      outcomes: (equalOutcomes, changedOutcomes), decisions: decisions.json, effects: effects.json,
+      outcomes: outcomes, decisions: decisions.json, effects: effects.json,
       effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json, failures: failures.json,
       failureTotals: failures.total, states: states, rules: rules.json,
       instructions: rules.instructions,

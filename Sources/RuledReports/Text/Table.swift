@@ -25,7 +25,9 @@ package struct Table {
     return table
   }
 
-  package func text(_ style: Style, indent: String = "") -> String {
+  /// The table as text; `empty` where it has no rows, if that is given.
+  package func text(_ style: Style, indent: String = "", empty: String? = nil) -> String {
+    if lines.isEmpty, let empty { return empty }
     var widths = headings.map(\.count)
     for row in lines {
       for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }

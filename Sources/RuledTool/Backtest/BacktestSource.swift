@@ -22,24 +22,18 @@ struct BacktestSource {
     if file != nil, let option = ["since", "until", "store"].first(where: arguments.has) {
       throw UsageError("--\(option) is for the journal; leave it out with --events, which plays a whole file")
     }
-    var (store, revision, now): (String?, String?, Timestamp?) = (nil, nil, nil)
-    if let path = arguments.value("store") {
-      (store, journal) = (path, "\(path)/journal")
-    } else if file == nil || !arguments.has("baseline"), file == nil || access(environment.socket, F_OK) == 0 {
+    var (store, revision, now): (String?, String?, Timestamp?) = (arguments.value("store"), nil, nil)
+    let asksDaemon = file == nil || !arguments.has("baseline") && access(environment.socket, F_OK) == 0
+    if store == nil, asksDaemon {
       let daemon = try environment.connect()
       revision = try daemon.call("rules", [:]).member("revision")?.stringValue
       now = try daemon.manualClock()
       do {
         let folder = try daemon.call("journal", [:]).member("folder")?.stringValue
-        journal = folder
         store = folder.map { String($0.prefix($0.count - "/journal".count)) }
-      } catch let error as DaemonError {
-        guard file != nil else { throw error }
-        journal = nil
-      }
-    } else {
-      journal = nil
+      } catch is DaemonError where file != nil {}
     }
+    journal = store.map { "\($0)/journal" }
     since = try Self.time("since", arguments, now)
     until = try Self.time("until", arguments, now)
     live = try store.flatMap { try Self.rules(in: $0, revision) }

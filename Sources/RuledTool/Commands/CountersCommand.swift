@@ -21,14 +21,13 @@ enum CountersCommand: Command {
   }
 
   private static func text(_ counters: [JSONValue], _ style: Style) -> String {
-    if counters.isEmpty { return "no counters\n" }
-    return Table(["NAME": .left, "VALUE": .right, "LABELS": .left]).rows(counters) { counter in
+    Table(["NAME": .left, "VALUE": .right, "LABELS": .left]).rows(counters) { counter in
       let labels = counter.member("labels")?.objectValue?.members ?? []
       let value = counter.member("value")
       return [
         counter.word("name"), value?.intValue.map { Figures.count(Int($0)) } ?? value?.brief ?? "-",
         labels.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " "),
       ]
-    }.text(style)
+    }.text(style, empty: "no counters\n")
   }
 }

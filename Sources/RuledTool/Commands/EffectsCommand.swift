@@ -61,8 +61,7 @@ enum EffectsCommand: Command {
   }
 
   private static func table(_ effects: [JSONValue], _ style: Style) -> String {
-    if effects.isEmpty { return "no effects are undelivered\n" }
-    return Table([
+    Table([
       "ID": .left, "SINK": .left, "PLUGIN": .left, "SUBJECT": .left, "TYPE": .left, "STATUS": .left, "AGE": .right,
       "TRIES": .right, "NEXT": .left, "ERROR": .left,
     ]).rows(effects) { effect in
@@ -70,7 +69,7 @@ enum EffectsCommand: Command {
       return names + [
         Figures.duration(seconds: effect.count("age_s")), effect.word("tries", else: "-"), next(effect), error(effect),
       ]
-    }.text(style)
+    }.text(style, empty: "no effects are undelivered\n")
   }
 
   private static func next(_ effect: JSONValue) -> String {

@@ -13,6 +13,7 @@ struct EventFile {
 
   private let client: Client
   private let input: Input
+  private let arguments: Arguments
   private let environment: ToolEnvironment
   private let instructions: [JSONObject.Member]
   private let window: Int
@@ -20,10 +21,6 @@ struct EventFile {
   private var clock: FollowedClock?
   /// The file's name in errors.
   private let name: String
-  private let explains: Bool
-  private let asJSON: Bool
-  /// Whether each event's outcome is printed as text.
-  private let shows: Bool
   /// The lines in flight, and those that were answered before an earlier one.
   private var pending: [PendingLine] = []
   /// How many lines were reported and removed from `pending`.
@@ -60,11 +57,9 @@ struct EventFile {
       clock = FollowedClock()
     }
     name = file == "-" ? "standard input" : file
-    explains = arguments.has("explain")
-    asJSON = arguments.has("json")
-    shows = explains || arguments.has("show")
     summary = EventFileSummary(isDryRun: arguments.has("dry-run"))
     progress = Progress(environment)
+    self.arguments = arguments
     self.environment = environment
   }
 
@@ -144,21 +139,21 @@ struct EventFile {
       progress.clear()
       environment.errors.write(
         "\(name):\(line.number): \(error.code): \(error.lines.joined(separator: "; "))".printable + "\n")
-      guard asJSON else { return }
+      guard arguments.has("json") else { return }
       let refusal: JSONValue = ["line": .integer(Int64(line.number)), "error": error.json]
       environment.output.write(refusal.text + "\n")
-    case .success(let outcome) where asJSON:
+    case .success(let outcome) where arguments.has("json"):
       progress.clear()
       environment.output.write(outcome.text + "\n")
     case .success(let outcome):
-      guard shows else { return }
+      guard arguments.has("explain") || arguments.has("show") else { return }
       progress.clear()
       let style = environment.style
       let what = OutcomeText(outcome, style: style).line
       environment.output.write(
         style.dim("\(line.number)") + "  \(line.type.printable)  \(outcome.word("subject").printable)"
           + "  \(what.isEmpty ? style.dim("-") : what)\n")
-      if explains { environment.output.write(TraceTree(outcome, style: style).text(type: line.type)) }
+      if arguments.has("explain") { environment.output.write(TraceTree(outcome, style: style).text(type: line.type)) }
     }
   }
 }

@@ -63,8 +63,7 @@ enum ParkedCommand: Command {
   }
 
   private static func text(_ parked: [JSONValue], _ style: Style) -> String {
-    if parked.isEmpty { return "nothing is parked\n" }
-    return Table([
+    Table([
       "ID": .left, "PLUGIN": .left, "SUBJECT": .left, "EVENT": .left, "AT": .left, "TRIES": .right, "FAILURE": .left,
     ]).rows(parked) { item in
       [
@@ -72,7 +71,7 @@ enum ParkedCommand: Command {
         events(item.member("events")), item.word("at", else: "-"), item.word("tries", else: "-"),
         item.member("failure").map(failure) ?? "-",
       ]
-    }.text(style)
+    }.text(style, empty: "nothing is parked\n")
   }
 
   /// A failure without its plugin, which has a column of its own.
@@ -127,12 +126,11 @@ private struct FailureGroup {
   }
 
   static func text(_ groups: ArraySlice<FailureGroup>, _ style: Style) -> String {
-    if groups.isEmpty { return "nothing is parked\n" }
     let columns = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
     return columns.rows(groups) { group in
       let failure = ReportedFailure(group.example)
       let rule = failure.rule.isEmpty ? "-" : failure.rule
       return [Figures.count(group.count), group.plugin, rule, group.oldest, failure.messageAndKind]
-    }.text(style)
+    }.text(style, empty: "nothing is parked\n")
   }
 }

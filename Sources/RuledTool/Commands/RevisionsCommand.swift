@@ -37,15 +37,14 @@ enum RevisionsCommand: Command {
 
   private static func list(_ revisions: [JSONValue], _ style: Style) -> String {
     let columns = Table(["REVISION": .left, "LOADED": .left, "SOURCE": .left, "": .left, "CHANGED": .left])
-    let table = columns.rows(revisions) { revision in
+    return columns.rows(revisions) { revision in
       let isPinned = revision.member("pinned")?.boolValue == true
       return [
         revision.word("revision"), revision.word("loaded_at", else: "-"), revision.word("source", else: "-"),
         isPinned ? "pinned" : revision.member("live")?.boolValue == true ? "live" : "",
         revision.elements("changed").map(\.brief).joined(separator: ", "),
       ]
-    }
-    return revisions.isEmpty ? "no revisions are kept\n" : table.text(style)
+    }.text(style, empty: "no revisions are kept\n")
   }
 
   /// The text of a file; of one that is no UTF-8, its bytes in hexadecimal digits.

@@ -36,20 +36,16 @@ enum RulesCommand: Command {
     let revision = result.word("revision").printable
     let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
     var text = "revision \(style.bold(revision))\(loaded)\n\n"
-    if plugins.isEmpty {
-      text += "no plugins are loaded\n"
-    } else {
-      text += Table([
-        "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
-        "P50": .right, "P99": .right,
-      ]).rows(plugins) { plugin in
-        [
-          plugin.word("name"), plugin.word("version", else: "-"), "\(plugin.elements("rules").count)",
-          "\(plugin.elements("queries").count)", Figures.count(plugin.count("runs")),
-          Figures.count(plugin.count("failures")), micros(plugin, "p50_us"), micros(plugin, "p99_us"),
-        ]
-      }.text(style)
-    }
+    text += Table([
+      "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
+      "P50": .right, "P99": .right,
+    ]).rows(plugins) { plugin in
+      [
+        plugin.word("name"), plugin.word("version", else: "-"), "\(plugin.elements("rules").count)",
+        "\(plugin.elements("queries").count)", Figures.count(plugin.count("runs")),
+        Figures.count(plugin.count("failures")), micros(plugin, "p50_us"), micros(plugin, "p99_us"),
+      ]
+    }.text(style, empty: "no plugins are loaded\n")
     let errors = result.elements("errors")
     if !errors.isEmpty { text += "\n" + style.red("the rules on disk do not load") + "\n" }
     for error in errors { text += "  \(error.locatedMessage.printable)\n" }

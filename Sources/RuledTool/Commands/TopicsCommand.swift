@@ -19,10 +19,9 @@ enum TopicsCommand: Command {
   }
 
   private static func text(_ topics: [JSONValue], _ style: Style) -> String {
-    if topics.isEmpty { return "no topics\n" }
-    return Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right]).rows(topics) { topic in
+    Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right]).rows(topics) { topic in
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
       return [topic.word("name").printable] + counts
-    }.text(style)
+    }.text(style, empty: "no topics\n")
   }
 }

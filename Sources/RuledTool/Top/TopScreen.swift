@@ -90,7 +90,6 @@ struct TopScreen {
   }
 
   private func table(_ heading: String, _ changes: [Change], _ limit: Int, _ style: Style) -> String {
-    guard !changes.isEmpty else { return "no plugins are loaded\n" }
     let table = Table([
       "RUNS/S": .right, "P50": .right, "P99": .right, "FAILURES": .right, "NEW": .right, heading: .left,
     ]).rows(changes.prefix(limit)) { change in
@@ -101,7 +100,8 @@ struct TopScreen {
       ]
     }
     let hidden = changes.count - limit
-    return table.text(style) + (hidden > 0 ? style.dim("and \(Figures.count(hidden)) more") + "\n" : "")
+    return table.text(style, empty: "no plugins are loaded\n")
+      + (hidden > 0 ? style.dim("and \(Figures.count(hidden)) more") + "\n" : "")
   }
 
   private func foot(_ changes: [Change], _ style: Style) -> String {
