@@ -19,11 +19,11 @@ extension Worker {
         }
       }
     case .export:
-      let subject = Array(try SubjectParams(request).subject.utf8)
+      let subject = Array(try request.subject().utf8)
       let administration = evaluator.deciding(for: subject).administration
       try subject.withView { (subject) throws(RequestError) in try administration.export(subject).write(to: bytes) }
     case .forget:
-      try SubjectParams(request).subject.withView { (subject) throws(RequestError) in
+      try request.subject().withView { (subject) throws(RequestError) in
         try evaluator.administration.forget(subject).write(to: bytes)
       }
     case .subjects:
@@ -41,16 +41,16 @@ extension Worker {
       Self.page("parked", .array(found.parked), next: found.next).write(to: bytes)
     case .counters: counters(try CountersParams(request)).write(to: bytes)
     case .rules:
-      _ = try EmptyParams(request)
+      try request.checkNoParams()
       services.status.rules().write(to: bytes)
     case .health:
-      _ = try EmptyParams(request)
+      try request.checkNoParams()
       HealthReport(services, namesSubjects: target.isAdmin).json.write(to: bytes)
     case .samples:
-      _ = try EmptyParams(request)
+      try request.checkNoParams()
       services.load.json.write(to: bytes)
     case .upload: try services.uploads.add(UploadParams(request)).write(to: bytes)
-    case .dashboard: link(try DashboardParams(request).role).write(to: bytes)
+    case .dashboard: link(try request.role()).write(to: bytes)
     default: throw request.unknownMethod
     }
   }

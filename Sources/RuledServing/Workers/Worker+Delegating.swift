@@ -18,13 +18,13 @@ extension Worker {
     }
     /// A task of a request that has no parameters.
     func plain<Task>(_ task: Task) throws(RequestError) -> Task {
-      _ = try EmptyParams(request)
+      try request.checkNoParams()
       return task
     }
     do throws(RequestError) {
       switch request.method {
       case .reload:
-        if let node = try ReloadParams(request).node ?? node(of: target), node != services.membership?.name {
+        if let node = try request.node() ?? node(of: target), node != services.membership?.name {
           load(.folder(of: node))
         } else {
           control(.reload)
@@ -42,14 +42,14 @@ extension Worker {
       case .clock: control(.clock(try ClockParams(request)))
       case .revisions: load(try plain(.revisions))
       case .revision:
-        guard let revision = try RevisionParams(request).revision else {
+        guard let revision = try request.revision() else {
           throw .invalidParams(path: "params.revision", "is required")
         }
         load(.revision(revision))
-      case .rollback: load(.rollback(try RevisionParams(request).revision))
+      case .rollback: load(.rollback(try request.revision()))
       case .unpin: load(try plain(.unpin))
       case .rolloutStart: load(.rolloutStart(try RolloutStartParams(request)))
-      case .rolloutSet: load(.rolloutSet(try PercentParams(request).percent))
+      case .rolloutSet: load(.rolloutSet(try request.percent()))
       case .rolloutStatus: load(try plain(.rolloutStatus))
       case .rolloutPromote: load(try plain(.rolloutPromote))
       case .rolloutAbort: load(try plain(.rolloutAbort))

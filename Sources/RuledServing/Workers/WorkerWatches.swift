@@ -50,7 +50,7 @@ final class WorkerWatches {
   }
 
   private func end(_ request: RequestView, _ target: ReplyTarget) throws(RequestError) -> Int64 {
-    let number = try UnwatchParams(request).watch
+    let number = try request.watch()
     guard table.end(number, connection: target.connection) else {
       throw RequestError(.notFound, "this connection has no watch \(number)")
     }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import RuledCore
 internal import RuledJSON
+internal import RuledWire
 
 /// Sends the events of a `rulectl bench` and counts the replies, on one thread with `pselect`.
 ///
@@ -130,30 +131,25 @@ struct BenchPump {
   }
 
   private func write(_ buffer: ByteBuffer, _ id: Int64, _ subject: Int, _ number: Int) {
-    var writer = JSONWriter(buffer)
-    writer.beginObject()
-    writer.member("jsonrpc", plain: "2.0")
-    writer.member("id", id)
-    writer.member("method", plain: "event")
-    writer.member("params")
-    writer.beginObject()
-    writer.member("type", plan.type)
-    writer.member("source", plain: "rulectl/bench")
-    writer.member("subject")
-    writer.string { text in
-      text.append("bench:" as StaticString)
-      text.append(decimal: Int64(subject))
+    JSONRPCRequest.write("event", id: id, to: buffer) { writer in
+      writer.beginObject()
+      writer.member("type", plan.type)
+      writer.member("source", plain: "rulectl/bench")
+      writer.member("subject")
+      writer.string { text in
+        text.append("bench:" as StaticString)
+        text.append(decimal: Int64(subject))
+      }
+      writer.member("id")
+      writer.string { text in
+        text.append(contentsOf: runID)
+        text.append("-" as StaticString)
+        text.append(decimal: Int64(number))
+      }
+      writer.member("data")
+      writer.raw(plan.data)
+      writer.endObject()
     }
-    writer.member("id")
-    writer.string { text in
-      text.append(contentsOf: runID)
-      text.append("-" as StaticString)
-      text.append(decimal: Int64(number))
-    }
-    writer.member("data")
-    writer.raw(plan.data)
-    writer.endObject()
-    writer.endObject()
     buffer.append(UInt8(ascii: "\n"))
   }
 }

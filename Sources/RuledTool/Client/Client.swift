@@ -1,6 +1,7 @@
 import Glibc
 import RuledCore
 import RuledJSON
+import RuledWire
 
 /// A connection to a daemon's Unix socket that speaks JSON-RPC, one message a line.
 ///
@@ -43,14 +44,7 @@ final class Client {
 
   private func submit(_ method: String, writeParams: (inout JSONWriter) -> Void) -> Int64 {
     lastID += 1
-    var writer = JSONWriter(outgoing)
-    writer.beginObject()
-    writer.member("jsonrpc", plain: "2.0")
-    writer.member("id", lastID)
-    writer.member("method", method)
-    writer.member("params")
-    writeParams(&writer)
-    writer.endObject()
+    JSONRPCRequest.write(method, id: lastID, to: outgoing, writeParams)
     outgoing.append(UInt8(ascii: "\n"))
     return lastID
   }

@@ -10,15 +10,22 @@ package enum JSONRPCRequest {
     _ method: Method, capacity: Int = 256, _ writeParams: (inout JSONWriter) -> Void
   ) -> [UInt8] {
     let buffer = ByteBuffer(capacity: capacity + 64)
+    write(method.rawValue, id: 0, to: buffer, writeParams)
+    return Array(buffer.bytes)
+  }
+
+  /// Writes a request, without the newline that ends a line; `writeParams` writes its params.
+  package static func write(
+    _ method: String, id: Int64, to buffer: ByteBuffer, _ writeParams: (inout JSONWriter) -> Void
+  ) {
     var writer = JSONWriter(buffer)
     writer.beginObject()
     writer.member("jsonrpc", plain: "2.0")
-    writer.member("id", 0)
-    writer.member("method", method.rawValue)
+    writer.member("id", id)
+    writer.member("method", method)
     writer.member("params")
     writeParams(&writer)
     writer.endObject()
-    return Array(buffer.bytes)
   }
 
   package static func text(_ method: Method, _ params: JSONObject) -> [UInt8] {

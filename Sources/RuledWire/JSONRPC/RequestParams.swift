@@ -41,15 +41,6 @@ package struct StateParams: Sendable, Equatable {
   }
 }
 
-/// The params of `export`, `forget` and `cluster_where`.
-package struct SubjectParams: Sendable, Equatable {
-  package let subject: String
-
-  package init(_ request: RequestView) throws(RequestError) {
-    subject = try ParamsReader(request).requiredSubjectText()
-  }
-}
-
 /// The params of `subjects` and `topics`.
 package struct SubjectsParams: Sendable, Equatable {
   /// The beginning of the names; empty for all.
@@ -86,29 +77,6 @@ package struct WatchParams: Sendable, Equatable {
   }
 }
 
-package struct UnwatchParams: Sendable, Equatable {
-  /// The watch that `watch` answered with.
-  package let watch: Int64
-
-  package init(_ request: RequestView) throws(RequestError) {
-    let reader = try ParamsReader(request)
-    guard let number = try reader.integer("watch", in: 0...Int64.max) else {
-      throw reader.error("watch", "is required")
-    }
-    watch = number
-  }
-}
-
-/// The params of `dashboard`: the role of the session that the token is for.
-package struct DashboardParams: Sendable, Equatable {
-  package let role: Role
-
-  package init(_ request: RequestView) throws(RequestError) {
-    let form = "\"reader\", \"writer\" or \"admin\""
-    role = try ParamsReader(request).parsed("role", form) { Role(rawValue: $0) } ?? .admin
-  }
-}
-
 /// The params of `cluster`, `cluster_drain` and `cluster_undrain`.
 package enum ClusterParams: Sendable, Equatable {
   case show
@@ -127,9 +95,38 @@ package enum ClusterParams: Sendable, Equatable {
   }
 }
 
-/// The params of `rules`, `health` and `samples`: an object; its members are ignored.
-package struct EmptyParams: Sendable, Equatable {
-  package init(_ request: RequestView) throws(RequestError) { _ = try ParamsReader(request) }
+/// The params of methods that take one value, or none.
+extension RequestView {
+  /// Checks the params of a method that takes none.
+  package func checkNoParams() throws(RequestError) { _ = try ParamsReader(self) }
+
+  /// The subject of `export` and `forget`.
+  package func subject() throws(RequestError) -> String { try ParamsReader(self).requiredSubjectText() }
+
+  /// The watch of `unwatch`, which `watch` answered with.
+  package func watch() throws(RequestError) -> Int64 {
+    let reader = try ParamsReader(self)
+    guard let watch = try reader.integer("watch", in: 0...Int64.max) else { throw reader.error("watch", "is required") }
+    return watch
+  }
+
+  /// The role of the session that the token of `dashboard` is for.
+  package func role() throws(RequestError) -> Role {
+    let form = "\"reader\", \"writer\" or \"admin\""
+    return try ParamsReader(self).parsed("role", form) { Role(rawValue: $0) } ?? .admin
+  }
+
+  /// The node of the cluster whose folder `reload` loads; nil for the one where the client connected.
+  package func node() throws(RequestError) -> String? { try ParamsReader(self).string("node") }
+
+  /// The revision of `revision` and `rollback`, nil for the one that was in force before.
+  package func revision() throws(RequestError) -> String? {
+    let reader = try ParamsReader(self)
+    return reader.has("revision") ? try reader.required("revision") : nil
+  }
+
+  /// The share of the subjects of `rollout_set`, 0 to 100.
+  package func percent() throws(RequestError) -> Double { try ParamsReader(self).percent() }
 }
 
 package struct ParkedParams: Sendable, Equatable {

@@ -3,24 +3,6 @@ import RuledJSON
 
 // The params of the methods on the rules in force.
 
-/// The params of `revision` and `rollback`.
-package struct RevisionParams: Sendable, Equatable {
-  /// The revision, nil for the one that was in force before.
-  package let revision: String?
-
-  package init(_ request: RequestView) throws(RequestError) {
-    let reader = try ParamsReader(request)
-    revision = reader.has("revision") ? try reader.required("revision") : nil
-  }
-}
-
-package struct ReloadParams: Sendable, Equatable {
-  /// The node of the cluster whose folder is loaded; nil for the one where the client connected.
-  package let node: String?
-
-  package init(_ request: RequestView) throws(RequestError) { node = try ParamsReader(request).string("node") }
-}
-
 package enum RequestRules: Sendable {
   /// They are in it, as `RulesSource.encoded` gives them.
   case inline(JSONValue)
@@ -72,13 +54,6 @@ package struct ShadowStartParams: Sendable {
   }
 }
 
-package struct PercentParams: Sendable, Equatable {
-  /// The share of the subjects, 0 to 100.
-  package let percent: Double
-
-  package init(_ request: RequestView) throws(RequestError) { percent = try ParamsReader(request).percent() }
-}
-
 extension ParamsReader {
   /// The rules of a request, whose form is checked later.
   func rules() throws(RequestError) -> RequestRules {
@@ -93,7 +68,7 @@ extension ParamsReader {
     return .inline(JSONValue(value))
   }
 
-  fileprivate func percent() throws(RequestError) -> Double {
+  func percent() throws(RequestError) -> Double {
     guard let value = value("percent") else { throw error("percent", "is required") }
     guard let number = value.double, (0...100).contains(number) else {
       throw error("percent", "must be a number from 0 to 100")
