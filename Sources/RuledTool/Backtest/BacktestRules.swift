@@ -19,9 +19,9 @@ struct BacktestRules: Sendable {
     if let live, !arguments.has("baseline") {
       baseline = live.rules
     } else {
-      baseline = try RulesSelection(arguments.value("baseline") ?? "rules").read()
+      baseline = try RulesSelection([arguments.value("baseline") ?? "rules"]).read()
     }
-    let selection = try RulesSelection(folder)
+    let selection = try RulesSelection([folder])
     let named = arguments.value("plugins")?.split(separator: ",").map(String.init)
     let chosen = named ?? selection.plugins.map { $0.sorted() }
     candidate = try Self.replace(chosen, of: baseline, by: try selection.read(), in: folder)
@@ -52,9 +52,8 @@ struct BacktestRules: Sendable {
   private static func replace(
     _ chosen: [String]?, of old: RulesSource, by new: RulesSource, in folder: String
   ) throws(UsageError) -> RulesSource {
-    guard let chosen else { return new }
     let names = new.plugins.map(\.name)
-    for name in chosen where !names.contains(name) && !old.plugins.contains(where: { $0.name == name }) {
+    for name in chosen ?? [] where !names.contains(name) && !old.plugins.contains(where: { $0.name == name }) {
       throw UsageError(
         "'\(folder)' has no plugin '\(name)'"
           + NearestName.hint(name, in: names, otherwise: "name one of its folders"))

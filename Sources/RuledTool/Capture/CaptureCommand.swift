@@ -32,7 +32,6 @@ enum CaptureCommand: Command {
     var test = try capture.test(of: subject, since: arguments.value("since"))
     var about = ["captured from \(subject), revision \(capture.revision)"]
     let known = try capture.rules()
-    let knowsRules = known != nil
     if let (catalog, settings) = known {
       test.steps = settings + test.steps
       test.sendInternally(catalog.internalTypes)
@@ -50,7 +49,7 @@ enum CaptureCommand: Command {
         "the rules of revision \(capture.revision) are not kept, so what they decide on other ids can't be told")
     }
     environment.output.write(test.text(about: about))
-    guard knowsRules, !test.runsRules else { return .done }
+    guard known != nil, !test.runsRules else { return .done }
     environment.errors.write(
       "no rule runs when this is played: the rules of revision \(capture.revision) hear none of these events\n")
     return .no

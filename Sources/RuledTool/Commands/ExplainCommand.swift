@@ -58,7 +58,7 @@ enum ExplainCommand: Command {
   private static func explainPast(
     _ subject: String, _ id: String, _ arguments: Arguments, _ environment: ToolEnvironment
   ) throws -> ExitCode {
-    let rules = try arguments.value("rules").map { try RulesSelection($0).read().encoded }
+    let rules = try arguments.value("rules").map { try RulesSelection([$0]).read().encoded }
     let client = try environment.connect()
     let past = try client.call(
       "explain_past",

@@ -24,7 +24,7 @@ enum MigrateCommand: Command {
     guard arguments.has("check") else {
       throw UsageError("a state is migrated with the next event of its subject; write --check to try the steps on all")
     }
-    let selection = try RulesSelection(arguments.operand(0) ?? "rules")
+    let selection = try RulesSelection(arguments.operands)
     Thread.Priority.lowest.apply()  // the daemon goes first
     let client = try environment.connect()
     let revision = try client.call("rules", [:]).member("revision")?.stringValue

@@ -63,14 +63,11 @@ private final class TestReach: Sendable {
   /// A test may take so much longer with a change than without, in microseconds.
   private static let extraTime = 300_000
 
-  /// The tests, the quickest first.
-  let tests: [TestCase]
-  /// How long each takes, in microseconds of the clock, at least.
-  let times: [Int]
+  /// The tests, the quickest first, each with how long it takes, in microseconds of the clock, at least, and the parts that it runs.
+  private let cases: [(test: TestCase, time: Int, parts: Set<Int>)]
   /// The tests that fail without a change.
   let failing: [TestResult]
   private let parts: [String: [CoveredPart]]
-  private let reached: [Set<Int>]
   /// The parts that run when the plugins load.
   private let loading: Set<Int>
 
@@ -90,13 +87,9 @@ private final class TestReach: Sendable {
       }
     }
     // Quick tests first, by powers of two, so that the order does not depend on small differences.
-    let order = found.indices.sorted { one, other in
-      let (first, second) = (Self.magnitude(found[one].time), Self.magnitude(found[other].time))
-      return first != second ? first < second : one < other
-    }
-    tests = order.map { found[$0].test }
-    times = order.map { found[$0].time }
-    reached = order.map { found[$0].parts }
+    cases = found.enumerated().sorted { one, other in
+      (Self.magnitude(one.element.time), one.offset) < (Self.magnitude(other.element.time), other.offset)
+    }.map(\.element)
     parts = worker.coverage?.parts ?? [:]
     self.failing = failing
     self.loading = loading
@@ -104,34 +97,33 @@ private final class TestReach: Sendable {
 
   private static func magnitude(_ time: Int) -> Int { Int.bitWidth - (time / 4000).leadingZeroBitCount }
 
-  /// The indices of the tests that run a mutant's part: all tests for a part that runs when a plugin loads.
-  func tests(of mutant: Mutant) -> [Int] {
+  /// The tests that run a mutant's part: all for a part that runs when a plugin loads.
+  private func cases(of mutant: Mutant) -> [(test: TestCase, time: Int, parts: Set<Int>)] {
     guard let parts = parts[mutant.file] else { return [] }
     let around = parts.filter {
       $0.range.lowerBound <= mutant.range.lowerBound && $0.range.upperBound >= mutant.range.upperBound
     }
     guard let inner = around.min(by: { $0.range.count < $1.range.count }), !loading.contains(inner.number) else {
-      return Array(tests.indices)
+      return cases
     }
-    return tests.indices.filter { reached[$0].contains(inner.number) }
+    return cases.filter { $0.parts.contains(inner.number) }
   }
 
   /// Runs the tests against a mutant of `base`.
   func attempt(_ mutant: Mutant, _ base: Catalog, _ worker: TestWorker) -> MutantResult {
-    let indices = self.tests(of: mutant)
-    guard !indices.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }
+    let cases = cases(of: mutant)
+    guard !cases.isEmpty else { return MutantResult(mutant: mutant, end: .unreached, test: nil) }
     let plugins = base.source.plugins.map { $0.replacing(mutant.file) { mutant.apply(to: $0) } }
     do throws(ReloadError) {
       worker.adopt(
         try CatalogBuilder.build(
           RulesSource(plugins: plugins), configuration: [:], previous: base, worker: worker.lua, now: base.loadedAt))
     } catch { return MutantResult(mutant: mutant, end: .refused, test: nil) }
-    for index in indices {
-      let time = Int64(times[index]) * 4 + Int64(Self.extraTime)
+    for (test, time, _) in cases {
       let budget = Budget(
         instructions: Budget.test.instructions, memoryBytes: Budget.test.memoryBytes,
-        processorTime: min(time, Limits.testTime))
-      guard let result = try? worker.run(tests[index], budget: budget) else {
+        processorTime: min(Int64(time) * 4 + Int64(Self.extraTime), Limits.testTime))
+      guard let result = try? worker.run(test, budget: budget) else {
         return MutantResult(mutant: mutant, end: .refused, test: nil)
       }
       guard let failure = result.failure else { continue }

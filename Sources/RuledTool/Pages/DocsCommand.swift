@@ -23,7 +23,7 @@ enum DocsCommand: Command {
     ])
 
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    let selection = try RulesSelection(arguments.operand(0) ?? "rules")
+    let selection = try RulesSelection(arguments.operands)
     let worker = LuaWorker()
     let catalog = try selection.load(worker: worker)
     if let folder = arguments.value("examples"), access(folder, R_OK | X_OK) != 0 {

@@ -9,14 +9,14 @@ struct LineHistory {
 
   /// The lines, the oldest first.
   private(set) var lines: [String] = []
-  private let folder: String?
+  private let path: String?
 
   /// The history of `rulectl` in the folder that the variables name; kept nowhere if they name none.
   init(_ variables: [String: String]) {
     func named(_ name: String) -> String? { variables[name].flatMap { $0.hasPrefix("/") ? $0 : nil } }
     let states = named("XDG_STATE_HOME") ?? named("HOME").map { "\($0)/.local/state" }
-    folder = states.map { "\($0)/rulectl" }
-    guard let folder, let text = try? Input(path: Self.path(in: folder)).readAll() else { return }
+    path = states.map { "\($0)/rulectl/history" }
+    guard let path, let text = try? Input(path: path).readAll() else { return }
     lines = text.split(separator: UInt8(ascii: "\n")).suffix(Self.most).map { String(decoding: $0, as: UTF8.self) }
   }
 
@@ -24,14 +24,12 @@ struct LineHistory {
   mutating func add(_ line: String) {
     guard !line.allSatisfy({ $0 == " " }), line != lines.last else { return }
     lines = (lines + [line]).suffix(Self.most)
-    guard let folder else { return }
+    guard let path else { return }
     let before = umask(0o077)
     defer { umask(before) }
     // A history that can't be kept is no reason to end the session.
-    try? Folder.create(folder)
+    try? Folder.create(path.parentFolder)
     let text = Array((lines.joined(separator: "\n") + "\n").utf8)
-    try? WholeFile.replace(Self.path(in: folder), with: text, forOwner: true)
+    try? WholeFile.replace(path, with: text, forOwner: true)
   }
-
-  private static func path(in folder: String) -> String { "\(folder)/history" }
 }

@@ -34,7 +34,7 @@ enum ReplCommand: Command {
 
   private static func session(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ReplSession {
     let folder = arguments.value("rules")
-    let selection = try folder.map { path throws(ToolError) in try RulesSelection(path) } ?? (try? RulesSelection([]))
+    let selection = try folder.map { path throws(ToolError) in try RulesSelection([path]) } ?? (try? RulesSelection([]))
     guard let subject = arguments.operand(0) else {
       return try ReplSession(
         selection, subject: "repl:1", version: 0, states: [:],

@@ -30,11 +30,6 @@ struct RulesSelection: Sendable {
     self.libraryTests = libraryTests && names?.contains("lib") ?? true
   }
 
-  /// The selection of `path`, which is a rules folder or a plugin's folder in one.
-  ///
-  /// - Throws: When there is no such folder.
-  init(_ path: String) throws(ToolError) { try self.init([path]) }
-
   /// The rules folder of a path, and the plugin whose folder it is, if it is one.
   private static func split(_ path: String) throws(ToolError) -> (root: String, plugin: String?) {
     guard let folder = path.realPath else {

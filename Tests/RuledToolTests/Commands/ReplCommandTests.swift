@@ -106,7 +106,7 @@ struct ReplCommandTests {
   @Test func `Rules that are edited are read again for the next event, and errors at load are told`() throws {
     let rule = "rule 'r' { on = 'x', run = function() decide('n', 1) end }"
     let folder = RulesFolderOnDisk(["p/plugin.lua": "plugin { name = 'p' } \(rule)"])
-    let session = try ReplSession(RulesSelection(folder.path), subject: "s", version: 0, states: [:])
+    let session = try ReplSession(RulesSelection([folder.path]), subject: "s", version: 0, states: [:])
     #expect(try session.send("x", nil)["decisions"] == ["p": ["n": 1]])
     folder.write("p/plugin.lua", "plugin { name = 'p' } rule 'r' { on = 'x', run = function() decide('n', 2) end }")
     #expect(try session.send("x", nil)["decisions"] == ["p": ["n": 2]])
@@ -117,7 +117,7 @@ struct ReplCommandTests {
 
   @Test func `Words are completed: functions, the state's members, commands, types, keys and queries`() throws {
     let session = try ReplSession(
-      RulesSelection(Self.rules.path), subject: "s", version: 1, states: ["shop": ["total": 1, "tax": 2, "x": 3]])
+      RulesSelection([Self.rules.path]), subject: "s", version: 1, states: ["shop": ["total": 1, "tax": 2, "x": 3]])
     let completion = ReplCompletion(catalog: session.catalog, states: try session.states())
     #expect(completion.candidates("calendar.wee") == ["calendar.week", "calendar.weekday"])
     #expect(completion.candidates("1 + deci") == ["decide"])

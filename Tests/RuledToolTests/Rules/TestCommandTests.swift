@@ -408,7 +408,7 @@ import Testing
 
   @Test func `a change of a file is noticed, and a slow test is named`() throws {
     let folder = folder("test 'slow' (function() local n = 0 for i = 1, 60000000 do n = n + i end return n end)")
-    let changes = RulesChanges(try RulesSelection(folder.path))
+    let changes = RulesChanges(try RulesSelection([folder.path]))
     #expect(!changes.haveCome)
     folder.write("greeter/tests/other.lua", "test 'b' (function() end)")
     #expect(changes.haveCome)
