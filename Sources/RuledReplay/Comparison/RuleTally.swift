@@ -33,7 +33,6 @@ struct RuleTally: Sendable {
     }
   }
 
-  /// The instructions of all rules.
   var instructions: CountOfSides { figures.values.reduce(CountOfSides()) { $0 + $1.instructions } }
 
   /// The figures as the report's `rules`; `instructions` are the mean of a firing.

@@ -77,7 +77,7 @@ package struct ComparisonResult {
 
   private static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
 
-  private static func equalAndChanged(_ counts: (equal: Int, changed: Int)) -> JSONValue {
+  static func equalAndChanged(_ counts: (equal: Int, changed: Int)) -> JSONValue {
     ["equal": .integer(Int64(counts.equal)), "changed": .integer(Int64(counts.changed))]
   }
 }

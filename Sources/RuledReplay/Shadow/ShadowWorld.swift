@@ -134,10 +134,8 @@ package final class ShadowWorld {
     let result = comparison.result
     var found: JSONObject = [
       "events": .integer(Int64(events)), "subjects": .integer(Int64(result.subjects)),
-      "outcomes": [
-        "equal": .integer(Int64(result.outcomes.equal)), "changed": .integer(Int64(result.outcomes.changed)),
-      ],
-      "decisions": result.decisions, "examples": .array(examples),
+      "outcomes": ComparisonResult.equalAndChanged(result.outcomes), "decisions": result.decisions,
+      "examples": .array(examples),
     ]
     if redacted > 0 { found["redacted"] = .integer(Int64(redacted)) }
     return found

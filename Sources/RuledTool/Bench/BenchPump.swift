@@ -64,8 +64,6 @@ struct BenchPump {
         progress(min(1, Double(now - startTime) / Double(endTime - startTime)), tally)
       }
     }
-    tally.seconds = plan.seconds
-    tally.sent = connections.reduce(0) { $0 + $1.sent }
     tally.missing = max(tally.sent, due) - tally.answered
     return tally
   }

@@ -7,12 +7,14 @@ struct BenchReport {
   var plan: BenchPlan
   var tally: BenchTally
 
+  private var throughput: Double { Double(tally.answeredInTime) / plan.seconds }
+
   func text(_ style: Style) -> String {
     let latency = tally.latency
     let start = plan.rate == nil ? "from sending" : "from the time each was due"
-    var text = "\(style.bold(Figures.count(Int(tally.throughput.rounded()))))/s"
+    var text = "\(style.bold(Figures.count(Int(throughput.rounded()))))/s"
     text +=
-      "  (\(Figures.count(tally.answeredInTime, "reply", plural: "replies")) in \(Figures.plain(tally.seconds)) s)\n"
+      "  (\(Figures.count(tally.answeredInTime, "reply", plural: "replies")) in \(Figures.plain(plan.seconds)) s)\n"
     text += "latency \(start): p50 \(micros(latency.quantile(0.5))), p99 \(micros(latency.quantile(0.99))), "
     text += "p99.9 \(micros(latency.quantile(0.999))), longest \(micros(latency.longest))\n"
     let bands = latency.bands()
@@ -35,9 +37,9 @@ struct BenchReport {
     return [
       "connections": .integer(Int64(plan.connections)), "pipeline": .integer(Int64(plan.pipeline)),
       "subjects": .integer(Int64(plan.subjects)), "rate": plan.rate.map(JSONValue.number) ?? .null,
-      "seconds": .number(tally.seconds), "sent": .integer(Int64(tally.sent)),
+      "seconds": .number(plan.seconds), "sent": .integer(Int64(tally.sent)),
       "answered": .integer(Int64(tally.answered)), "missing": .integer(Int64(tally.missing)),
-      "failing": .integer(Int64(tally.failing)), "refused": .object(codes), "throughput": .number(tally.throughput),
+      "failing": .integer(Int64(tally.failing)), "refused": .object(codes), "throughput": .number(throughput),
       "p50_us": quantile(0.5), "p99_us": quantile(0.99), "p999_us": quantile(0.999),
       "longest_us": .number(Double(tally.latency.longest) / 1000),
     ]

@@ -15,10 +15,6 @@ struct BenchTally: Sendable {
   var refused: [String: Int] = [:]
   /// The daemon's message on the first request that it refused.
   var refusal: String?
-  /// How long requests were sent, in seconds.
-  var seconds = 0.0
-
-  var throughput: Double { seconds > 0 ? Double(answeredInTime) / seconds : 0 }
 
   /// Whether every request was answered with an outcome that no plugin failed on.
   var isClean: Bool { refused.isEmpty && failing == 0 && missing == 0 }

@@ -32,7 +32,6 @@ struct DaemonError: Error, Sendable {
     return error
   }
 
-  /// The exit code of a program that ends with this error.
   var exit: ExitCode { ["not_found", "reload_failed"].contains(code) ? .no : .failed }
 
   /// The problem and the remedy: one line, and one more for each problem of rules that do not load.

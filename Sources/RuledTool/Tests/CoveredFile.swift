@@ -45,7 +45,6 @@ struct CoveredFile: Sendable {
     whole == 0 ? 100 : Double(part * 1000 / whole) / 10
   }
 
-  /// The lines of code that never ran.
   private var missedLines: [Int] { lines.filter { !ranLines.contains($0) } }
 
   /// The lines of the functions or branches that never ran, each once.

@@ -315,7 +315,6 @@ final class TestDriver: TestHost {
     settings = next
   }
 
-  /// Throws where the rules have no plugin of that name.
   private func requirePlugin(_ name: String) throws {
     let names = base.plugins.map(\.name)
     guard !names.contains(name) else { return }

@@ -101,13 +101,8 @@ extension ByteView {
     guard count.isMultiple(of: 4) else { return false }
     var length = count
     while length > 0, length > count - 2, self[length - 1] == UInt8(ascii: "=") { length -= 1 }
-    return self[..<length].allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
-        true
-      default: false
-      }
+    return self[..<length].allSatisfy {
+      $0.isLetter || $0.isDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/")
     }
   }
 }
