@@ -38,10 +38,8 @@ package final class World {
   ///
   /// True for all plugins by default; set it to false for plugins whose rules differ from the recorded ones.
   var isImposed: (_ plugin: String) -> Bool = { _ in true }
-  /// Whether a subject's events happen in this world, and not in another one of the same side; true for all by default.
-  var isHere: (_ subject: String) -> Bool = { _ in true }
-  /// Whether other worlds of the same side have the other subjects, whose memberships it does not know.
-  var isOneOfSeveral = false
+  /// Whether a subject's events happen in this world, and not in another one of the same side, whose memberships it does not know; nil if it has all.
+  var isHere: ((_ subject: String) -> Bool)?
   /// Whether a message was sent to a subject of another world, which has missed it: entries that were played since then may be wrong.
   private var hasMissedMessage = false
 
@@ -299,13 +297,13 @@ package final class World {
       if isRecorded || waiting.count(of: text.key) < recorded.count(of: text.key) { return waiting.add(message, text) }
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
-    guard isHere(receiver) else { return hasMissedMessage = true }
+    guard isHere?(receiver) ?? true else { return hasMissedMessage = true }
     if !waiting.hold(message, text) { ownMessages.append(message) }
   }
 
   /// Has publications make their messages, which then are like messages of rules.
   private func publish(isRecorded: Bool) throws(RequestError) {
-    if !isRecorded, isOneOfSeveral { hasMissedMessage = true }
+    if !isRecorded, isHere != nil { hasMissedMessage = true }
     while true {
       try commit()
       guard case .more = try evaluator.publications.step() else { return }

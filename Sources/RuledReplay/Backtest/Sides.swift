@@ -53,7 +53,6 @@ package final class Sides {
       recorded: recorded, costMask: mask)
     candidate.note(rules.baseline)
     for world in [baseline, candidate] {
-      world.isOneOfSeveral = own != nil
       if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
     }
   }

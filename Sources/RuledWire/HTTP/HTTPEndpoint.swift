@@ -2,7 +2,7 @@ package import RuledCore
 
 /// The endpoints of the HTTP API: the one table that requests are routed by, and that `docs/openapi.json` is held against.
 ///
-/// Of two whose paths match, the first one counts.
+/// A segment in braces stands for a name. Of two whose paths match, the first one counts.
 package enum HTTPEndpoint: String, Sendable, CaseIterable {
   case events = "/v1/events"
   case query = "/v1/query/{query}"
@@ -50,9 +50,6 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
   case dashboard = "/"
   case dashboardFile = "/dashboard/{file}"
   case session = "/v1/session"
-
-  /// The path; a segment in braces stands for a name.
-  var path: String { rawValue }
 
   package var methods: [String] {
     switch self {
@@ -157,7 +154,7 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
 
   /// The paths of all endpoints, split at their slashes; nil stands for a name.
   static let patterns = allCases.map { endpoint in
-    (endpoint, endpoint.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(segment))
+    (endpoint, endpoint.rawValue.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(segment))
   }
 
   private static func segment(_ text: Substring) -> String? { text.hasPrefix("{") ? nil : String(text) }
