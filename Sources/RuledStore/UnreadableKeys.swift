@@ -6,7 +6,7 @@ package struct UnreadableKeys: Sendable {
   /// The last key before them, or where the scan began.
   package let after: [UInt8]
   /// The first key behind them that can be read; nil when there is none.
-  let before: [UInt8]?
+  package let before: [UInt8]?
 
   package init(error: StoreError, after: [UInt8], before: [UInt8]?) {
     self.error = error

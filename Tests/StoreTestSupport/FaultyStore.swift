@@ -205,7 +205,7 @@ package final class FaultyStore: StateStore {
   }
 }
 
-/// A cursor that fails at keys with a certain prefix.
+/// A cursor that fails at keys with a certain prefix, or skips them.
 private final class FaultyCursor: StoreCursor {
   private let cursor: any StoreCursor
   private let unreadable: [UInt8]
@@ -224,12 +224,23 @@ private final class FaultyCursor: StoreCursor {
     set { cursor.skipping = newValue }
   }
 
-  func seek(to key: ByteView) throws(StoreError) -> Bool { try check(try cursor.seek(to: key)) }
+  func seek(to key: ByteView) throws(StoreError) -> Bool {
+    let start = Array(key)
+    return try check(try cursor.seek(to: key), after: start)
+  }
 
-  func next() throws(StoreError) -> Bool { try check(try cursor.next()) }
+  func next() throws(StoreError) -> Bool {
+    let last = Array(cursor.key)
+    return try check(try cursor.next(), after: last)
+  }
 
-  private func check(_ isFound: Bool) throws(StoreError) -> Bool {
+  private func check(_ isFound: Bool, after last: [UInt8]) throws(StoreError) -> Bool {
     guard isFound, cursor.key.starts(with: unreadable) else { return isFound }
-    throw StoreError(.corrupt, "keys can't be read (by order of a test)")
+    let error = StoreError(.corrupt, "keys can't be read (by order of a test)")
+    guard let skipping else { throw error }
+    var isFound = true
+    while isFound, cursor.key.starts(with: unreadable) { isFound = try cursor.next() }
+    skipping(UnreadableKeys(error: error, after: last, before: isFound ? Array(cursor.key) : nil))
+    return isFound
   }
 }

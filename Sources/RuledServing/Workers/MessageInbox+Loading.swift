@@ -51,62 +51,26 @@ extension MessageInbox {
       }
       let unreadable = last.map { $0 + [0] } ?? position
       let end = StoreKey.upperBound(StoreKey.prefix(.message)) ?? []
-      let next = nextSubject(from: firstReadable(after: unreadable, before: end), before: end)
+      let next = nextSubject(behind: unreadable, before: end)
       gaps.append(Key(bytes: unreadable)..<Key(bytes: next))
       return next == end ? nil : next
     }
   }
 
-  /// About the first key from which on the store can be read, found by bisection.
-  private func firstReadable(after unreadable: [UInt8], before end: [UInt8]) -> [UInt8] {
-    var low = Self.padded(unreadable)
-    var high = Self.padded(end)
-    while true {
-      let middle = Self.middle(of: low, and: high)
-      if middle == low { break }
-      if isReadable(from: middle, to: end) { high = middle } else { low = middle }
+  /// The first key of the next subject all of whose messages come after the unreadable ones: none is applied before one that can't be read.
+  private func nextSubject(behind unreadable: [UInt8], before end: [UInt8]) -> [UInt8] {
+    let store = services.context.store
+    var subject: [UInt8]?
+    let note: (UnreadableKeys) -> Void = { range in
+      range.before?.withView { if case .message(let found, _)? = try? ParsedKey($0) { subject = Array(found) } }
     }
-    return high == Self.padded(end) ? end : high
-  }
-
-  /// The first key of the next subject all of whose messages come after `position`: none is applied before one that can't be read.
-  private func nextSubject(from position: [UInt8], before end: [UInt8]) -> [UInt8] {
-    var next = position
-    try? services.context.store.scan(from: position, to: end) { key, _ in
-      guard case .message(let subject, _)? = try? ParsedKey(key) else { return false }
-      let start = StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) }
-      if start.lexicographicallyPrecedes(position) { next = Self.keyAfterMessages(to: Array(subject)) ?? end }
-      return false
-    }
-    return next
-  }
-
-  private func isReadable(from key: [UInt8], to end: [UInt8]) -> Bool {
-    do throws(StoreError) {
-      try services.context.store.scan(from: key, to: end) { _, _ in false }
-      return true
-    } catch { return false }
-  }
-
-  /// The number of bytes of a key that the bisection compares.
-  private static let comparedBytes = 64
-
-  private static func padded(_ key: [UInt8]) -> [UInt8] {
-    Array(key.prefix(comparedBytes)) + Array(repeating: 0, count: max(0, comparedBytes - key.count))
-  }
-
-  private static func middle(of low: [UInt8], and high: [UInt8]) -> [UInt8] {
-    var sum = Array(repeating: UInt16(0), count: low.count)
-    var carry: UInt16 = 0
-    for index in low.indices.reversed() {
-      let digit = UInt16(low[index]) + UInt16(high[index]) + carry
-      sum[index] = digit & 0xFF
-      carry = digit >> 8
-    }
-    return sum.map { digit in
-      defer { carry = digit & 1 }
-      return UInt8((carry << 7) | (digit >> 1))
-    }
+    try? store.scan(from: unreadable, to: end, skipping: note) { _, _ in false }
+    guard let subject else { return end }
+    let start = StoreKey.bytes { StoreKey.subjectPrefix(.message, subject, into: $0) }
+    // A search from the subject's first possible key meets the damage if it reaches that far.
+    let isWhole =
+      !start.lexicographicallyPrecedes(unreadable) && (try? store.scan(from: start, to: end) { _, _ in false }) != nil
+    return isWhole ? start : Self.keyAfterMessages(to: subject) ?? end
   }
 
   /// Whether a walk had to skip a message.

@@ -1,3 +1,4 @@
+import Glibc
 import IOTestSupport
 import RuledCore
 import RuledEngine
@@ -327,11 +328,68 @@ struct MessageInboxTests {
     #expect(try eventually { try Self.got("cc", client)["a"] == numbers })
     #expect(try Self.got("bad:1", client)["a"] == nil)
     #expect(HealthReport(rig.services).json["problems"]?.text.contains("can't be read from the store") == true)
-    #expect(rig.log.lines.count { $0.message.contains("messages can't be read") } <= 2)  // once for each worker
+    // Once for each worker.
+    #expect(rig.log.lines.count { $0.message.contains("messages can't be read from the store") } <= 2)
     store.failReads(beginningWith: nil)
     for index in [1, 2] { try expectAll(index) }
     #expect(try eventually { try Self.got("bad:1", client)["a"] == numbers })
     #expect(eventually { rig.services.messages.areReadable })
+  }
+
+  @Test(arguments: [0.1, 0.35, 0.6])
+  func `behind a damaged block other subjects get their messages, and none overtakes one that can't be read`(
+    at part: Double
+  ) throws {
+    let folder = TemporaryFolder()
+    let subjects = (10..<50).map { "user:\($0)" }
+    let messages = (0..<2_000).map { (subject: subjects[$0 % 40], sequence: UInt64($0 + 1), n: $0 / 40) }
+    var random = SeededRandom(seed: 1)
+    let store = try RocksStore(path: folder.path)
+    try Self.store(
+      messages.map { message in
+        let noise = (0..<20).map { _ in String(UInt64.random(in: 0 ... .max, using: &random), radix: 16) }.joined()
+        let text = Self.passed(message.subject, message.n, more: #","noise":"\#(noise)""#)
+        return (message.subject, message.sequence, text)
+      }, in: store)
+    try store.compact()
+    try store.close()
+    try Self.flipBit(of: folder, at: part)
+    let damaged = try RocksStore(path: folder.path)
+    defer { try? damaged.close() }
+    var expected: [String: [JSONValue]] = [:]
+    var lost: Set<String> = []
+    for (subject, sequence, n) in messages {
+      let key = StoreKey.bytes { StoreKey.message(subject, sequence: sequence, into: $0) }
+      let isThere = key.withView { (try? damaged.get($0, into: ByteBuffer())) == true }
+      if !isThere { lost.insert(subject) }
+      if !lost.contains(subject) { expected[subject, default: []].append(.integer(Int64(n))) }
+    }
+    #expect(!lost.isEmpty && lost.count < 20)
+    var settings = MessageInbox.Settings()
+    settings.backoff = Backoff(first: 2, longest: 20)
+    let rig = try ServerRig(store: damaged, rules: Self.rules, inbox: settings)
+    defer { rig.stop() }
+    rig.services.resumeMessages()
+    let client = rig.client()
+    for subject in subjects {
+      let all = expected[subject].map { JSONValue.array($0) }
+      #expect(try eventually { try Self.got(subject, client)["old"] == all }, "\(subject), lost: \(lost.sorted())")
+    }
+    #expect(!rig.services.messages.areReadable)
+  }
+
+  /// Flips a bit of the largest file of a store.
+  private static func flipBit(of folder: TemporaryFolder, at part: Double) throws {
+    let files = try Folder.names(folder.path).filter { $0.hasSuffix(".sst") }.map { "\(folder.path)/\($0)" }
+    var largest: (path: String, bytes: [UInt8]) = ("", [])
+    for path in files {
+      let bytes = try RegularFile.read(path, limit: 64 << 20)
+      if bytes.count > largest.bytes.count { largest = (path, bytes) }
+    }
+    largest.bytes[Int(Double(largest.bytes.count) * part)] ^= 0x10
+    let file = try #require(fopen(largest.path, "r+"))
+    defer { fclose(file) }
+    #expect(fwrite(largest.bytes, 1, largest.bytes.count, file) == largest.bytes.count)
   }
 
   @Test func `a damaged message is parked and reported, and the later ones are applied`() throws {
