@@ -168,7 +168,7 @@ final class HTTPServer: WebServer {
   private func send(_ indices: Range<Int>, of exchange: HTTPExchange) {
     let requests = exchange.requests(at: indices)
     guard let worker = requests.first?.worker else { return }
-    let bundle = RequestBundle()
+    let bundle = TextBundle()
     for (index, request) in zip(indices, requests) {
       let target = ReplyTarget(
         .http, connection: exchange.token, batch: 1, slot: index, isAdmin: exchange.isOfAdmin,

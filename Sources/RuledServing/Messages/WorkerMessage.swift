@@ -4,9 +4,9 @@ import RuledIO
 
 enum WorkerMessage: Sendable {
   /// Execute requests, in their order.
-  case requests(RequestBundle)
+  case requests(TextBundle)
   /// Send these replies to your connections.
-  case replies(ReplyBundle)
+  case replies(TextBundle)
   /// These submissions are durable, in this order: some are yours, and some have replies for your connections.
   case durable([DurableSubmission])
   /// A submission of yours is lost, or it is not known whether it is.

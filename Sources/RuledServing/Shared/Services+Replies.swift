@@ -40,8 +40,8 @@ extension Services {
     switch caller.target.receiver {
     case .http: web.withLock { $0 }?.receive(buffer.bytes, for: caller.target)
     case .worker(let worker):
-      var bundle = ReplyBundle()
-      bundle.append(buffer.bytes, to: caller.target)
+      let bundle = TextBundle()
+      bundle.add(buffer.bytes, to: caller.target)
       workers[worker].send(.replies(bundle))
     }
   }

@@ -10,7 +10,7 @@ struct BorrowedWorker: ~Copyable {
   fileprivate init(_ worker: Worker) { self.worker = worker }
 
   /// Executes requests about the worker's subjects on the thread of `borrower`.
-  func executeRequests(in bundle: RequestBundle, for borrower: Worker) {
+  func executeRequests(in bundle: TextBundle, for borrower: Worker) {
     worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
   }
 
@@ -47,7 +47,7 @@ extension Worker {
   var canBeBorrowed: Bool { isIdle && services.workers[index].isEmpty }
 
   /// Executes requests in the place of the worker that owns their subjects, if that one sleeps; otherwise sends them to it.
-  func executeOrSend(_ bundle: RequestBundle, to owner: Int) {
+  func executeOrSend(_ bundle: TextBundle, to owner: Int) {
     let messages = services.workers[index].collect {
       let isDone = borrowable[owner].borrow { owner in
         owner.executeRequests(in: bundle, for: self)

@@ -10,7 +10,7 @@ final class ReplySender {
   private let batches: RequestBatches
   private let pool: BundlePool
   /// The replies of this tick for other workers' connections, by worker.
-  private var bundles: [ReplyBundle]
+  private var bundles: [TextBundle?]
   /// Room for a reply.
   let buffer = ByteBuffer(capacity: 4096)
 
@@ -20,7 +20,7 @@ final class ReplySender {
     self.table = table
     self.batches = batches
     self.pool = pool
-    bundles = Array(repeating: ReplyBundle(), count: services.workers.count)
+    bundles = Array(repeating: nil, count: services.workers.count)
   }
 
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
@@ -29,7 +29,10 @@ final class ReplySender {
     case .http: services.web.withLock { $0 }?.receive(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
     case .worker(worker): batches.add(bytes, to: target)
-    case .worker(let other): bundles[other].append(bytes, to: target, pool: pool)
+    case .worker(let other):
+      let bundle = bundles[other] ?? pool.bundle()
+      bundles[other] = bundle
+      bundle.add(bytes, to: target)
     }
   }
 
@@ -67,14 +70,15 @@ final class ReplySender {
   }
 
   /// Sends the replies that another worker has made for this worker's connections.
-  func sendAll(in bundle: ReplyBundle) { bundle.forEach(recyclingTo: pool) { dispatch($0, to: $1) } }
+  func sendAll(in bundle: TextBundle) {
+    for entry in bundle.entries { dispatch(bundle.text(of: entry), to: entry.target) }
+    pool.recycle(bundle)
+  }
 
   /// Hands this tick's replies for other workers' connections to these workers.
   func forwardBundles() {
-    for index in bundles.indices where !bundles[index].isEmpty {
-      let bundle = bundles[index]
-      bundles[index] = ReplyBundle()
-      services.workers[index].send(.replies(bundle))
+    for index in bundles.indices {
+      if let bundle = bundles[index].take() { services.workers[index].send(.replies(bundle)) }
     }
   }
 }

@@ -13,7 +13,7 @@ final class Router: ConnectionHandler {
   private let pool: BundlePool
   private let parser = RequestParser()
   /// The requests of this tick by the worker that owns their subjects.
-  private var bundles: [RequestBundle?]
+  private var bundles: [TextBundle?]
   /// Whether requests have come since `isExpectingRequests` was last true.
   private var hasNewRequests = false
 
@@ -174,7 +174,7 @@ final class Router: ConnectionHandler {
   // MARK: Bundles
 
   private func queue(_ text: ByteView, _ target: ReplyTarget, subject: UInt64, owner: Int) {
-    let bundle = bundles[owner] ?? pool.requestBundle()
+    let bundle = bundles[owner] ?? pool.bundle()
     if bundles[owner] == nil { bundles[owner] = bundle }
     bundle.add(text, to: target, subject: subject)
   }

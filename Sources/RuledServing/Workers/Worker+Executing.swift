@@ -6,7 +6,7 @@ import RuledWire
 /// Executing requests: from their text to the reply, which joins the commit batch.
 extension Worker {
   /// Executes requests that this worker's router or another's has forwarded, in their order.
-  func executeRequests(in bundle: RequestBundle) {
+  func executeRequests(in bundle: TextBundle) {
     let entries = bundle.entries
     noteStart()
     var large = LargeReplies()

@@ -58,7 +58,7 @@ struct BorrowedWorkerTests {
         // Only if it can be borrowed: three of its own stops in a row would put the subject off.
         isDone.set(
           worker.borrowable[1].borrow { owner in
-            let bundle = RequestBundle()
+            let bundle = TextBundle()
             services.inFlight.wrappingAdd(1, ordering: .relaxed)
             Array(line.utf8).withView {
               bundle.add($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
