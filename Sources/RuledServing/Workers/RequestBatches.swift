@@ -218,7 +218,7 @@ final class RequestBatches {
     connection(of: batch)?.countWaiting(-batch.replyBytes)
     batch.writeReply(to: worker.replies.buffer)
     worker.replies.dispatch(worker.replies.buffer.bytes, to: batch.target)
-    worker.watches.beginNotifying(batch: key)
+    worker.watches.release(pendingFor: key)
   }
 }
 

@@ -70,7 +70,7 @@ final class Router: ConnectionHandler {
 
   func forget(_ connection: Connection) {
     connection.place?.release()
-    worker.watches.endAll(of: connection.token.raw)
+    worker.watches.endAll(connection: connection.token.raw)
     worker.endWaits(of: connection.token.raw)
   }
 

@@ -61,7 +61,7 @@ extension Worker {
   func call(_ request: RequestView, _ target: ReplyTarget) -> Int {
     if delegate(request, to: target) { return 0 }
     if request.method == .watch || request.method == .unwatch {
-      watches.call(request, target)
+      callWatch(request, target)
       return 0
     }
     let bytes = submission.replyBytes

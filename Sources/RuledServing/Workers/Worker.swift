@@ -24,7 +24,10 @@ final class Worker {
   /// Parses forwarded requests.
   let parser = RequestParser()
   private(set) lazy var router = Router(self, pool: pool)
-  private(set) lazy var watches = WorkerWatches(self)
+  private(set) lazy var watches = WatchTable(on: loop, commits.hub, key: UInt64(index), services.refusals) {
+    [mailbox = services.workers[index]] in
+    _ = mailbox.send(.readChanges)
+  }
   private var inboxTimer: LoopTimer?
   private var publicationTimer: LoopTimer?
 
