@@ -1,6 +1,5 @@
 import RuledCore
 import RuledIO
-import RuledJSON
 import RuledWire
 
 /// The methods `watch` and `unwatch`.
@@ -16,12 +15,7 @@ extension Worker {
     guard !request.isNotification else { return replies.sendNothing(to: target) }
     let buffer = replies.buffer
     buffer.removeAll()
-    ReplyWriter.beginResult(id: request.id, to: buffer)
-    var writer = JSONWriter(buffer)
-    writer.beginObject()
-    writer.member("watch", number)
-    writer.endObject()
-    ReplyWriter.endResult(to: buffer)
+    ReplyWriter.result(.object(["watch": .integer(number)]), id: request.id, to: buffer)
     if target.batch == 0 { ReplyWriter.endLine(to: buffer) }
     replies.dispatch(buffer.bytes, to: target)
   }
