@@ -18,7 +18,7 @@ final class BacktestService: Sendable {
   private let journal: JournalService
   private let params: BacktestParams
   private let caller: ControlCaller
-  private let clientEnd = ClientEnd()
+  private let clientEnd = ClientEnd(false)
 
   private var isAwaited: Bool { services.isConnected(caller, clientEnd) }
 

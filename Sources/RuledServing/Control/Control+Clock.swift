@@ -22,7 +22,7 @@ extension Control {
   }
 
   private func move(to time: Timestamp, then end: Timestamp, _ caller: ControlCaller) {
-    advance(services.context.clockMoves.begin(), to: time, then: end, caller, ClientEnd())
+    advance(services.context.clockMoves.begin(), to: time, then: end, caller, ClientEnd(false))
   }
 
   private var now: Result<JSONValue, RequestError> {
@@ -88,8 +88,8 @@ extension Services {
     case .http: return web.withLock { $0 }?.isAwaited(token) ?? false
     case .worker(let index):
       _ = workers[index].send(
-        .lookForEnd(of: ConnectionToken(raw: token)) { end.hasCome.store(true, ordering: .relaxed) })
+        .lookForEnd(of: ConnectionToken(raw: token)) { end.value = true })
     }
-    return !end.hasCome.load(ordering: .relaxed)
+    return !end.value
   }
 }

@@ -148,7 +148,7 @@ extension RulesLoader {
   /// Has the workers decide by both sides; the subjects in `earlier` were counted before this process.
   func begin(_ next: Catalog, _ state: RolloutState, earlier: Set<UInt64> = []) {
     let share = state.share
-    for figures in services.figures { figures.rollout.reset() }
+    for figures in services.figures { figures.rollout.value = RolloutCounts() }
     for (index, worker) in services.workers.enumerated() {
       _ = worker.send(.evaluate { $0.beginRollout(of: next, on: share, worker: index, earlier: earlier) })
     }

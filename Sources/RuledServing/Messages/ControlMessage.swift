@@ -1,8 +1,8 @@
 import RuledCore
 import RuledEngine
 import RuledIO
+import RuledThreads
 import RuledWire
-import Synchronization
 
 enum ControlMessage: Sendable {
   case task(ControlTask, ControlCaller)
@@ -47,10 +47,8 @@ enum StopReason {
   case drained
 }
 
-/// Notes that a client has gone for whom something takes long.
-final class ClientEnd: Sendable {
-  let hasCome = Atomic(false)
-}
+/// Whether a client has gone for whom something takes long.
+typealias ClientEnd = Shared<Bool>
 
 /// A client that waits for a reply of the control thread, or of the outbox.
 struct ControlCaller: Sendable {

@@ -177,7 +177,7 @@ final class Services: Sendable {
   }
 
   /// All workers' counts of the last rollout since it or the process began.
-  var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.counts) } }
+  var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.value) } }
 }
 
 extension Services {

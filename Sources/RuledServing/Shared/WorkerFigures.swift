@@ -1,4 +1,5 @@
 import RuledCore
+import RuledThreads
 import Synchronization
 
 /// One worker's counts for the metrics.
@@ -23,7 +24,7 @@ final class WorkerFigures: Sendable {
   /// Whether messages can't be read from the store for now.
   let failsToRead = Atomic<Bool>(false)
   /// Both sides' decisions in the last rollout.
-  let rollout = RolloutFigures()
+  let rollout = Shared(RolloutCounts())
   private let results = Mutex(CommitFigures())
   private let refusals = Mutex<[RequestError.Code: Int]>([:])
 

@@ -214,7 +214,7 @@ final class Worker {
     figures.queries.store(executed.queries, ordering: .relaxed)
     figures.duplicates.store(evaluator.duplicates, ordering: .relaxed)
     figures.differences.store(evaluator.differences, ordering: .relaxed)
-    if let tallies = evaluator.rolloutTallies { figures.rollout.publish(tallies.live, tallies.candidate) }
+    if let tallies = evaluator.rolloutTallies { figures.rollout.value = .init(tallies.live, tallies.candidate) }
     figures.hotSubjects.store(cache.subjects, ordering: .relaxed)
     figures.hotBytes.store(cache.bytes, ordering: .relaxed)
     figures.cacheHits.store(cache.hits, ordering: .relaxed)

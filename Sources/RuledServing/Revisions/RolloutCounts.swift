@@ -1,24 +1,6 @@
 import RuledCore
 import RuledEngine
 import RuledStore
-import Synchronization
-
-/// One worker's counts of a rollout, for other threads to read.
-final class RolloutFigures: Sendable {
-  private let current = Mutex(RolloutCounts())
-
-  var counts: RolloutCounts { current.withLock { $0 } }
-
-  func publish(_ live: RolloutTally, _ candidate: RolloutTally) {
-    current.withLock {
-      $0 = RolloutCounts(
-        liveEvents: live.events, liveFailures: live.failures, events: candidate.events, failures: candidate.failures,
-        subjects: candidate.subjects)
-    }
-  }
-
-  func reset() { current.withLock { $0 = RolloutCounts() } }
-}
 
 /// The decisions of both sides of a rollout, over all workers.
 struct RolloutCounts: Sendable, Equatable {
@@ -82,5 +64,14 @@ struct RolloutCounts: Sendable, Equatable {
       guard count > 0 else { return }
       try store.commit(set, durable: false)
     }
+  }
+}
+
+extension RolloutCounts {
+  /// One worker's counts.
+  init(_ live: RolloutTally, _ candidate: RolloutTally) {
+    self.init(
+      liveEvents: live.events, liveFailures: live.failures, events: candidate.events, failures: candidate.failures,
+      subjects: candidate.subjects)
   }
 }
