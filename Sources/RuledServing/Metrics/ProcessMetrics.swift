@@ -1,6 +1,6 @@
 import Glibc
 package import RuledCore
-import RuledEngine
+import RuledStore
 
 /// The figures of the process under the names that Prometheus's own libraries give them.
 package enum ProcessMetrics {
@@ -19,20 +19,14 @@ package enum ProcessMetrics {
     let memory = ProcessMemory.read()
     text.gauge("process_resident_memory_bytes", "Resident memory of the process.", memory.resident)
     text.gauge("process_virtual_memory_bytes", "Address space of the process.", memory.virtual)
-    text.gauge("process_open_fds", "Open files of the process.", openFiles)
+    // One of them is the folder itself.
+    let files = (try? Folder.names("/proc/self/fd"))?.count ?? 1
+    text.gauge("process_open_fds", "Open files of the process.", files - 1)
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     text.gauge("process_max_fds", "How many files the process may have open.", Double(limit.rlim_cur))
     text.gauge(
       "process_start_time_seconds", "When the process was started, since 1970.", Double(start.microseconds) / 1e6)
-  }
-
-  private static var openFiles: Int {
-    guard let folder = opendir("/proc/self/fd") else { return 0 }
-    defer { closedir(folder) }
-    var count = 0
-    while readdir(folder) != nil { count += 1 }
-    return max(0, count - 3)  // ".", ".." and the folder itself
   }
 }
 
