@@ -8,13 +8,6 @@ import RuledWire
 ///
 /// The head of its first request decides whether this node answers it, or the connection is carried to the owner.
 final class ForwardedWeb {
-  enum Decision {
-    /// This node answers the first request and closes the connection.
-    case answer(HTTPResponse)
-    /// The connection is carried to the owner.
-    case carry
-  }
-
   /// How long the head may take to arrive, and how long the client may take to close its side after the answer, in milliseconds.
   private static let headTime: UInt64 = 60_000
   private static let lingerTime: UInt64 = 2_000
@@ -26,20 +19,21 @@ final class ForwardedWeb {
   private var poll: DescriptorPoll?
   private var deadline: UInt64
   private var isLingering = false
-  private let decide: (HTTPRequestHead) -> Decision
+  private let answer: (HTTPRequestHead) -> HTTPResponse?
   private let carry: (Int32, [UInt8]) -> Void
   private let ended: (ForwardedWeb) -> Void
 
   /// A client's connection, which it owns unless this throws.
   ///
-  /// `carry` gets the socket, and the bytes read from it, if the connection is to be carried; `ended` is called once in any case.
+  /// `answer` gives this node's response to the first request, after which the connection is closed; nil if it is to be carried. Then `carry` gets the
+  /// socket, and the bytes read from it. `ended` is called once in any case.
   init(
-    _ socket: Int32, on loop: EventLoop, decide: @escaping (HTTPRequestHead) -> Decision,
+    _ socket: Int32, on loop: EventLoop, answer: @escaping (HTTPRequestHead) -> HTTPResponse?,
     carry: @escaping (Int32, [UInt8]) -> Void, ended: @escaping (ForwardedWeb) -> Void
   ) throws(SystemError) {
     self.socket = socket
     self.loop = loop
-    self.decide = decide
+    self.answer = answer
     self.carry = carry
     self.ended = ended
     deadline = loop.now + Self.headTime
@@ -72,14 +66,11 @@ final class ForwardedWeb {
     do throws(HTTPError) {
       guard try reader.read(input.bytes, from: &offset) != .incomplete else { return }
     } catch { return handOver() }  // the owner answers malformed requests, and reads lines of the PROXY protocol
-    switch decide(reader.head) {
-    case .answer(let response):
-      Self.send(response, omitsBody: reader.head.method == "HEAD", on: socket)
-      isLingering = true
-      deadline = loop.now + Self.lingerTime
-      input.removeAll()
-    case .carry: handOver()
-    }
+    guard let response = answer(reader.head) else { return handOver() }
+    Self.send(response, omitsBody: reader.head.method == "HEAD", on: socket)
+    isLingering = true
+    deadline = loop.now + Self.lingerTime
+    input.removeAll()
   }
 
   private func handOver() {

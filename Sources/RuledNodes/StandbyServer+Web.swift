@@ -15,7 +15,7 @@ extension StandbyServer {
     SystemCalls.sendAtOnce(descriptor)
     do throws(SystemError) {
       let web = try ForwardedWeb(descriptor, on: loop) { [unowned self] head in
-        decide(head, client)
+        answer(head, client)
       } carry: { [unowned self] socket, bytes in
         carry(socket, client, bytes)
       } ended: { [unowned self] web in
@@ -25,18 +25,19 @@ extension StandbyServer {
     } catch { SystemCalls.close(descriptor) }
   }
 
-  private func decide(_ head: HTTPRequestHead, _ client: PeerClient) -> ForwardedWeb.Decision {
+  /// This node's answer to the first request of a connection; nil if the connection is carried to the owner.
+  private func answer(_ head: HTTPRequestHead, _ client: PeerClient) -> HTTPResponse? {
     let endpoint = client.listener == .sites ? nil : HTTPRoute(head.target)?.endpoint
     if let endpoint, endpoint.methods.contains(head.method) {
       switch endpoint {
-      case .alive: return .answer(HTTPResponse(["status": "alive"]))
-      case .ready: return .answer(readiness)
-      case .health: return .answer(HTTPResponse(health))
-      case .metrics: return .answer(metrics(head, client))
+      case .alive: return HTTPResponse(["status": "alive"])
+      case .ready: return readiness
+      case .health: return HTTPResponse(health)
+      case .metrics: return metrics(head, client)
       default: break
       }
     }
-    return route?.hasLink == true ? .carry : .answer(HTTPResponse(refusal))
+    return route?.hasLink == true ? nil : HTTPResponse(refusal)
   }
 
   private var readiness: HTTPResponse {
