@@ -14,19 +14,19 @@ package enum ServeCommand {
     let isService = SystemdNotifier.isService
     do throws(StartError) {
       let options = try ServeOptions(arguments)
-      if options.showsHelp {
+      if options.arguments.has("help") {
         print(HelpText(program: nil, sharedOptions: ServeOptions.shared).command(ServeOptions.spec), terminator: "")
         return 0
       }
-      if options.showsVersion {
+      if options.arguments.has("version") {
         print("ruled \(Version.current)")
         return 0
       }
       try options.checkPurpose()
-      if options.checks { return try check(options) }
-      if options.salvages { return try salvage(options) }
-      if let backup = options.restores { return try restore(backup, options) }
-      if let store = options.imports { return try importStore(store, options) }
+      if options.arguments.has("check") { return try check(options) }
+      if options.arguments.has("salvage") { return try salvage(options) }
+      if let backup = options.arguments.value("restore") { return try restore(backup, options) }
+      if let store = options.arguments.value("import") { return try importStore(store, options) }
       serve(try options.configuration(), options)
     } catch {
       error.complain(as: "ruled")
@@ -45,7 +45,7 @@ package enum ServeCommand {
       let log = try LogQueue.ofService()
       defer { log.end() }
       try Daemon(
-        configuration: configuration, manualClock: options.hasManualClock, log: log,
+        configuration: configuration, manualClock: options.arguments.has("clock"), log: log,
         readConfiguration: options.configuration
       ).run()
     } catch {
@@ -266,16 +266,9 @@ struct ServeOptions {
   /// The options of `ruled` that `rulectl` has, too.
   static let shared = [OptionSpec.help, .version]
 
-  private let arguments: Arguments
+  let arguments: Arguments
 
-  var showsHelp: Bool { arguments.has("help") }
-  var showsVersion: Bool { arguments.has("version") }
-  var checks: Bool { arguments.has("check") }
-  var salvages: Bool { arguments.has("salvage") }
-  var restores: String? { arguments.value("restore") }
-  var imports: String? { arguments.value("import") }
   var holdsEffects: Bool { arguments.has("hold-effects") }
-  var hasManualClock: Bool { arguments.has("clock") }
   var config: String? { arguments.value("config") }
 
   init(_ words: [String]) throws(StartError) {
