@@ -4,6 +4,7 @@ import RuledCore
 import RuledEngine
 import RuledJSON
 import RuledLua
+import RuledServing
 import RuledStore
 import Synchronization
 

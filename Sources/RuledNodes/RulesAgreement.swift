@@ -65,14 +65,6 @@ final class RulesAgreement: ClusterRules {
     } catch { throw Self.failure(error) }
   }
 
-  func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) { LiveRules.put(revision, into: set) }
-
-  func live(in store: any StateStore) throws(StoreError) -> RevisionArchive.Revision? {
-    try LiveRules.read(from: store)
-  }
-
-  func liveRevision(in store: any StateStore) throws(StoreError) -> String { try LiveRules.revision(in: store) }
-
   static func offer(_ catalog: Catalog, in exchange: RevisionExchange) throws(StoreError) {
     let content = ByteBuffer(capacity: 64 << 10)
     RevisionDocument.json(RevisionArchive.Revision(catalog, from: .folder)).write(to: content)

@@ -109,7 +109,7 @@ extension RulesLoader {
 
   /// Notes in a commit that these rules are live in the log of a cluster.
   func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) {
-    services.agreement?.putLive(revision, into: set)
+    if services.agreement != nil { LiveRules.put(revision, into: set) }
   }
 
   // MARK: Keeping

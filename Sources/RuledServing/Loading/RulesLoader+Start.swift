@@ -84,9 +84,9 @@ extension RulesLoader {
   private static func logged(
     _ replacing: RulesInPlaceOfFolder?, _ services: Services, _ lua: LuaWorker
   ) throws(StartError) -> Catalog? {
-    guard let agreement = services.agreement else { return nil }
+    guard services.agreement != nil else { return nil }
     let live: RevisionArchive.Revision?
-    do throws(StoreError) { live = try agreement.live(in: services.context.store) } catch {
+    do throws(StoreError) { live = try LiveRules.read(from: services.context.store) } catch {
       throw StartError("the rules in force can't be read from the node's store: \(error)")
     }
     guard let live else { return nil }
@@ -124,13 +124,13 @@ extension RulesLoader {
   ///
   /// Throws which node can't load them; then nothing has changed.
   static func agreeAndCommit(_ catalog: Catalog, _ services: Services) throws(ReloadError) {
-    guard let agreement = services.agreement else { return }
+    guard services.agreement != nil else { return }
     do throws(StoreError) {
-      if try agreement.liveRevision(in: services.context.store) == catalog.revision { return }
+      if try LiveRules.revision(in: services.context.store) == catalog.revision { return }
     } catch { throw ReloadError([LoadError(file: "", line: 0, error.description)]) }
     try agree(on: catalog, services)
     let set = WriteSet(capacity: 4096)
-    agreement.putLive(.init(catalog, from: .folder), into: set)
+    LiveRules.put(.init(catalog, from: .folder), into: set)
     do throws(StoreError) {
       try services.useStore { () throws(StoreError) in try services.context.store.commit(set, durable: true) }
     } catch {

@@ -38,7 +38,7 @@ package final class Server {
     let context = EngineContext(store: store, clock: clock, configuration: configuration, log: log)
     services = Services(
       context: context, workers: count, notifier: notifier, connectionLimit: connections, bearerToken: sockets.token,
-      journal: journal, membership: member, agreement: member?.rules)
+      journal: journal, membership: member)
     hub = WatchHub(spare: context.changeLogs)
     commits = CommitPipeline(context: context, hub: hub, workers: services.workers)
     self.sockets = sockets

@@ -27,7 +27,7 @@ final class Services: Sendable {
   /// The journal; nil when it is off.
   let journal: JournalService?
   let membership: (any ClusterMember)?
-  let agreement: (any ClusterRules)?
+  var agreement: (any ClusterRules)? { membership?.rules }
   let isMakingCheckpoint = Atomic(false)
   let isBacktesting = Atomic(false)
   /// Whether effects are held back since a restore.
@@ -52,13 +52,11 @@ final class Services: Sendable {
 
   init(
     context: EngineContext, workers count: Int, notifier: SystemdNotifier = .silent, connectionLimit: Int? = nil,
-    bearerToken: BearerToken? = nil, journal: JournalService? = nil, membership: (any ClusterMember)? = nil,
-    agreement: (any ClusterRules)? = nil
+    bearerToken: BearerToken? = nil, journal: JournalService? = nil, membership: (any ClusterMember)? = nil
   ) {
     self.bearerToken = bearerToken
     self.journal = journal
     self.membership = membership
-    self.agreement = agreement
     let limits = context.configuration.limits
     let connections = connectionLimit ?? limits.connections
     unreservedInFlight = limits.unreserved(of: limits.inFlight)
@@ -67,7 +65,7 @@ final class Services: Sendable {
     self.context = context
     self.notifier = notifier
     revisions =
-      agreement?.revisions
+      membership?.rules.revisions
       ?? RevisionArchive(folder: context.configuration.storeFolder.map { "\($0)/\(RevisionArchive.folder)" })
     workers = (0..<count).map { _ in Mailbox<WorkerMessage>() }
     refusals = Refusals(log: context.log)

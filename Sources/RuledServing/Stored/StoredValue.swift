@@ -1,13 +1,11 @@
-package import RuledCore
+import RuledCore
 import RuledEngine
-package import RuledStore
+import RuledStore
 
 /// A value of the daemon itself that the store holds under a name.
-package struct StoredValue {
+struct StoredValue {
   /// The name, unique among the daemon's values.
   let name: String
-
-  package init(name: String) { self.name = name }
 
   /// Stores the bytes that `body` appends.
   ///
@@ -25,7 +23,7 @@ package struct StoredValue {
   }
 
   /// Adds the bytes that `body` appends to a commit.
-  package func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
+  func put(into set: WriteSet, _ body: (ByteBuffer) -> Void) {
     let value = ByteBuffer()
     body(value)
     let key = self.key
@@ -45,7 +43,7 @@ package struct StoredValue {
     try store.commit(set, durable: true)
   }
 
-  package func read(from store: any StateStore) throws(StoreError) -> ByteBuffer? {
+  func read(from store: any StateStore) throws(StoreError) -> ByteBuffer? {
     let (key, value) = (self.key, ByteBuffer())
     defer { withExtendedLifetime(key) {} }
     return try store.get(key.bytes, into: value) ? value : nil

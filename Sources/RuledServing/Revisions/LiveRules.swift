@@ -1,11 +1,10 @@
-import RuledCore
-import RuledEngine
+package import RuledCore
+package import RuledEngine
 import RuledJSON
-import RuledServing
-import RuledStore
+package import RuledStore
 
 /// The rules in force of a cluster, as its log has them: an owner serves these, whatever its folder contains.
-enum LiveRules {
+package enum LiveRules {
   private static let content = StoredValue(name: "live_rules")
   private static let name = StoredValue(name: "live_revision")
 
@@ -25,11 +24,11 @@ enum LiveRules {
   }
 
   /// The revision in force; empty before the first.
-  static func revision(in store: any StateStore) throws(StoreError) -> String {
+  package static func revision(in store: any StateStore) throws(StoreError) -> String {
     try name.read(from: store)?.text ?? ""
   }
 
-  static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {
+  package static func parse(_ bytes: ByteView) -> RevisionArchive.Revision? {
     (try? JSONValue(parsing: bytes, maximumDepth: RevisionDocument.depth + 2)).flatMap(RevisionDocument.revision)
   }
 }
