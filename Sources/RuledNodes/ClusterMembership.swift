@@ -184,9 +184,9 @@ extension NodeClient {
   fileprivate init(_ client: PeerClient, of node: String) {
     switch client.listener {
     case .lines: self = .lines(CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))
-    case .web: self = .web(.node(node, isAdmin: client.isAdmin))
-    case .api: self = .web(.nodeWithoutCredentials(node, isVisitor: false))
-    case .sites: self = .web(.nodeWithoutCredentials(node, isVisitor: true))
+    case .web: self = .web(HTTPPeer(isAdmin: client.isAdmin, node: node))
+    case .api: self = .web(HTTPPeer(isAnonymous: true, node: node))
+    case .sites: self = .web(HTTPPeer(isAnonymous: true, isVisitor: true, node: node))
     }
   }
 }

@@ -234,13 +234,8 @@ final class StandbyServer: ConnectionHandler {
     return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
   }
 
-  /// Whether an administrator is at the other end of a Unix socket.
-  private func isAdmin(_ descriptor: Int32) -> Bool {
-    PeerCredentials(of: descriptor).map { admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
-  }
-
   private func adopt(_ descriptor: Int32) {
-    guard !isFull(forAdmin: isAdmin(descriptor)) else {
+    guard !isFull(forAdmin: admins.include(peerOf: descriptor)) else {
       ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: reply)
       _ = SystemCalls.send(descriptor, reply.bytes)
       return SystemCalls.close(descriptor)
@@ -249,7 +244,7 @@ final class StandbyServer: ConnectionHandler {
   }
 
   func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
-    adoptWeb(descriptor, PeerClient(.web, isAdmin: isAdmin(descriptor)))
+    adoptWeb(descriptor, PeerClient(.web, isAdmin: admins.include(peerOf: descriptor)))
   }
 
   func reportUnreadOutput(on connection: Connection) {}

@@ -49,7 +49,9 @@ final class Control {
   /// Begins to serve HTTP on a TCP socket: the plugins' sites alone `forSites`, else the API too.
   func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
     listeners.append(
-      try Listener(on: loop, socket) { [unowned self] in services.adoptWeb($0, from: .client(isVisitor: forSites)) })
+      try Listener(on: loop, socket) { [unowned self] in
+        services.adoptWeb($0, from: HTTPPeer(isAnonymous: true, isVisitor: forSites))
+      })
   }
 
   func stopAccepting() {

@@ -52,7 +52,7 @@ final class HTTPConnection {
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(
-    _ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?, number: UInt64,
+    _ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?, number: UInt64,
     in table: HTTPConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor
@@ -60,7 +60,7 @@ final class HTTPConnection {
     self.number = number
     self.table = table
     outputMemory = OutputMemory(table.server.services.outputMemory)
-    peer = HTTPPeer(descriptor, from: origin, admins: table.server.services.admins)
+    self.peer = peer
     awaitsProxyLine = !peer.isAnonymous
     reader = HTTPRequestReader(bodyLimit: table.server.services.context.configuration.limits.requestBytes)
     lastProgress = table.loop.now

@@ -29,11 +29,11 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
+  func adopt(_ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, from: origin, at: place, number: lastNumber, in: self)
+      connections[lastNumber] = try HTTPConnection(descriptor, from: peer, at: place, number: lastNumber, in: self)
       let (server, number, period) = (server, lastNumber, HTTPServer.timeoutCheckPeriod)
       place?.onEviction { server.evict(number) }
       if place == nil { limitPlaceless(adding: number) }

@@ -159,39 +159,3 @@ struct RPCRequests: Sendable {
     return HTTPResponse(200, json: body)
   }
 }
-
-struct HTTPPeer: Sendable {
-  /// Whether the kernel's credentials say nothing about the client, so that a token or a session decides: it came over a TCP listener, or through a proxy.
-  let isAnonymous: Bool
-  /// Whether the connection came over the listener for sites, which serves the plugins' sites alone.
-  let isVisitor: Bool
-  /// Whether the kernel's credentials of the peer are an administrator's.
-  let isAdmin: Bool
-  /// The node that has carried the connection here; nil if the client connected here.
-  let node: String?
-
-  /// Whether it may call `state`; each role that may send events may do so, too.
-  var mayReadStates: Bool { isAdmin || isAnonymous }
-
-  /// The peer behind this proxy; it does not have the proxy's credentials.
-  var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
-
-  private init(isAnonymous: Bool, isVisitor: Bool = false, isAdmin: Bool = false, node: String? = nil) {
-    self.isAnonymous = isAnonymous
-    self.isVisitor = isVisitor
-    self.isAdmin = isAdmin
-    self.node = node
-  }
-
-  init(_ descriptor: Int32, from origin: HTTPOrigin, admins: Administrators) {
-    switch origin {
-    case .client(let isVisitor):
-      let peer = SystemCalls.isUnixSocket(descriptor) ? PeerCredentials(of: descriptor) : nil
-      let isAdmin = peer.map { admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
-      self.init(isAnonymous: peer == nil, isVisitor: isVisitor, isAdmin: isAdmin)
-    case .node(let node, let isAdmin): self.init(isAnonymous: false, isAdmin: isAdmin, node: node)
-    case .nodeWithoutCredentials(let node, let isVisitor):
-      self.init(isAnonymous: true, isVisitor: isVisitor, node: node)
-    }
-  }
-}

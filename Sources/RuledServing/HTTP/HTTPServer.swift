@@ -12,7 +12,7 @@ import Synchronization
 final class HTTPServer: WebServer {
   private enum Message: Sendable {
     /// Take over a connected socket; without a place it is one beyond the limit.
-    case adopt(Int32, from: HTTPOrigin, at: ConnectionPlace?)
+    case adopt(Int32, from: HTTPPeer, at: ConnectionPlace?)
     /// Close a connection, whose place another one got.
     case evict(connection: UInt64)
     /// Send the response to a request, if it still waits.
@@ -77,7 +77,7 @@ final class HTTPServer: WebServer {
 
   private func receive(_ message: Message, _ table: HTTPConnectionTable) {
     switch message {
-    case .adopt(let descriptor, let origin, let place): table.adopt(descriptor, from: origin, at: place)
+    case .adopt(let descriptor, let peer, let place): table.adopt(descriptor, from: peer, at: place)
     case .evict(let connection): table[connection]?.evict()
     case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
     case .readChanges: table.watches.read()
@@ -89,11 +89,12 @@ final class HTTPServer: WebServer {
 
   // MARK: Connections
 
-  func accept(_ descriptor: Int32, from origin: HTTPOrigin) {
-    let places = origin.isVisitor ? services.sitePlaces : services.places
-    let place = services.takePlace(places, for: origin.owner, isAdmin: origin.isAdmin)
-    if place == nil, origin.isVisitor { return refuseVisitor(descriptor) }
-    adopt(descriptor, from: origin, at: place)
+  func accept(_ descriptor: Int32, from peer: HTTPPeer) {
+    let places = peer.isVisitor ? services.sitePlaces : services.places
+    let owner: ConnectionPlaces.Owner = peer.node.map { .node($0) } ?? .network
+    let place = services.takePlace(places, for: owner, isAdmin: peer.isAdmin)
+    if place == nil, peer.isVisitor { return refuseVisitor(descriptor) }
+    adopt(descriptor, from: peer, at: place)
   }
 
   private func refuseVisitor(_ descriptor: Int32) {
@@ -104,10 +105,12 @@ final class HTTPServer: WebServer {
     SystemCalls.close(descriptor)
   }
 
-  func adopt(_ descriptor: Int32, at place: ConnectionPlace?) { adopt(descriptor, from: .client(), at: place) }
+  func adopt(_ descriptor: Int32, at place: ConnectionPlace?) {
+    adopt(descriptor, from: HTTPPeer(isAdmin: services.admins.include(peerOf: descriptor)), at: place)
+  }
 
-  private func adopt(_ descriptor: Int32, from origin: HTTPOrigin, at place: ConnectionPlace?) {
-    guard !mailbox.send(.adopt(descriptor, from: origin, at: place)) else { return }
+  private func adopt(_ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?) {
+    guard !mailbox.send(.adopt(descriptor, from: peer, at: place)) else { return }
     SystemCalls.close(descriptor)
     place?.release()
   }

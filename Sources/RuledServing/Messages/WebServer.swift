@@ -4,9 +4,9 @@ import RuledIO
 /// The server for clients that speak HTTP, as the other threads see it.
 protocol WebServer: AnyObject, Sendable {
   /// Takes over a connection that has no place yet; beyond the limit only probes are answered.
-  func accept(_ descriptor: Int32, from origin: HTTPOrigin)
+  func accept(_ descriptor: Int32, from peer: HTTPPeer)
 
-  /// Takes over a client's connection; one without a place is beyond the limit, and only probes are answered there.
+  /// Takes over a connection from the Unix socket; one without a place is beyond the limit, and only probes are answered there.
   func adopt(_ descriptor: Int32, at place: ConnectionPlace?)
 
   func receive(_ reply: ByteView, for target: ReplyTarget)
@@ -15,29 +15,27 @@ protocol WebServer: AnyObject, Sendable {
   func isAwaited(_ token: UInt64) -> Bool
 }
 
-package enum HTTPOrigin: Sendable {
-  /// From the client itself; over the listener for sites if it `isVisitor`.
-  case client(isVisitor: Bool = false)
-  /// From another node, at whose Unix socket the client connected.
-  case node(String, isAdmin: Bool)
-  /// From another node, at one of whose loopback listeners the client connected: that for sites if it `isVisitor`.
-  case nodeWithoutCredentials(String, isVisitor: Bool)
+/// The client of an HTTP connection.
+package struct HTTPPeer: Sendable {
+  /// Whether the kernel's credentials say nothing about the client, so that a token or a session decides: it came over a TCP listener, or through a proxy.
+  let isAnonymous: Bool
+  /// Whether the connection came over a listener for sites, which serves the plugins' sites alone.
+  let isVisitor: Bool
+  /// Whether the kernel's credentials of the peer are an administrator's, who may take a reserved place.
+  let isAdmin: Bool
+  /// The node that has carried the connection here; nil if the client connected here.
+  let node: String?
 
-  /// Whether the client connected at a listener for sites.
-  var isVisitor: Bool {
-    switch self {
-    case .client(let isVisitor), .nodeWithoutCredentials(_, let isVisitor): isVisitor
-    case .node: false
-    }
+  package init(isAnonymous: Bool = false, isVisitor: Bool = false, isAdmin: Bool = false, node: String? = nil) {
+    self.isAnonymous = isAnonymous
+    self.isVisitor = isVisitor
+    self.isAdmin = isAdmin
+    self.node = node
   }
 
-  /// Whether the client is an administrator, who may take a reserved place.
-  var isAdmin: Bool { if case .node(_, let isAdmin) = self { isAdmin } else { false } }
+  /// Whether it may call `state`; each role that may send events may do so, too.
+  var mayReadStates: Bool { isAdmin || isAnonymous }
 
-  var owner: ConnectionPlaces.Owner {
-    switch self {
-    case .client: .network
-    case .node(let node, _), .nodeWithoutCredentials(let node, _): .node(node)
-    }
-  }
+  /// The peer behind this proxy; it does not have the proxy's credentials.
+  var behindProxy: HTTPPeer { HTTPPeer(isAnonymous: true, node: node) }
 }

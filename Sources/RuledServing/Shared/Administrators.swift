@@ -35,8 +35,13 @@ package struct Administrators: Sendable {
     return include(peer, groups: connection.peerGroups)
   }
 
+  /// Whether the client at the other end of a Unix socket is one of them.
+  package func include(peerOf descriptor: Int32) -> Bool {
+    PeerCredentials(of: descriptor).map { include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
+  }
+
   /// Whether a client with these credentials and supplementary groups is one of them.
-  package func include(_ peer: PeerCredentials, groups supplementary: @autoclosure () -> [UInt32]) -> Bool {
+  func include(_ peer: PeerCredentials, groups supplementary: @autoclosure () -> [UInt32]) -> Bool {
     if users.contains(peer.uid) || groups.contains(peer.gid) { return true }
     return !groups.isEmpty && supplementary().contains { groups.contains($0) }
   }

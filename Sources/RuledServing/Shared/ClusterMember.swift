@@ -50,7 +50,7 @@ package protocol ClusterMember: AnyObject, Sendable {
 package enum NodeClient: Sendable {
   /// It speaks JSON-RPC lines, or HTTP at the Unix socket.
   case lines(CarriedClient)
-  case web(HTTPOrigin)
+  case web(HTTPPeer)
 }
 
 /// The agreement of a cluster's nodes on rules: all of them can load the rules that come into force, and the log names these.

@@ -163,15 +163,15 @@ final class Services: Sendable {
   func adopt(_ descriptor: Int32, for client: NodeClient) -> Bool {
     switch client {
     case .lines(let client): return control.send(.adopt(descriptor, for: client))
-    case .web(let origin):
-      adoptWeb(descriptor, from: origin)
+    case .web(let peer):
+      adoptWeb(descriptor, from: peer)
       return true
     }
   }
 
-  func adoptWeb(_ descriptor: Int32, from origin: HTTPOrigin) {
+  func adoptWeb(_ descriptor: Int32, from peer: HTTPPeer) {
     guard let server = web.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
-    server.accept(descriptor, from: origin)
+    server.accept(descriptor, from: peer)
   }
 
   /// All workers' counts of the last rollout since it or the process began.

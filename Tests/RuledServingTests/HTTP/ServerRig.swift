@@ -132,7 +132,7 @@ final class ServerRig {
       }
     }
     try #require(isConnected)
-    server.accept(accept(listener, nil, nil), from: .client())
+    server.accept(accept(listener, nil, nil), from: HTTPPeer(isAnonymous: true))
     return Client(client)
   }
 
