@@ -27,7 +27,6 @@ final class Courier {
   /// The leases in `results` that are on their way.
   private var sentResults: Set<String> = []
   private var isStopping = false
-  private var hasEndTimer = false
   private let notifier = SystemdNotifier.fromEnvironment()
 
   /// Delivers until SIGTERM or SIGINT.
@@ -64,10 +63,7 @@ final class Courier {
     loop.atTickEnd(.work) { [unowned self] in
       confirmResults()
       if isStopping, deliverer.count == 0, results.isEmpty { loop.stop() }
-      if isStopping, !hasEndTimer {
-        hasEndTimer = true
-        end.start(after: Self.endTime)
-      }
+      if isStopping, !end.isRunning { end.start(after: Self.endTime) }
     }
     daemon.onConnect = { [unowned self] in
       sentResults = []

@@ -21,6 +21,9 @@ package final class LoopTimer: LoopHandle {
     uv_timer_start(pointer(uv_timer_t.self), loopTimerFired, delay, period)
   }
 
+  /// Whether it will fire.
+  package var isRunning: Bool { !isClosed && uv_is_active(raw) != 0 }
+
   /// Stops; it can be started again.
   package func stop() {
     loop.assertOnLoop()

@@ -28,7 +28,6 @@ final class EffectLeases {
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
   private var hasEndedWaits = false
-  private var isTimed = false
 
   init(
     _ services: Services, _ store: EffectStore, _ sinks: SinkTable, _ deliveries: EffectDelivery, on loop: EventLoop
@@ -173,9 +172,7 @@ final class EffectLeases {
   }
 
   private func startTimer() {
-    guard !isTimed else { return }
-    isTimed = true
-    timer?.start(after: Self.checkPeriod, every: Self.checkPeriod)
+    if let timer, !timer.isRunning { timer.start(after: Self.checkPeriod, every: Self.checkPeriod) }
   }
 
   /// Ends the leases whose time is over; the waits end in the tick that follows.
@@ -188,9 +185,7 @@ final class EffectLeases {
         lease.delivery,
         .failed(DeliveryFailure(reason: "the lease ended without a confirmation"), atLeast: 0, .afterSeveral))
     }
-    guard active.isEmpty, waiting.isEmpty else { return }
-    isTimed = false
-    timer?.stop()
+    if active.isEmpty, waiting.isEmpty { timer?.stop() }
   }
 }
 

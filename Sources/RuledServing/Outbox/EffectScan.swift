@@ -39,9 +39,6 @@ final class EffectScan {
   /// Whether a scan is scheduled because of an unreadable effect, and the number of such scans in a row.
   private var rescanIsScheduled = false
   private var rescans = 0
-  private var recountIsScheduled = false
-  /// Whether a tick is scheduled that finds out which effects have waited longest.
-  private var oldestIsScheduled = false
   /// Counts the pages of single queues, so that the queues with room are loaded in turn.
   private var queuePages = 0
   private var hasLoadedInTick = false
@@ -64,11 +61,7 @@ final class EffectScan {
     let timers = Timers(
       scan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
       rescan: try LoopTimer(on: loop) { [unowned self] in scanStore() },
-      recount: try LoopTimer(on: loop) { [unowned self] in
-        recountIsScheduled = false
-        scanStore()
-      },
-      oldest: try LoopTimer(on: loop) { [unowned self] in oldestIsScheduled = false })
+      recount: try LoopTimer(on: loop) { [unowned self] in scanStore() }, oldest: try LoopTimer(on: loop) {})
     timers.scan.start(after: period, every: period)
     self.timers = timers
     scanStore()
@@ -124,9 +117,8 @@ final class EffectScan {
 
   /// Schedules a scan that counts effects; its delay grows with the time that scans take.
   func scheduleRecount() {
-    guard !recountIsScheduled else { return }
-    recountIsScheduled = true
-    timers?.recount.start(after: max(recountDelay, 20 * duration))
+    guard let timers, !timers.recount.isRunning else { return }
+    timers.recount.start(after: max(recountDelay, 20 * duration))
   }
 
   /// Loads nothing more of a subject until the next scan, which is scheduled: an earlier effect of it can't be read.
@@ -282,10 +274,9 @@ final class EffectScan {
   func updateOldest(of sink: Sink, waiting: Int) {
     if waiting == 0 {
       sink.oldest = nil
-    } else if sink.oldest == nil, !oldestIsScheduled {
+    } else if sink.oldest == nil, let timers, !timers.oldest.isRunning {
       sink.oldest = findOldest(of: sink)
-      oldestIsScheduled = true
-      timers?.oldest.start(after: 1_000)
+      timers.oldest.start(after: 1_000)
     }
   }
 
