@@ -11,8 +11,6 @@ struct DashboardFiles: Sendable {
 
   let folder: String?
 
-  init(folder: String?) { self.folder = folder }
-
   /// The files beside the running program: `share/ruled/dashboard` under the prefix that it is installed in, or `dashboard` in the source
   /// tree that it was built in.
   static func besideProgram() -> DashboardFiles {

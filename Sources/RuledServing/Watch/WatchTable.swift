@@ -192,13 +192,16 @@ final class WatchTable {
 
   // MARK: News
 
-  private func schedule() {
+  /// Has `read` called in the next tick, or after that many milliseconds.
+  private func schedule(after delay: UInt64 = 0) {
     guard !isScheduled else { return }
     isScheduled = true
-    loop.onNextTick { [weak self] in
+    let body = { [weak self] in
       self?.isScheduled = false
       self?.read()
     }
+    if delay == 0 { return loop.onNextTick(body) }
+    do throws(SystemError) { try loop.timer(after: delay, body) } catch { isScheduled = false }
   }
 
   /// Sends changes to the watches, for a while.
@@ -215,20 +218,9 @@ final class WatchTable {
     touched.removeAll()
     let mayGoOn = !isCurrent || catchingUp.contains { $0.receiver.isTaking }
     if mayGoOn { return schedule() }
-    if !catchingUp.isEmpty { readLater() }
+    if !catchingUp.isEmpty { schedule(after: Self.retryDelay) }
     isWaiting = hub.wake(key, after: after, wake)
     if !isWaiting { schedule() }
-  }
-
-  private func readLater() {
-    guard !isScheduled else { return }
-    isScheduled = true
-    do throws(SystemError) {
-      try loop.timer(after: Self.retryDelay) { [weak self] in
-        self?.isScheduled = false
-        self?.read()
-      }
-    } catch { isScheduled = false }
   }
 
   /// Passes the next changes to the watches that want them; false if there are more than the time allows.
