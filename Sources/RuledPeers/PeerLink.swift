@@ -41,9 +41,6 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
     }
   }
 
-  /// Whether the other node can be reached; from any thread.
-  var isUp: Bool { problem == nil }
-
   /// Why the other node can't be reached, in words; nil while it can; from any thread.
   package var problem: String? { state.withLock { $0.problem } }
 

@@ -21,13 +21,12 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   ) throws(PeerError) {
     let acceptor = Acceptor(settings, receive)
     let result = OneResult<Result<UInt16, PeerError>>()
-    let isRunning = loop.call { state in
+    let isRunning = loop.post { state in
       address.resolve(on: state.events) { addresses, problem in
         result.give(acceptor.listen(on: state, at: addresses.first, problem))
       }
-      return true
     }
-    guard isRunning == true else { throw .stopped }
+    guard isRunning else { throw .stopped }
     port = try result.wait().get()
     self.loop = loop
     self.acceptor = acceptor

@@ -37,13 +37,6 @@ package final class PeerLoop: Sendable {
   /// Runs `body` on the loop's thread, after earlier posts; returns false, without running it, once the loop has stopped.
   @discardableResult
   func post(_ body: @escaping @Sendable (LoopState) -> Void) -> Bool { inbox.send(body) }
-
-  /// Runs `body` on the loop's thread and waits for its result; nil once the loop has stopped.
-  func call<Result: Sendable>(_ body: @escaping @Sendable (LoopState) -> Result) -> Result? {
-    let result = OneResult<Result>()
-    let isAccepted = inbox.send { result.give(body($0)) }
-    return isAccepted ? result.wait() : nil
-  }
 }
 
 /// A result that one thread sets and another waits for.

@@ -213,3 +213,8 @@ final class PeerRig: Sendable {
   /// How often the link was made.
   var linkings: Int { notesOfA.items.count { $0 == .linked(node: "b") } }
 }
+
+extension PeerLink {
+  /// Whether the other node can be reached.
+  var isUp: Bool { problem == nil }
+}

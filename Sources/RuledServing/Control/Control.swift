@@ -34,7 +34,7 @@ final class Control {
     self.signals = try signals.attach(to: loop) { [unowned self] signal in
       signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
     }
-    timers.start()
+    timers.fireDue()
     watchdog = try Watchdog(on: loop, services)
     sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
       services.load.sample(LoadTotals(services), at: EngineClock.wall)

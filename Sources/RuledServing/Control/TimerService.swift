@@ -44,9 +44,6 @@ final class TimerService {
     alarm = try LoopTimer(on: loop) { [unowned self] in fireDue() }
   }
 
-  /// Begins with the timers that became due while the daemon was down.
-  func start() { fireDue() }
-
   func stop() {
     isStopped = true
     alarm?.stop()
