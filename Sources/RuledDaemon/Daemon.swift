@@ -3,6 +3,7 @@ import RuledCluster
 import RuledCore
 import RuledEngine
 import RuledIO
+import RuledJournal
 import RuledNodes
 import RuledServing
 import RuledStore
@@ -73,5 +74,68 @@ package final class Daemon {
         "where the manual clock stands can't be read from the store; restore a backup of it, or start without --clock manual: \(error)"
       )
     }
+  }
+
+  // MARK: Opening the store: a node of a cluster follows the log, and serves clients as a follower, until it owns it
+
+  /// An open store, with its journal and the node's part in a cluster.
+  struct Opened {
+    let store: any StateStore
+    var journal: JournalService?
+    /// The node's part in its cluster; nil for a store of this host alone.
+    var member: (any ClusterMember)?
+    /// The configuration, which may have been read again while the node followed.
+    let configuration: Configuration
+  }
+
+  /// Opens the configured store, while a follower serves up to `connections` clients on `sockets`; nil after a signal.
+  func openStore(sockets: DaemonSockets, connections: Int) throws(StartError) -> Opened? {
+    guard let path = configuration.storeFolder else {
+      return Opened(store: MemoryStore(), configuration: configuration)
+    }
+    let (store, journal) = try openFolder(path)
+    guard case .postgresql(let url) = configuration.store else {
+      try ClusterStart.leave(store, log)
+      return Opened(store: store, journal: journal, configuration: configuration)
+    }
+    let start = ClusterStart(url, configuration, log: log)
+    switch try start.replace(store, notifier: notifier, signals: signals) {
+    case .kept: return try follow(start, store, journal, sockets, connections)
+    case .ended: return nil
+    case .closed:
+      let (store, journal) = try openFolder(path)
+      return try follow(start, store, journal, sockets, connections)
+    }
+  }
+
+  /// Opens the store on this host, with its journal.
+  private func openFolder(_ path: String) throws(StartError) -> (RocksStore, JournalService?) {
+    do throws(StoreError) {
+      let kept = configuration.journal.isOn ? Journal(of: path, settings: configuration.journal) : nil
+      kept?.takeTail(of: path)
+      let store = try RocksStore(path: path, journal: kept)
+      if kept == nil, SystemFiles().exists("\(path)/\(Journal.folderName)") {
+        // The journal's records in the log go too: a later journal does not begin with them.
+        try store.flushAll()
+        try Journal.remove(of: path)
+      }
+      if let note = store.openingNote { log.warn(note) }
+      _ = try StoreCheckpoints(of: path).removeAbandoned()
+      kept?.start()
+      // A copy that can't be removed only takes room.
+      if let kept { try? StoreCopy.removeAll(in: kept.folder) }
+      return (store, kept.map { JournalService($0, of: store) })
+    } catch { throw StartError(error.description) }
+  }
+
+  /// Follows the log of a cluster until this node owns it; nil after a signal.
+  private func follow(
+    _ start: ClusterStart, _ store: RocksStore, _ journal: JournalService?, _ sockets: DaemonSockets, _ connections: Int
+  ) throws(StartError) -> Opened? {
+    try? StoreCopy.removeAll(in: store.path)
+    let owner = try start.follow(
+      store, journal, configuration, sockets, connections: connections, isManual: isManual, notifier: notifier,
+      signals: signals, readConfiguration: readConfiguration)
+    return owner.map { Opened(store: $0.store, journal: journal, member: $0.member, configuration: $0.configuration) }
   }
 }

@@ -287,7 +287,7 @@ struct ServeOptions {
     guard purposes.count < 2 else {
       throw StartError("\(purposes.joined(separator: " and ")) don't go together; give one of them", isLasting: true)
     }
-    guard !holdsEffects || restores != nil else {
+    guard !holdsEffects || arguments.has("restore") else {
       throw StartError("--hold-effects belongs to --restore DIR", isLasting: true)
     }
   }

@@ -243,10 +243,7 @@ package final class Connection {
     if isBlocked { events.insert(.writable) }
     poll?.wait(for: events)
   }
-}
 
-/// From the socket into lines, and from the output buffer to the socket.
-extension Connection {
   // MARK: Reading
 
   /// Reads once and delivers the lines that became complete.

@@ -63,9 +63,7 @@ extension Control {
         source, configuration: services.configuration.plugins, previous: nil, worker: lua, checksFiles: true, now: now)
     } catch { throw error.requestError }
   }
-}
 
-extension Control {
   func log(_ params: LogParams, for caller: ControlCaller) {
     let now = services.context.clock.now
     answer(caller) { (journal) throws(RequestError) in try journal.log(params, now: now) }

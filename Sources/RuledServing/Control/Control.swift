@@ -3,6 +3,7 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledStore
+import RuledThreads
 import RuledWire
 import Synchronization
 
@@ -139,6 +140,64 @@ final class Control {
   private static let isAlone = RequestError(
     .notFound, "this daemon is not a node of a cluster: its store is its own; docs/cluster.md says how to set one up"
   )
+
+  // MARK: Backups, and the effects that a restore holds back
+
+  /// Makes a checkpoint of the store, from which a client takes a backup, and replies with its folder.
+  ///
+  /// It has a thread of its own, since it waits for the disk, and one that runs after commits and rules; these go on meanwhile.
+  func backup(for caller: ControlCaller) {
+    let services = services
+    guard !services.isMakingCheckpoint.exchange(true, ordering: .acquiringAndReleasing) else {
+      return reply(.failure(Self.isBusy), to: caller)
+    }
+    do throws(SystemError) {
+      _ = try Thread.start(name: "ruled-backup", priority: .lowest) {
+        let result = Self.makeCheckpoint(services)
+        services.isMakingCheckpoint.store(false, ordering: .releasing)
+        services.reply(result, to: caller)
+      }
+    } catch {
+      services.isMakingCheckpoint.store(false, ordering: .releasing)
+      reply(.failure(RequestError(.unavailable, "the backup can't begin: \(error)")), to: caller)
+    }
+  }
+
+  func release(for caller: ControlCaller) {
+    do throws(StoreError) {
+      reply(.success(.object(["released": .bool(try releaseEffects())])), to: caller)
+    } catch { reply(.failure(RequestError(.unavailable, "\(error)")), to: caller) }
+  }
+
+  /// Ends the hold of effects; true if there was one.
+  private func releaseEffects() throws(StoreError) -> Bool {
+    guard services.areEffectsHeld else { return false }
+    try EffectsHold.release(in: services.context.store)
+    services.effectsAreHeld.store(false, ordering: .releasing)
+    services.outbox.mailbox.send(.scanStore)
+    services.log.info("the effects that were held back since the restore are delivered from now on")
+    return true
+  }
+
+  private static let isBusy = RequestError(.unavailable, "another backup is being taken; wait for it")
+
+  private static func makeCheckpoint(_ services: Services) -> Result<JSONValue, RequestError> {
+    guard let path = services.context.configuration.storeFolder else {
+      return .failure(RequestError(.unavailable, "a store in memory has no backups; run with a store on disk"))
+    }
+    let started = EngineClock.monotonic
+    let time = EngineClock.wall
+    do throws(StoreError) {
+      let checkpoints = StoreCheckpoints(of: path)
+      guard try checkpoints.removeAbandoned() else { return .failure(isBusy) }
+      let folder = try checkpoints.make(of: services.context.store, at: time, with: [RevisionArchive.folder])
+      return .success(
+        .object([
+          "checkpoint": .string(folder), "at": .string(time.rfc3339),
+          "took_ms": .integer(Int64((EngineClock.monotonic - started) / 1_000_000)),
+        ]))
+    } catch { return .failure(RequestError(.unavailable, "\(error)")) }
+  }
 }
 
 extension LoadTotals {
@@ -152,5 +211,41 @@ extension LoadTotals {
     }
     messages = services.messages.waiting
     effects = services.outbox.figures.reduce(0) { $0 + $1.figures.present.waiting }
+  }
+}
+
+/// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.
+final class Watchdog {
+  private let services: Services
+  private let round = Round()
+  private var timer: LoopTimer?
+
+  /// The number of workers without an answer yet.
+  private final class Round: Sendable {
+    let missing = Atomic<Int>(0)
+  }
+
+  /// A watchdog on the control thread's loop; idle unless systemd asks for one.
+  init(on loop: EventLoop, _ services: Services) throws(SystemError) {
+    self.services = services
+    timer = try services.notifier.watchdogTimer(on: loop) { [unowned self] in ask() }
+  }
+
+  func close() { timer?.close() }
+
+  /// Asks all workers.
+  ///
+  /// The last one to answer reports, so that no report is made while one is stuck.
+  private func ask() {
+    let (round, notifier) = (round, services.notifier)
+    guard round.missing.load(ordering: .acquiring) == 0 else { return }
+    round.missing.store(services.workers.count, ordering: .releasing)
+    for worker in services.workers {
+      _ = worker.send(
+        .wake {
+          let missing = round.missing.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+          if missing == 0 { notifier.watchdog() }
+        })
+    }
   }
 }

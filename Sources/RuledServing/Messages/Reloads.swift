@@ -2,6 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledThreads
+import RuledWire
 
 /// The other threads' side of the loader: here they ask for loads of rules, and here clients wait for these.
 ///
@@ -135,4 +136,24 @@ final class Reloads: Sendable {
     body()
     condition.signal { state.usesStore = false }
   }
+}
+
+/// A method that the loader's thread executes, as it concerns the rules in force.
+enum RulesTask: Sendable {
+  case revisions
+  case revision(String)
+  /// Put an earlier revision in force, the one before if none is named, and pin it.
+  case rollback(String?)
+  case unpin
+  /// Put the rules of another node's folder in force.
+  case folder(of: String)
+  case rolloutStart(RolloutStartParams)
+  /// Change the share, in percent.
+  case rolloutSet(Double)
+  case rolloutStatus
+  case rolloutPromote
+  case rolloutAbort
+  case shadowStart(ShadowStartParams)
+  case shadowStatus
+  case shadowStop
 }

@@ -271,9 +271,7 @@ struct DaemonMetrics {
       "ruled_effects_unreadable", "Waiting effects that can't be read at present.",
       bySink(\.present.unreadable))
   }
-}
 
-extension DaemonMetrics {
   /// The most pairs of plugin and key that are shown; those with most differences come first.
   private static let mostDecisions = 200
 

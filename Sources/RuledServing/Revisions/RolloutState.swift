@@ -92,14 +92,9 @@ struct RolloutState: Sendable {
     }
     return "\(abortOn.text): \(counts.failures) of the candidate's \(counts.events) events failed"
   }
-}
 
-extension JSONValue {
-  /// A number, as an integer where it is whole.
-  static func shortest(_ number: Double) -> JSONValue { Int64(exactly: number).map { .integer($0) } ?? .number(number) }
-}
+  // MARK: The stored rollout
 
-extension RolloutState {
   private static let value = StoredValue(name: "rollout")
 
   func put(into set: WriteSet) {
@@ -136,4 +131,9 @@ extension RolloutState {
       failures: count("failures", "candidate"), subjects: count("subjects"))
     return state
   }
+}
+
+extension JSONValue {
+  /// A number, as an integer where it is whole.
+  static func shortest(_ number: Double) -> JSONValue { Int64(exactly: number).map { .integer($0) } ?? .number(number) }
 }

@@ -2,6 +2,7 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledStore
+import RuledWire
 import Synchronization
 
 /// The state that the threads of a daemon share.
@@ -176,9 +177,7 @@ final class Services: Sendable {
 
   /// All workers' counts of the last rollout since it or the process began.
   var rolloutCounts: RolloutCounts { figures.reduce(into: RolloutCounts()) { $0.add($1.rollout.value) } }
-}
 
-extension Services {
   /// Runs `body`, which uses the store, unless the store is closed.
   func useStore(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     var result: Result<Void, StoreError>?
@@ -186,11 +185,9 @@ extension Services {
     guard let result else { throw StoreError(.closed, "the daemon is shutting down") }
     try result.get()
   }
-}
 
-// MARK: Waiting work in the store
+  // MARK: Waiting work in the store
 
-extension Services {
   /// Tries each parked event whose plugin has changed since again, once.
   func retryParked() {
     for worker in workers { _ = worker.send(.retryParked) }
@@ -240,6 +237,46 @@ extension Services {
       areReadable: figures.allSatisfy { !$0.failsToRead.load(ordering: .relaxed) },
       damaged: context.damagedMessages.load(ordering: .relaxed))
   }
+
+  // MARK: Replies of threads other than workers: they leave through the thread that has the connection
+
+  func reply(_ result: Result<JSONValue, RequestError>, to caller: ControlCaller) {
+    reply(to: caller, result) { $0.write(to: $1) }
+  }
+
+  /// Replies to a client with JSON text as the result.
+  func reply(text result: Result<[UInt8], RequestError>, to caller: ControlCaller) {
+    reply(to: caller, result) { text, buffer in text.withView { buffer.append($0) } }
+  }
+
+  private func reply<Value>(
+    to caller: ControlCaller, _ result: Result<Value, RequestError>, _ write: (Value, ByteBuffer) -> Void
+  ) {
+    let buffer = ByteBuffer(capacity: 1024)
+    var result = result
+    if caller.isRead { do throws(RequestError) { try checkRead() } catch { result = .failure(error) } }
+    if case .failure(let error) = result { noteError(error.code) }
+    if let id = caller.id {
+      let isAlone = caller.target.batch == 0
+      id.withView { id in
+        switch result {
+        case .success(let value):
+          ReplyWriter.beginResult(id: id, to: buffer)
+          write(value, buffer)
+          ReplyWriter.endResult(to: buffer)
+          if isAlone { ReplyWriter.endLine(to: buffer) }
+        case .failure(let error): ReplyWriter.error(error, id: id, isAlone: isAlone, replacing: buffer)
+        }
+      }
+    }
+    switch caller.target.receiver {
+    case .http: web.withLock { $0 }?.receive(buffer.bytes, for: caller.target)
+    case .worker(let worker):
+      let bundle = TextBundle()
+      bundle.add(buffer.bytes, to: caller.target)
+      workers[worker].send(.replies(bundle))
+    }
+  }
 }
 
 extension ConnectionPlaces {
@@ -253,4 +290,9 @@ extension ConnectionPlaces {
 extension LogLine {
   /// The log's name for a subject: a hash of its name.
   static func hash(of subject: [UInt8]) -> String { subject.withView { String(SHA256.hash($0).hex.prefix(12)) } }
+}
+
+extension RequestError {
+  static let notCommitted = RequestError(
+    .unavailable, "the store refused the commit: the request is done in part or not at all, send it again")
 }

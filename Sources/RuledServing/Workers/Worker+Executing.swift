@@ -178,10 +178,9 @@ extension Worker {
     let deciding = evaluator.deciding(for: params.subject.map(Array.init))
     try deciding.handlers.query(name, subject: params.subject, arguments: params.args, into: bytes)
   }
-}
 
-/// Work for a worker's subjects that other threads ask for.
-extension Worker {
+  // MARK: Work for its subjects that other threads ask for
+
   /// Fires a timer; ends `cascade` when that is durable.
   func fire(_ timer: DueTimer, _ cascade: Cascade) {
     do throws(RequestError) { try evaluator.fire(timer, cascade: cascade) } catch {
@@ -197,5 +196,21 @@ extension Worker {
       Cascade {
         _ = services.workers[index].send(.retryStored(before: before, hold: hold))
       })
+  }
+}
+
+/// The bytes of large replies to the requests of one bundle, by client: one read may bring thousands of requests, each with a reply of 1 MiB.
+struct LargeReplies {
+  /// The bytes of a reply from which on it counts.
+  private static let least = 16 << 10
+
+  private var bytes: [ReplyTarget.Client: Int] = [:]
+
+  mutating func note(_ count: Int, _ target: ReplyTarget) {
+    if count >= Self.least { bytes[target.client, default: 0] += count }
+  }
+
+  func areTooMany(for target: ReplyTarget) -> Bool {
+    !bytes.isEmpty && bytes[target.client, default: 0] > RequestTurn.mostBytes
   }
 }
