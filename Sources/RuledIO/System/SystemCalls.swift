@@ -135,8 +135,6 @@ package enum SystemCalls {
   /// The socket option that reads and clears a pending error.
   static var pendingErrorOption: Int32 { SO_ERROR }
 
-  package static func isUnixSocket(_ descriptor: Int32) -> Bool { socketOption(descriptor, SO_DOMAIN) == AF_UNIX }
-
   /// A socket option with one integer: getsockopt(2).
   ///
   /// Nil if the descriptor has none.
