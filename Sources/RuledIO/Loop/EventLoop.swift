@@ -71,13 +71,7 @@ internal import RuledCore
   @inline(__always)
   func assertOnLoop() { assert(pthread_equal(thread, pthread_self()) != 0, "used from another thread") }
 
-  /// The time in nanoseconds from an arbitrary start; it advances within a tick.
-  package static var nanoseconds: UInt64 { uv_hrtime() }
-
-  /// The same in milliseconds, as the loops' time.
-  package static var milliseconds: UInt64 { uv_hrtime() / 1_000_000 }
-
-  /// The loop's time in milliseconds from an arbitrary start; it is the same during a whole tick.
+  /// The loop's time in milliseconds of `MonotonicClock`; it is the same during a whole tick.
   package var now: UInt64 { uv_now(raw) }
 
   /// Serves until `stop`.

@@ -115,7 +115,7 @@ final class Services: Sendable {
   }
 
   func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
-    places.take(owner, isAdmin: isAdmin, now: EventLoop.milliseconds)
+    places.take(owner, isAdmin: isAdmin, now: UInt64(MonotonicClock.milliseconds))
   }
 
   /// Notes that a client was turned away, as there is no place among `places`.

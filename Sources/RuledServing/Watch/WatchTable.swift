@@ -208,7 +208,7 @@ final class WatchTable {
   func read() {
     isWaiting = false
     guard !watches.isEmpty else { return }
-    let end = EventLoop.nanoseconds + Self.roundTime
+    let end = MonotonicClock.nanoseconds + Self.roundTime
     let isCurrent = readChanges(until: end)
     catchUp(until: end)
     for client in touched {
@@ -236,7 +236,7 @@ final class WatchTable {
         for position in chunk.log.indices(from: Int(after + 1 - chunk.first)) {
           pass(chunk.log[position], sequence: after + 1)
           after += 1
-          guard EventLoop.nanoseconds < end else { return false }
+          guard MonotonicClock.nanoseconds < end else { return false }
         }
       }
     }
@@ -283,7 +283,7 @@ final class WatchTable {
     catchingUp = []
     var served: [Client] = []
     for (position, client) in waiting.enumerated() {
-      guard EventLoop.nanoseconds < end else {
+      guard MonotonicClock.nanoseconds < end else {
         catchingUp = Array(waiting[position...])
         break
       }
@@ -313,12 +313,12 @@ final class WatchTable {
           guard watch.after < after else { return true }
           let change = chunk.log[position]
           if watch.filter.wants(change), !page.isForgotten(change, watch.after + 1) {
-            guard receiver.hasRoom, EventLoop.nanoseconds < end else { return false }
+            guard receiver.hasRoom, MonotonicClock.nanoseconds < end else { return false }
             send(.changed(sequence: watch.after + 1, members: change.members), to: watch)
           }
           watch.after += 1
         }
-        guard EventLoop.nanoseconds < end else { return false }
+        guard MonotonicClock.nanoseconds < end else { return false }
       }
     }
     return true

@@ -83,7 +83,7 @@ final class PendingRequestBatch {
   /// Requests about subjects of the same worker follow each other at once. Requests for the next worker, and those that depend on no single one, wait
   /// for the replies to all before them. So do, for another worker, requests beyond a turn, so that it is not flooded.
   fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Int) -> Next {
-    let start = EventLoop.nanoseconds
+    let start = MonotonicClock.nanoseconds
     let before = writtenBytes
     var count = 0
     while next < elements.count {
@@ -93,7 +93,7 @@ final class PendingRequestBatch {
         continue
       }
       if pending > 0, requestOwner == nil || requestOwner != owner { return .wait }
-      guard count < RequestTurn.requests, EventLoop.nanoseconds - start < RequestBatches.turnTime,
+      guard count < RequestTurn.requests, MonotonicClock.nanoseconds - start < RequestBatches.turnTime,
         writtenBytes - before < RequestTurn.bytes
       else {
         return requestOwner == worker || pending == 0 ? .turn : .wait
