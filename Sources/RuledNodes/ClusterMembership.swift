@@ -188,19 +188,13 @@ final class ClusterMembership: ClusterMember {
       return then(
         .failure(RequestError(.overloaded, "the database is being asked by others; try again", retryAfter: 500)))
     }
-    ask({ [self] in execute(params) }) { [self] result in
+    let answer = { @Sendable [self] (result: Result<JSONValue, RequestError>) in
       requests.wrappingSubtract(1, ordering: .relaxed)
       then(result)
     }
-  }
-
-  /// Executes `body` on a thread of its own, since the database may take seconds, and calls `then` there with the result.
-  private func ask(
-    _ body: @escaping @Sendable () -> Result<JSONValue, RequestError>,
-    then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void
-  ) {
-    do throws(ThreadError) { _ = try Thread(name: "ruled-cluster") { then(body()) } } catch {
-      then(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
+    // The database may take seconds.
+    do throws(ThreadError) { _ = try Thread(name: "ruled-cluster") { [self] in answer(execute(params)) } } catch {
+      answer(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
     }
   }
 

@@ -265,25 +265,18 @@ final class StandbyServer: ConnectionHandler {
         .unavailable, "node \(name) does not own the log of commits, nor does it know who does: try again",
         details: [.init("node", .string(name)), .init("owner", .null), .init("retry_after_ms", 1000)])
     }
+    let details: [RequestError.Detail] = [
+      .init("node", .string(name)), .init("owner", .string(owner.name)), .init("owner_address", .string(owner.address)),
+    ]
     if let problem = route?.problem {
       return RequestError(
         .unavailable, "node \(name) follows the log of commits, and \(problem); try again",
-        details: [
-          .init("node", .string(name)), .init("owner", .string(owner.name)),
-          .init("owner_address", .string(owner.address)), .init("retry_after_ms", 1000),
-        ])
+        details: details + [.init("retry_after_ms", 1000)])
     }
+    let address = owner.address.isEmpty ? "" : ", at \(owner.address)"
     return RequestError(
-      .unavailable,
-      "node \(name) follows the log of commits, node \(owner.name) owns it: ask that one\(Self.addressSuffix(owner))",
-      details: [
-        .init("node", .string(name)), .init("owner", .string(owner.name)),
-        .init("owner_address", .string(owner.address)),
-      ])
-  }
-
-  private static func addressSuffix(_ owner: NodeIdentity) -> String {
-    owner.address.isEmpty ? "" : ", at \(owner.address)"
+      .unavailable, "node \(name) follows the log of commits, node \(owner.name) owns it: ask that one\(address)",
+      details: details)
   }
 
   var health: JSONValue {
