@@ -17,8 +17,8 @@ extension HTTPRouter {
       let role = services.sessions.role(of: session, now: EngineClock.monotonic)
     else { return nil }
     if exchange.method == "GET" || exchange.method == "HEAD" { return role }
-    let origin = exchange.headers["origin"]
-    let isSameOrigin = origin == nil || origin == "http://\(host(exchange))" || origin == "https://\(host(exchange))"
+    let (host, origin) = (Self.host(exchange), exchange.headers["origin"])
+    let isSameOrigin = origin == nil || origin == "http://\(host)" || origin == "https://\(host)"
     guard isSameOrigin, exchange.headers[Self.scriptHeader] != nil else {
       throw HTTPError(
         .forbidden,
@@ -80,12 +80,13 @@ extension HTTPRouter {
     throw HTTPError(.notFound, "the dashboard has no such file")
   }
 
-  private func host(_ exchange: HTTPExchange) -> String { exchange.target.authority ?? exchange.headers["host"] ?? "" }
+  private static func host(_ exchange: HTTPExchange) -> String {
+    exchange.target.authority ?? exchange.headers["host"] ?? ""
+  }
 
   /// The cookie's name, which holds the port: cookies are shared by all ports of a host, and each may be another daemon.
   private static func cookieName(_ exchange: HTTPExchange) -> String {
-    let host = exchange.target.authority ?? exchange.headers["host"] ?? ""
-    let port = host.split(separator: ":").last.flatMap { UInt16($0) } ?? 80
+    let port = host(exchange).split(separator: ":").last.flatMap { UInt16($0) } ?? 80
     return "ruled-\(port)"
   }
 

@@ -29,10 +29,7 @@ final class DashboardSessions: Sendable {
 
   /// A token that can be redeemed once for a session with that role; `now` is in nanoseconds of the monotonic clock.
   func issue(_ role: Role, now: UInt64) -> String {
-    let token = Self.secret()
-    let grant = Self.grant(token, role, seconds: Self.tokenSeconds, now)
-    grants.withLock { Self.add(grant, to: &$0.tokens, limit: Self.tokenLimit, now) }
-    return token
+    grants.withLock { Self.grant(role, Self.tokenSeconds, in: &$0.tokens, limit: Self.tokenLimit, now) }
   }
 
   /// Turns a token into a session and returns its secret; nil for an unknown, used or old token.
@@ -42,10 +39,7 @@ final class DashboardSessions: Sendable {
       guard let index = grants.tokens.firstIndex(where: { $0.digest == digest }) else { return nil }
       let found = grants.tokens.remove(at: index)
       guard found.end > now else { return nil }
-      let session = Self.secret()
-      let grant = Self.grant(session, found.role, seconds: Self.sessionSeconds, now)
-      Self.add(grant, to: &grants.sessions, limit: Self.sessionLimit, now)
-      return session
+      return Self.grant(found.role, Self.sessionSeconds, in: &grants.sessions, limit: Self.sessionLimit, now)
     }
   }
 
@@ -65,18 +59,12 @@ final class DashboardSessions: Sendable {
     }
   }
 
-  private static func grant(_ secret: String, _ role: Role, seconds: Int, _ now: UInt64) -> Grant {
-    Grant(digest: SHA256.hash(secret), role: role, end: now + UInt64(seconds) * 1_000_000_000)
-  }
-
-  private static func add(_ grant: Grant, to list: inout [Grant], limit: Int, _ now: UInt64) {
+  /// Adds a grant to a list; returns its secret, 256 bits from the kernel in hexadecimal digits.
+  private static func grant(_ role: Role, _ seconds: Int, in list: inout [Grant], limit: Int, _ now: UInt64) -> String {
+    let secret = (0..<4).map { _ in UInt64.random(in: 0 ... .max).digits(16, radix: 16) }.joined()
     list.removeAll { $0.end <= now }
     if list.count >= limit { list.removeFirst(list.count - limit + 1) }
-    list.append(grant)
-  }
-
-  /// 256 bits from the kernel in hexadecimal digits.
-  private static func secret() -> String {
-    (0..<4).map { _ in UInt64.random(in: 0 ... .max).digits(16, radix: 16) }.joined()
+    list.append(Grant(digest: SHA256.hash(secret), role: role, end: now + UInt64(seconds) * 1_000_000_000))
+    return secret
   }
 }

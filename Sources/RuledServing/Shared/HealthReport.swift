@@ -57,30 +57,26 @@ struct HealthReport {
     if let rollout = now.rollout, rollout.stage == .running { found.note([rollout.notice]) }
     found.note(services.revisions.problems)
     found.note(services.refusals.problems(now: monotonic))
-    let suspended = (now.catalog?.plugins ?? []).filter(\.runtime.isSuspended)
-    found.degrade(suspended.map { "the plugin \($0.name) is suspended" })
-    for plugin in now.catalog?.plugins ?? [] {
-      let count = plugin.runtime.putOff.count
-      guard count > 0 else { continue }
-      found.note(["the plugin \(plugin.name) is put off for \(count == 1 ? "a subject" : "\(count) subjects")"])
+    let plugins = now.catalog?.plugins ?? []
+    found.degrade(plugins.filter(\.runtime.isSuspended).map { "the plugin \($0.name) is suspended" })
+    for (name, count) in plugins.map({ ($0.name, $0.runtime.putOff.count) }) where count > 0 {
+      found.note(["the plugin \(name) is put off for \(count == 1 ? "a subject" : "\(count) subjects")"])
     }
     let limit = services.context.counterLimit
-    for name in services.context.counters.usage(limit: limit).full {
-      found.note(["the plugin \(name) has \(limit) counters, the limit: further labels count as { other = true }"])
-    }
+    found.note(
+      services.context.counters.usage(limit: limit).full.map {
+        "the plugin \($0) has \(limit) counters, the limit: further labels count as { other = true }"
+      })
     if ZoneFiles.areMissing {
       found.degrade([
         "this host has no time zone files: events that ask for a zone's calendar are parked; install tzdata, then 'rulectl retry'"
       ])
     }
-    for loop in looping {
-      found.note([
-        "the rule '\(loop.rule)' of the plugin \(loop.plugin) sets timers in a loop; subjects with one: \(loop.subjects)"
-      ])
-    }
-    for (plugin, count) in awayTimers {
-      found.note(["the plugin \(plugin) is not loaded; due timers that wait for it: \(count.text)"])
-    }
+    found.note(
+      looping.map {
+        "the rule '\($0.rule)' of the plugin \($0.plugin) sets timers in a loop; subjects with one: \($0.subjects)"
+      })
+    found.note(awayTimers.map { "the plugin \($0) is not loaded; due timers that wait for it: \($1.text)" })
     if services.areEffectsHeld {
       found.note(["effects are held back since a backup was restored: 'rulectl effects release' has them delivered"])
     }
@@ -99,7 +95,6 @@ struct HealthReport {
     let found = findings(messages.problems)
     let suspended = plugins.filter(\.runtime.isSuspended).map { JSONValue.string($0.name) }
     let putOff = plugins.flatMap { Self.putOff($0, namesSubjects: namesSubjects) }
-    let effectsAreHeld = services.areEffectsHeld
     let clock = services.context.clock.now
     let sinks: [(String, JSONValue)] = services.outbox.figures.map {
       ($0.sink, $0.figures.json(clock: clock, now: monotonic))
@@ -131,7 +126,7 @@ struct HealthReport {
       "put_off": .array(putOff),
       "messages": messages.json,
       "parked": .object(JSONObject(parked)),
-      "effects_held": .bool(effectsAreHeld),
+      "effects_held": .bool(services.areEffectsHeld),
       "unconfigured_sinks": .array(waiting.sorted().map { .string($0) }),
       "sinks": .object(JSONObject(sinks)),
       "timers": timers,
