@@ -1,6 +1,5 @@
 import RuledCluster
 import RuledCore
-import RuledEngine
 import RuledServing
 
 /// The metrics of a node of a cluster, the owner's and a follower's.

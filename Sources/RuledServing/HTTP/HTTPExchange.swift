@@ -1,5 +1,4 @@
 import RuledCore
-import RuledIO
 import RuledWire
 import Synchronization
 

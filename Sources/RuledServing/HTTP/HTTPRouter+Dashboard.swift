@@ -1,8 +1,6 @@
 import RuledCore
 import RuledEngine
-import RuledLua
 import RuledWire
-import Synchronization
 
 /// The dashboard's page and the sessions of the browsers that show it.
 extension HTTPRouter {

@@ -1,5 +1,4 @@
 import RuledCore
-import RuledEngine
 import RuledJSON
 package import RuledWire
 

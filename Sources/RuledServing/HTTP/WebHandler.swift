@@ -1,7 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledLua
-import RuledWire
 
 extension HTTPServer {
   /// Has a worker call the `web` handler of the plugin that claims the host.

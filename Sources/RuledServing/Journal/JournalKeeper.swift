@@ -1,7 +1,6 @@
 package import RuledCore
 import RuledEngine
 package import RuledIO
-import RuledJournal
 import RuledStore
 import RuledThreads
 

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledLua
 import RuledStore
 
 /// Revisions: listing, showing, going back to an earlier one, and keeping it in force.

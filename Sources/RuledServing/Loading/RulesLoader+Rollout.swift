@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledLua
 import RuledReplay
 import RuledStore
 import RuledWire

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledDelivery
-import RuledEngine
 import RuledIO
 import RuledWire
 import Synchronization

@@ -1,7 +1,6 @@
 import RuledCore
 import RuledDelivery
 import RuledEngine
-import RuledStore
 
 /// All metrics of the daemon; plugins, rules and sinks are labels, subjects never are.
 ///

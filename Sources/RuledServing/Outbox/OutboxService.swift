@@ -1,6 +1,5 @@
 import RuledCore
 import RuledDelivery
-import RuledEngine
 import RuledIO
 
 /// Delivers effects on a thread of its own, or hands them out to clients that do: each at least once, and those of a subject in their order for each sink

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledLua
 import Synchronization
 
 /// The daemon's load over the last hour: counts for each second of the last 5 minutes, and for each 10 seconds of the hour.

@@ -3,7 +3,6 @@ import RuledEngine
 import RuledJSON
 import RuledJournal
 import RuledStore
-import RuledWire
 import Synchronization
 
 /// The last changes in the order in which they were committed, for the watches of all threads.

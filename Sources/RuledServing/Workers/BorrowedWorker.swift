@@ -1,4 +1,3 @@
-import RuledEngine
 import RuledIO
 
 /// A worker that sleeps and whose part another worker's thread takes for a moment: waking a thread takes longer than most requests.

@@ -1,6 +1,5 @@
 import RuledCore
 import RuledEngine
-import RuledStore
 
 /// Applying messages: some in each tick, and later those of a subject whose first message can't be applied for now.
 extension MessageInbox {

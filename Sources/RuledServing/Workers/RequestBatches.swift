@@ -1,5 +1,4 @@
 import RuledCore
-import RuledEngine
 import RuledIO
 import RuledJSON
 import RuledWire

@@ -1,7 +1,6 @@
 import RuledCore
 import RuledEngine
 import RuledJSON
-import RuledWire
 
 /// Committing, and sending the replies, messages and effects that wait for a durable commit.
 extension Worker {
