@@ -18,12 +18,6 @@ final class TimerService {
   /// The longest wait in milliseconds: the host's clock may be set forward meanwhile, which the alarm does not notice.
   private static let longestWait: UInt64 = 10_000
 
-  private struct Retry {
-    var tries = 0
-    /// When it is tried again, in the loop's milliseconds.
-    var notBefore: UInt64 = 0
-  }
-
   private let services: Services
   private let loop: EventLoop
   private let backoff = Backoff()
@@ -32,7 +26,8 @@ final class TimerService {
   private var isStopped = false
   /// No timer that can fire is due before this time, in microseconds.
   private var floor = Int64.min
-  private var retries: [DueTimer: Retry] = [:] {
+  /// The timers that can't fire, and when each is tried again, in the loop's milliseconds.
+  private var retries: [DueTimer: (tries: Int, notBefore: UInt64)] = [:] {
     didSet { services.timers.retried.store(retries.count, ordering: .relaxed) }
   }
   /// How often in a row the timers could not be read from the store.
@@ -128,7 +123,7 @@ final class TimerService {
   /// Tries a timer that could not fire again later, unless the store takes no commits.
   func retryLater(_ timer: DueTimer, after error: RequestError) {
     guard services.status.storeIsWell else { return }
-    var retry = retries[timer] ?? Retry()
+    var retry = retries[timer] ?? (0, 0)
     retry.tries += 1
     retry.notBefore = loop.now + backoff.delay(after: retry.tries)
     retries[timer] = retry

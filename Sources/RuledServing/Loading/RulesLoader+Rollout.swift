@@ -28,7 +28,7 @@ extension RulesLoader {
     noteUse(of: next.revision, until: nil)
     let state = RolloutState(
       candidate: next.revision, since: services.context.clock.now, percent: params.percent, abortOn: abortOn,
-      sides: .init(live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
+      sides: (live: .init(catalog, from: .folder), candidate: .init(next, from: .rollout)))
     try store { () throws(StoreError) in try RolloutCounts.deleteAll(in: services.context.store) }
     try commit { state.put(into: $0) }
     candidate = next

@@ -8,12 +8,6 @@ import RuledWire
 /// A leased effect is under way like one that the outbox delivers itself: no other client gets it, and the later ones of its subject wait. A
 /// lease without a confirmation in time ends, and the effect is tried again.
 final class EffectLeases {
-  private struct Lease {
-    let delivery: EffectDelivery.Delivery
-    /// When the lease ends, in the loop's milliseconds.
-    let end: UInt64
-  }
-
   /// How often the ends of leases and of waits are checked, in milliseconds.
   private static let checkPeriod: UInt64 = 500
 
@@ -23,7 +17,8 @@ final class EffectLeases {
   private let deliveries: EffectDelivery
   private let loop: EventLoop
   private var timer: LoopTimer?
-  private var active: [String: Lease] = [:]
+  /// The leases by name, and when each ends, in the loop's milliseconds.
+  private var active: [String: (delivery: EffectDelivery.Delivery, end: UInt64)] = [:]
   /// The requests that wait for a first effect, in their order.
   private var waiting: [LeaseRequest] = []
   private var hasEndedWaits = false
@@ -112,8 +107,7 @@ final class EffectLeases {
     _ delivery: EffectDelivery.Delivery, to lease: LeaseRequest, _ made: HandlerRequest?, text: [UInt8]
   ) {
     let name = UUIDText.random().text
-    let end = loop.now + UInt64(lease.params.seconds) * 1_000
-    active[name] = Lease(delivery: delivery, end: end)
+    active[name] = (delivery, loop.now + UInt64(lease.params.seconds) * 1_000)
     delivery.sink.leasedCount += 1
     startTimer()
     let effect = text.withView { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }

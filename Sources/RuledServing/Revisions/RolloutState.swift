@@ -11,12 +11,6 @@ struct RolloutState: Sendable {
     case running, aborted, promoted
   }
 
-  /// Both sides' rules, while it runs: the folder may change meanwhile.
-  struct Sides: Sendable {
-    let live: RevisionArchive.Revision
-    let candidate: RevisionArchive.Revision
-  }
-
   let candidate: String
   /// When it was started, by the daemon's clock.
   let since: Timestamp
@@ -29,8 +23,8 @@ struct RolloutState: Sendable {
   var reason: String?
   /// The counts until it ended; while it runs, until this process began.
   var counts = RolloutCounts()
-  /// Both sides, while it runs.
-  var sides: Sides?
+  /// Both sides' rules, while it runs: the folder may change meanwhile.
+  var sides: (live: RevisionArchive.Revision, candidate: RevisionArchive.Revision)?
   /// How long the plugins of both sides take, since the rollout or the daemon began; nil for a rollout that an earlier process ended.
   var times: RunTimes?
 
@@ -123,7 +117,7 @@ struct RolloutState: Sendable {
       guard let live = json["live"].flatMap(RevisionDocument.revision),
         let tried = json["sources"].flatMap(RevisionDocument.revision)
       else { throw StoreError(.corrupt, "the rollout that the store keeps has no rules") }
-      state.sides = Sides(live: live, candidate: tried)
+      state.sides = (live, tried)
     }
     func count(_ path: String...) -> Int { Int(path.reduce(Optional(json)) { $0?[$1] }?.intValue ?? 0) }
     state.counts = RolloutCounts(

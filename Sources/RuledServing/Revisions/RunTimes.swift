@@ -5,20 +5,13 @@ import RuledEngine
 ///
 /// Both sides are measured alike: one run in 16, by the wall clock.
 struct RunTimes: Sendable {
-  /// A plugin's measurements at some time.
-  private struct Earlier: Sendable {
-    var runtime: PluginRuntime
-    var durations: LatencyHistogram
-  }
-
   private var candidate: [Catalog.Plugin] = []
-  private let earlier: [String: Earlier]
+  /// The live plugins' measurements when the comparison began.
+  private let earlier: [String: (runtime: PluginRuntime, durations: LatencyHistogram)]
 
   init(besides live: Catalog?) {
-    let plugins = (live?.plugins ?? []).map { plugin in
-      (plugin.name, Earlier(runtime: plugin.runtime, durations: plugin.runtime.durations))
-    }
-    earlier = Dictionary(uniqueKeysWithValues: plugins)
+    let plugins = live?.plugins ?? []
+    earlier = Dictionary(uniqueKeysWithValues: plugins.map { ($0.name, ($0.runtime, $0.runtime.durations)) })
   }
 
   /// The same with the candidate's plugins beside them.

@@ -4,15 +4,9 @@ import Synchronization
 
 /// The secret that clients of the loopback listener send with each request.
 package final class BearerToken: Sendable {
-  private struct Values {
-    /// Of the token in force; the token itself is not kept.
-    var digest: [UInt8]
-    /// Why the file can't be used as it is now; nil if it can.
-    var problem: String?
-  }
-
   private let path: String
-  private let values: Mutex<Values>
+  /// The digest of the token in force, which itself is not kept, and why the file can't be used as it is now.
+  private let values: Mutex<(digest: [UInt8], problem: String?)>
 
   init(file path: String) throws(StartError) {
     let token: String
@@ -20,7 +14,7 @@ package final class BearerToken: Sendable {
       throw StartError("http.token_file '\(path)' \(error)", isLasting: true)
     }
     self.path = path
-    values = Mutex(Values(digest: Self.digest(of: token)))
+    values = Mutex((Self.digest(of: token), nil))
   }
 
   /// Why the file can't be used as it is now, so that the token before is in force; nil if it can.
@@ -32,7 +26,7 @@ package final class BearerToken: Sendable {
       let digest = Self.digest(of: try SecretFile.token(path))
       let isNew = values.withLock { values in
         let isNew = values.digest != digest
-        values = Values(digest: digest)
+        values = (digest, nil)
         return isNew
       }
       guard isNew else { return }

@@ -20,12 +20,7 @@ final class DashboardSessions: Sendable {
     let end: UInt64
   }
 
-  private struct Grants {
-    var tokens: [Grant] = []
-    var sessions: [Grant] = []
-  }
-
-  private let grants = Mutex(Grants())
+  private let grants = Mutex<(tokens: [Grant], sessions: [Grant])>(([], []))
 
   /// A token that can be redeemed once for a session with that role; `now` is in nanoseconds of the monotonic clock.
   func issue(_ role: Role, now: UInt64) -> String {

@@ -108,14 +108,8 @@ extension MessageInbox {
 /// A subject that is due remains here until a message of it is applied, so that its next failure makes it wait for longer. Times are those of
 /// the monotonic clock, in nanoseconds.
 struct DelayedSubjects {
-  private struct Delay {
-    /// How often its first message was tried.
-    var tries: Int
-    /// When it is tried again; nil once this is due.
-    var until: UInt64?
-  }
-
-  private var delays: [[UInt8]: Delay] = [:]
+  /// How often a subject's first message was tried, and when it is tried again; nil once this is due.
+  private var delays: [[UInt8]: (tries: Int, until: UInt64?)] = [:]
 
   var isEmpty: Bool { delays.isEmpty }
 
@@ -131,7 +125,7 @@ struct DelayedSubjects {
   /// Delays a subject after a failure, for longer after each failed try; returns the number of tries.
   mutating func delay(_ subject: [UInt8], from now: UInt64, _ backoff: Backoff) -> Int {
     let tries = (delays[subject]?.tries ?? 0) + 1
-    delays[subject] = Delay(tries: tries, until: now + backoff.delay(after: tries) * 1_000_000)
+    delays[subject] = (tries, now + backoff.delay(after: tries) * 1_000_000)
     return tries
   }
 
