@@ -125,22 +125,18 @@ final class EffectListing {
   /// Continues after a change of effects, which is durable, or is lost.
   func endChange(_ number: UInt64, isWhole: Bool) { ends.removeValue(forKey: number)?(isWhole) }
 
-  enum Change {
-    case resend
-    case drop
-  }
-
   /// A change of the effects that a client has selected, under way.
   private final class Changes {
-    let change: Change
+    /// Whether the effects are tried again; otherwise they are dropped.
+    let isResend: Bool
     let selection: EffectSelection
     let caller: ControlCaller
     var range: KeyRange
     var keys: ArraySlice<String>
     var count = 0
 
-    init(_ change: Change, _ selection: EffectSelection, _ caller: ControlCaller) {
-      self.change = change
+    init(_ selection: EffectSelection, isResend: Bool, _ caller: ControlCaller) {
+      self.isResend = isResend
       self.selection = selection
       self.caller = caller
       (range, keys) = EffectListing.scope(of: selection)
@@ -148,8 +144,8 @@ final class EffectListing {
   }
 
   /// Tries effects again, or removes them, and replies once that is durable.
-  func change(_ selection: EffectSelection, _ change: Change, for caller: ControlCaller) {
-    continueChange(Changes(change, selection, caller))
+  func change(_ selection: EffectSelection, isResend: Bool, for caller: ControlCaller) {
+    continueChange(Changes(selection, isResend: isResend, caller))
   }
 
   private func continueChange(_ changes: Changes) {
@@ -160,7 +156,7 @@ final class EffectListing {
     find(changes.selection, in: changes.range, keys: keys) { key, effect, text in
       let isFailed = self.store.isGivenUp(effect)
       var changed: [UInt8] = []
-      if changes.change == .resend, isFailed, var mark = effect.mark {
+      if changes.isResend, isFailed, var mark = effect.mark {
         mark.after = 0
         changed = StoredEffect.marked(effect.emitted(text, self.store.document), mark)
       }
@@ -178,7 +174,7 @@ final class EffectListing {
         if case .id = changes.selection, changes.count == 0 {
           return services.reply(.failure(Self.notFound(changes.selection)), to: changes.caller)
         }
-        let name = changes.change == .resend ? "resent" : "dropped"
+        let name = changes.isResend ? "resent" : "dropped"
         services.reply(.success(.object([name: .integer(Int64(changes.count))])), to: changes.caller)
       }
     }
@@ -189,8 +185,7 @@ final class EffectListing {
     _ changes: Changes, _ found: [(key: EffectKey, text: [UInt8], sink: String, wasGivenUp: Bool)],
     then finish: @escaping (Bool) -> Void
   ) {
-    let mailbox = services.outbox.mailbox
-    let isResend = changes.change == .resend
+    let (mailbox, isResend) = (services.outbox.mailbox, changes.isResend)
     lastChange += 1
     let number = lastChange
     ends[number] = { [unowned self] isWhole in

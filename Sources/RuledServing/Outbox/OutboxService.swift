@@ -122,8 +122,8 @@ final class OutboxService {
     switch task {
     case .list(let params): listing.list(params, for: caller)
     case .show(let selection): listing.show(selection, for: caller)
-    case .resend(let selection): listing.change(selection, .resend, for: caller)
-    case .drop(let selection): listing.change(selection, .drop, for: caller)
+    case .resend(let selection): listing.change(selection, isResend: true, for: caller)
+    case .drop(let selection): listing.change(selection, isResend: false, for: caller)
     case .lease(let params): leases.lease(params, for: caller)
     case .confirm(let params): leases.confirm(params, for: caller)
     }
