@@ -5,16 +5,11 @@ import RuledWire
 
 /// A client's request batch under way; its replies leave together, as one array.
 final class PendingRequestBatch {
-  private enum Element {
-    /// A request as text of its own, and the worker that its order depends on, as `Router.owner` has it.
-    case request([UInt8], owner: Int?)
-    /// It is executed or forwarded, or it was invalid.
-    case done
-  }
-
   /// The receiver of the whole reply.
   let target: ReplyTarget
-  private var elements: [Element] = []
+  /// The requests as texts of their own, and the worker that the order of each depends on, as `Router.owner` has it; nil once one is executed or
+  /// forwarded, or if it was invalid.
+  private var elements: [(text: [UInt8], owner: Int?)?] = []
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []
   fileprivate private(set) var replyBytes = 0
@@ -36,11 +31,11 @@ final class PendingRequestBatch {
       guard elements.count < services.context.configuration.limits.inFlight else { throw services.batchTooLong }
       switch message {
       case .request(let request):
-        elements.append(.request(Self.text(of: request), owner: router.owner(of: request)))
+        elements.append((Self.text(of: request), router.owner(of: request)))
         replies.append([])
       case .invalid(let id, let error):
         ReplyWriter.error(error, id: id, isAlone: false, replacing: buffer)
-        elements.append(.done)
+        elements.append(nil)
         replies.append(Array(buffer.bytes))
       }
     }
@@ -68,46 +63,40 @@ final class PendingRequestBatch {
     return Array(buffer.bytes)
   }
 
-  /// The next step after a turn of the batch.
-  fileprivate enum Next {
-    /// Another turn in a later tick.
-    case turn
-    /// Nothing until replies come.
-    case wait
-  }
-
   /// Passes requests to `body`, which returns the bytes of a reply that this worker wrote: for up to `RequestBatches.turnTime`, up to
   /// `RequestTurn.requests` of them, and until their replies take `RequestTurn.bytes`.
   ///
+  /// Returns whether another turn follows in a later tick; otherwise nothing happens until replies come.
+  ///
   /// Requests about subjects of the same worker follow each other at once. Requests for the next worker, and those that depend on no single one, wait
   /// for the replies to all before them. So do, for another worker, requests beyond a turn, so that it is not flooded.
-  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Int) -> Next {
+  fileprivate func forEachOfTurn(on worker: Int, _ body: ([UInt8], _ index: Int) -> Int) -> Bool {
     let start = MonotonicClock.nanoseconds
     let before = writtenBytes
     var count = 0
     while next < elements.count {
       let index = next
-      guard case .request(let text, let requestOwner) = elements[index] else {
+      guard let (text, requestOwner) = elements[index] else {
         next += 1
         continue
       }
-      if pending > 0, requestOwner == nil || requestOwner != owner { return .wait }
+      if pending > 0, requestOwner == nil || requestOwner != owner { return false }
       guard count < RequestTurn.requests, MonotonicClock.nanoseconds - start < RequestBatches.turnTime,
         writtenBytes - before < RequestTurn.bytes
       else {
-        return requestOwner == worker || pending == 0 ? .turn : .wait
+        return requestOwner == worker || pending == 0
       }
       if requestOwner != worker, pending >= RequestTurn.length(replies: next - pending, bytes: replyBytes) {
-        return .wait
+        return false
       }
-      elements[index] = .done
+      elements[index] = nil
       next += 1
       owner = requestOwner
       pending += 1
       count += 1
       writtenBytes += body(text, index)
     }
-    return .wait
+    return false
   }
 
   fileprivate func add(_ reply: ByteView, at index: Int) {
@@ -195,7 +184,7 @@ final class RequestBatches {
     batch.isScheduled = true
     // Once all of it is forwarded, the connection's lines may be held for another batch.
     let pausesLines = !batch.isForwarded
-    let next = batch.forEachOfTurn(on: worker.index) { text, index in
+    let hasTurn = batch.forEachOfTurn(on: worker.index) { text, index in
       let whole = batch.target
       let target = ReplyTarget(
         whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
@@ -207,7 +196,7 @@ final class RequestBatches {
     if batch.isForwarded {
       if pausesLines { connection(of: batch)?.resumeLines() }
       if batch.isComplete { complete(batch, key: key, on: worker) }
-    } else if next == .turn || batch.hasNoPending {
+    } else if hasTurn || batch.hasNoPending {
       schedule(batch, key: key)
     }
   }
