@@ -3,15 +3,6 @@ internal import RuledCore
 
 /// An inotify instance whose watches are set as a whole: inotify(7).
 final class Inotify {
-  struct Event {
-    /// The watch, or -1 for the overflow of the kernel's queue.
-    let watch: Int32
-    /// The bits of inotify(7).
-    let mask: UInt32
-    /// The name in the watched folder; empty for the folder itself.
-    let name: String
-  }
-
   /// The descriptor; non-blocking.
   let descriptor: Int32
   /// The first failure of the last `apply`, such as too many watches.
@@ -62,31 +53,29 @@ final class Inotify {
       while true {
         let (count, number) = SystemCalls.retrying { read(descriptor, buffer.baseAddress, buffer.count) }
         guard number == 0, count > 0 else { return }
-        Self.forEachEvent(in: ByteView(buffer).extracting(..<count)) { event in
-          if isOfInterest(event) { hasInterest = true }
-        }
+        if hasEventOfInterest(ByteView(buffer).extracting(..<count)) { hasInterest = true }
       }
     }
     return hasInterest
   }
 
-  private func isOfInterest(_ event: Event) -> Bool {
-    if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-    guard event.mask & UInt32(IN_IGNORED) == 0, let interest = interests[event.watch] else { return false }
-    if event.name.isEmpty { return interest.isWhole || event.mask & Self.goneMask != 0 }
-    return interest.names.contains(event.name) || (interest.isWhole && !FolderFiles.isIgnored(event.name))
-  }
-
-  private static func forEachEvent(in bytes: ByteView, _ body: (Event) -> Void) {
-    let head = MemoryLayout<inotify_event>.size
-    var offset = 0
-    while offset + head <= bytes.count {
+  private func hasEventOfInterest(_ bytes: ByteView) -> Bool {
+    var (offset, isFound) = (0, false)
+    while offset < bytes.count, !isFound {
       let watch = bytes.load(at: offset, as: Int32.self)
       let mask = bytes.load(at: offset + 4, as: UInt32.self)
-      let length = Int(bytes.load(at: offset + 12, as: UInt32.self))
-      let name = bytes[offset + head..<offset + head + length].prefix { $0 != 0 }
-      body(Event(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self)))
-      offset += head + length
+      let start = offset + MemoryLayout<inotify_event>.size
+      offset = start + Int(bytes.load(at: offset + 12, as: UInt32.self))
+      isFound = isOfInterest(watch, mask, String(decoding: bytes[start..<offset].prefix { $0 != 0 }, as: UTF8.self))
     }
+    return isFound
+  }
+
+  /// Whether an event is of interest: of a watch, with the bits of inotify(7), and with the name in the watched folder, empty for the folder itself.
+  private func isOfInterest(_ watch: Int32, _ mask: UInt32, _ name: String) -> Bool {
+    if mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+    guard mask & UInt32(IN_IGNORED) == 0, let interest = interests[watch] else { return false }
+    if name.isEmpty { return interest.isWhole || mask & Self.goneMask != 0 }
+    return interest.names.contains(name) || (interest.isWhole && !FolderFiles.isIgnored(name))
   }
 }
