@@ -46,17 +46,11 @@ extension Control {
     executeAll(keys, for: caller) { (evaluator, key) throws(RequestError) in
       try evaluator.drop(key)
     } result: { (outcomes) throws(RequestError) in
-      try Self.dropped(outcomes, selection)
+      var dropped: Int64 = 0
+      for outcome in outcomes { dropped += try outcome.get() ? 1 : 0 }
+      if case .event(let id) = selection, dropped == 0 { throw Self.notParked(id) }
+      return ["dropped": .integer(dropped)]
     }
-  }
-
-  private static func dropped(
-    _ outcomes: [Result<Bool, RequestError>], _ selection: ParkedSelection
-  ) throws(RequestError) -> JSONValue {
-    var dropped: Int64 = 0
-    for outcome in outcomes { dropped += try outcome.get() ? 1 : 0 }
-    if case .event(let id) = selection, dropped == 0 { throw notParked(id) }
-    return ["dropped": .integer(dropped)]
   }
 
   private func keys(_ selection: ParkedSelection) throws(RequestError) -> [ParkedKey] {

@@ -67,7 +67,7 @@ extension RulesLoader {
     try agree(on: next)
     try commit { set in
       pinned.put(into: set)
-      putLive(found, into: set)
+      if services.agreement != nil { LiveRules.put(found, into: set) }
     }
     replacing = pinned
     let hasChanged = next.revision != catalog.revision
@@ -104,11 +104,6 @@ extension RulesLoader {
   func agree(on next: Catalog) throws(RequestError) {
     guard next.revision != catalog.revision else { return }
     do throws(ReloadError) { try Self.agree(on: next, services) } catch { throw error.requestError }
-  }
-
-  /// Notes in a commit that these rules are live in the log of a cluster.
-  func putLive(_ revision: RevisionArchive.Revision, into set: WriteSet) {
-    if services.agreement != nil { LiveRules.put(revision, into: set) }
   }
 
   // MARK: Keeping

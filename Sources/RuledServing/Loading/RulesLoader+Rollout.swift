@@ -83,7 +83,7 @@ extension RulesLoader {
     state.end(.promoted, services.rolloutCounts)
     try commit { set in
       state.put(into: set)
-      putLive(sides.candidate, into: set)
+      if services.agreement != nil { LiveRules.put(sides.candidate, into: set) }
       if isInFolder { RulesInPlaceOfFolder.delete(from: set) } else { promoted.put(into: set) }
     }
     replacing = isInFolder ? nil : promoted
