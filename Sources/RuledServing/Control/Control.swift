@@ -5,7 +5,6 @@ import RuledIO
 import RuledStore
 import RuledThreads
 import RuledWire
-import Synchronization
 
 /// The thread for matters of all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
 final class Control {
@@ -15,7 +14,7 @@ final class Control {
   private var listeners: [Listener] = []
   private var signals: DescriptorPoll?
   private var nextWorker = 0
-  private var watchdog: Watchdog?
+  private var watchdog: LoopTimer?
   private var sampling: LoopTimer?
   private let onStop: (StopReason) -> Void
 
@@ -36,7 +35,7 @@ final class Control {
       signal == .hangUp ? services.reloads.request(.configuration) : onStop(.signal)
     }
     timers.fireDue()
-    watchdog = try Watchdog(on: loop, services)
+    watchdog = try services.notifier.watchdogTimer(on: loop) { [unowned self] in askWorkers() }
     sampling = try loop.timer(after: LoadHistory.period, every: LoadHistory.period) { [unowned self] in
       services.load.sample(LoadTotals(services), at: EngineClock.wall)
       services.uploads.removeOld()
@@ -67,6 +66,22 @@ final class Control {
     sampling?.close()
     timers.close()
     services.control.close()
+  }
+
+  /// Asks all workers whether their loops still run.
+  ///
+  /// The last one to answer reports to systemd's watchdog, so that no report is made while one is stuck.
+  private func askWorkers() {
+    let services = services
+    guard services.silentWorkers.load(ordering: .acquiring) == 0 else { return }
+    services.silentWorkers.store(services.workers.count, ordering: .releasing)
+    for worker in services.workers {
+      _ = worker.send(
+        .wake {
+          let silent = services.silentWorkers.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
+          if silent == 0 { services.notifier.watchdog() }
+        })
+    }
   }
 
   /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
@@ -211,41 +226,5 @@ extension LoadTotals {
     }
     messages = services.messages.waiting
     effects = services.outbox.figures.reduce(0) { $0 + $1.figures.present.waiting }
-  }
-}
-
-/// Reports to systemd's watchdog twice in each period, as long as every worker's loop answers.
-final class Watchdog {
-  private let services: Services
-  private let round = Round()
-  private var timer: LoopTimer?
-
-  /// The number of workers without an answer yet.
-  private final class Round: Sendable {
-    let missing = Atomic<Int>(0)
-  }
-
-  /// A watchdog on the control thread's loop; idle unless systemd asks for one.
-  init(on loop: EventLoop, _ services: Services) throws(SystemError) {
-    self.services = services
-    timer = try services.notifier.watchdogTimer(on: loop) { [unowned self] in ask() }
-  }
-
-  func close() { timer?.close() }
-
-  /// Asks all workers.
-  ///
-  /// The last one to answer reports, so that no report is made while one is stuck.
-  private func ask() {
-    let (round, notifier) = (round, services.notifier)
-    guard round.missing.load(ordering: .acquiring) == 0 else { return }
-    round.missing.store(services.workers.count, ordering: .releasing)
-    for worker in services.workers {
-      _ = worker.send(
-        .wake {
-          let missing = round.missing.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue
-          if missing == 0 { notifier.watchdog() }
-        })
-    }
   }
 }

@@ -29,6 +29,8 @@ final class Services: Sendable {
   let journal: JournalService?
   let membership: (any ClusterMember)?
   var agreement: (any ClusterRules)? { membership?.rules }
+  /// The number of workers that have not answered the watchdog's last question yet.
+  let silentWorkers = Atomic(0)
   let isMakingCheckpoint = Atomic(false)
   let isBacktesting = Atomic(false)
   /// Whether effects are held back since a restore.
