@@ -151,7 +151,7 @@ final class ClusterMembership: ClusterMember {
 
   var metrics: [UInt8] {
     let text = MetricsWriter()
-    ClusterMetrics(self).write(to: text)
+    ClusterMetrics(membership: self).write(to: text)
     return text.text
   }
 

@@ -4,15 +4,7 @@ import RuledServing
 
 /// The metrics of a node of a cluster, the owner's and a follower's.
 struct ClusterMetrics {
-  private let node: ClusterNode
-  private let snapshots: SnapshotFigures?
-  private let refused: Int?
-
-  init(_ membership: ClusterMembership) {
-    node = membership.node
-    snapshots = membership.snapshotFigures
-    refused = membership.links?.refused
-  }
+  let membership: ClusterMembership
 
   /// The metrics of a follower: it has no others than these and those of its process.
   ///
@@ -23,7 +15,7 @@ struct ClusterMetrics {
     let text = MetricsWriter()
     text.info("ruled_build_info", "The version of the daemon.", [[("version", Version.current)]])
     text.configuration(isRefused: configurationIsRefused)
-    ClusterMetrics(membership).write(to: text)
+    ClusterMetrics(membership: membership).write(to: text)
     if let reachesOwner {
       text.gauge(
         "ruled_cluster_owner_reachable", "Whether the node can carry its clients' connections to the owner of the log.",
@@ -35,6 +27,7 @@ struct ClusterMetrics {
 
   /// Writes the node's figures and counts; sends no request.
   func write(to text: MetricsWriter) {
+    let node = membership.node
     let (figures, counts, sequence) = (node.figures, node.counts.all, node.position.sequence)
     text.gauge(
       "ruled_cluster_role", "What the node does: it owns the log of commits, or follows it.",
@@ -72,12 +65,12 @@ struct ClusterMetrics {
       "ruled_cluster_connections_total",
       "Connections to the database that were opened: the first ones, and each after one broke.",
       counts.connections)
-    if let refused {
+    if let refused = membership.links?.refused {
       text.counter(
         "ruled_cluster_connections_refused_total",
         "Connections to cluster.listen that did not prove to be a node's.", refused)
     }
-    if let snapshots { write(snapshots, to: text) }
+    if let snapshots = membership.snapshotFigures { write(snapshots, to: text) }
   }
 
   private func write(_ snapshots: SnapshotFigures, to text: MetricsWriter) {

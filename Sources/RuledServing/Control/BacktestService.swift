@@ -13,21 +13,14 @@ import RuledWire
 /// A backtest that a client asked the daemon for: it runs on a thread of its own at low priority; one at a time.
 ///
 /// It ends early when its client disconnects.
-final class BacktestService: Sendable {
-  private let services: Services
-  private let journal: JournalService
-  private let params: BacktestParams
-  private let caller: ControlCaller
+struct BacktestService: Sendable {
+  let params: BacktestParams
+  let services: Services
+  let journal: JournalService
+  let caller: ControlCaller
   private let clientEnd = ClientEnd(false)
 
   private var isAwaited: Bool { services.isConnected(caller, clientEnd) }
-
-  init(_ params: BacktestParams, _ services: Services, _ journal: JournalService, for caller: ControlCaller) {
-    self.services = services
-    self.journal = journal
-    self.params = params
-    self.caller = caller
-  }
 
   /// Plays the journal with the rules in force and with the candidate's.
   func run(baseline revision: String) -> Result<JSONValue, RequestError> {
@@ -132,7 +125,7 @@ extension Control {
     guard !services.isBacktesting.exchange(true, ordering: .acquiringAndReleasing) else {
       return reply(.failure(Self.isBacktesting), to: caller)
     }
-    let service = BacktestService(params, services, journal, for: caller)
+    let service = BacktestService(params: params, services: services, journal: journal, caller: caller)
     let revision = services.status.catalog?.revision ?? ""
     do throws(SystemError) {
       _ = try Thread.start(name: "ruled-backtest") {

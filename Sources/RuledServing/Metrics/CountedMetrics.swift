@@ -2,16 +2,12 @@ import RuledCore
 import RuledEngine
 
 /// The counters of rules that the configuration wants among the metrics.
-struct CountedMetrics {
+enum CountedMetrics {
   /// The longest value of a label, in bytes.
   private static let longestValue = 256
 
-  private let settings: Configuration.Metrics
-
-  init(_ settings: Configuration.Metrics) { self.settings = settings }
-
   /// Writes one sample for each counter, up to `settings.series`, and the number of omitted ones.
-  func write(_ context: EngineContext, to text: MetricsWriter) {
+  static func write(_ settings: Configuration.Metrics, _ context: EngineContext, to text: MetricsWriter) {
     guard !settings.counters.isEmpty else { return }
     var samples: [(labels: MetricsWriter.Labels, value: Double)] = []
     var seen: Set<String> = []
@@ -19,7 +15,7 @@ struct CountedMetrics {
     for prefix in settings.counters {
       for (key, value) in context.counters.select(prefix: prefix, now: context.clock.now.microseconds)
       where seen.insert(key.name + "\0" + key.labels).inserted {
-        guard samples.count < settings.series, let labels = Self.labels(of: key) else {
+        guard samples.count < settings.series, let labels = labels(of: key) else {
           omitted += 1
           continue
         }
@@ -29,7 +25,7 @@ struct CountedMetrics {
     text.counter("ruled_counted_total", "What rules have counted with count(), by the counter's name.", samples)
     text.gauge(
       "ruled_counted_omitted",
-      "Counters that are not shown: more than metrics.series, or with a label of more than \(Self.longestValue) bytes.",
+      "Counters that are not shown: more than metrics.series, or with a label of more than \(longestValue) bytes.",
       omitted)
   }
 

@@ -28,7 +28,7 @@ struct DaemonMetrics {
     metrics.writeQueues()
     metrics.writeSinks()
     if let membership = services.membership { metrics.text.append(membership.metrics) }
-    CountedMetrics(services.configuration.metrics).write(services.context, to: metrics.text)
+    CountedMetrics.write(services.configuration.metrics, services.context, to: metrics.text)
     ProcessMetrics.write(start: services.status.start, log: services.log, to: metrics.text)
     return metrics.text.text
   }
