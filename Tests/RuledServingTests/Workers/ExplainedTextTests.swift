@@ -12,7 +12,7 @@ import Testing
     rule "t" { on = "x", priority = -1, run = function(event, state)
       local secret = state.secret
       send("to:" .. secret, "told") timer.set(secret, now() + 1, "late") once(secret) topic.join(secret)
-      count("p.n", { a = secret }) board.set(secret, 7) topic.publish(secret, "news", {}, { except = secret })
+      count("p.n", { a = secret }) board.set(secret, 7) publish(secret, "news", {}, { except = secret })
     end }
     """
 
@@ -30,8 +30,9 @@ import Testing
       }
       reply.set((try? JSONValue(parsing: worker.submission.replyBytes.bytes.extracting(droppingFirst: 1))) ?? .null)
     }
-    let trace = reply.wait()["result"]?["trace"]
-    #expect(trace?.text.contains("topsecret") == isAdmin, "\(trace ?? .null)")
+    let answer = reply.wait()
+    let trace = answer["result"]?["trace"]
+    #expect(trace?.text.contains("topsecret") == isAdmin, "\(answer)")
     let entry = trace?.arrayValue?.first { $0["rule"] == "t" }
     #expect(entry?["sends"] == [isAdmin ? "told to to:topsecret" : "told to …"], "\(entry ?? .null)")
     #expect(entry?["micros"]?.intValue != nil)
