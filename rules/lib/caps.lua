@@ -2,6 +2,8 @@
 
 local caps = {}
 
+local fields = require "fields"
+
 local NONE = {}
 
 --- The moment from which all caps allow one more, after those of `times`; 0 if they allow it at any time, infinity if
@@ -10,8 +12,9 @@ function caps.free(list, times)
   local at = 0
   for _, cap in ipairs(list or NONE) do
     if cap.n == 0 then return math.huge end
+    local seconds = fields.seconds("caps", cap)
     local nth = times and times[#times - cap.n + 1]
-    if nth then at = math.max(at, nth + cap.seconds) end
+    if nth then at = math.max(at, nth + seconds) end
   end
   return at
 end

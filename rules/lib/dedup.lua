@@ -51,7 +51,7 @@ end
 --- that are closer, in whatever order they come. That holds for events up to `seconds` behind the newest of any key; an
 --- older one may count again. `kept` holds `options.most` keys (100); the oldest make room.
 function dedup.window(kept, options, at, key)
-  local seconds = options.seconds
+  local seconds = fields.seconds("dedup", options)
   key = fields.name(key)
   for _, time in ipairs(times_of(kept, key)) do
     if math.abs(at - time) < seconds then return false end

@@ -3,7 +3,10 @@
 local experiment = {}
 
 -- Whether somebody belongs to that part of the people, by the draw of that name.
-local function is_of(part, name, key) return bucket(name, key) < part end
+local function is_of(part, name, key)
+  if part < 0 or part > 1 then error("experiment: a part of the people is from 0 to 1, not " .. part, 0) end
+  return bucket(name, key) < part
+end
 
 -- Why somebody is not in the experiment, or nil.
 local function outside(kept, options, key)

@@ -85,8 +85,10 @@ local function take_from_lots(lots, n)
 end
 
 --- Adds `n` times `times` (1) points, rounded, as far as the day's cap of the cause allows, and up to 2^53 - 1 in all.
---- Returns how many; and `cap` or `full` if there were less. `today` is the civil day, where it is known.
+--- Returns how many; and `cap` or `full` if there were less, `invalid_amount` if `n` is below 0. `today` is the civil
+--- day, where it is known.
 function points.earn(kept, options, at, cause, n, times, today)
+  if n < 0 then return 0, "invalid_amount" end
   local base = options.caps and allowed(kept, options, at, cause, n, today) or n
   times = times or 1
   if kept.lots then expire(kept, options, at) end
@@ -123,8 +125,10 @@ function points.balance(kept, at)
   return balance
 end
 
---- Keeps points back until `till`, such as those of an order that may be returned. False if the id is pending already.
+--- Keeps points back until `till`, such as those of an order that may be returned. False if the id is pending already,
+--- or if `n` is below 0.
 function points.hold(kept, id, till, cause, n)
+  if n < 0 then return false end
   local pending = kept.pending or {}
   id = fields.name(id)
   if pending[id] then return false end

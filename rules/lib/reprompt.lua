@@ -7,8 +7,9 @@ local reprompt = {}
 
 -- The wait after so many prompts: one for all, or a list whose last one is repeated.
 local function wait(after, prompts)
-  if type(after) == "number" then return after end
-  return after[math.min(prompts + 1, #after)]
+  local seconds = type(after) == "table" and after[math.min(prompts + 1, #after)] or after
+  if type(seconds) ~= "number" then error("reprompt: `after` is seconds, or a list of them", 0) end
+  return seconds
 end
 
 --- Notes that the user was asked.

@@ -6,25 +6,33 @@
 
 local streak = {}
 
-local NONE = { at_start = 0 }
+local NONE = {}
+
+-- The period of a moment, by unit.
+local PERIODS = {
+  day   = calendar.day,
+  week  = function(at, zone) return (calendar.day(at, zone) + 3) // 7 end, -- day 0, 1970-01-01, was a Thursday
+  month = function(at, zone)
+    local year, month = calendar.month(at, zone):match("(%d+)-(%d+)")
+    return year * 12 + month
+  end,
+}
 
 --- The period of a moment in a zone: the civil day, or the week from Monday, or the month, as `options.unit` says.
 function streak.period(zone, options, at)
-  local unit = options.unit
-  if unit == "month" then
-    local year, month = calendar.month(at, zone):match("(%d+)-(%d+)")
-    return year * 12 + month
-  end
-  local day = calendar.day(at, zone)
-  return unit == "week" and (day + 3) // 7 or day -- day 0, 1970-01-01, was a Thursday
+  local period = PERIODS[options.unit or "day"]
+  if not period then error("streak: `unit` is day, week or month, not " .. tostring(options.unit), 0) end
+  return period(at, zone)
 end
+
+local function held_by(kept, freezes) return kept.freezes or freezes.at_start or 0 end
 
 --- The user's present period.
 function streak.today(kept, options, at) return streak.period(kept.zone or options.zone, options, at) end
 
 -- `left`: periods until the streak is due; negative: periods missed. The number is frozen during a pause.
 local function is_alive(kept, freezes, left)
-  return -left <= (freezes.in_a_row or 1) and -left <= (kept.freezes or freezes.at_start)
+  return -left <= (freezes.in_a_row or 1) and -left <= held_by(kept, freezes)
 end
 
 --- The streak as the user sees it: 0 once it can't be continued.
@@ -36,7 +44,7 @@ end
 
 -- An activity in a period after all that counted.
 local function step(kept, freezes, today)
-  local previous, change, held = kept.streak or 0, "increment", kept.freezes or freezes.at_start
+  local previous, change, held = kept.streak or 0, "increment", held_by(kept, freezes)
   local due = kept.due
   if due and today > due then
     if is_alive(kept, freezes, due - today) then
@@ -46,7 +54,7 @@ local function step(kept, freezes, today)
     end
   end
   local streak_now = change == "reset" and 1 or previous + 1
-  if freezes.every and streak_now % freezes.every == 0 then held = math.min(freezes.most, held + 1) end
+  if freezes.every and streak_now % freezes.every == 0 then held = math.min(freezes.most or math.huge, held + 1) end
   kept.streak, kept.counted, kept.due, kept.freezes = streak_now, today, today + 1, held
   return change, previous
 end

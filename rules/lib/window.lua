@@ -2,6 +2,8 @@
 --
 -- Times, values and ids are kept in three lists, in order of time. The oldest leave at the front.
 
+local fields = require "fields"
+
 local window = {}
 
 local MOST = 1000
@@ -19,7 +21,7 @@ end
 -- Drops values that no window needs any more, and the oldest of too many. `lost` is the latest of the latter.
 local function trim(kept, options)
   local times, values, ids = kept.times, kept.values, kept.ids
-  local gone = until_moment(times, times[#times] - options.seconds - (options.late or 0))
+  local gone = until_moment(times, times[#times] - fields.seconds("window", options) - (options.late or 0))
   local over = #times - (options.most or MOST)
   if over > gone then
     gone = over
@@ -55,7 +57,7 @@ end
 
 -- The first and the last index of the window that ends at a moment, and whether nothing of it was lost.
 local function bounds(kept, options, at)
-  local begin = at - options.seconds
+  local begin = at - fields.seconds("window", options)
   return until_moment(kept.times, begin) + 1, until_moment(kept.times, at), not kept.lost or kept.lost <= begin
 end
 

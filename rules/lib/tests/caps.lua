@@ -37,3 +37,8 @@ test "no window ever holds more than its cap" (function(t)
     end
   end)
 end)
+
+test "a cap without a length is refused, before it is reached too" (function(t)
+  t:fails(function() caps.free({ { n = 3 } }, nil) end, "caps: `seconds` is a number above 0")
+  t:equal(caps.free({ { n = 0 } }, nil), math.huge)
+end)

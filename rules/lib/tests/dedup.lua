@@ -114,3 +114,7 @@ test "the key of a window may be a number" (function(t)
   local function counts(code) return t:event("device:1", "lib.window", { code = code }).decisions.counts end
   t:equal({ counts(7), counts(7.0), counts "overheated", counts(8) }, { true, false, true, true })
 end)
+
+test "a time without repeats needs a length" (function(t)
+  t:fails(function() dedup.window({}, {}, 1, "a") end, "dedup: `seconds` is a number above 0")
+end)

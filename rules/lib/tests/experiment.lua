@@ -112,3 +112,10 @@ test "without a key the draw goes by the subject" (function(t)
   end
   t:truthy(n.blue and n.green)
 end)
+
+test "a part of the people is from 0 to 1" (function(t)
+  for _, options in ipairs { { name = "b", share = 50 }, { name = "b", share = -0.1 }, { name = "b", holdout = 5 } } do
+    local failed = t:event("user:1", "lib.experiment", { options = options }).failures[1]
+    t:truthy(failed.message:find("a part of the people is from 0 to 1, not ", 1, true))
+  end
+end)

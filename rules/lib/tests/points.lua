@@ -36,7 +36,7 @@ test "points are whole, and no sum or multiple of them leaves what can be held" 
   t:equal(total(7, MOST, 1), { MOST - 7, MOST, "full" })
   t:equal(total(MOST, 1, 100000), { 0, MOST, "full" })
   t:equal(total(0, math.huge, 2), { MOST, MOST, "full" })
-  t:equal(total(5, -3), { -3, 2 })
+  t:equal(total(5, -3), { 0, 5, "invalid_amount" })
   t:equal(total(1.5, 2), { 2, 4 })
   t:equal(total(math.maxinteger, 2), { 0, MOST, "full" })
   local kept = { points = 10 }
@@ -153,6 +153,7 @@ test "pending points are earned when their time has come, unless they are droppe
   local kept = {}
   t:equal(points.hold(kept, "o1", 100, "order", 10), true)
   t:equal(points.hold(kept, "o1", 100, "order", 10), false)
+  t:equal(points.hold(kept, "o2", 300, "order", -1), false)
   points.hold(kept, "o2", 300, "order", 20)
   points.hold(kept, "o3", 200, "order", 40)
   t:equal(answer(points.settle(kept, {}, 99)), { 0, 100 })

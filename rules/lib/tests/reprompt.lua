@@ -100,3 +100,9 @@ test "it is due from the moment that it tells, and not before, whatever was aske
     end
   end)
 end)
+
+test "without a wait it is refused" (function(t)
+  for _, options in ipairs { {}, { after = {} }, { after = "1d" } } do
+    t:fails(function() reprompt.next({}, options, 0) end, "`after` is seconds, or a list of them")
+  end
+end)

@@ -55,6 +55,22 @@ test "freezes are earned on the way, up to the most" (function(t)
   t:equal({ kept.streak, kept.freezes }, { 21, 2 })
 end)
 
+test "a member of the freezes that is left out is none at the start, none earned, or no bound" (function(t)
+  local function freezes(members, days)
+    local kept, options = {}, { zone = "UTC", freezes = members }
+    for day = 1, days do streak.touch(kept, options, day) end
+    return kept.freezes
+  end
+  t:equal({ freezes({ every = 7, most = 2 }, 6), freezes({ every = 7, most = 2 }, 21) }, { 0, 2 })
+  t:equal({ freezes({ at_start = 1, every = 7 }, 7), freezes({ at_start = 1, every = 7 }, 35) }, { 2, 6 })
+  t:equal({ freezes({ at_start = 1, most = 2 }, 14), freezes({}, 7) }, { 1, 0 })
+end)
+
+test "a unit that there is not is refused" (function(t)
+  local options = { zone = "UTC", unit = "weeks" }
+  t:fails(function() streak.today({}, options, 0) end, "`unit` is day, week or month, not weeks")
+end)
+
 test "the streak is shown while it can be continued" (function(t)
   local kept = after(DAILY, { 10, 11 })
   t:equal(streak.current(kept, DAILY, 11), 2)

@@ -101,3 +101,10 @@ test "a window says the same as a list of all events, late and doubled ones incl
     end
   end)
 end)
+
+test "a window without a length is refused" (function(t)
+  for _, seconds in ipairs { -1, 0, "60" } do
+    t:fails(function() window.add({}, { seconds = seconds }, 1) end, "window: `seconds` is a number above 0")
+  end
+  t:fails(function() window.count({ times = { 1 } }, {}, 1) end, "window: `seconds` is a number above 0")
+end)
