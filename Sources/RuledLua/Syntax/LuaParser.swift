@@ -11,6 +11,8 @@ struct LuaParser {
   private var lastLine = 1
   /// How many levels are around the word at hand; the file's own block is none.
   private var openLevels = -1
+  /// The line of the latest `else` with an `if` beside it.
+  private var elseIfLine: Int?
   var scopes = LuaScopes()
 
   init(_ text: [UInt8]) throws(SyntaxError) {
@@ -73,36 +75,46 @@ struct LuaParser {
       line: token.line, message: "\(message) near '\(token.text)'", hint: hint ?? operatorHint ?? blockHint(message))
   }
 
-  /// The spelling in Lua for the beginning of a block or a table of another language.
+  /// The spelling in Lua for a statement, a block or a table of another language.
   private func blockHint(_ message: String) -> String? {
-    switch (token.text, message.prefix { $0 != " " }) {
+    func isMinus(_ place: Int) -> Bool { lexer.byte(at: place) == UInt8(ascii: "-") }
+    return switch (token.text, message.prefix { $0 != " " }) {
     case ("{", "'then'"): "'if a {' is written if a then"
     case (":", "'}'"): "'{ \"a\": 1 }' is written { a = 1 }"
     case ("=", "'then'"), ("=", "'do'"): "'a = b' is no condition, a == b is"
+    case ("[", "unexpected"): "'[1, 2]' is written { 1, 2 }"
+    case (_, "'end'"), ("}", "unexpected"), (")", "unexpected"):
+      elseIfLine.map { "'else if' at line \($0) is written elseif" }
+    case (_, "syntax") where isMinus(lastEnd) && isMinus(lastEnd + 1): "'a--' is written a = a - 1"
     case (_, "'}'") where token.kind == .string || token.kind == .name: "a comma is missing before it"
     default: nil
     }
   }
 
-  /// The spelling in Lua for the operator of another language.
+  /// The spellings in Lua for operators of other languages; one that holds another stands before it.
+  private static let operatorHints =
+    [
+      ("===", "'===' is written =="), ("!=", "'!=' is written ~="), ("<>", "'<>' is written ~="),
+      ("=<", "'=<' is written <="), ("=>", "'(a) => b' is written function(a) return b end"),
+      (":=", "'a := b' is written a = b"), ("||=", "'a ||= b' is written a = a or b"),
+      ("&&=", "'a &&= b' is written a = a and b"), ("&&", "'&&' is written and"), ("||", "'||' is written or"),
+      ("??", "'a ?? b' is written a or b"), ("?.", "'a?.b' is written a and a.b"),
+      ("++", "'a++' is written a = a + 1"), ("**", "'a ** b' is written a ^ b"),
+      ("/*", "'/* comment */' is written --[[ comment ]]"), ("//", "'// comment' is written -- comment"),
+      ("!", "'!' is written not"), ("==", "'a == b' compares, a = b assigns"),
+      ("?", "'a ? b : c' is written a and b or c"),
+    ] + ["+", "-", "*", "/", "%", "^", "..", "&", "|"].map { ("\($0)=", "'a \($0)= b' is written a = a \($0) b") }
+  private static let operatorBytes = Set("!=<>:|&?.+*/%^-".utf8)
+
+  /// The spelling in Lua for the operator of another language, of which the word at hand is a part.
   private var operatorHint: String? {
-    guard token.kind == .symbol else { return nil }
-    let before = lexer.byte(at: token.range.lowerBound - 1), after = lexer.byte(at: token.range.upperBound)
-    switch token.text {
-    case "!" where after == UInt8(ascii: "="): return "'!=' is written ~="
-    case "!": return "'!' is written not"
-    case "&" where before == UInt8(ascii: "&"): return "'&&' is written and"
-    case "|" where before == UInt8(ascii: "|"): return "'||' is written or"
-    case "//": return "'// comment' is written -- comment"
-    case "/" where after == UInt8(ascii: "*"): return "'/* comment */' is written --[[ comment ]]"
-    case "=" where after == UInt8(ascii: ">"): return "'(a) => b' is written function(a) return b end"
-    case "==": return "'a == b' compares, a = b assigns"
-    case "?": return "'a ? b : c' is written a and b or c"
-    case "+" where after == UInt8(ascii: "+"): return "'a++' is written a = a + 1"
-    case "+", "-", "*", "/", "%", "^", "..", "&", "|":
-      return after == UInt8(ascii: "=") ? "'a \(token.text)= b' is written a = a \(token.text) b" : nil
-    default: return nil
-    }
+    func isOperator(_ place: Int) -> Bool { lexer.byte(at: place).map(Self.operatorBytes.contains) == true }
+    guard token.kind == .symbol, isOperator(token.range.lowerBound) else { return nil }
+    var (first, end) = (token.range.lowerBound, token.range.upperBound)
+    while isOperator(first - 1) { first -= 1 }
+    while isOperator(end) { end += 1 }
+    let word = String(decoding: (first..<end).compactMap(lexer.byte(at:)), as: UTF8.self)
+    return Self.operatorHints.first { word.contains($0.0) }?.1
   }
 
   /// Reads a part that is one level deeper.
@@ -222,7 +234,10 @@ struct LuaParser {
       try expect("then")
       parts.append(try scopedBlock())
     } while isAt("elseif")
-    if try take("else") { parts.append(try scopedBlock()) }
+    if try take("else") {
+      if isAt("if"), token.line == lastLine { elseIfLine = lastLine }
+      parts.append(try scopedBlock())
+    }
     try expect("end", toClose: "if", at: start.line)
     return node(.ifStatement, start, parts)
   }

@@ -69,12 +69,29 @@ import Testing
     ("if t || state.n then end", "unexpected symbol near '|'; '||' is written or"),
     ("if !t then end", "unexpected symbol near '!'; '!' is written not"),
     ("state.n++", "'a++' is written a = a + 1"), ("state.n = t ? 1 : 2", "'a ? b : c' is written a and b or c"),
+    ("++state.n", "'a++' is written a = a + 1"), ("state.n = state.n++ + 1", "'a++' is written a = a + 1"),
+    ("if t === 1 then end", "near '='; '===' is written =="), ("if t <> 1 then end", "near '>'; '<>' is written ~="),
+    ("if t =< 1 then end", "near '='; '=<' is written <="), ("state.n = t ** 2", "'a ** b' is written a ^ b"),
+    ("state.n := 1", "near '='; 'a := b' is written a = b"),
+    ("state.n ||= 1", "near '|'; 'a ||= b' is written a = a or b"), ("if t==!t then end", "'!' is written not"),
+    ("if t!=-1 then end", "'!=' is written ~="), ("state.n ..= 'x'", "'a ..= b' is written a = a .. b"),
+    ("state.n = t ?? 1", "'a ?? b' is written a or b"), ("state.n = t?.n", "'a?.b' is written a and a.b"),
+    ("state.n = [1, 2]", "unexpected symbol near '['; '[1, 2]' is written { 1, 2 }"),
     ("log.info(text.find_re('a', '('))", "text.find_re's pattern is wrong: missing ): ("),
   ])
   func `a mistake is found with its line`(statement: String, message: String) {
     let run = check(statement)
     #expect(run.output.contains("p/plugin.lua:5: ") && run.output.contains(message), "\(run.output)")
     #expect(run.exit == (message.hasPrefix("note") ? .done : .no))
+  }
+
+  @Test(arguments: [
+    ("state.n--\nlog.info('x')", "p/plugin.lua:6: syntax error near 'log'; 'a--' is written a = a - 1"),
+    ("if t then log.info('x')\nelse if t then log.info('y') end", "'else if' at line 6 is written elseif"),
+  ])
+  func `a mistake that ends a later line is found`(statement: String, message: String) {
+    let run = check(statement)
+    #expect(run.exit == .no && run.output.contains(message), "\(run.output)")
   }
 
   @Test(arguments: [
