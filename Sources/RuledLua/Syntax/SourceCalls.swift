@@ -47,7 +47,7 @@ struct SourceCalls: Sendable {
     func constant(_ index: Int) -> String? {
       given.indices.contains(index) ? values.value(given[index], .string)?.stringValue : nil
     }
-    if let name = function.globalName, let argument = constant(0) {
+    if let name = values.value(function, .name)?.globalName, let argument = constant(0) {
       uses.append(.init(name: name, argument: argument, line: line, isInFunction: isInFunction))
     }
     if let name = function.globalName, name == "ipairs" || name == "pairs", let argument = given.first {

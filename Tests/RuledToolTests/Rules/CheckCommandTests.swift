@@ -123,11 +123,16 @@ import Testing
 
   @Test func `missing files and broken data are found`() {
     let run = check([
-      "rules/p/plugin.lua":
-        "plugin { name = 'p' }\nrule 'r' { on = 'x', run = function() return data('stmps.json') end }\n",
+      "rules/p/plugin.lua": """
+      plugin { name = 'p' }
+      rule 'r' { on = 'x', run = function() return data('stmps.json') end }
+      local read = data
+      rule 's' { on = 'x', run = function() return read 'no.json' end }
+      """,
       "rules/p/stamps.json": "{\n\"a\": tru\n}", "rules/q/readme.txt": "no plugin",
     ])
     #expect(run.output.contains("p/plugin.lua:2: there is no 'stmps.json' in p/; did you mean 'stamps.json'?"))
+    #expect(run.output.contains("p/plugin.lua:4: there is no 'no.json' in p/"))
     #expect(run.output.contains("p/stamps.json:2: "))
     #expect(run.output.contains("q/plugin.lua: a folder under rules/ is a plugin"))
   }
