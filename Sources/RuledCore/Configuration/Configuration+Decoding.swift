@@ -1,4 +1,12 @@
 extension Configuration {
+  /// The keys of a configuration.
+  package static let keys = {
+    var configuration = Configuration()
+    let section = ConfigurationSection([:], path: [])
+    configuration.read(section)
+    return section.known
+  }()
+
   package static func decode(_ value: JSONValue) -> Result<Configuration, ConfigurationErrors> {
     var configuration = Configuration()
     let section = ConfigurationSection(value, path: [])

@@ -4,7 +4,7 @@
 final class ConfigurationSection {
   private let path: [String]
   private let members: JSONObject
-  private var known: [String] = []
+  private(set) var known: [String] = []
   private(set) var errors: [ConfigurationError] = []
 
   init(_ value: JSONValue, path: [String]) {

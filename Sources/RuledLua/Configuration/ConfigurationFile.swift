@@ -43,11 +43,25 @@ package enum ConfigurationFile {
     }
   }
 
+  /// Refuses a local of the file that has the name of a key, or that takes the place of the globals.
+  private static func checkLocals(_ root: SyntaxNode, _ path: String) throws(LoadError) {
+    for variable in root.children.filter({ $0.kind == .local }).flatMap(\.children[0].children) {
+      let isEnvironment = variable.text == "_ENV"
+      guard isEnvironment || Configuration.keys.contains(variable.text) else { continue }
+      throw LoadError(
+        file: path, line: variable.line,
+        "what the local '\(variable.text)' holds is not read: leave out local\(isEnvironment ? " _ENV" : "")")
+    }
+  }
+
   /// Evaluates and checks a configuration's text; messages name it `path`.
   package static func evaluate(_ text: [UInt8], path: String) throws(ConfigurationFileError) -> Configuration {
     do throws(LoadError) {
       try SourceFile(path: path, text: text).check()
-      if let root = (try? SyntaxTree(parsing: text))?.root { try checkRunsToEnd(root, of: root, path) }
+      if let root = (try? SyntaxTree(parsing: text))?.root {
+        try checkRunsToEnd(root, of: root, path)
+        try checkLocals(root, path)
+      }
     } catch { throw ConfigurationFileError([error]) }
     let worker = LuaWorker()
     var host = rb_host(call: nil, find: nil, declare: nil)

@@ -42,6 +42,17 @@ import Testing
   }
 
   @Test(arguments: [
+    ("local durability = 'interval'", 1, "leave out local"),
+    ("\nlocal n, workers = 1, 2", 2, "'workers' holds is not read: leave out local"),
+    ("local _ENV = {}\nworkers = 2", 1, "leave out local _ENV"),
+  ])
+  func `a local with the name of a key is refused`(_ text: String, _ line: Int, _ message: String) {
+    let found = errors(text)
+    #expect(found.count == 1 && found.first?.line == line && found.first?.message.hasSuffix(message) == true)
+    #expect(errors("local function two() local workers = 2 return workers end\nlocal n = two()\nworkers = n").isEmpty)
+  }
+
+  @Test(arguments: [
     ("limits = {\n  in_flight = 1,\n  connections = 0/0,\n}", 3, "limits.connections is not a number (NaN)"),
     ("workers = 2\nworkers = math.huge", 2, "workers is infinite"),
     ("workers = 0/0\nlocal text = [[\nworkers = 1\n]]", 1, "workers is not a number (NaN)"),
