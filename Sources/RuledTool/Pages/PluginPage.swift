@@ -34,7 +34,10 @@ struct PluginPage {
       ? "No rule listens to it.\n" : "Rules: \(rules.map { Self.plain($0.name) }.joined(separator: ", ")).\n"
     if let declaration, !declaration.data.members.isEmpty { text += "\n" + table(of: declaration.data) }
     if declaration?.isInternal == true { text += "\nOnly rules make it: a client's is refused.\n" }
-    if declaration?.isChecked == true { text += "\nIts data is checked.\n" }
+    if let declaration, declaration.isChecked {
+      let refusal = declaration.isClosed ? ", and members that nobody declares are refused" : ""
+      text += "\nIts data is checked\(refusal).\n"
+    }
     guard let example = examples.events[type] else { return text }
     let data = example.event["data"].map { ", data \(Self.code(Self.brief($0)))" } ?? ""
     text += "\nExample: subject \(Self.code(example.event["subject"]?.stringValue ?? ""))\(data)"

@@ -35,12 +35,16 @@ struct DocsCommandTests {
   @Test func `A page shows a plugin's declarations and the outcomes of examples`() throws {
     let folder = TemporaryFolder()
     Self.plugin(folder, "event('shop.html', {}, { about = 'Takes <b>all</b> & more.' })")
+    folder.write(
+      "rules/closed/plugin.lua",
+      "plugin { name = 'closed' } event('closed.came', { n = 'integer' }, { closed = true })")
     let run = Run("docs", folder("rules"), "--examples", folder("examples"))
     #expect(run.exit == .done && run.errors.isEmpty)
     for line in [
       "Sells. Version 1.0.0.", "### `shop.paid`", "Money came. Rules: paid.", "| `amount` | integer | in cents |",
       "| `buyer` | object? |  |", "| `buyer.name` | string |  |", "| `lines` | array of object? |  |",
       "| `lines[].sku` | string |  |", "| `lines[].cents` | integer | in cents |", "Its data is checked.",
+      "Its data is checked, and members that nobody declares are refused.",
       "### `shop.due`",
       "Takes &lt;b&gt;all&lt;/b&gt; &amp; more. No rule listens to it.",
       #"Example: subject `user:1`, data `{"amount":5}`; it decides `{"sum":5}`."#, "| `sum` | `5` |",
