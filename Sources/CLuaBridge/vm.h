@@ -9,7 +9,7 @@
 #include "Testing/testing.h"
 
 /* What the VM is doing; host functions refuse to be called in the wrong phase. */
-typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ, RB_PHASE_STEP } rb_phase;
+typedef enum { RB_PHASE_IDLE = 0, RB_PHASE_LOAD, RB_PHASE_EVENT, RB_PHASE_READ, RB_PHASE_HANDLER, RB_PHASE_STEP } rb_phase;
 
 struct rb_vm {
   lua_State *L;

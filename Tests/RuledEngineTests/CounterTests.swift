@@ -17,7 +17,6 @@ import Testing
     end }
     query 'n' (function(state, args) return { sum = #counters('') } end)
     query 'first' (function(state, args) local all = counters('') return { value = all[1] and all[1].value or 0 } end)
-    web 'w.example' (function() return { status = 200, headers = {}, body = tostring(#counters('')) } end)
     """
 
   private static func bounded(_ limit: Int) -> Configuration {
@@ -285,6 +284,23 @@ import Testing
     withExtendedLifetime(bytes) {}
   }
 
+  @Test(arguments: ["counters('')", "board.top('b', 1)", "topic.count('t')"])
+  func `only a query reads what all subjects share`(call: String) throws {
+    let engine = try Engine([
+      "p": """
+      query 'q' (function() return { \(call) } end)
+      web 'w.example' (function() return { body = tostring(\(call)) } end)
+      """
+    ])
+    _ = try engine.local.query("p.q", subject: nil, arguments: nil)
+    let request = ByteBuffer(capacity: 8)
+    request.append(contentsOf: "{}")
+    let failure = #expect(throws: Failure.self) {
+      try engine.local.evaluator.handlers.web(host: "w.example", request: request.bytes)
+    }
+    #expect(failure?.message.contains("can be read only by a query") == true)
+  }
+
   @Test func `uncommitted counts are seen only where the answer waits for their commit`() throws {
     let engine = try Engine(["p": Self.counting])
     let table = engine.local.context.counters
@@ -292,9 +308,6 @@ import Testing
     let own = another(engine, workers.0), other = another(engine, workers.1)
     try evaluate(own, "1")
     #expect(try asked(own) == 1 && asked(other) == 0)
-    let request = ByteBuffer(capacity: 8)
-    request.append(contentsOf: "{}")
-    #expect(try own.handlers.web(host: "w.example", request: request.bytes)?[0]?["body"] == "0")
     let first = own.takeBatch()
     try evaluate(own, "2")
     #expect(try asked(own) == 2 && asked(other) == 0)

@@ -261,6 +261,7 @@ static int handler_body(lua_State *L) {
 rb_status rb_handle(rb_vm *vm, rb_declaration kind, int index, rb_slice argument_json) {
   static const int slots[] = {[RB_DECLARE_WEB] = RB_SLOT_WEBS, [RB_DECLARE_SINK] = RB_SLOT_SINKS, [RB_DECLARE_SETTING] = RB_SLOT_CHECKS};
   handler_call call = {.slot = slots[kind], .index = index, .argument = argument_json};
+  if (kind != RB_DECLARE_SETTING) vm->phase = RB_PHASE_HANDLER;
   return rb_protect(vm, handler_body, &call);
 }
 

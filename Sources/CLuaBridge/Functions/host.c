@@ -88,7 +88,8 @@ rb_vm *rb_evaluating(lua_State *L, const char *name) {
     if (strcmp(name, "now") == 0 || strcmp(name, "log") == 0) return vm;
     luaL_error(L, "%s can't be called in a step of a migration, which gets the state alone", name);
   }
-  if (vm->phase != RB_PHASE_EVENT && vm->phase != RB_PHASE_READ) luaL_error(L, "%s works only while an event or a query is handled", name);
+  if (vm->phase != RB_PHASE_EVENT && vm->phase != RB_PHASE_READ && vm->phase != RB_PHASE_HANDLER)
+    luaL_error(L, "%s works only while an event or a query is handled", name);
   return vm;
 }
 

@@ -25,7 +25,8 @@ static void require_room(lua_State *L, const rb_vm *vm) {
 rb_vm *rb_changing(lua_State *L, const char *name) {
   rb_vm *vm = rb_vm_of(L);
   if (vm->phase == RB_PHASE_STEP) luaL_error(L, "%s changes something, which a step of a migration can't", name);
-  if (vm->phase == RB_PHASE_READ) luaL_error(L, "%s changes something, which a query or handler can't", name);
+  if (vm->phase == RB_PHASE_READ || vm->phase == RB_PHASE_HANDLER)
+    luaL_error(L, "%s changes something, which a query or handler can't", name);
   if (vm->phase != RB_PHASE_EVENT) luaL_error(L, "%s works only while an event is handled", name);
   require_room(L, vm);
   return vm;

@@ -41,7 +41,7 @@ package final class HandlerCalls {
       loaded = subject
       record = try subjects.record(of: subject)
     }
-    transaction.beginReading(loaded, record: record, now: context.clock.now.microseconds, answerWaits: true)
+    transaction.beginReading(loaded, record: record, now: context.clock.now.microseconds)
     defer { transaction.end() }
     do throws(Failure) {
       let vm = try call(plugin, name: query) {
@@ -103,7 +103,7 @@ package final class HandlerCalls {
   private func handle(
     _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
   ) throws(Failure) -> JSONValue {
-    transaction.beginReading(nil, record: nil, now: context.clock.now.microseconds, answerWaits: false)
+    transaction.beginReading(nil, record: nil, now: context.clock.now.microseconds)
     defer { transaction.end() }
     let vm = try call(plugin, name: name, body)
     return (try? JSONValue(parsing: vm.output)) ?? .null

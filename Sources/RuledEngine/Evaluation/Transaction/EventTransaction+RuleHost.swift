@@ -56,8 +56,7 @@ extension EventTransaction: RuleHost {
 
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool) {
     let counters = context.counters.select(
-      prefix: String(decoding: prefix, as: UTF8.self), now: event.now, with: answerWaits ? batches.uncommitted : [],
-      until: isOver)
+      prefix: String(decoding: prefix, as: UTF8.self), now: event.now, with: batches.uncommitted, until: isOver)
     var json = JSONWriter(buffer)
     json.beginArray()
     for counter in counters {

@@ -24,8 +24,6 @@ final class EventTransaction {
   private(set) var record: SubjectRecordView?
   /// The plugin whose parked part is retried, nil for an event that is evaluated for the first time.
   private(set) var retriedPlugin: Int?
-  /// Whether the answer leaves only once everything evaluated before it is durable.
-  private(set) var answerWaits = false
   /// The store's failure to answer a rule; the whole transaction then fails.
   var storeFailure: RequestError?
 
@@ -99,15 +97,14 @@ final class EventTransaction {
 
   /// Begins a call that changes nothing.
   ///
-  /// It may be about a subject or about none. `answerWaits`: the answer leaves only once everything evaluated before it is durable.
-  func beginReading(_ subject: Subject?, record: SubjectRecordView?, now: Int64, answerWaits: Bool) {
+  /// It may be about a subject or about none.
+  func beginReading(_ subject: Subject?, record: SubjectRecordView?, now: Int64) {
     event = EventInput.none
     if let subject { event.subject = subject.name }
     event.time = now
     event.now = now
     self.subject = subject
     self.record = record
-    self.answerWaits = answerWaits
   }
 
   /// Forgets the event, and releases counts that did not join the batch.
@@ -117,7 +114,6 @@ final class EventTransaction {
     subject = nil
     record = nil
     retriedPlugin = nil
-    answerWaits = false
     storeFailure = nil
     knownCrowd = nil
     forEachTouched { run in
