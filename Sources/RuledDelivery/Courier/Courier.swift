@@ -1,6 +1,7 @@
 import RuledCore
 import RuledIO
 import RuledJSON
+import RuledWire
 
 /// Delivers the effects of a daemon from a process of its own: it leases them over the daemon's socket, sends their requests, and confirms
 /// the results.

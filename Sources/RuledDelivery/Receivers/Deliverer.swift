@@ -1,4 +1,5 @@
 package import RuledCore
+package import RuledWire
 
 /// Sends requests to receivers with a URL, and decides by the answers about the effects.
 ///

@@ -41,10 +41,13 @@ extension Evaluator {
       guard let results = try handlers.web(host: host, request: request.bytes) else {
         return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
       }
-      if let response = HTTPResponse(webHandler: results[0]) { return response }
-      context.log.write(
-        LogLine(.error, "the web handler of '\(host)' answered no {status, headers, body} that can be sent"),
-        limitedBy: "an answer of a web handler")
+      switch WebAnswer.read(results) {
+      case .success(let answer): return HTTPResponse(answer)
+      case .failure(let refusal):
+        context.log.write(
+          LogLine(.error, "the web handler of '\(host)' gave an answer that can't be sent: \(refusal.reason)"),
+          limitedBy: "an answer of a web handler")
+      }
     } catch {
       context.log.write(
         LogLine(
@@ -56,54 +59,11 @@ extension Evaluator {
 }
 
 extension HTTPResponse {
-  /// Fields that the server sets itself.
-  private static let reservedFields: Set<String> = [
-    "connection", "content-length", "transfer-encoding", "upgrade", "date",
-  ]
-
-  /// The response that a `web` handler describes with `{status, headers, body}`; nil when it can't be sent.
-  init?(webHandler answer: JSONValue?) {
-    guard let answer = answer?.objectValue, let status = Self.status(answer["status"]),
-      let headers = Self.headers(answer["headers"] ?? .null)
-    else { return nil }
-    self.init(status, json: [])
-    self.headers = headers
-    switch answer["body"] ?? .null {
-    case .null: break
-    case .string(let body): self.body = Array(body.utf8)
-    default: return nil
-    }
+  init(_ answer: WebAnswer) {
+    self.init(answer.status, json: answer.body)
+    headers = answer.headers
     if !body.isEmpty, !headers.contains(where: { $0.name == "content-type" }) {
-      self.headers.append(("content-type", "text/plain; charset=utf-8"))
-    }
-  }
-
-  private static func status(_ value: JSONValue?) -> Int? {
-    guard let value else { return 200 }
-    guard let number = value.doubleValue, (200...599).contains(number), number == number.rounded() else { return nil }
-    return Int(number)
-  }
-
-  private static func headers(_ value: JSONValue) -> [(name: String, value: String)]? {
-    if value.isNull || value.arrayValue?.isEmpty == true { return [] }
-    guard let object = value.objectValue else { return nil }
-    var headers: [(name: String, value: String)] = []
-    for member in object {
-      let name = member.name.lowercased()
-      guard name.utf8.isToken else { return nil }
-      for value in member.value.arrayValue ?? [member.value] {
-        guard let text = fieldValue(value) else { return nil }
-        if !reservedFields.contains(name) { headers.append((name, text)) }
-      }
-    }
-    return headers
-  }
-
-  private static func fieldValue(_ value: JSONValue) -> String? {
-    switch value {
-    case .string(let text): text.utf8.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } ? nil : text
-    case .integer, .number: value.text
-    default: nil
+      headers.append(("content-type", "text/plain; charset=utf-8"))
     }
   }
 }

@@ -2,6 +2,7 @@ import RuledCore
 import RuledDelivery
 import RuledEngine
 import RuledIO
+import RuledWire
 
 /// Delivers effects: by requests that plugins' handlers make, into files, and to the log; confined to the outbox's thread.
 final class EffectDelivery {

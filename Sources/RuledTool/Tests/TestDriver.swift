@@ -262,6 +262,9 @@ final class TestDriver: TestHost {
     guard let answer = try engine.evaluator.handlers.web(host: HostName.normalized(host), request: buffer.bytes) else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }
+    if case .failure(let refusal) = WebAnswer.read(answer) {
+      throw TestFailure("the answer of the web handler of '\(host)' can't be sent: \(refusal.reason)")
+    }
     return answer[0].map { [$0] } ?? []
   }
 
@@ -278,6 +281,9 @@ final class TestDriver: TestHost {
     let owner = effect["plugin"]?.stringValue ?? plugin
     guard let answer = try engine.evaluator.handlers.sink(name, plugin: owner, effect: buffer.bytes) else {
       throw TestFailure("plugin '\(owner)' has no handler for the sink '\(name)'")
+    }
+    if case .failed(let reason) = HandlerAnswer(answer) {
+      throw TestFailure("the handler of the sink '\(name)' fails: \(reason)")
     }
     guard let request = answer[0], !request.isNull else { return [.null, answer[1] ?? .null] }
     return [request]

@@ -36,6 +36,7 @@ final class ServerRig {
     query "broken" (function() error("inside") end)
     web "site.example" (function(request)
       if request.path == "/boom" then error("inside") end
+      if request.path == "/misspelt" then return { stauts = 404, body = "x" } end
       if request.path == "/bad" then return { status = 200, headers = { ["a b"] = "c" } } end
       return { status = 201, headers = { ["x-echo"] = request.query_string }, body = json.encode(request) }
     end)

@@ -53,6 +53,14 @@ import Testing
     #expect(rig.log.lines.contains { $0.level == .error })
   }
 
+  @Test func `an unknown member of the answer is a failure, and the log names the one that was meant`() throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    #expect(HTTPClient(rig.client()).ask("GET", "/misspelt", nil, ["Host": "site.example"])?.status == 500)
+    let reason = "it has an unknown member 'stauts'; did you mean 'status'?"
+    #expect(rig.log.lines.contains { $0.message.hasSuffix(reason) })
+  }
+
   @Test func `an absolute target names the host`() throws {
     let rig = try ServerRig()
     defer { rig.stop() }

@@ -133,6 +133,10 @@ import Testing
           t:fails(function() t:at("noon") end, "RFC 3339")
           t:fails(function() t:query("user:1", "nothing") end, "no query")
           t:fails(function() t:web { host = "other.example" } end, "other.example")
+          local misspelt = "it has an unknown member 'stauts'; did you mean 'status'?"
+          t:fails(function() t:web { host = "hello.example", path = "/misspelt" } end, misspelt)
+          first.effects[1].type = "misspelt"
+          t:fails(function() t:sink(first.effects[1]) end, "the request has an unknown member; did you mean 'url'?")
         end)
         test "each test begins anew" (function(t)
           t:equal(t:state("user:1"), {})

@@ -35,9 +35,13 @@ struct RulesFolderOnDisk {
     query "greetings" (function(state, args) return { count = state and state.greetings or 0, args = args } end)
     sink "mail" (function(effect)
       if effect.data.n > 1 then return nil, "only the first" end
+      if effect.type == "misspelt" then return { ulr = "https://mail.example" } end
       return { url = "https://mail.example/" .. effect.type, headers = {}, body = json.encode(effect.data) }
     end)
-    web "hello.example" (function(request) return { status = 200, headers = {}, body = request.method .. request.path .. (request.query.a or "") } end)
+    web "hello.example" (function(request)
+      if request.path == "/misspelt" then return { stauts = 404 } end
+      return { status = 200, headers = {}, body = request.method .. request.path .. (request.query.a or "") }
+    end)
 
     """
 }

@@ -1,5 +1,4 @@
 package import RuledCore
-import RuledWire
 
 package enum HandlerAnswer: Sendable {
   /// The plugin has no handler for the sink: the effect is sent as it is.
@@ -15,11 +14,11 @@ package enum HandlerAnswer: Sendable {
 
 package struct HandlerRequest: Sendable {
   /// The receiver; nil for the URL in the sink's configuration.
-  var url: String?
-  var method: String
+  package var url: String?
+  package var method: String
   /// The header fields, as the handler writes them.
-  var headers: [(name: String, value: String)] = []
-  var body: [UInt8]
+  package var headers: [(name: String, value: String)] = []
+  package var body: [UInt8]
 
   package init(url: String? = nil, method: String = "POST", body: [UInt8] = []) {
     self.url = url
@@ -38,6 +37,7 @@ package struct HandlerRequest: Sendable {
 }
 
 extension HandlerAnswer {
+  private static let members = ["url", "method", "headers", "body"]
   private static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET"]
 
   /// Reads a handler's results: `[request]` or `[null, reason]`.
@@ -71,7 +71,8 @@ extension HandlerAnswer {
         self = .failed("the request's \(name) can't be used")
         return
       default:
-        self = .failed("the request has an unknown member; known are url, method, headers and body")
+        let known = "known are \(Self.members.joined(separator: ", "))"
+        self = .failed("the request has an unknown member\(NearestName.hint(name, in: Self.members, otherwise: known))")
         return
       }
     }
