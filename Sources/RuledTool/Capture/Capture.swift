@@ -21,9 +21,12 @@ struct Capture {
     revision = last.member("revision")?.stringValue ?? ""
     var test = CapturedTest(name: "captured from \(subject) at \(first.word("at"))")
     var steps: [(sequence: Int64, steps: [CapturedTest.Step])] = []
-    // By the sequence of the causing event: the last decisions on the events that follow, and the plugins that fail on these.
+    // By the sequence of an entry: that of the step that brings it about.
+    var causes: [Int64: Int64] = [:]
+    // By the sequence of a step: the last decisions on the events that follow, and what comes before it: other subjects' states, plugins that fail.
     var decided: [Int64: JSONValue] = [:]
-    var failing: [Int64: [CapturedTest.Step]] = [:]
+    var preparing: [Int64: [CapturedTest.Step]] = [:]
+    var answering: [Int64: Set<String>] = [:]
     var effects: [Int64: [JSONValue]] = [:]
     test.steps += try given(subject, before: first, firing: entries, setsClock: true)
     for entry in entries {
@@ -32,17 +35,22 @@ struct Capture {
       switch entry.member("origin")?.stringValue {
       case "client":
         steps.append((sequence, Self.steps(entry, expecting: true)))
-        failing[sequence] = failures(on: entry, of: subject)
+        preparing[sequence] = failures(on: entry, of: subject)
       case "message":
-        let sent = try sending(entry, to: subject, depth: 0)
-        if let sent { steps.append(sent) }
-        guard let known = try sent?.sequence ?? self.cause(of: entry).map(Self.sequence) else { break }
-        cause = known
-        failing[cause, default: []] += failures(on: entry, of: subject)
+        guard let sent = try sending(entry, to: subject, after: causes, depth: 0) else { continue }
+        if let own = causes[sent.sequence] {
+          cause = own
+          let from = entry.member("event")?.word("from") ?? ""
+          if answering[own, default: []].insert(from).inserted { preparing[own, default: []] += sent.steps }
+        } else {
+          cause = sent.sequence
+          steps.append((cause, sent.steps))
+        }
+        preparing[cause, default: []] += failures(on: entry, of: subject)
         if cause != sequence { decided[cause] = Self.decisions(of: entry) }
       case "timer":
         if let at = Self.time(of: entry) { steps.append((sequence, [.at(at)])) }
-        failing[sequence] = failures(on: entry, of: subject)
+        preparing[sequence] = failures(on: entry, of: subject)
         decided[sequence] = Self.decisions(of: entry)
       case "retry":
         let retry = CapturedTest.Step.retry(
@@ -52,11 +60,12 @@ struct Capture {
         decided[sequence] = Self.decisions(of: entry)
       default: break
       }
+      causes[sequence] = cause
       effects[cause, default: []] += entry.elements("effects")
     }
     var played: Set<Int64> = []
     for step in steps.sorted(by: { $0.sequence < $1.sequence }) where played.insert(step.sequence).inserted {
-      test.steps += (failing[step.sequence] ?? []) + step.steps
+      test.steps += (preparing[step.sequence] ?? []) + step.steps
       if let decisions = decided[step.sequence] { test.steps.append(.decided(subject, decisions)) }
       test.steps.append(.effects(subject, from: 0, (effects[step.sequence] ?? []).map(CapturedTest.withoutIdentity)))
     }
@@ -135,20 +144,25 @@ struct Capture {
   }
 
   /// The steps that have a recorded message sent again: by the event that sent it, or by one of the same form if that event is not known.
+  ///
+  /// One that follows from an entry of the subject itself, of which `known` has all so far, is sent again by itself, from other subjects' states.
   private mutating func sending(
-    _ message: JSONValue, to subject: String, depth: Int
+    _ message: JSONValue, to subject: String, after known: [Int64: Int64], depth: Int
   ) throws -> (sequence: Int64, steps: [CapturedTest.Step])? {
     guard let from = message.member("event")?.member("from")?.stringValue else { return nil }
-    if from == subject { return nil }  // it sends it again by itself
     let sequence = Self.sequence(of: message)
-    guard let cause = try cause(of: message) else { return (sequence, Self.plain(message)) }
+    let cause = try cause(of: message)
+    if from == subject {
+      guard let own = cause.map(Self.sequence) else { return nil }
+      return known[own] == nil ? (sequence, Self.plain(message)) : (own, [])
+    }
+    guard let cause else { return (sequence, Self.plain(message)) }
     let before = try given(from, before: cause)
     switch cause.member("origin")?.stringValue {
     case "client":
       return (Self.sequence(of: cause), before + Self.steps(cause, expecting: false))
     case "message" where depth < Self.mostSenders:
-      guard cause.member("event")?.member("from")?.stringValue != subject else { return nil }
-      guard let earlier = try sending(cause, to: subject, depth: depth + 1) else { return nil }
+      guard let earlier = try sending(cause, to: subject, after: known, depth: depth + 1) else { return nil }
       return (earlier.sequence, before + earlier.steps)
     default: return (sequence, Self.plain(message))
     }

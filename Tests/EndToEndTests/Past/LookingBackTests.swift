@@ -246,6 +246,33 @@ extension EndToEnd {
       }
     }
 
+    @Test func `a captured test expects what follows from another subject's answer`() throws {
+      let rules = """
+        plugin { name = "shop", sinks = { "push" } }
+        rule "ask" { on = "ask", run = function() send("user:b", "asked") decide("asks", true) end }
+        rule "asked" { on = "asked", run = function(event, state)
+          state.n = (state.n or 0) + 1
+          if event.sender then send(event.sender, "told", { n = state.n }) end
+        end }
+        rule "told" { on = "told", run = function(event)
+          if event.data.n % 2 == 0 then send("user:b", "asked") send(event.subject, "noted") else decide("n", event.data.n) end
+        end }
+        rule "noted" { on = "noted", run = function() emit("push", "note", {}) end }
+
+        """
+      let daemon = try RuledDaemon(rules: ["shop/plugin.lua": rules], manualClock: true)
+      let client = try daemon.client()
+      _ = try client.event("asked", "user:b")
+      _ = try client.call("clock", ["advance": "1s"])
+      _ = try client.event("ask", "user:a", [:], with: ["wait": "cascade"])
+      let captured = tool(daemon, "capture", "user:a")
+      #expect(captured.code == 0 && !captured.output.contains("recorded"), "\(captured.output)")
+      for part in ["n = 3", "\"note\""] { #expect(captured.output.contains(part), "\(captured.output)") }
+      daemon.folder.write("rules/shop/tests/a.lua", captured.output)
+      let passed = tool(daemon, "test", daemon.folder("rules"))
+      #expect(passed.code == 0, "\(passed.output)")
+    }
+
     @Test func `an anonymized test has nothing of events and states but words of the rules and kept values`() throws {
       let rules = """
         plugin { name = "calls" }
