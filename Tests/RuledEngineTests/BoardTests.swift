@@ -24,6 +24,7 @@ import Testing
       elseif e.data.what == 'digits' then board.set('b', (1 << 53) + 1)
       elseif e.data.what == 'least' then board.add('b', math.mininteger)
       elseif e.data.what == 'sum' then board.set('b', 1 << 53) board.add('b', 1 << 40)
+      elseif e.data.what == 'step' then board.set('b', (1 << 53) - 1) board.add('b', 5)
       elseif e.data.what == 'whole' then board.set('b', 1 << 53) board.add('c', 1e300)
       elseif e.data.what == 'name' then board.set('', 1) else board.top('b', 1) end
     end }
@@ -122,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "nan", "text", "infinite", "option", "keep", "low", "twice", "name", "half", "digits", "least", "sum",
+    "nan", "text", "infinite", "option", "keep", "low", "twice", "name", "half", "digits", "least", "sum", "step",
   ])
   func `a wrong score or option is a failure of kind value, and changes nothing`(what: String) throws {
     let engine = try Self.engine()
@@ -133,6 +134,8 @@ import Testing
   @Test func `a score is whole up to 2^53, and greater with a fraction's precision`() throws {
     let engine = try Self.engine()
     #expect(try engine.send("peculiar", ["what": "whole"]).failureKinds.isEmpty)
+    #expect(Self.text(engine) == "user:1=9007199254740992")
+    #expect(try engine.send("add", ["n": 5]).failureKinds == ["value"])
     #expect(Self.text(engine) == "user:1=9007199254740992")
   }
 

@@ -18,9 +18,9 @@ extension PluginRun {
     searched = operations.count
   }
 
-  /// Checks the limits that need the finished rules: the number of messages, the size of the outcome, room for counters, and large scores.
+  /// Checks the limits that need the finished rules: the number of messages, the size of the outcome, room for counters, and scores.
   func check(_ operations: Operations, in transaction: EventTransaction) throws(Failure) {
-    var (newSends, newPublications, setsTimer, addsMuch) = (0, 0, false, false)
+    var (newSends, newPublications, setsTimer, addsScore) = (0, 0, false, false)
     let counted = counts.count
     var overflowing: Int?
     for index in checked..<operations.count {
@@ -40,7 +40,7 @@ extension PluginRun {
       case .count(let name, let labels, let amount, let keep):
         let key = counterKeys.key(name: name, labels: labels)
         counts.append(CounterDelta(key, CounterValue(amount), now: transaction.event.now, keep: keep))
-      case .place(_, .add(let number), _): addsMuch = addsMuch || abs(number) >= Self.leastToCheck
+      case .place(_, .add, _): addsScore = true
       default: break
       }
     }
@@ -66,7 +66,7 @@ extension PluginRun {
       throw failure(kind, message, at: find(n, [.send, .publish]), in: operations, transaction)
     }
     if setsTimer { try checkTimers(operations, in: transaction) }
-    if addsMuch { try checkScores(operations, in: transaction) }
+    if addsScore { try checkScores(operations, in: transaction) }
     if let overflowing {
       throw failure(
         .value, "decisions and effects are \(outcomeBytes) bytes, more than the 1 MiB that an outcome may have",
@@ -118,8 +118,6 @@ extension PluginRun {
       at: last, in: operations, transaction)
   }
 
-  /// The least number whose sum is checked: smaller steps bring no score near the bound of whole numbers.
-  private static let leastToCheck = 0x1p32
   /// The greatest whole number up to which a score has all digits.
   private static let greatestWhole = 0x1p53
 
