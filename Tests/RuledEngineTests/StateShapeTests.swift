@@ -42,6 +42,8 @@ import Testing
     ("state.wallet = array {}", "state.wallet must be an object, not an array"),
     ("state.wallet = { points = 1, last = { at = 'x' } }", "state.wallet.last.at must be a number, not a string"),
     ("state.items = { { price = 1 }, { price = 'x' } }", "state.items[2].price must be a number, not a string"),
+    ("state.items = { json.null }", "state.items[1] must be an object, not null"),
+    ("state.items = {} table.insert(state.items, json.null)", "state.items[1] must be an object, not null"),
     ("table.insert(state.stamps, 2) state.items = { 1 }", "state.items[1] must be an object, not an integer"),
   ])
   func `a misfit names path, rule and the line of the assignment`(statement: String, message: String) throws {

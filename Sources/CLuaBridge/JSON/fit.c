@@ -180,7 +180,7 @@ static void check_value(lua_State *L, uint32_t part, int index, int depth) {
   if (!is_of_type(L, type, index)) {
     char problem[128];
     snprintf(problem, sizeof problem, "must be %s, not %s", type_names[type], kind_name(L, index));
-    refuse(L, depth, RB_MISFIT_TYPE, part, problem);
+    refuse(L, depth, is_absent(L, index) ? RB_MISFIT_NULL : RB_MISFIT_TYPE, part, problem);
   }
   if (type < RB_FIT_ARRAY) return;
   int table = lua_gettop(L) + 1;
@@ -221,6 +221,7 @@ bool rb_is_misfit(lua_State *L, int index) {
   switch (vm->fit.misfit) {
     case RB_MISFIT_UNKNOWN: return !lua_isnil(L, index);
     case RB_MISFIT_MISSING: return is_absent(L, index);
+    case RB_MISFIT_NULL: return !lua_isnil(L, index) && is_absent(L, index);
     default: return !is_absent(L, index) && !is_of_type(L, vm->fit.nodes[vm->fit.part].type, index);
   }
 }

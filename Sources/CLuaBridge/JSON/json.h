@@ -105,7 +105,7 @@ typedef struct {
 } rb_fit_node;
 
 /* The way in which a state does not fit. */
-typedef enum { RB_MISFIT_NONE = 0, RB_MISFIT_TYPE, RB_MISFIT_MISSING, RB_MISFIT_UNKNOWN } rb_misfit;
+typedef enum { RB_MISFIT_NONE = 0, RB_MISFIT_TYPE, RB_MISFIT_NULL, RB_MISFIT_MISSING, RB_MISFIT_UNKNOWN } rb_misfit;
 
 typedef struct {
   rb_fit_node *nodes; /* NULL for no shape */
