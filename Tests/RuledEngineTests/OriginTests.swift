@@ -79,11 +79,15 @@ import Testing
     #expect(refusal(engine, [:], ["internal": true])?.code == .invalidParams)
   }
 
-  @Test func `a repeat of a client's event from before gets its first outcome`() throws {
-    let engine = try Engine(["p": "rule 'r' { on = 'told', run = function() end }"])
-    try engine.send("told", [:], to: "user:1", ["id": "1"])
-    try engine.adopt(["p": Self.kept])
-    #expect(try engine.send("told", [:], to: "user:1", ["id": "1"])["duplicate"] == true)
+  @Test func `a client's event of such a type is forbidden under a known id, too`() throws {
+    let engine = try Engine(["p": Self.kept])
+    #expect(refusal(engine, ["kind": "k"], ["id": "1", "internal": true]) == nil)
+    for data in [["kind": "k"], ["kind": "other"], [:]] as [JSONValue] {
+      #expect(refusal(engine, data, ["id": "1"])?.code == .forbidden)
+    }
+    let again = try engine.send("told", ["kind": "k"], to: "user:1", ["id": "1", "internal": true])
+    #expect(again["duplicate"] == true)
+    #expect(try engine.state("p") == ["n": 1, "origin": "client"])
   }
 
   @Test func `plugins must agree on whether only rules make a type, and the error names both lines`() throws {

@@ -91,6 +91,7 @@ package final class Evaluator {
     if event.origin == .client, !event.isDryRun,
       let outcome = try memory.recall(event, identity: identity, subject: subject, record: record)
     {
+      try EventTransaction.checkType(of: event, plugins.listeners(to: event.type))
       let differs = outcome.digest.map { $0 != OutcomeMemory.digest(of: event) } ?? false
       ownDuplicates += 1
       if differs { ownDifferences += 1 }

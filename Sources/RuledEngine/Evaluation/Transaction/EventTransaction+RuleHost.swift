@@ -105,15 +105,20 @@ extension EventTransaction {
   /// - Throws: `forbidden` if only rules make such events, `invalid_params`, which names the member.
   func checkArrived(_ listeners: Listeners) throws(RequestError) {
     guard listeners.isInternal || listeners.schemas != nil, event.origin == .client else { return }
+    try Self.checkType(of: event, listeners)
+    do throws(SchemaMismatch) { try listeners.schemas?.check(event.data, source: event.source) } catch {
+      throw error.requestError
+    }
+  }
+
+  /// Checks that a client may send events of the type.
+  static func checkType(of event: EventInput, _ listeners: Listeners) throws(RequestError) {
     guard event.isInternal || !listeners.isInternal else {
       throw RequestError(
         .forbidden,
         "only rules make events of the type '\(String(decoding: event.type, as: UTF8.self))'; "
           + "an administrator may send one with internal: true",
         details: [.init("detail", "made by rules only")])
-    }
-    do throws(SchemaMismatch) { try listeners.schemas?.check(event.data, source: event.source) } catch {
-      throw error.requestError
     }
   }
 }
