@@ -126,6 +126,16 @@ import Testing
       ])
   }
 
+  @Test func `a retry that the baseline has no need of is no event, and no difference`() throws {
+    let comparison = Comparison()
+    comparison.add(recorded: played("").entry, baseline: played(""), candidate: played(""))
+    let retry = played("", origin: .retry)
+    comparison.add(recorded: retry.entry, baseline: nil, candidate: retry)
+    let report = try report(comparison)
+    #expect(report["events"] == 1)
+    #expect(report["fidelity"] == ["replayed": 1, "equal": 1, "different": []])
+  }
+
   @Test func `the subjects that changed most come with the command that explains them`() throws {
     let comparison = Comparison()
     for number in 1...3 {

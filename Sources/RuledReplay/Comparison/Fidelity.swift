@@ -15,7 +15,7 @@ struct Fidelity: Sendable {
     case settings
   }
 
-  /// How many recorded events were played again.
+  /// How many recorded events were compared.
   private(set) var replayed = 0
   /// How many of them came out as they were recorded.
   private(set) var equal = 0
@@ -26,7 +26,11 @@ struct Fidelity: Sendable {
   /// Notes that part of the history is missing after the events so far.
   mutating func noteGap() { earlier = earlier ?? .gap }
 
+  /// Adds a recorded event, and what the baseline made of it; nil where it did not happen there.
+  ///
+  /// A retry of what was never parked there is no event: the one that it retries was compared.
   mutating func add(_ recorded: JournalEntry, _ baseline: JournalEntry?) {
+    guard baseline != nil || recorded.origin != .retry else { return }
     replayed += 1
     if !recorded.redacted.isEmpty { earlier = earlier ?? .redacted }
     if recorded.revision != baseline?.revision, baseline != nil { earlier = .otherRules }
