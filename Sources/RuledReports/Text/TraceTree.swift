@@ -117,7 +117,7 @@ package struct TraceTree {
     let values = entry.member("values")
     var elements: [Substring: Set<Substring>] = [:]
     for path in paths {
-      guard let (list, element) = Self.element(path), values == nil || values?[String(element)] != nil else { continue }
+      guard let (list, element) = Self.element(path), values?[String(element)] != JSONValue.null else { continue }
       elements[list, default: []].insert(element)
     }
     let long = elements.filter { $0.value.count > Self.listedElements }
