@@ -59,18 +59,24 @@ package final class SubjectPast {
       "subject": .string(subject), "version": .integer(Int64(last.version)), "plugins": [:],
       "at": .string(last.at.exactRFC3339), "revision": .string(last.revision),
     ]
-    let known = (try? world.evaluator.export(of: subject))?.objectValue ?? ["timers": .array([]), "once": .array([])]
-    for (name, value) in known where !Self.outOfPast.contains(name) { state[name] = value }
+    for (name, value) in content(of: world) { state[name] = value }
     return .object(state)
   }
 
-  /// The members of an export that a state of the past lacks: they are known otherwise, or the journal has them.
-  private static let outOfPast: Set<String> = ["subject", "version", "effects", "parked", "events"]
+  /// The states of the subject in a world, and the other parts of `export` that rules depend on.
+  private func content(of world: World) -> JSONObject {
+    let known = (try? world.evaluator.export(of: subject))?.objectValue ?? [:]
+    return JSONObject(
+      ["plugins", "timers", "once", "topics", "boards"].map { name in
+        (name: name, value: known[name] ?? (name == "plugins" ? [:] : []))
+      })
+  }
 
   /// Explains a past event: what the rules of that time decided and why, and what `other` rules would have decided.
   ///
   /// - Returns: `{sequence, at, subject, origin, first_origin?, sender?, event, revision, redacted?, state?, outcome, recorded?, differs?, other?}`; `state` is the one
-  ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome}`. Where the replay does not give the recorded outcome
+  ///   before the event, both outcomes have a `trace`, and `other` is `{revision, outcome, changes}`, the `changes`
+  ///   being the places at which the subject differs afterwards: `{path, before?, after?}`. Where the replay does not give the recorded outcome
   ///   again, `recorded` has that one, and `differs` says why; where `redacted` lists paths, values of the event were replaced. Where it `omitsValues`, the state and the values that rules read are left out.
   package func explain(
     event id: String, other: Catalog? = nil, omitsValues: Bool = false
@@ -107,9 +113,17 @@ package final class SubjectPast {
         return other.plugins.contains { $0.name == plugin && $0.source == then.source }
       }
       beside.adopt(other)
+      let outcome = try beside.playExplained(target, omitsValues: omitsValues) ?? .null
+      let changes = JSONDifference.between(.object(content(of: world)), .object(content(of: beside)), byName: true)
       past["other"] = [
-        "revision": .string(other.revision),
-        "outcome": try beside.playExplained(target, omitsValues: omitsValues) ?? .null,
+        "revision": .string(other.revision), "outcome": outcome,
+        "changes": .array(
+          changes.map { change in
+            .members([
+              "path": .string(change.path), "before": omitsValues ? change.before.map { _ in "…" } : change.before,
+              "after": omitsValues ? change.after.map { _ in "…" } : change.after,
+            ])
+          }),
       ]
     }
     return .object(past)

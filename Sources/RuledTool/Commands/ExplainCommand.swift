@@ -92,7 +92,7 @@ enum ExplainCommand: Command {
     text += tree(outcome, type: type, style, all: all)
     if let reason = past.member("differs")?.stringValue {
       text += "\n" + style.yellow("this is not what was recorded: \(reason.printable)") + "\n"
-      text += differences(past.member("recorded") ?? .null, outcome, style)
+      text += differences(findings(past.member("recorded") ?? .null), findings(outcome), style) ?? ""
     }
     guard let other = past.member("other") else { return text }
     let revision = other.word("revision").printable
@@ -101,17 +101,54 @@ enum ExplainCommand: Command {
       return text + "this would not have happened\n"
     }
     text += tree(beside, type: type, style, all: all)
-    return text + "\n" + differences(outcome, beside, style)
+    return text + "\n" + comparison(outcome, beside, changes: other.elements("changes"), style)
   }
 
-  /// The decisions, effects and failures that only one of two outcomes has, a line each.
-  private static func differences(_ before: JSONValue, _ after: JSONValue, _ style: Style) -> String {
-    let (old, new) = (OutcomeText(before, style: .plain).findings, OutcomeText(after, style: .plain).findings)
-    let lines =
-      old.filter { !new.contains($0) }.map { style.red("- \($0)") }
-      + new.filter { !old.contains($0) }.map { style.green("+ \($0)") }
-    guard !lines.isEmpty else { return "both say the same of it, in the state of then\n" }
-    return style.bold("they differ") + "\n" + lines.map { "  \($0)\n" }.joined()
+  private static func findings(_ outcome: JSONValue) -> [String] { OutcomeText(outcome, style: .plain).findings }
+
+  /// What neither traces nor `changes` say of some operations, by their name in a trace.
+  private static let untold = [
+    "sends": "what messages say", "publishes": "what publications say", "counts": "the amounts of counters",
+    "places": "the options of boards",
+  ]
+
+  /// How two outcomes differ, and the subject after them.
+  private static func comparison(
+    _ before: JSONValue, _ after: JSONValue, changes: [JSONValue], _ style: Style
+  ) -> String {
+    func lines(_ outcome: JSONValue) -> [String] {
+      let asked = outcome.elements("trace").flatMap { entry in
+        ["sends", "publishes", "counts"].flatMap { name in
+          entry.elements(name).map { "\(entry.word("plugin")) \(name) \($0.brief)".printable }
+        }
+      }
+      return findings(outcome) + asked
+    }
+    if let text = differences(lines(before), lines(after), changes: changes, style) { return text }
+    let entries = before.elements("trace") + after.elements("trace")
+    let rest = untold.filter { name, _ in entries.contains { !$0.elements(name).isEmpty } }.map(\.value).sorted()
+    guard !rest.isEmpty else { return "both say the same of it, in the state of then\n" }
+    return "no difference is seen, in the state of then; not compared: \(rest.joined(separator: ", "))\n"
+  }
+
+  /// The lines that only one of two sides has, each as often as the other lacks it, and the changes; nil if there are none.
+  private static func differences(
+    _ old: [String], _ new: [String], changes: [JSONValue] = [], _ style: Style
+  ) -> String? {
+    func only(_ lines: [String], _ others: [String]) -> [String] {
+      var others = others
+      return lines.filter { line in
+        guard let same = others.firstIndex(of: line) else { return true }
+        others.remove(at: same)
+        return false
+      }
+    }
+    func changed(_ side: String) -> [String] {
+      changes.compactMap { change in change.member(side).map { "\(change.word("path")) = \($0.text)".printable } }
+    }
+    let (gone, come) = (only(old, new) + changed("before"), only(new, old) + changed("after"))
+    let lines = gone.map { style.red("- \($0)") } + come.map { style.green("+ \($0)") }
+    return lines.isEmpty ? nil : style.bold("they differ") + "\n" + lines.map { "  \($0)\n" }.joined()
   }
 
   private static func tree(_ outcome: JSONValue, type: String, _ style: Style, all: Bool) -> String {

@@ -101,6 +101,8 @@ extension EndToEnd {
       #expect(beside["other"]?["outcome"]?["decisions"]?["game"]?["points"] == 20)
       #expect(beside["other"]?["outcome"]?["decisions"]?["mate"] == nil)
       #expect(beside["other"]?["revision"] != beside["revision"])
+      let changes = beside["other"]?["changes"]?.arrayValue
+      #expect(changes?.contains(["path": "plugins.game.points", "before": 15, "after": 20]) == true)
       let bare = try client.call("explain_past", ["subject": "user:anna", "id": "e2", "no_values": true])
       #expect(bare["state"] == nil && bare["outcome"]?["decisions"] == recorded?["decisions"])
       #expect(past["outcome"]?["trace"]?.text.contains("\"values\":{") == true)

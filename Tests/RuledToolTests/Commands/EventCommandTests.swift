@@ -271,6 +271,39 @@ struct ExplainCommandTests {
     #expect(run.output.contains(line), "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ([:], [:], [], "both say the same of it, in the state of then\n"),
+      (["sends": ["a to s2"]], ["sends": ["a to s3"]], [], "they differ\n  - p sends a to s2\n  + p sends a to s3\n"),
+      (["counts": ["n {}", "n {}"]], ["counts": ["n {}"]], [], "they differ\n  - p counts n {}\n"),
+      (["publishes": ["a to t"]], ["publishes": ["a to u"]], [], "- p publishes a to t\n  + p publishes a to u\n"),
+      (
+        [:], [:], [["path": "plugins.p.n", "before": 1, "after": 2], ["path": "boards[1].score", "after": "…"]],
+        "they differ\n  - plugins.p.n = 1\n  + plugins.p.n = 2\n  + boards[1].score = \"…\"\n"
+      ),
+      (
+        ["sends": ["a to s2"]], ["sends": ["a to s2"], "places": ["b: +1"]], [],
+        "no difference is seen, in the state of then; not compared: the options of boards, what messages say\n"
+      ),
+    ] as [(JSONObject, JSONObject, JSONValue, String)])
+  func `beside other rules, a past event says the same only if all that is known of it does`(
+    before: JSONObject, after: JSONObject, changes: JSONValue, text: String
+  ) throws {
+    func outcome(_ operations: JSONObject) -> JSONValue {
+      var entry: JSONObject = ["event": "x", "plugin": "p", "rule": "r", "fired": true, "micros": 2]
+      for (name, value) in operations { entry[name] = value }
+      return ["decisions": [:], "effects": [], "failures": [], "trace": [.object(entry)]]
+    }
+    let daemon = try FakeDaemon(result: [
+      "event": ["type": "x"], "subject": "s", "outcome": outcome(before),
+      "other": ["revision": "r2", "outcome": outcome(after), "changes": changes],
+    ])
+    defer { daemon.stop() }
+    let folder = RulesFolderOnDisk(["p/plugin.lua": "plugin { name = 'p' }"])
+    let run = Run("explain", "s", "e", "--rules", folder.path, on: daemon)
+    #expect(run.exit == .done && run.output.hasSuffix(text), "\(run.output)\(run.errors)")
+  }
+
   @Test(arguments: [("app.lauched", "; did you mean 'app.launched'?"), ("app.zzz", ""), ("sesion.begun", "")])
   func `a type that no rule listens to is named, with the nearest that one does`(type: String, hint: String) throws {
     let skipped: [JSONValue] = [["app.launched", "app.closed"], ["session.*"]].map { patterns in
