@@ -1,5 +1,6 @@
 import RuledCore
 import RuledEngine
+import RuledWire
 
 extension HTTPServer {
   /// Has a worker call the `web` handler of the plugin that claims the host.
