@@ -38,6 +38,12 @@ final class PseudoTerminal {
     }
   }
 
+  /// The number of typed bytes that wait for the program; the kernel brings them a moment after they were typed.
+  var waiting: Int {
+    var count: Int32 = 0
+    return ioctl(program, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+  }
+
   /// Types keys.
   func type(_ keys: String) { _ = write(person, keys, keys.utf8.count) }
 }

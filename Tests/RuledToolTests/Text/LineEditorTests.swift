@@ -8,9 +8,11 @@ import Testing
   /// The lines that a person types with these keys.
   private func lines(_ keys: [String], history: LineHistory = LineHistory([:])) throws -> [String?] {
     let terminal = try PseudoTerminal()
-    // The keys wait for the editor, and the kernel leaves them as they are.
+    // The keys wait for the editor, and the kernel leaves them as they are; those that it brought later, while the editor begins, would edit a line
+    // of the kernel's own.
     cfmakeraw(&terminal.mode)
     for key in keys { terminal.type(key) }
+    try #require(eventually { terminal.waiting == keys.reduce(0) { $0 + $1.utf8.count } })
     let editor = try #require(LineEditor(history: history, input: terminal.program, output: terminal.program))
     editor.completion = { line in ["decide", "decode", "once"].filter { $0.hasPrefix(ReplCompletion.word(of: line)) } }
     return keys.map { _ in editor.readLine(prompt: "> ") }
