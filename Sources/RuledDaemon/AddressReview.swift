@@ -24,12 +24,12 @@ struct AddressReview {
       do throws(ListenError) { try ListeningSocket.address(configuration.socket) } catch {
         problems.append(ConfigurationProblem(path: ["socket"], message: "socket: \(error)"))
       }
-      if let inode = Self.inode(of: configuration.socket), let program = Self.otherProgram(holding: [inode]) {
-        let remedy = "in use by another program, \(program); end it, or name another path"
-        problems.append(
-          ConfigurationProblem(path: ["socket"], message: "socket: \(configuration.socket) is \(remedy)"))
-      } else if Self.hasOtherStore(configuration) {
-        let remedy = "in use by a ruled with another store; end it, or name another path"
+      let program = Self.inode(of: configuration.socket).flatMap { Self.otherProgram(holding: [$0]) }
+      let stranger =
+        program.map { "another program, \($0)" }
+        ?? (Self.hasOtherStore(configuration) ? "a ruled with another store" : nil)
+      if let stranger {
+        let remedy = "in use by \(stranger); end it, or name another path"
         problems.append(
           ConfigurationProblem(path: ["socket"], message: "socket: \(configuration.socket) is \(remedy)"))
       }
