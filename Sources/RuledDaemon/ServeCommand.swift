@@ -281,7 +281,7 @@ struct ServeOptions {
     }
   }
 
-  /// Refuses options of which each asks for something else.
+  /// Refuses options that ask for different things.
   func checkPurpose() throws(StartError) {
     let purposes = ["check", "salvage", "restore", "import"].filter { arguments.has($0) }.map { "--\($0)" }
     guard purposes.count < 2 else {

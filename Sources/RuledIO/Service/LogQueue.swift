@@ -2,7 +2,7 @@ internal import Glibc
 package import RuledCore
 internal import RuledThreads
 
-/// The log of a service: a thread of its own writes the lines in their order, so that nobody who has one waits for their reader.
+/// The log of a service: a thread of its own writes the lines in their order, so that no other thread waits for the reader.
 ///
 /// A line for which there is no room is dropped. The next line that can be written after it says how many were, and `dropped` counts them. A
 /// process that crashes loses the lines that wait.

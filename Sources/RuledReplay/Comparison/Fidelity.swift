@@ -28,7 +28,7 @@ struct Fidelity: Sendable {
 
   /// Adds a recorded event, and what the baseline made of it; nil where it did not happen there.
   ///
-  /// A retry of what was never parked there is no event: the one that it retries was compared.
+  /// A retry does not count where the baseline never parked its event: that event itself was compared.
   mutating func add(_ recorded: JournalEntry, _ baseline: JournalEntry?) {
     guard baseline != nil || recorded.origin != .retry else { return }
     replayed += 1

@@ -47,7 +47,7 @@ enum StopReason {
   case drained
 }
 
-/// Whether a client has gone for whom something takes long.
+/// Whether the client of a long task has gone.
 typealias ClientEnd = Shared<Bool>
 
 /// A client that waits for a reply of the control thread, or of the outbox.

@@ -7,8 +7,7 @@ import RuledWire
 final class PendingRequestBatch {
   /// The receiver of the whole reply.
   let target: ReplyTarget
-  /// The requests as texts of their own, and the worker that the order of each depends on, as `Router.owner` has it; nil once one is executed or
-  /// forwarded, or if it was invalid.
+  /// The requests as texts of their own, each with its `Router.owner`; nil for an invalid one, and for one that is executed or forwarded.
   private var elements: [(text: [UInt8], owner: Int?)?] = []
   /// The replies by request; empty where there is none.
   private var replies: [[UInt8]] = []

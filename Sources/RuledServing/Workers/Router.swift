@@ -125,7 +125,8 @@ final class Router: ConnectionHandler {
     return 0
   }
 
-  /// The worker that executes a request in the order of the requests that it gets; nil where another thread executes it, or it shows the store.
+  /// The worker that executes a request behind those that it already has; nil for a request that another thread executes, or that reads the store:
+  /// such a request depends on all earlier ones.
   func owner(of request: RequestView) -> Int? {
     switch request.method {
     case .state where PastParams.concerns(request): nil

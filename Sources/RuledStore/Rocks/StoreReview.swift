@@ -6,10 +6,9 @@ package enum StoreReview {
   /// The file that a process with the store in the folder `path` has open.
   package static func lock(of path: String) -> String { "\(path)/\(FolderLock.name)" }
 
-  /// Why the store in the folder `path` does not open, or an entry of it can't be read if it `readsAll` of them; nil if nothing is wrong, if there is no
-  /// store, or while a process has it open.
+  /// Why the store in the folder `path` does not open; nil if it does, if there is none, or while a process has it open.
   ///
-  /// It says nothing of a folder that can't be used as such.
+  /// With `readsAll`, an entry that can't be read is a problem, too. It says nothing of a folder that can't be used as such.
   package static func problem(of path: String, readsAll: Bool = false) -> StoreError? {
     guard access("\(path)/.", R_OK | W_OK | X_OK) == 0 || errno == ENAMETOOLONG else { return nil }
     let lock = open(lock(of: path), O_RDWR | O_CLOEXEC)
