@@ -29,7 +29,7 @@ plugin {
     },
     pii = {
       text_length  = 100,                                       -- characters; more is free text
-      members      = 200,                     -- of one event's tables, or pieces of its texts, at most, are looked at
+      members      = 100,                     -- of one event's tables, or pieces of its texts, at most, are looked at
       phone_digits = { international = 7, grouped = 9, plain = 10, most = 15 },
       card_digits  = { least = 13, most = 19 },
       names = {                                                 -- words in names of properties that hold personal data

@@ -17,9 +17,9 @@ for sign, alike in pairs {
 end
 
 -- The text in ASCII as far as it can be: digits and signs of all scripts, a space for tabs, ends of lines
--- and spaces of all widths, nothing invisible.
+-- and spaces of all widths, nothing invisible. Some letters fold to a whole phrase, so the result is cut.
 local function folded(written)
-  return (text.fold(written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS):gsub("%s", " "))
+  return (text.fold(written):sub(1, 2 * #written):gsub("[\xC2-\xF4][\x80-\xBF]+", SIGNS):gsub("%s", " "))
 end
 
 -- The digits of a run of digits and separators, and its groups.
@@ -58,7 +58,7 @@ end
 -- A phone number: +49 170 1234567, (555) 123-4567, 030 1234567, 15551234567.
 local function has_phone(limits, written)
   -- Of signs in a row one counts, so that none is looked at twice.
-  local text = written:gsub("[+(]+", function(signs) return signs:find("+", 1, true) and "+" or "(" end)
+  local text = written:gsub("[+(][+(]+", function(signs) return signs:find("+", 1, true) and "+" or "(" end)
   for first, run in text:gmatch("()([+(]?%d[%d ()./-]*)") do
     local trimmed = run:match("^.*%d")
     if is_phone(limits, trimmed) and not glued(limits, text, first, first + #trimmed - 1) then return true end
@@ -66,26 +66,29 @@ local function has_phone(limits, written)
   return false
 end
 
--- The check digit of payment cards (Luhn).
-local function luhn(digits)
-  local sum = 0
-  for i = 1, #digits do
-    local digit = digits:byte(-i) - 48
-    if i % 2 == 0 then digit = digit * 2 end
-    sum = sum + (digit > 9 and digit - 9 or digit)
-  end
-  return sum % 10 == 0
-end
-
+-- Whether neighbouring groups of a run are a card number, whose digits have the check digit of Luhn: each second one
+-- counts doubled, from the last but one on. `sums[1]` adds up the digits with those at even places doubled, `sums[0]`
+-- those with the odd ones, so that each pair of groups is one subtraction.
 local function holds_card(limits, run)
-  local groups = {}
-  for group in run:gmatch("%d+") do groups[#groups + 1] = group end
-  for first = 1, #groups do
-    local digits = ""
-    for last = first, #groups do
-      digits = digits .. groups[last]
-      if #digits > limits.most then break end
-      if #digits >= limits.least and luhn(digits) then return true end
+  local firsts, lasts, sums, n = {}, {}, { [0] = { [0] = 0 }, { [0] = 0 } }, 0
+  for group in run:gmatch("%d+") do
+    firsts[#firsts + 1] = n + 1
+    for i = 1, #group do
+      local digit = group:byte(i) - 48
+      local doubled = digit > 4 and 2 * digit - 9 or 2 * digit
+      n = n + 1
+      sums[n % 2][n] = sums[n % 2][n - 1] + digit
+      sums[(n + 1) % 2][n] = sums[(n + 1) % 2][n - 1] + doubled
+    end
+    lasts[#lasts + 1] = n
+  end
+  for i, first in ipairs(firsts) do
+    for k = i, #lasts do
+      local last = lasts[k]
+      local digits = last - first + 1
+      if digits > limits.most then break end
+      local sum = sums[last % 2]
+      if digits >= limits.least and (sum[last] - sum[first - 1]) % 10 == 0 then return true end
     end
   end
   return false
@@ -95,7 +98,7 @@ end
 -- times and versions have shorter ones.
 local function has_card(options, text)
   for run in text:gsub("(%d%d%d)[./]%f[%d]", "%1 "):gmatch("%d[%d -]*") do
-    if holds_card(options.card_digits, run) then return true end
+    if #run >= options.card_digits.least and holds_card(options.card_digits, run) then return true end
   end
   return false
 end
@@ -103,6 +106,11 @@ end
 local hex4 = "%x%x%x%x"
 local uuid_pattern = hex4 .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. "%-" .. hex4 .. hex4 .. hex4
 local date_pattern = "%d%d%d%d%-%d%d%-%d%d"
+
+-- A decimal number is no phone or card number: 8.061854646744074, 130.144505486.
+local function without_decimals(text)
+  return text:gsub("%f[%w.+]%d%d?%.%d+%f[^%w.]", "#"):gsub("%f[%w.+][1-9]%d*%." .. ("%d"):rep(8) .. "+%f[^%w.]", "#")
+end
 
 local function has_email(text)
   return text:gsub("%%40", "@"):find("[^%s@]@[^%s@]+%.[^%s@]") ~= nil
@@ -142,7 +150,7 @@ local function is_ipv4(run)
 end
 
 -- An address has a digit: `::` stands in programs.
-local function is_ipv6(run) return run:find("%x") ~= nil and ip.within(run:gsub("([^:]):$", "%1"), "::/0") == true end
+local function is_ipv6(run) return run:find("%d") ~= nil and ip.within(run:gsub("([^:]):$", "%1"), "::/0") == true end
 
 -- Words that a version follows, which looks like an address: iOS 18.1.1.2, v1.2.3.4.
 local VERSIONED = {
@@ -157,7 +165,7 @@ local function has_ip(text)
   for first, run in text:gmatch("()([%d.]+)") do
     if is_ipv4(run) and not is_version(text, first) then return true end
   end
-  for run in text:gmatch("%w*:[%w:]+") do
+  for run in text:gmatch("%f[%w:]%w*:[%w:]+") do
     if is_ipv6(run) or is_ipv6(run:match("^%a%w*:(%x.*)") or "") then return true end
   end
   return false
@@ -166,7 +174,9 @@ end
 -- Ids and dates are removed first, since their digits are not phone numbers.
 local function holds(options, written)
   local rest = folded(written):gsub(uuid_pattern, "#"):gsub(date_pattern, "#")
-  return has_email(rest) or has_ip(rest) or has_phone(options.phone_digits, rest) or has_card(options, rest)
+  if has_email(rest) or has_ip(rest) then return true end
+  rest = without_decimals(rest)
+  return has_phone(options.phone_digits, rest) or has_card(options, rest)
 end
 
 --- Whether a text holds personal data, or is long enough to be free text.
@@ -177,18 +187,18 @@ end
 --- How much is looked at in the tables and long texts of one event, for `pii.in_value`.
 function pii.looking(options) return { left = options.members } end
 
--- A long text is looked at in pieces, which end with a word if they have several. All but the first count as members.
+-- A long text is looked at in pieces, which end with a word if they have several. Each counts as a member.
 local function in_text(options, written, looking)
   local first = 1
-  repeat
+  while looking.left > 0 do
+    looking.left = looking.left - 1
     local past = utf8.offset(written, options.text_length + 1, first) or #written + 1
     local piece = written:sub(first, past - 1)
     if past <= #written then piece = piece:match("^.*%s") or piece end
     if holds(options, piece) then return true end
     first = first + #piece
-    if first > #written then return false end
-    looking.left = looking.left - 1
-  until looking.left < 0
+    if first > #written then break end
+  end
   return false
 end
 

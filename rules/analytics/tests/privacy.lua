@@ -185,6 +185,15 @@ test "a rejected effect carries paths and kinds, never the values" (function(t)
   } })
 end)
 
+test "an event with many texts of digits, or of letters that fold to phrases, is not stopped" (function(t)
+  opted_in(t)
+  for i, piece in ipairs { "1 ", "4 ", "\u{FDFA}", "\u{2479}", "1." } do
+    local data = { error_code = "x", error_message = "m", retry_attempt = 1 }
+    for n = 1, 300 do data[n .. piece:rep(20)] = piece:rep(500) end
+    t:equal(t:event("device:p" .. i, "screenshot_upload_failed", data).failures, {})
+  end
+end)
+
 test "of large data only a part is looked at, and it is refused" (function(t)
   refusing(t)
   local object, list = {}, {}
