@@ -755,6 +755,7 @@ def test_a_node_that_changes_its_role_can_be_told_to_reload_at_any_time(cluster)
     try:
         for _ in range(3):
             load.go_on()
+            eventually(lambda: cluster.owners and cluster.standbys)
             owner, asked = cluster.owners[0], cluster.standbys[0]
             assert tool(asked, "drain", owner.name)[0] == 0
             eventually(lambda owner=owner: owner.status == "standby")
@@ -855,7 +856,7 @@ def test_the_metrics_of_snapshots(tmp_path_factory, tool):
         text = "".join(read_metrics(node) for node in cluster.nodes)
         known = {name.split("{")[0] for name in samples(text)}
         used = set().union(*(names(expression) for expression in expressions() if "_cluster_" in expression))
-        assert len(used) >= 15 and used <= known
+        assert len(used) >= 10 and used <= known
         for node in cluster.nodes:
             found = subprocess.run([tool("promtool"), "check", "metrics"], input=read_metrics(node), capture_output=True, text=True)
             assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
