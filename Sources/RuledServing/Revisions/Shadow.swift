@@ -104,10 +104,15 @@ final class Shadow: Sendable {
     return .object(status)
   }
 
-  /// Ends the thread, and waits until it no longer uses the store.
-  func stop() {
+  /// Ends the thread, and waits until it no longer uses the store; with `milliseconds` no longer than that, as a busy host may give it no processor.
+  func stop(within milliseconds: Int? = nil) {
     condition.signal { state.isStopping = true }
-    condition.wait { state.hasEnded ? () : nil }
+    let hasEnded = { self.state.hasEnded ? () : nil }
+    if let milliseconds {
+      _ = condition.wait(milliseconds: milliseconds, for: hasEnded)
+    } else {
+      condition.wait(for: hasEnded)
+    }
   }
 
   private var isStopping: Bool { condition.locked { state.isStopping } }

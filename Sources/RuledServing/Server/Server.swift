@@ -204,7 +204,7 @@ package final class Server {
     services.reloads.close()
     if let shadow = services.shadow.withLock({ $0 }) {
       log.info("the shadow of revision \(shadow.rules.entry.revision) ends with the daemon")
-      shadow.stop()
+      shadow.stop(within: isEnding ? Self.shadowTime : nil)
     }
     loop.close()
   }
@@ -277,6 +277,8 @@ package final class Server {
 
   /// How long clients still wait for a load of rules, in milliseconds.
   private static let loadingTime: UInt64 = 1_000
+  /// How long a process that ends waits for its shadow, in milliseconds.
+  private static let shadowTime = 500
   /// How long deliveries in flight may take to end, in milliseconds.
   private static let deliveryTime: UInt64 = 3_000
   /// The same where another node waits for the log: it delivers the unfinished effects again.
