@@ -3,8 +3,8 @@ import RuledJSON
 
 /// The event of an entry with the data that a subject kept when its past was erased.
 ///
-/// In `data_base64` are the bytes of writes: the subject's record without events, its `once` keys, timers and memberships as they are stored, and
-/// its places, each behind its board. No stored message begins with that member.
+/// In `data_base64` are the bytes of writes: the subject's record without events, its `once` keys, timers and memberships as they are stored, its
+/// places, each behind its board, and the steps back of its states. No stored message begins with that member.
 package enum KeptEvent {
   package static let type: StaticString = "ruled.kept"
   private static let opening: StaticString = #"{"data_base64":""#
