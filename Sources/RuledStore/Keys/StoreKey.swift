@@ -27,7 +27,7 @@ package import RuledCore
 /// | `W` sequence | the last subject that the publication has reached |
 /// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
 /// | `B` plugin `0` board | a board that has options |
-/// | `_` name | the daemon's own: format, clock, sequence, revision, owners of counters |
+/// | `_` name | the daemon's own: format, rules, clock, sequence, owners of counters, and more: `StoredValue` |
 ///
 /// Each function replaces what the buffer has by one key; `ParsedKey` gives the parts back.
 package enum StoreKey {
