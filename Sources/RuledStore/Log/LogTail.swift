@@ -15,8 +15,8 @@ import RuledThreads
 /// | `SegmentList.index` | the list of segments, and the committed end of each; readers share it | never |
 ///
 /// `SegmentMaker` and `LogManifest` have a lock each, held during I/O, which are taken in this order, under `RedoLog.syncing` or under none of these. The
-/// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Appends take `CommitPipeline.lock`
-/// and `LogTail` alone: no sync is made under these.
+/// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Of these locks, an append takes
+/// `CommitPipeline.lock` and `LogTail` alone, and no sync is made under the two.
 final class LogTail: @unchecked Sendable {  // `lock` guards `state`
   private let lock = Condition()
   private let path: String
