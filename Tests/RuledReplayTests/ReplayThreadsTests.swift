@@ -238,11 +238,10 @@ import Testing
     }
     func play(_ candidate: RulesSource, threads: Int) throws -> Outcome {
       var passes = 0
-      let found = try EventsBacktest(temporary: folder.path, count: events.count).play(
-        Self.rules(candidate), threads: threads
-      ) { play in
-        passes += 1
-        for event in events { guard try play(event) else { break } }
+      let backtest = JournalBacktest(
+        events: ListedJournal(entries: events), count: events.count, temporary: folder.path)
+      let found = try backtest.play(Self.rules(candidate), threads: threads) { played in
+        passes += played == 0 ? 1 : 0
         return true
       }
       return Outcome(report: Self.text(found), passes: passes)

@@ -21,7 +21,8 @@ package final class JournalBacktest {
   private let range: JournalRange
   private let contains: @Sendable (_ subject: String) -> Bool
   private let snapshot: JournalSnapshot?
-  private let recorded: RecordedHistory
+  /// The messages and timers of the record; nil if all entries are events of clients.
+  private let recorded: RecordedHistory?
   private let temporary: String
   /// Whether the record was read to its end.
   private let isRead: Bool
@@ -68,6 +69,18 @@ package final class JournalBacktest {
     }
     let lost = if let before { before } else { try Self.gone(from: source, until: until) }
     problem = lost.map { Self.problem($0, base) }
+  }
+
+  /// A backtest of about `count` events that clients sent, from empty states; `source` is not read before they are played.
+  package init(
+    events source: any JournalSource, count: Int, temporary: String,
+    contains: @escaping @Sendable (_ subject: String) -> Bool = { _ in true }
+  ) {
+    self.source = source
+    self.count = count
+    self.temporary = temporary
+    self.contains = contains
+    (since, snapshot, recorded, problem, gaps, range, isRead) = (nil, nil, nil, nil, [], JournalRange(), true)
   }
 
   /// The snapshot to begin from; nil to begin with the journal, from empty states.
@@ -207,7 +220,7 @@ package final class JournalBacktest {
           missing.removeFirst()
         }
         guard entry.origin == .rules || contains(entry.subject) else { return true }
-        if range.until == nil { end = entry.at }
+        if range.until == nil { end = recorded == nil ? max(end ?? entry.at, entry.at) : entry.at }
         do throws(RequestError) {
           return try play(entry, since.map { entry.at >= $0 } ?? true)
         } catch {
@@ -215,7 +228,7 @@ package final class JournalBacktest {
           return false
         }
       }
-    } catch { throw error.requestError }
+    } catch { throw RequestError(.unavailable, error.description) }
     if let failure { throw failure }
     return (isWhole, end)
   }

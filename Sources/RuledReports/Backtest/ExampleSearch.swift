@@ -1,24 +1,37 @@
 package import RuledCore
-package import RuledJournal
+import RuledJournal
 package import RuledReplay
 
 /// Explains some of the events that came out differently, for a report's page: of each decision, and of the subjects that changed most.
 ///
 /// The events are played once more for it.
 package final class ExampleSearch {
-  package private(set) var found: [BacktestExample] = []
+  private var found: [BacktestExample] = []
   private let wanted: [(subject: String, event: String)]
   private let subjects: Set<String>
 
-  package init(for result: ComparisonResult) {
+  private init(for result: ComparisonResult) {
     wanted = Self.wanted(by: result)
     subjects = Set(wanted.map(\.subject))
   }
 
-  package var isComplete: Bool { found.count >= wanted.count }
+  private var isComplete: Bool { found.count >= wanted.count }
+
+  /// Plays a backtest in order on this thread, as `JournalBacktest.playInOrder` does, until all events are found.
+  package static func examples(
+    of result: ComparisonResult, in backtest: JournalBacktest, _ rules: @escaping Sides.Load,
+    configuration: Configuration = Configuration(), shouldContinue: (_ played: Int) -> Bool
+  ) throws(RequestError) -> [BacktestExample] {
+    let search = ExampleSearch(for: result)
+    guard !search.isComplete else { return [] }
+    try backtest.playInOrder(
+      rules, configuration: configuration, shouldContinue: { !search.isComplete && shouldContinue($0) },
+      before: search.look)
+    return search.found
+  }
 
   /// Explains an entry that both sides are about to play, if it is one that is looked for.
-  package func look(at entry: JournalEntry, _ sides: Sides) throws(RequestError) {
+  private func look(at entry: JournalEntry, _ sides: Sides) throws(RequestError) {
     guard subjects.contains(entry.subject) else { return }
     let id = EventText.id(entry.event)
     guard wanted.contains(where: { $0.subject == entry.subject && $0.event == id }) else { return }

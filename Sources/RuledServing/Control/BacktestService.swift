@@ -50,21 +50,10 @@ struct BacktestService: Sendable {
       baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
       conditions: conditions)
     guard params.html, case .object(var members) = report else { return report }
-    let examples = try examples(of: result, in: backtest, load)
+    let examples = try ExampleSearch.examples(
+      of: result, in: backtest, load, configuration: services.context.configuration, shouldContinue: { _ in isAwaited })
     members["html"] = .string(BacktestPage(report, result, examples).text)
     return .object(members)
-  }
-
-  /// Plays the range once more to explain some of the events that came out differently.
-  private func examples(
-    of result: ComparisonResult, in backtest: JournalBacktest, _ load: @escaping Sides.Load
-  ) throws(RequestError) -> [BacktestExample] {
-    let search = ExampleSearch(for: result)
-    guard !search.isComplete else { return [] }
-    try backtest.playInOrder(
-      load, configuration: services.context.configuration,
-      shouldContinue: { _ in !search.isComplete && isAwaited }, before: search.look)
-    return search.found
   }
 
   private var conditions: [FailCondition] {

@@ -50,14 +50,13 @@ enum BacktestCommand: Command {
     let source = try BacktestSource(arguments, environment)
     let rules = try BacktestRules(arguments, live: source.live)
     let watch = BacktestWatch(environment)
-    let events = try source.events(selection) { watch.shouldContinue(share: nil, count: $0) }
-    let run = BacktestRun(
-      events: events, rules: rules, selection: selection, environment: environment, watch: watch)
+    let (backtest, file) = try source.backtest(selection, environment) { watch.shouldContinue(share: nil, count: $0) }
+    let run = BacktestRun(backtest: backtest, file: file, rules: rules, watch: watch)
     let found = try run.play()
     let result = found.comparison.result
     let report = result.json(
       baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
-      gaps: run.gaps, folder: rules.folder, conditions: conditions)
+      gaps: backtest.gaps, folder: rules.folder, conditions: conditions)
     if arguments.has("json") {
       environment.print(json: report)
     } else {

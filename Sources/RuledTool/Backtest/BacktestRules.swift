@@ -31,21 +31,19 @@ struct BacktestRules: Sendable {
   ///
   /// `warmsUp`: whether events are played before the range.
   func load(_ worker: LuaWorker, warmsUp: Bool) throws(RequestError) -> Sides.Rules {
-    do throws(ToolError) {
-      return (
-        try load(baseline, worker), warmsUp ? try load(baseline, worker) : nil, try load(candidate, worker)
-      )
-    } catch { throw RequestError(.unavailable, error.message) }
+    (try load(baseline, worker), warmsUp ? try load(baseline, worker) : nil, try load(candidate, worker))
   }
 
   /// The revision that rules have with the configuration.
-  func revision(of rules: RulesSource) throws(ToolError) -> String { try load(rules, LuaWorker()).revision }
+  func revision(of rules: RulesSource) throws(RequestError) -> String { try load(rules, LuaWorker()).revision }
 
-  private func load(_ source: RulesSource, _ worker: LuaWorker) throws(ToolError) -> Catalog {
+  private func load(_ source: RulesSource, _ worker: LuaWorker) throws(RequestError) -> Catalog {
     do throws(ReloadError) {
       return try CatalogBuilder.build(
         source, configuration: configuration, previous: nil, worker: worker, now: Timestamp(microseconds: 0))
-    } catch { throw ToolError("the rules do not load: \(ErrorReport(error).lines.joined(separator: "; "))") }
+    } catch {
+      throw RequestError(.unavailable, "the rules do not load: \(ErrorReport(error).lines.joined(separator: "; "))")
+    }
   }
 
   /// The old rules with the chosen plugins of the new ones; all of the new ones when none are chosen.

@@ -1,96 +1,36 @@
 internal import RuledCore
-internal import RuledJournal
 internal import RuledReplay
 internal import RuledReports
 
 /// Plays the events of a backtest on both sides, with progress, until they end or the user interrupts.
 struct BacktestRun {
-  /// Where the events come from.
-  enum Events {
-    /// From a file, to be played from empty states.
-    case file(String)
-    case journal(JournalBacktest)
-  }
-
-  let events: Events
+  let backtest: JournalBacktest
+  /// The file that the events come from; nil for a journal.
+  let file: EventLines?
   let rules: BacktestRules
-  let selection: SubjectSelection
-  let environment: ToolEnvironment
   let watch: BacktestWatch
-
-  var gaps: [JournalGap] { if case .journal(let journal) = events { journal.gaps } else { [] } }
 
   /// Plays all events, or those until the user interrupts.
   func play() throws -> JournalBacktest.Found {
     defer { watch.clear() }
-    switch events {
-    case .file(let path): return try playFile(path)
-    case .journal(let journal):
-      return try journal.play(
-        load(warmsUp: true), threads: ToolEnvironment.processors, shouldContinue: { shouldContinue(journal, $0) })
-    }
+    return try backtest.play(
+      load, threads: file?.isReadOnce == true ? 1 : ToolEnvironment.processors, shouldContinue: shouldContinue)
   }
 
   /// Plays the events once more to explain some that came out differently; none where they can't be read twice.
   func examples(of result: ComparisonResult) throws -> [BacktestExample] {
-    if case .file("-") = events { return [] }
+    if file?.isReadOnce == true { return [] }
     defer { watch.clear() }
-    let search = ExampleSearch(for: result)
-    guard !search.isComplete else { return [] }
-    switch events {
-    case .file(let path):
-      try backtest(of: EventLines(path, environment)).withSides(load(warmsUp: false)) { sides in
-        _ = try forEachEvent(of: path, { !search.isComplete }) { entry in
-          try search.look(at: entry, sides)
-          try sides.play(entry, isCompared: true)
-          return true
-        }
-      }
-    case .journal(let journal):
-      try journal.playInOrder(
-        load(warmsUp: true), shouldContinue: { !search.isComplete && shouldContinue(journal, $0) },
-        before: search.look)
-    }
-    return search.found
+    return try ExampleSearch.examples(of: result, in: backtest, load, shouldContinue: shouldContinue)
   }
 
-  private func load(warmsUp: Bool) -> Sides.Load {
-    { [rules] worker throws(RequestError) in try rules.load(worker, warmsUp: warmsUp) }
+  private var load: Sides.Load {
+    { [rules, warmsUp = file == nil] worker throws(RequestError) in try rules.load(worker, warmsUp: warmsUp) }
   }
 
-  private func shouldContinue(_ journal: JournalBacktest, _ played: Int) -> Bool {
-    watch.shouldContinue(share: Double(played) / Double(max(journal.count, 1)), count: played)
-  }
-
-  // MARK: A file
-
-  private func playFile(_ path: String) throws -> JournalBacktest.Found {
-    // Standard input can't be read a second time, should its subjects turn out to depend on each other.
-    let threads = path == "-" ? 1 : ToolEnvironment.processors
-    return try backtest(of: EventLines(path, environment)).play(load(warmsUp: false), threads: threads) { play in
-      try forEachEvent(of: path, { true }, play)
-    }
-  }
-
-  private func backtest(of lines: EventLines) -> EventsBacktest {
-    EventsBacktest(temporary: BacktestSource.temporary, count: lines.estimate)
-  }
-
-  /// Calls `play` with each chosen event of a file until it, `shouldContinue` or the user ends it; whether these were all events.
-  private func forEachEvent(
-    of path: String, _ shouldContinue: () -> Bool, _ play: (JournalEntry) throws -> Bool
-  ) throws -> Bool {
-    var lines = try EventLines(path, environment)
-    var played = 0
-    while let entry = try lines.next() {
-      if played & 255 == 0, !shouldContinue() || !watch.shouldContinue(share: lines.share, count: played) {
-        return false
-      }
-      guard selection.contains(entry.subject) else { continue }
-      guard try play(entry) else { return true }
-      played += 1
-    }
-    return true
+  private func shouldContinue(_ played: Int) -> Bool {
+    let share = if let file { file.share } else { Double(played) / Double(max(backtest.count, 1)) }
+    return watch.shouldContinue(share: share, count: played)
   }
 }
 

@@ -39,11 +39,18 @@ struct BacktestSource {
     live = try store.flatMap { try Self.rules(in: $0, revision) }
   }
 
-  /// The events to play; `shouldContinue` is asked while the journal is read, with the number of entries read.
-  func events(
-    _ selection: SubjectSelection, shouldContinue: (_ read: Int) -> Bool
-  ) throws(ToolError) -> BacktestRun.Events {
-    if let file { return .file(file) }
+  /// The backtest on the chosen events, and the file that they come from; `shouldContinue` is asked while a journal is read, with the number of
+  /// entries read.
+  func backtest(
+    _ selection: SubjectSelection, _ environment: ToolEnvironment, shouldContinue: (_ read: Int) -> Bool
+  ) throws(ToolError) -> (JournalBacktest, file: EventLines?) {
+    if let file {
+      let lines = try EventLines(file, environment)
+      return (
+        JournalBacktest(
+          events: lines, count: lines.estimate, temporary: Self.temporary, contains: { selection.contains($0) }), lines
+      )
+    }
     let backtest: JournalBacktest
     do throws(StoreError) {
       let source = try FolderJournal(folder: journal ?? "")
@@ -52,11 +59,11 @@ struct BacktestSource {
         shouldContinue: shouldContinue)
     } catch { throw ToolError("the journal can't be read: \(error)") }
     if let problem = backtest.problem { throw ToolError(problem) }
-    return .journal(backtest)
+    return (backtest, nil)
   }
 
   /// The folder for data that does not fit into memory.
-  static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+  private static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
   /// The sources of a revision in a store's archive; of the last one that was in force without one.
   private static func rules(in store: String, _ revision: String?) throws(ToolError) -> RevisionArchive.Revision? {

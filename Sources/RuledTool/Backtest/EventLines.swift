@@ -1,11 +1,18 @@
 internal import RuledCore
 internal import RuledJSON
 internal import RuledJournal
+internal import RuledStore
 
-/// Reads a file of events, one a line, as entries of a journal in which clients sent them.
-struct EventLines {
-  private let input: Input
-  private let name: String
+/// A file of events, one a line, as a journal in which clients sent them.
+final class EventLines: JournalSource, @unchecked Sendable {  // the thread that plays the events alone reads it
+  let first: UInt64 = 0
+  let gaps: [JournalGap] = []
+  let snapshots: [JournalSnapshot] = []
+  /// Whether the events come from standard input, which can't be read a second time.
+  let isReadOnce: Bool
+  private let path: String
+  private let environment: ToolEnvironment
+  private var input: Input
   private let document = TapeDocument()
   private var line = 0
   private var number: UInt64 = 0
@@ -13,8 +20,10 @@ struct EventLines {
 
   /// The events of a file; `-` is standard input.
   init(_ path: String, _ environment: ToolEnvironment) throws(ToolError) {
+    self.path = path
+    self.environment = environment
+    isReadOnce = path == "-"
     input = try environment.open(path)
-    name = path == "-" ? "standard input" : path
   }
 
   /// How much of the file was read, from 0 to 1; nil when its size is not known.
@@ -23,19 +32,21 @@ struct EventLines {
   /// About how many events there are; 0 when the file's size is not known.
   var estimate: Int { (input.size ?? 0) / 200 }
 
-  /// The next event; nil at the end.
+  /// Calls `body` with each event from the first one on.
   ///
   /// Its time is the value of `now()`; an event without a time happens at the time of the event before it.
-  mutating func next() throws(ToolError) -> JournalEntry? {
-    while let text = try input.nextLine() {
-      line += 1
-      guard !Input.isBlank(text) else { continue }
-      return try entry(text)
-    }
-    return nil
+  func forEach(in range: JournalRange, _ body: (JournalEntry) -> Bool) throws(StoreError) {
+    do throws(ToolError) {
+      (input, line, number, time) = (try environment.open(path), 0, 0, Timestamp(microseconds: 0))
+      while let text = try input.nextLine() {
+        line += 1
+        guard !Input.isBlank(text) else { continue }
+        guard body(try entry(text)) else { return }
+      }
+    } catch { throw StoreError(.inputOutput, error.message) }
   }
 
-  private mutating func entry(_ text: [UInt8]) throws(ToolError) -> JournalEntry {
+  private func entry(_ text: [UInt8]) throws(ToolError) -> JournalEntry {
     guard let event = text.withView({ try? document.parse(copyOf: $0) }) else { throw error("it is not JSON") }
     guard event.isKind(.object) else { throw error("an event is a JSON object") }
     let subject = try member("subject", of: event)
@@ -65,5 +76,7 @@ struct EventLines {
     return trimmed.dropLast() + Array(",\"id\":\"line-\(line)\"}".utf8)
   }
 
-  private func error(_ what: String) -> ToolError { ToolError("\(name):\(line): \(what)") }
+  private func error(_ what: String) -> ToolError {
+    ToolError("\(isReadOnce ? "standard input" : path):\(line): \(what)")
+  }
 }
