@@ -96,7 +96,7 @@ import Testing
         } catch { throw RequestError(.unavailable, "\(error)") }
       }, threads: threads
     ) { _ in true }
-    let boards = found.comparison.result.json(baseline: "a", candidate: "b", folder: "rules")["boards"]
+    let boards = found.comparison.json(baseline: "a", candidate: "b", folder: "rules")["boards"]
     let scores = try Self.scores(in: record.store, at: record.now).filter { $0.key.hasPrefix("all ") }
     let same = scores.count { $0.value == 0 }
     let all = boards?.arrayValue?.first { $0["name"] == "all" }

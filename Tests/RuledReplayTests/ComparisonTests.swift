@@ -20,7 +20,7 @@ import Testing
   }
 
   private func report(_ comparison: Comparison, failOn conditions: [String] = []) throws -> JSONValue {
-    comparison.result.json(
+    comparison.json(
       baseline: "b", candidate: "c", folder: "next",
       conditions: try conditions.map { text throws(UsageError) in try FailCondition(text) })
   }
@@ -182,6 +182,6 @@ import Testing
     // Of equally common changes, the merged report may list others.
     for name in ["most_changed", "decisions"] { (expected[name], merged[name]) = (nil, nil) }
     #expect(expected == merged)
-    #expect(left.result.outcomes == whole.result.outcomes)
+    #expect(left.outcomes == whole.outcomes)
   }
 }

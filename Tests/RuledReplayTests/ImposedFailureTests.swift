@@ -33,7 +33,7 @@ import Testing
     for entry in entries { try sides.play(entry, isCompared: true) }
     let compared = Comparison()
     for comparison in sides.comparisons { compared.merge(comparison) }
-    return compared.result.json(baseline: "b", candidate: "c", folder: "next")
+    return compared.json(baseline: "b", candidate: "c", folder: "next")
   }
 
   /// What a backtest makes of an event on which both plugins ran out of time.

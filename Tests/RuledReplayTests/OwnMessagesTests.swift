@@ -153,7 +153,7 @@ import Testing
       rest = rest.dropFirst(seen.count)
       try shadow.play(Array(seen), before: Array(rest))
     }
-    let report = expected.result.json(baseline: "before", candidate: "after", folder: "next")
+    let report = expected.json(baseline: "before", candidate: "after", folder: "next")
     #expect(Self.figures(shadow.found["decisions"]) == Self.figures(report["decisions"]))
   }
 

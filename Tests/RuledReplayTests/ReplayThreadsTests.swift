@@ -120,7 +120,7 @@ import Testing
   }
 
   private static func text(_ found: JournalBacktest.Found) -> String {
-    let result = found.comparison.result
+    let result = found.comparison
     let report = result.json(baseline: "before", candidate: "after", folder: "next")
     return "\(report.text)\n\(result.details)\n\(result.changedSubjects)\n\(found.isWhole)"
   }

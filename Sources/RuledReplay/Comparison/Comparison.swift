@@ -1,3 +1,4 @@
+package import RuledCore
 package import RuledJournal
 
 /// Compares the outcomes of the same events on two sides, the baseline and the candidate.
@@ -8,10 +9,10 @@ package final class Comparison {
   private var subjects = SubjectStates()
   /// The states of the subjects of merged comparisons.
   private var others: [SubjectStates] = []
-  private var decisions = DecisionTally()
-  private var effects = EffectTally()
-  private var failures = FailureTally()
-  private var rules = RuleTally()
+  private(set) var decisions = DecisionTally()
+  private(set) var effects = EffectTally()
+  private(set) var failures = FailureTally()
+  private(set) var rules = RuleTally()
   private var fidelity = Fidelity()
   private var messages = CountOfSides()
   private var timers = CountOfSides()
@@ -21,8 +22,10 @@ package final class Comparison {
   private var stateDifferences = StateDifferences()
   /// The comparison of the boards, once all is played.
   var boards = BoardDifferences()
-  private var outcomes = (equal: 0, changed: 0)
-  private var events = 0
+  /// How many events came out equal, and how many did not.
+  package private(set) var outcomes = (equal: 0, changed: 0)
+  /// How many events the baseline played that rules could see.
+  package private(set) var events = 0
   private var range = ComparedRange()
 
   package init() {}
@@ -106,19 +109,89 @@ package final class Comparison {
     range.merge(other.range)
   }
 
-  package var result: ComparisonResult {
-    let tables = [subjects] + others
-    let states = tables.map(\.equalAndChanged).reduce((equal: 0, changed: 0)) {
-      (equal: $0.equal + $1.equal, changed: $0.changed + $1.changed)
+  /// How many subjects ended with the same state, and how many did not.
+  var states: (equal: Int, changed: Int) {
+    tables.map(\.equalAndChanged).reduce((0, 0)) { ($0.equal + $1.equal, $0.changed + $1.changed) }
+  }
+
+  /// How many subjects the events belong to.
+  package var subjectCount: Int { tables.reduce(0) { $0 + $1.count } }
+
+  /// How many subjects had an event that came out differently.
+  package var changedSubjects: Int { tables.reduce(0) { $0 + $1.withChangedEvents } }
+
+  private var tables: [SubjectStates] { [subjects] + others }
+
+  /// The subjects with most changed events, each with the id of its first one.
+  package var mostChanged: [(subject: String, events: Int, event: String)] {
+    changed.top(10).map { ($0.thing, $0.count, $0.note) }
+  }
+
+  /// The report's `decisions` for people: each also with `members`, its changes within values, and `examples`, some of the events that it changed for.
+  package var details: [JSONValue] { decisions.details }
+
+  /// The report as `backtest --json` prints it.
+  ///
+  /// - Parameters:
+  ///   - baseline: the revision of the one side.
+  ///   - candidate: the revision of the other.
+  ///   - gaps: the parts of the history that are missing.
+  ///   - folder: the folder of the candidate's rules, as it was named.
+  ///   - conditions: those of `--fail-on`.
+  /// - Returns: the report.
+  package func json(
+    baseline: String, candidate: String, gaps: [JournalGap] = [], folder: String, conditions: [FailCondition] = []
+  ) -> JSONValue {
+    func explain(_ subject: String, _ event: String) -> JSONValue {
+      .string("rulectl explain \(subject.quotedForShell) \(event.quotedForShell) --rules \(folder.quotedForShell)")
     }
-    return ComparisonResult(
-      range: range, events: events, subjects: states.equal + states.changed, fidelity: fidelity.json,
-      outcomes: outcomes, decisions: decisions.json, effects: effects.json,
-      effectTotals: effects.total, messages: messages, timers: timers, counters: counters.json, failures: failures.json,
-      failureTotals: failures.total, states: states, rules: rules.json,
-      instructions: rules.instructions,
-      mostChanged: changed.top(10).map { (subject: $0.thing, events: $0.count, event: $0.note) },
-      otherStates: stateDifferences.all, boards: boards.json,
-      changedSubjects: tables.reduce(0) { $0 + $1.withChangedEvents }, details: decisions.details)
+    func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.rfc3339) } ?? .null }
+    let most = mostChanged.map { subject, events, event -> JSONValue in
+      ["subject": .string(subject), "events": .integer(Int64(events)), "explain": explain(subject, event)]
+    }
+    let others = stateDifferences.all.map { plugin, subject, event -> JSONValue in
+      ["plugin": .string(plugin), "subject": .string(subject), "explain": explain(subject, event)]
+    }
+    let exceeded = conditions.filter { $0.isExceeded(by: self) }.map { JSONValue.string($0.text) }
+    return [
+      "range": [
+        "since": time(range.since), "until": time(range.until),
+        "first": .integer(Int64(clamping: range.first)), "last": .integer(Int64(clamping: range.last)),
+      ],
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(subjectCount)), "gaps": .array(gaps.map(\.json)),
+      "baseline": .string(baseline), "candidate": .string(candidate), "fidelity": fidelity.json,
+      "outcomes": Self.equalAndChanged(outcomes), "decisions": decisions.json, "effects": effects.json,
+      "messages": messages.json, "timers": timers.json, "counters": counters.json, "failures": failures.json,
+      "states": Self.equalAndChanged(states), "rules": rules.json, "most_changed": .array(most),
+      "other_states": .array(others), "boards": boards.json, "exceeded": .array(exceeded),
+    ]
+  }
+
+  static func equalAndChanged(_ counts: (equal: Int, changed: Int)) -> JSONValue {
+    ["equal": .integer(Int64(counts.equal)), "changed": .integer(Int64(counts.changed))]
+  }
+}
+
+/// The entries that were compared, by their times and their sequences.
+struct ComparedRange: Sendable {
+  var since: Timestamp?
+  var until: Timestamp?
+  var first: UInt64 = 0
+  var last: UInt64 = 0
+
+  mutating func merge(_ other: ComparedRange) {
+    if let theirs = other.since, since.map({ theirs < $0 }) ?? true { since = theirs }
+    if let theirs = other.until, until.map({ theirs > $0 }) ?? true { until = theirs }
+    if other.first > 0, first == 0 || other.first < first { first = other.first }
+    last = max(last, other.last)
+  }
+}
+
+extension String {
+  /// The text as one word of a shell's command line.
+  fileprivate var quotedForShell: String {
+    let isPlain = utf8.allSatisfy { $0.isLetter || $0.isDigit || "-_./:@%+=,".utf8.contains($0) }
+    if isPlain, !isEmpty { return self }
+    return "'" + split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 }

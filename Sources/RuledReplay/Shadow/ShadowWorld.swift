@@ -131,10 +131,9 @@ package final class ShadowWorld {
 
   /// The comparison so far: `{events, subjects, outcomes, decisions, examples, redacted?}`.
   package var found: JSONObject {
-    let result = comparison.result
     var found: JSONObject = [
-      "events": .integer(Int64(events)), "subjects": .integer(Int64(result.subjects)),
-      "outcomes": ComparisonResult.equalAndChanged(result.outcomes), "decisions": result.decisions,
+      "events": .integer(Int64(events)), "subjects": .integer(Int64(comparison.subjectCount)),
+      "outcomes": Comparison.equalAndChanged(comparison.outcomes), "decisions": comparison.decisions.json,
       "examples": .array(examples),
     ]
     if redacted > 0 { found["redacted"] = .integer(Int64(redacted)) }

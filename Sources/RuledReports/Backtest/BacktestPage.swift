@@ -4,11 +4,11 @@ package import RuledReplay
 /// A backtest's report as one page of HTML without outside parts: tiles, charts, and changed events explained side by side.
 package struct BacktestPage {
   private let report: JSONValue
-  private let result: ComparisonResult
+  private let result: Comparison
   private let examples: [BacktestExample]
 
   /// The page of a report that `--json` would print, with some changed events explained.
-  package init(_ report: JSONValue, _ result: ComparisonResult, _ examples: [BacktestExample]) {
+  package init(_ report: JSONValue, _ result: Comparison, _ examples: [BacktestExample]) {
     self.report = report
     self.result = result
     self.examples = examples
@@ -56,7 +56,7 @@ package struct BacktestPage {
       page.element("code") { $0.text(report.word("candidate")) }
     }
     let fidelity = report["fidelity"] ?? .null
-    var about = "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject"))"
+    var about = "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjectCount, "subject"))"
     if let since = range["since"]?.stringValue, let until = range["until"]?.stringValue {
       about += ", \(since.prefix(16).replacing("T", with: " ")) – \(until.prefix(16).replacing("T", with: " "))"
     }
@@ -84,10 +84,10 @@ package struct BacktestPage {
       "events differ", Figures.percent(result.outcomes.changed, of: outcomes), Figures.count(result.outcomes.changed),
       to: &page)
     Self.tile(
-      "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjects),
+      "subjects concerned", Figures.percent(result.changedSubjects, of: result.subjectCount),
       Figures.count(result.changedSubjects), to: &page)
     Self.tile(
-      "end in another state", Figures.percent(states.count("changed"), of: result.subjects),
+      "end in another state", Figures.percent(states.count("changed"), of: result.subjectCount),
       Figures.count(states.count("changed")), to: &page)
     Self.tile(
       "effects", Figures.count(effects.reduce(0) { $0 + $1.count("after") }),

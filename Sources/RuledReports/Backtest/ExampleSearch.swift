@@ -10,7 +10,7 @@ package final class ExampleSearch {
   private let wanted: [(subject: String, event: String)]
   private let subjects: Set<String>
 
-  private init(for result: ComparisonResult) {
+  private init(for result: Comparison) {
     wanted = Self.wanted(by: result)
     subjects = Set(wanted.map(\.subject))
   }
@@ -19,7 +19,7 @@ package final class ExampleSearch {
 
   /// Plays a backtest in order on this thread, as `JournalBacktest.playInOrder` does, until all events are found.
   package static func examples(
-    of result: ComparisonResult, in backtest: JournalBacktest, _ rules: @escaping Sides.Load,
+    of result: Comparison, in backtest: JournalBacktest, _ rules: @escaping Sides.Load,
     configuration: Configuration = Configuration(), shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> [BacktestExample] {
     let search = ExampleSearch(for: result)
@@ -43,7 +43,7 @@ package final class ExampleSearch {
   }
 
   /// The events that a report explains: some of those that each decision changed for, and the first of the subjects that changed most.
-  private static func wanted(by result: ComparisonResult) -> [(subject: String, event: String)] {
+  private static func wanted(by result: Comparison) -> [(subject: String, event: String)] {
     var wanted: [(subject: String, event: String)] = []
     func add(_ subject: String, _ event: String) {
       guard wanted.count < 40, !wanted.contains(where: { $0.subject == subject && $0.event == event }) else { return }

@@ -45,7 +45,7 @@ struct BacktestService: Sendable {
     let found = try backtest.play(
       load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in isAwaited })
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
-    let result = found.comparison.result
+    let result = found.comparison
     let report = result.json(
       baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
       conditions: conditions)

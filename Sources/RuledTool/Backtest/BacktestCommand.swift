@@ -53,7 +53,7 @@ enum BacktestCommand: Command {
     let (backtest, file) = try source.backtest(selection, environment) { watch.shouldContinue(share: nil, count: $0) }
     let run = BacktestRun(backtest: backtest, file: file, rules: rules, watch: watch)
     let found = try run.play()
-    let result = found.comparison.result
+    let result = found.comparison
     let report = result.json(
       baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
       gaps: backtest.gaps, folder: rules.folder, conditions: conditions)

@@ -18,7 +18,7 @@ struct BacktestRun {
   }
 
   /// Plays the events once more to explain some that came out differently; none where they can't be read twice.
-  func examples(of result: ComparisonResult) throws -> [BacktestExample] {
+  func examples(of result: Comparison) throws -> [BacktestExample] {
     if file?.isReadOnce == true { return [] }
     defer { watch.clear() }
     return try ExampleSearch.examples(of: result, in: backtest, load, shouldContinue: shouldContinue)

@@ -9,7 +9,7 @@ struct BacktestText {
 
   /// The report that `--json` would print.
   let report: JSONValue
-  let result: ComparisonResult
+  let result: Comparison
   let style: Style
 
   var text: String {
@@ -28,7 +28,7 @@ struct BacktestText {
     let since = range["since"]?.stringValue.map(Self.minute) ?? "-"
     let until = range["until"]?.stringValue.map(Self.minute) ?? "-"
     var text = style.bold("\(report.word("baseline")) → \(report.word("candidate"))") + "\n"
-    text += "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjects, "subject")), "
+    text += "\(Figures.count(result.events, "event")) of \(Figures.count(result.subjectCount, "subject")), "
     text += "\(since) – \(until)\n"
     for gap in report.elements("gaps") {
       let what = gap["listed"] == true ? "not replayed" : "no entries"
@@ -68,7 +68,7 @@ struct BacktestText {
       "\(Figures.count(changed)) of \(Figures.count(all, "event")) (\(Figures.percent(changed, of: all)))")
     text += " come out differently, for \(Figures.count(result.changedSubjects)) of "
     text +=
-      "\(Figures.count(result.subjects, "subject")) (\(Figures.percent(result.changedSubjects, of: result.subjects)))\n"
+      "\(Figures.count(result.subjectCount, "subject")) (\(Figures.percent(result.changedSubjects, of: result.subjectCount)))\n"
     let ended = states.count("changed")
     text += "\(Figures.count(ended, "subject")) \(ended == 1 ? "ends" : "end") with another state\n"
     let others = report.elements("other_states")

@@ -50,18 +50,19 @@ package struct FailCondition: Sendable, Equatable {
 
   private static func trimmed(_ text: Substring) -> String { String(text.trimming { $0 == " " }) }
 
-  func isExceeded(by result: ComparisonResult) -> Bool {
+  func isExceeded(by result: Comparison) -> Bool {
     let (value, whole) = figures(in: result)
     // A fraction of nothing is exceeded by anything.
     return isFraction ? Double(value) > limit * Double(whole) : Double(value) > limit
   }
 
-  private func figures(in result: ComparisonResult) -> (value: Int, whole: Int) {
-    switch measure {
+  private func figures(in result: Comparison) -> (value: Int, whole: Int) {
+    func growth(_ count: CountOfSides) -> (Int, Int) { (count.after - count.before, count.before) }
+    return switch measure {
     case .changed: (result.outcomes.changed, result.events)
-    case .failures: (result.failureTotals.after, result.events)
-    case .effects: (result.effectTotals.after - result.effectTotals.before, result.effectTotals.before)
-    case .instructions: (result.instructions.after - result.instructions.before, result.instructions.before)
+    case .failures: (result.failures.total.after, result.events)
+    case .effects: growth(result.effects.total)
+    case .instructions: growth(result.rules.instructions)
     }
   }
 }
