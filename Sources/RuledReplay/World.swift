@@ -17,17 +17,6 @@ package import RuledStore
 /// **Without one**, the entries are events of clients, and are evaluated as if they came in at their `at`: repeats are recognized, messages
 /// follow their sender's event, and timers fire when they are due.
 package final class World {
-  /// When an entry happened.
-  struct Moment: Sendable {
-    let sequence: UInt64
-    /// When it was evaluated.
-    let at: Timestamp
-    /// The value of `now()`.
-    let now: Timestamp
-
-    init(_ entry: JournalEntry) { (sequence, at, now) = (entry.sequence, entry.at, entry.now) }
-  }
-
   /// The most messages that may follow from one entry; more are taken for an endless loop.
   private static let mostSteps = 1_000_000
   /// The size in bytes from which on a batch of writes is committed.
@@ -126,7 +115,7 @@ package final class World {
   ///
   /// - Returns: the events that happened, in order; without the entry itself if it does not happen in this world.
   package func play(_ entry: JournalEntry) throws(RequestError) -> [Played] {
-    var played = try pass(Moment(entry))
+    var played = try pass(entry)
     switch entry.origin {
     case .rules: return played
     case .forget, .kept:
@@ -152,11 +141,11 @@ package final class World {
   }
 
   /// Advances to the time of an entry of another world of the same side: fires the timers of this world alone that are due by then.
-  func pass(_ moment: Moment) throws(RequestError) -> [Played] {
+  func pass(_ entry: JournalEntry) throws(RequestError) -> [Played] {
     var played: [Played] = []
-    try fireOwnTimers(until: moment.at, &played)
-    sequence = moment.sequence
-    context.clock.set(moment.now)
+    try fireOwnTimers(until: entry.at, &played)
+    sequence = entry.sequence
+    context.clock.set(entry.now)
     return played
   }
 

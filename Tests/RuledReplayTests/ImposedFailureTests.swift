@@ -26,10 +26,11 @@ import Testing
 
   /// What a backtest of recorded events says under the same rules, or others.
   private func report(_ entries: [JournalEntry], _ baseline: RulesSource, candidate: RulesSource) throws -> JSONValue {
+    let rules = (try catalog(baseline), Catalog?.none, try catalog(candidate))
     let sides = try Sides(
-      (try catalog(baseline), nil, try catalog(candidate)), lua: lua, stores: (MemoryStore(), MemoryStore()),
-      configuration: Configuration(),
-      recorded: RecordedHistory(entries), events: entries.count)
+      Sides.Setup(
+        rules: { _ in rules }, configuration: Configuration(), stores: (MemoryStore(), MemoryStore()),
+        recorded: RecordedHistory(entries), events: entries.count), lua: lua)
     for entry in entries { try sides.play(entry, isCompared: true) }
     let compared = Comparison()
     for comparison in sides.comparisons { compared.merge(comparison) }

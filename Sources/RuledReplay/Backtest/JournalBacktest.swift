@@ -172,7 +172,7 @@ package final class JournalBacktest {
     shouldContinue: (_ played: Int) -> Bool, before: (JournalEntry, Sides) throws(RequestError) -> Void
   ) throws(RequestError) {
     try withSetup(rules, configuration) { (setup) throws(RequestError) in
-      let sides = try setup.sides(LuaWorker())
+      let sides = try Sides(setup, lua: LuaWorker())
       _ = try forEach(shouldContinue, noteGap: sides.noteGap) { (entry, isCompared) throws(RequestError) in
         if isCompared { try before(entry, sides) }
         try sides.play(entry, isCompared: isCompared)
@@ -183,7 +183,7 @@ package final class JournalBacktest {
 
   private func withSetup<Result>(
     _ rules: @escaping Sides.Load, _ configuration: Configuration,
-    _ body: (Replay.Setup) throws(RequestError) -> Result
+    _ body: (Sides.Setup) throws(RequestError) -> Result
   ) throws(RequestError) -> Result {
     let stores: TemporaryStores
     do throws(StoreError) { stores = try TemporaryStores(of: snapshot?.path, in: temporary) } catch {
@@ -191,9 +191,9 @@ package final class JournalBacktest {
     }
     defer { withExtendedLifetime(stores) {} }
     return try body(
-      Replay.Setup(
-        rules: rules, configuration: configuration, baseline: stores.baseline, candidate: stores.candidate,
-        recorded: recorded, events: count))
+      Sides.Setup(
+        rules: rules, configuration: configuration, stores: (stores.baseline, stores.candidate), recorded: recorded,
+        events: count))
   }
 
   /// Calls `play` with each entry to be played and whether it is compared, until it or `shouldContinue` returns false.

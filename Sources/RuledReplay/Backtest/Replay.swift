@@ -7,25 +7,6 @@ import RuledStore
 ///
 /// The result is the same for any number of threads (docs/decisions/41). The replay belongs to the thread that made it.
 package final class Replay {
-  struct Setup: Sendable {
-    var rules: Sides.Load
-    /// The limits of both sides.
-    var configuration: Configuration
-    var baseline: any StateStore
-    var candidate: any StateStore
-    /// The messages and timers of the record; nil if all entries are events of clients.
-    var recorded: RecordedHistory?
-    /// About how many events there are.
-    var events: Int
-
-    /// Both sides, for the lanes `own`; nil for all.
-    func sides(_ lua: LuaWorker, own: Set<Int>? = nil) throws(RequestError) -> Sides {
-      try Sides(
-        try rules(lua), lua: lua, stores: (baseline, candidate), configuration: configuration, recorded: recorded,
-        events: events, own: own)
-    }
-  }
-
   private static let portionSteps = 256
   /// The size of the caches of all worlds together, in MiB.
   private static let cacheMiB = 384
@@ -36,29 +17,30 @@ package final class Replay {
   /// The sides, if all is played on the calling thread.
   private var sides: Sides?
   private var threads: [ReplayThread] = []
-  private var portions: [ReplayThread.Portion] = []
+  /// The next steps of each thread.
+  private var portions: [[ReplayThread.Step]] = []
   /// The thread of each lane.
   private let owners: [Int]
   private var hasStopped = false
 
   /// A replay that has played nothing, on so many threads; on 1 it is the calling one.
-  init(_ setup: Setup, threads: Int) throws(RequestError) {
+  init(_ setup: Sides.Setup, threads: Int) throws(RequestError) {
     let threads = max(1, min(threads, SubjectLanes.count))
     var setup = setup
     setup.configuration.limits.cacheMiB = min(setup.configuration.limits.cacheMiB, Self.cacheMiB / (2 * threads))
     lanes = setup.recorded?.lanes ?? SubjectLanes()
     counterLimit = setup.configuration.limits.counters
-    stores = (setup.baseline, setup.candidate)
+    stores = setup.stores
     owners = lanes.threads(threads)
     guard threads > 1 else {
-      sides = try setup.sides(LuaWorker())
+      sides = try Sides(setup, lua: LuaWorker())
       return
     }
     for number in 0..<threads {
       let own = Set(owners.indices.filter { owners[$0] == number })
       self.threads.append(try ReplayThread(setup, own, number: number))
     }
-    portions = Array(repeating: ReplayThread.Portion(), count: threads)
+    portions = Array(repeating: [], count: threads)
   }
 
   deinit { for thread in threads { _ = try? thread.end() } }
@@ -74,25 +56,24 @@ package final class Replay {
       return true
     }
     let owner = entry.origin == .rules ? nil : owners[lanes.lane(of: entry.subject)]
-    let pass = ReplayThread.Step.pass(World.Moment(entry), isCompared: isCompared)
     for number in portions.indices {
-      portions[number].steps.append(number == owner ? .play(isCompared: isCompared) : pass)
+      portions[number].append(
+        number == owner ? .play(entry, isCompared: isCompared) : .pass(entry, isCompared: isCompared))
     }
-    if let owner { portions[owner].entries.append(entry) }
-    if portions[0].steps.count >= Self.portionSteps { send() }
+    if portions[0].count >= Self.portionSteps { send() }
     return !hasStopped
   }
 
   /// Notes that part of the history is missing before the next entry.
   func noteGap() {
     sides?.noteGap()
-    for number in portions.indices { portions[number].steps.append(.gap) }
+    for number in portions.indices { portions[number].append(.gap) }
   }
 
   private func send() {
     for number in threads.indices {
       if !threads[number].add(portions[number]) { hasStopped = true }
-      portions[number] = ReplayThread.Portion()
+      portions[number] = []
     }
   }
 
@@ -104,7 +85,7 @@ package final class Replay {
       if let end { try sides.finish(at: end) }
       return try merged(isWhole: end != nil) { _ in sides }
     }
-    if let end { for number in portions.indices { portions[number].steps.append(.finish(end)) } }
+    if let end { for number in portions.indices { portions[number].append(.finish(end)) } }
     send()
     defer { threads = [] }
     var ended: [Sides] = []

@@ -8,18 +8,11 @@ import RuledThreads
 /// Entries come in portions; only a few portions may wait.
 final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable fields
   enum Step: Sendable {
-    /// The next entry of the portion.
-    case play(isCompared: Bool)
+    case play(JournalEntry, isCompared: Bool)
     /// An entry of another thread.
-    case pass(World.Moment, isCompared: Bool)
+    case pass(JournalEntry, isCompared: Bool)
     case gap
     case finish(Timestamp)
-  }
-
-  /// Some steps, and the entries that they play.
-  struct Portion: Sendable {
-    var steps: [Step] = []
-    var entries: [JournalEntry] = []
   }
 
   private enum Phase {
@@ -31,7 +24,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
   private static let mostWaiting = 4
 
   private let queue = Condition()
-  private var waiting: [Portion] = []
+  private var waiting: [[Step]] = []
   private var isClosed = false
   private var phase = Phase.beginning
   private var failure: RequestError?
@@ -43,7 +36,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
   private var thread: Thread?
 
   /// Starts the thread, and returns once its worlds are ready: worlds of several threads use the same stores, and must begin one after the other.
-  init(_ setup: Replay.Setup, _ own: Set<Int>, number: Int) throws(RequestError) {
+  init(_ setup: Sides.Setup, _ own: Set<Int>, number: Int) throws(RequestError) {
     do throws(ThreadError) {
       thread = try Thread(name: "replay-\(number)") { [self] in run(setup, own) }
     } catch { throw RequestError(.unavailable, "a thread of the replay can't be started: error \(error.number)") }
@@ -55,7 +48,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
   }
 
   /// Adds steps once there is room; returns false if the thread has stopped, because something failed or a message went to another thread.
-  func add(_ portion: Portion) -> Bool {
+  func add(_ portion: [Step]) -> Bool {
     queue.wait {
       guard phase == .running, failure == nil, !missed else { return false }
       guard waiting.count < Self.mostWaiting else { return nil }
@@ -75,9 +68,9 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
 
   // MARK: On the thread
 
-  private func run(_ setup: Replay.Setup, _ own: Set<Int>) {
+  private func run(_ setup: Sides.Setup, _ own: Set<Int>) {
     do throws(RequestError) {
-      let sides = try setup.sides(LuaWorker(), own: own)
+      let sides = try Sides(setup, lua: LuaWorker(), own: own)
       queue.signal {
         firstCounters = sides.counterCounts
         phase = .running
@@ -90,7 +83,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     } catch { queue.signal { (failure, phase) = (error, .ended) } }
   }
 
-  private func next() -> Portion? {
+  private func next() -> [Step]? {
     queue.wait {
       guard !waiting.isEmpty else { return isClosed ? .some(nil) : nil }
       queue.wakeAll()
@@ -98,14 +91,11 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     }
   }
 
-  private func play(_ portion: Portion, on sides: Sides) throws(RequestError) {
-    var index = 0
-    for step in portion.steps {
+  private func play(_ portion: [Step], on sides: Sides) throws(RequestError) {
+    for step in portion {
       switch step {
-      case .play(let isCompared):
-        try sides.play(portion.entries[index], isCompared: isCompared)
-        index += 1
-      case .pass(let moment, let isCompared): try sides.pass(moment, isCompared: isCompared)
+      case .play(let entry, let isCompared): try sides.play(entry, isCompared: isCompared)
+      case .pass(let entry, let isCompared): try sides.pass(entry, isCompared: isCompared)
       case .gap: sides.noteGap()
       case .finish(let end): try sides.finish(at: end)
       }

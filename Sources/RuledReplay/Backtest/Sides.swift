@@ -26,31 +26,33 @@ package final class Sides {
   private let rules: Rules
   private var hasBegun = false
 
-  /// Two sides that begin from the same states.
-  ///
-  /// - Parameters:
-  ///   - rules: the rules.
-  ///   - lua: the calling thread's worker.
-  ///   - stores: the stores to begin from, one for each side.
-  ///   - configuration: the limits of both.
-  ///   - recorded: the messages and timers of the entries to be played; nil for events of clients alone.
-  ///   - events: about how many events will be played: of many, the instructions of one event in 16 are counted.
-  ///   - own: the lanes of subjects whose events happen here; nil for all.
-  /// - Throws: when a store can't be read.
-  init(
-    _ rules: Rules, lua: LuaWorker, stores: (baseline: any StateStore, candidate: any StateStore),
-    configuration: Configuration, recorded: RecordedHistory?, events: Int, own: Set<Int>? = nil
-  ) throws(RequestError) {
+  /// What worlds begin with, on any thread.
+  struct Setup: Sendable {
+    var rules: Load
+    /// The limits of both sides.
+    var configuration: Configuration
+    /// The stores to begin from, which the sides change.
+    var stores: (baseline: any StateStore, candidate: any StateStore)
+    /// The messages and timers of the entries to be played; nil for events of clients alone.
+    var recorded: RecordedHistory?
+    /// About how many events will be played: of many, the instructions of one event in 16 are counted.
+    var events: Int
+  }
+
+  /// Two sides of the calling thread, for the subjects in the lanes `own`, or for all; throws when a store can't be read.
+  init(_ setup: Setup, lua: LuaWorker, own: Set<Int>? = nil) throws(RequestError) {
+    let rules = try setup.rules(lua)
     self.rules = rules
-    lanes = recorded?.lanes ?? SubjectLanes()
-    isRecorded = recorded != nil
-    let mask: UInt64 = events > Self.mostCounted ? 15 : 0
-    baseline = try World(
-      rules: rules.baseline, lua: lua, base: stores.baseline, configuration: configuration, recorded: recorded,
-      costMask: mask)
-    candidate = try World(
-      rules: rules.warmUp ?? rules.candidate, lua: lua, base: stores.candidate, configuration: configuration,
-      recorded: recorded, costMask: mask)
+    lanes = setup.recorded?.lanes ?? SubjectLanes()
+    isRecorded = setup.recorded != nil
+    let mask: UInt64 = setup.events > Self.mostCounted ? 15 : 0
+    func world(_ rules: Catalog, _ store: any StateStore) throws(RequestError) -> World {
+      try World(
+        rules: rules, lua: lua, base: store, configuration: setup.configuration, recorded: setup.recorded,
+        costMask: mask)
+    }
+    baseline = try world(rules.baseline, setup.stores.baseline)
+    candidate = try world(rules.warmUp ?? rules.candidate, setup.stores.candidate)
     candidate.note(rules.baseline)
     for world in [baseline, candidate] {
       if let own { world.isHere = { [lanes] subject in own.contains(lanes.lane(of: subject)) } }
@@ -91,11 +93,11 @@ package final class Sides {
     for world in [baseline, candidate] { world.isImposed = { alike.contains($0) } }
   }
 
-  /// Advances to the time of an event of another thread.
-  func pass(_ moment: World.Moment, isCompared: Bool) throws(RequestError) {
+  /// Advances to the time of an entry of another thread.
+  func pass(_ entry: JournalEntry, isCompared: Bool) throws(RequestError) {
     if isCompared { begin() }
-    let before = try baseline.pass(moment)
-    let after = try candidate.pass(moment)
+    let before = try baseline.pass(entry)
+    let after = try candidate.pass(entry)
     if isCompared { compare(before, after, recorded: nil) }
   }
 
