@@ -63,7 +63,7 @@ struct BoardDifferences: Sendable {
     init(_ cursor: any StoreCursor, of store: any StateStore) throws(StoreError) {
       self.cursor = cursor
       generations = try BoardTable.generations(in: store).reduce(into: [:]) { all, board in
-        all[QualifiedName(plugin: board.plugin, name: ExactName(text: board.name))] = board.generation
+        all[QualifiedName(board.plugin, board.name)] = board.generation
       }
       var isAtPlace = try StoreKey.prefix(.place).withView { (prefix) throws(StoreError) in try cursor.seek(to: prefix)
       }
@@ -80,8 +80,7 @@ struct BoardDifferences: Sendable {
       guard case .place(_, let plugin, let board, let generation)? = try? ParsedKey(cursor.key),
         let score = RuledEngine.Place(cursor.value)?.score
       else { return false }
-      let name = QualifiedName(
-        plugin: String(decoding: plugin, as: UTF8.self), name: ExactName(text: String(decoding: board, as: UTF8.self)))
+      let name = QualifiedName(String(decoding: plugin, as: UTF8.self), String(decoding: board, as: UTF8.self))
       guard generation == generations[name] ?? 0 else { return false }
       place = Place(key: Array(cursor.key.dropLast(8)), name: name, score: score)
       return true

@@ -3,18 +3,6 @@ import RuledEngine
 
 /// Adds up the counts of both sides, by plugin, name and labels.
 struct CounterTally {
-  private struct Series: Hashable {
-    var plugin: String
-    var name: ExactName
-    var labels: ExactName
-
-    init(plugin: String, name: String, labels: String) {
-      self.plugin = plugin
-      self.name = ExactName(text: name)
-      self.labels = ExactName(text: labels)
-    }
-  }
-
   /// The sums of a counter on both sides.
   private struct Sums {
     var before = CounterValue.integer(0)
@@ -24,12 +12,12 @@ struct CounterTally {
   /// How many series are told apart; all further ones count as `…`.
   private static let mostSeries = 16_384
 
-  private var sums: [Series: Sums] = [:]
+  private var sums: [QualifiedName: Sums] = [:]
 
   mutating func add(_ counts: [EventRecorder.Count], isBaseline: Bool) {
     for count in counts {
-      var series = Series(plugin: count.plugin, name: count.key.name, labels: count.key.labels)
-      if sums[series] == nil, sums.count >= Self.mostSeries { series = Series(plugin: "…", name: "…", labels: "{}") }
+      var series = QualifiedName(count.plugin, count.key.name, count.key.labels)
+      if sums[series] == nil, sums.count >= Self.mostSeries { series = .others }
       var sum = sums[series] ?? Sums()
       if isBaseline { sum.before = sum.before + count.amount } else { sum.after = sum.after + count.amount }
       sums[series] = sum
@@ -42,15 +30,11 @@ struct CounterTally {
 
   /// The sums as the report's `counters`.
   var json: JSONValue {
-    let sorted = sums.sorted { left, right in
-      let (a, b) = (left.key, right.key)
-      return (a.plugin, a.name, a.labels) < (b.plugin, b.name, b.labels)
-    }
-    return .array(
-      sorted.map { series, sum in
+    .array(
+      sums.sorted { $0.key < $1.key }.map { series, sum in
         [
           "plugin": .string(series.plugin), "name": .string(series.name.text),
-          "labels": (try? JSONValue(parsing: series.labels.text)) ?? [:], "before": sum.before.json,
+          "labels": (try? JSONValue(parsing: series.detail.text)) ?? [:], "before": sum.before.json,
           "after": sum.after.json,
         ]
       })

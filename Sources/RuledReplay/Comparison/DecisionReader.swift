@@ -44,7 +44,7 @@ final class DecisionReader {
       var keys = MemberCursor(plugin.value, text: plugin.text)
       while let key = keys.next() {
         var decision = Decision(
-          name: QualifiedName(plugin: name, name: ExactName(text: String(decoding: key.name, as: UTF8.self))),
+          name: QualifiedName(name, String(decoding: key.name, as: UTF8.self)),
           value: Array(key.text), numbers: [])
         collectNumbers(of: key.value, at: "", depth: 0, into: &decision.numbers)
         found.append(decision)

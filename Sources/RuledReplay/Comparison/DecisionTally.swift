@@ -148,7 +148,7 @@ struct DecisionTally {
 
   mutating func merge(_ other: DecisionTally) {
     for theirs in other.all {
-      let position = position(of: QualifiedName(plugin: theirs.plugin, name: ExactName(text: theirs.key)))
+      let position = position(of: QualifiedName(theirs.plugin, theirs.key))
       figures[position].equal += theirs.equal
       figures[position].changed += theirs.changed
       figures[position].new += theirs.new
@@ -259,7 +259,7 @@ struct DecisionTally {
 
   private mutating func position(of name: QualifiedName) -> Int {
     if let position = positions[name] { return position }
-    let name = positions.count < Self.mostKeys ? name : QualifiedName(plugin: "…", name: ExactName(text: "…"))
+    let name = positions.count < Self.mostKeys ? name : .others
     if let position = positions[name] { return position }
     positions[name] = figures.count
     figures.append(Figures(plugin: name.plugin, key: name.name.text))

@@ -3,20 +3,10 @@ import RuledJSON
 
 /// Counts the effects of both sides by plugin, sink and type.
 struct EffectTally {
-  private struct Name: Hashable, Comparable {
-    var plugin: String
-    var sink: String
-    var type: ExactName
-
-    static func < (left: Name, right: Name) -> Bool {
-      (left.plugin, left.sink, left.type) < (right.plugin, right.sink, right.type)
-    }
-  }
-
   /// How many names are told apart; all further ones count as `…`.
   private static let mostNames = 4096
 
-  private var counts: [Name: CountOfSides] = [:]
+  private var counts: [QualifiedName: CountOfSides] = [:]
   private let document = TapeDocument()
 
   /// Counts the effects of an event, each side's the elements of an array; nil where the event did not happen.
@@ -32,12 +22,9 @@ struct EffectTally {
     text.append("]" as StaticString)
     guard let list = try? document.parse(copyOf: text.bytes) else { return }
     for effect in list.children {
-      var name = Name(
-        plugin: effect.member("plugin")?.text ?? "", sink: effect.member("sink")?.text ?? "",
-        type: ExactName(text: effect.member("type")?.text ?? ""))
-      if counts[name] == nil, counts.count >= Self.mostNames {
-        name = Name(plugin: "…", sink: "…", type: ExactName(text: "…"))
-      }
+      func word(_ member: StaticString) -> String { effect.member(member)?.text ?? "" }
+      var name = QualifiedName(word("plugin"), word("sink"), word("type"))
+      if counts[name] == nil, counts.count >= Self.mostNames { name = .others }
       counts[name, default: CountOfSides()][keyPath: side] += 1
     }
   }
@@ -51,7 +38,7 @@ struct EffectTally {
     .array(
       counts.sorted { $0.key < $1.key }.map { name, count in
         [
-          "plugin": .string(name.plugin), "sink": .string(name.sink), "type": .string(name.type.text),
+          "plugin": .string(name.plugin), "sink": .string(name.name.text), "type": .string(name.detail.text),
           "before": .integer(Int64(count.before)), "after": .integer(Int64(count.after)),
         ]
       })

@@ -20,8 +20,7 @@ struct RuleTally: Sendable {
 
   mutating func add(_ rules: [Played.RuleCost], _ side: WritableKeyPath<CountOfSides, Int>) {
     for rule in rules {
-      let name = QualifiedName(plugin: rule.plugin, name: ExactName(text: rule.rule))
-      figures[name, default: Figures()].count(rule.instructions, side)
+      figures[QualifiedName(rule.plugin, rule.rule), default: Figures()].count(rule.instructions, side)
     }
   }
 
