@@ -57,11 +57,7 @@ enum BacktestCommand: Command {
     let report = result.json(
       baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
       gaps: backtest.gaps, folder: rules.folder, conditions: conditions)
-    if arguments.has("json") {
-      environment.print(json: report)
-    } else {
-      environment.output.write(BacktestText(report: report, result: result, style: environment.style).text)
-    }
+    environment.show(report, arguments) { BacktestText(report: $0, result: result, style: environment.style).text }
     if let path = arguments.value("html") {
       let examples = found.isWhole ? try run.examples(of: result) : []
       // The page has subjects and the decisions on them.

@@ -1,5 +1,4 @@
 internal import RuledCore
-internal import RuledReports
 
 enum BenchCommand: Command {
   static let spec = CommandSpec(
@@ -29,18 +28,11 @@ enum BenchCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let plan = try BenchPlan(arguments)
     var pump = try BenchPump(plan, path: environment.socket)
-    let errors = environment.errors
-    let tally = try pump.run { share, tally in
-      guard environment.showsProgress else { return }
-      errors.write("\r\u{1B}[K\(Figures.percent(share))  \(Figures.count(tally.answered)) replies")
-    }
-    if environment.showsProgress { errors.write("\r\u{1B}[K") }
+    var progress = Progress(environment)
+    let tally = try pump.run { progress.show(share: $0, count: $1.answered, "reply", plural: "replies") }
+    progress.clear()
     let report = BenchReport(plan: plan, tally: tally)
-    if arguments.has("json") {
-      environment.print(json: report.json)
-    } else {
-      environment.output.write(report.text(environment.style))
-    }
+    environment.show(report.json, arguments) { _ in report.text(environment.style) }
     return tally.isClean ? .done : .no
   }
 }

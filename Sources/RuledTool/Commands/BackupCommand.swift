@@ -25,8 +25,17 @@ enum BackupCommand: Command {
     Thread.Priority.lowest.apply()  // the daemon goes first
     let (folder, summary) = try take(to: arguments.operands[0], environment)
     if keep != nil { try checkReadable(summary, environment) }
-    report(summary, try keep.map(folder.keep) ?? [], asJSON: arguments.has("json"), environment)
-    return .done
+    let removed = try keep.map(folder.keep) ?? []
+    let report: JSONValue = [
+      "backup": .string(summary.path), "files": .integer(Int64(summary.files)),
+      "bytes": .integer(Int64(summary.bytes)), "shared_bytes": .integer(Int64(summary.sharedBytes)),
+      "removed": .array(removed.map { .string($0) }),
+    ]
+    return environment.show(report, arguments) { _ in
+      "\(summary.path): \(Figures.count(summary.files, "file")), \(Figures.bytes(summary.bytes)), of which "
+        + "\(Figures.bytes(summary.bytes - summary.sharedBytes)) were copied\n"
+        + (removed.isEmpty ? "" : "removed \(removed.joined(separator: ", "))\n")
+    }
   }
 
   /// Throws if the backup can't be read, or the daemon knows entries of its store that can't: then an earlier backup may be the last one that has them.
@@ -62,22 +71,5 @@ enum BackupCommand: Command {
       try StoreCheckpoints.remove(checkpoint.path)
       return summary
     }
-  }
-
-  private static func report(
-    _ summary: BackupFolder.Summary, _ removed: [String], asJSON: Bool, _ environment: ToolEnvironment
-  ) {
-    if asJSON {
-      environment.print(json: [
-        "backup": .string(summary.path), "files": .integer(Int64(summary.files)),
-        "bytes": .integer(Int64(summary.bytes)), "shared_bytes": .integer(Int64(summary.sharedBytes)),
-        "removed": .array(removed.map { .string($0) }),
-      ])
-      return
-    }
-    environment.output.write(
-      "\(summary.path): \(Figures.count(summary.files, "file")), \(Figures.bytes(summary.bytes)), of which "
-        + "\(Figures.bytes(summary.bytes - summary.sharedBytes)) were copied\n")
-    if !removed.isEmpty { environment.output.write("removed \(removed.joined(separator: ", "))\n") }
   }
 }

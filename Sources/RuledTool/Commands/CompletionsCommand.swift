@@ -58,20 +58,8 @@ struct EventCompletion {
 
   /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
   func candidates(after words: ArraySlice<String>) -> [String] {
-    var operands: [String] = []
-    var (isValue, endsOptions) = (false, false)
-    for word in words {
-      if isValue {
-        isValue = false
-      } else if word == "--", !endsOptions {
-        endsOptions = true
-      } else if word.hasPrefix("-"), !endsOptions {
-        let option = EventCommand.spec.options.first { "--\($0.name)" == word || $0.short.map { "-\($0)" } == word }
-        isValue = option?.value != nil
-      } else {
-        operands.append(word)
-      }
-    }
+    let options = EventCommand.spec.options + OptionSpec.shared
+    guard let operands = try? ArgumentParser.parse(words, options: options).operands else { return [] }
     let events = described() ?? onDisk()
     guard let type = operands.first else { return events.map(\.type).sorted() }
     guard operands.count > 1 else { return [] }

@@ -84,12 +84,10 @@ enum EventCommand: Command {
   private static func show(
     _ root: FollowedEvent, _ outcome: JSONValue, _ arguments: Arguments, _ environment: ToolEnvironment
   ) -> ExitCode {
-    if arguments.has("json") {
-      environment.print(json: root.json)
-      return .done
+    environment.show(root.json, arguments) { _ in
+      root.node(environment.style, all: arguments.has("all")).text(environment.style)
     }
-    environment.output.write(root.node(environment.style, all: arguments.has("all")).text(environment.style))
-    if outcome.member("cascade") != nil {
+    if outcome.member("cascade") != nil, !arguments.has("json") {
       environment.errors.write("some messages are not applied yet; 'rulectl explain' shows the event again later\n")
     }
     return .done

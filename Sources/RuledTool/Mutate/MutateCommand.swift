@@ -46,13 +46,8 @@ enum MutateCommand: Command {
           + "run 'rulectl test'", exit: .no)
     }
     let seconds = Double(EngineClock.monotonic - started) / 1e9
-    if arguments.has("json") {
-      environment.print(json: [
-        "percent": .number(run.percent), "changes": .array(run.results.map(\.json)),
-      ])
-    } else {
-      print(run, seconds: seconds, environment)
-    }
+    let report: JSONValue = ["percent": .number(run.percent), "changes": .array(run.results.map(\.json))]
+    environment.show(report, arguments) { _ in text(run, seconds: seconds, environment.style) }
     environment.output.flush()
     guard !run.results.isEmpty else { throw ToolError("there is nothing to change in \(selection.root)", exit: .no) }
     if let threshold, run.percent < Double(threshold) {
@@ -61,21 +56,17 @@ enum MutateCommand: Command {
     return .done
   }
 
-  private static func print(_ run: MutationRun, seconds: Double, _ environment: ToolEnvironment) {
-    let style = environment.style
-    for result in run.results where !result.isNoticed {
+  private static func text(_ run: MutationRun, seconds: Double, _ style: Style) -> String {
+    let missed = run.results.filter { !$0.isNoticed }.map { result in
       let why = result.end == .unreached ? "no test runs it" : "no test notices"
-      environment.output.write(
-        "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)  \(style.dim(why))\n")
+      return "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)  \(style.dim(why))\n"
     }
-    var table = Table(["PLUGIN": .left, "CHANGES": .right, "NOTICED": .right, "%": .right])
-    let plugins = Set(run.results.map(\.plugin)).sorted()
-    for plugin in plugins {
-      let results = run.results.filter { $0.plugin == plugin }
-      let noticed = results.count(where: \.isNoticed)
-      table.add([plugin, "\(results.count)", "\(noticed)", "\(CoveredFile.percent(noticed, of: results.count))"])
-    }
-    table.add(["all", "\(run.results.count)", "\(run.results.count(where: \.isNoticed))", "\(run.percent)"])
-    environment.output.write("\n\(table.text(style))in \(Figures.micros(seconds * 1e6))\n")
+    let plugins = Dictionary(grouping: run.results, by: \.plugin).sorted { $0.key < $1.key }
+    let table = Table(["PLUGIN": .left, "CHANGES": .right, "NOTICED": .right, "%": .right])
+      .rows(plugins + [("all", run.results)]) { name, results in
+        let noticed = results.count(where: \.isNoticed)
+        return [name, "\(results.count)", "\(noticed)", "\(CoveredFile.percent(noticed, of: results.count))"]
+      }
+    return missed.joined() + "\n\(table.text(style))in \(Figures.micros(seconds * 1e6))\n"
   }
 }

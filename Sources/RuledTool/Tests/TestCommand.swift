@@ -70,11 +70,9 @@ enum TestCommand: Command {
     let started = EngineClock.monotonic
     let run = try TestRun(selection, options)
     let seconds = Double(EngineClock.monotonic - started) / 1e9
-    if arguments.has("json") {
-      environment.print(json: json(run, withCoverage: options.measuresCoverage))
-    } else {
-      environment.output.write(TestReport(run: run, style: environment.style).text(seconds: seconds))
-      if options.measuresCoverage { environment.output.write(run.coverage.text(environment.style)) }
+    environment.show(json(run, withCoverage: options.measuresCoverage), arguments) { _ in
+      TestReport(run: run, style: environment.style).text(seconds: seconds)
+        + (options.measuresCoverage ? run.coverage.text(environment.style) : "")
     }
     environment.output.flush()
     if let path = arguments.value("junit") {
