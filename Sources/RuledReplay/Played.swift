@@ -25,6 +25,18 @@ extension JournalEntry {
   /// Whether it is an event that rules could see: no erasure, nothing that outlived one, and no change of rules.
   package var isEvent: Bool { ![.forget, .kept, .rules].contains(origin) }
 
+  /// The event's id; empty when it has none.
+  package var eventID: String { member("id") }
+
+  /// The event's type; empty when it has none.
+  package var eventType: String { member("type") }
+
+  /// A member of the event, without parsing all of it.
+  private func member(_ name: StaticString) -> String {
+    let value = event.withView { event in try? JSONValue(parsing: event.rawMember(name)) }
+    return value.map { $0.stringValue ?? $0.text } ?? ""
+  }
+
   /// The outcome of the event: `{decisions, effects, failures}`.
   var outcome: JSONObject {
     ["decisions": Self.json("{", decisions, "}"), "effects": Self.list(effects), "failures": Self.list(failures)]

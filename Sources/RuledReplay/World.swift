@@ -230,7 +230,7 @@ package final class World {
     defer { recorder.explanation = .none }
     guard let made = try play(entry).first(where: \.isRecorded)?.entry else { return nil }
     var outcome: JSONObject = [
-      "subject": .string(entry.subject), "id": .string(EventText.id(entry.event)), "duplicate": false,
+      "subject": .string(entry.subject), "id": .string(entry.eventID), "duplicate": false,
       "version": .integer(Int64(clamping: made.version)), "revision": .string(made.revision),
     ]
     for member in made.outcome { outcome[member.name] = member.value }

@@ -47,7 +47,7 @@ package final class Comparison {
       outcomes.equal += 1
     } else {
       outcomes.changed += 1
-      changed.add(entry.subject, at: entry.sequence, note: EventText.id(entry.event))
+      changed.add(entry.subject, at: entry.sequence, note: entry.eventID)
     }
     if let baseline, let candidate { stateDifferences.add(baseline.entry, candidate.entry) }
     if let recorded { fidelity.add(recorded, baseline?.entry) }
@@ -73,7 +73,7 @@ package final class Comparison {
   private func addOutcome(_ before: JournalEntry?, _ after: JournalEntry?, at position: UInt64) -> Bool {
     decisions.add(
       before: before?.decisions, after: after?.decisions, at: position,
-      event: (before ?? after).map { (subject: $0.subject, id: EventText.id($0.event)) } ?? ("", ""))
+      event: (before ?? after).map { (subject: $0.subject, id: $0.eventID) } ?? ("", ""))
     effects.add(before: before?.effects, after: after?.effects)
     let failsAlike = failures.add(before: before?.failures, after: after?.failures, at: position)
     guard let before, let after else { return false }

@@ -2,12 +2,6 @@ import RuledJournal
 
 /// Pairs the same events of one step on two sides.
 enum PlayedPairs {
-  /// An event on both sides, or on one alone.
-  struct Pair {
-    var baseline: Played?
-    var candidate: Played?
-  }
-
   /// The identity of an event: kind, subject, and the id or, where no ids agree, the type.
   private struct Name: Hashable {
     var origin: JournalEntry.Origin
@@ -16,18 +10,18 @@ enum PlayedPairs {
   }
 
   /// The pairs of a step, in the baseline's order, and then the events of the candidate alone.
-  static func match(_ baseline: [Played], _ candidate: [Played]) -> [Pair] {
+  static func match(_ baseline: [Played], _ candidate: [Played]) -> [(baseline: Played?, candidate: Played?)] {
     var partners: [Int?] = Array(repeating: nil, count: baseline.count)
     var free = Set(candidate.indices)
     if let left = baseline.firstIndex(where: \.isRecorded), let right = candidate.firstIndex(where: \.isRecorded) {
       partners[left] = right
       free.remove(right)
     }
-    pair(baseline, candidate, &partners, &free) { EventText.id($0.event) }
-    pair(baseline, candidate, &partners, &free) { EventText.type($0.event) }
+    pair(baseline, candidate, &partners, &free) { $0.eventID }
+    pair(baseline, candidate, &partners, &free) { $0.eventType }
     return baseline.indices.map { index in
-      Pair(baseline: baseline[index], candidate: partners[index].map { candidate[$0] })
-    } + free.sorted().map { Pair(baseline: nil, candidate: candidate[$0]) }
+      (baseline[index], partners[index].map { candidate[$0] })
+    } + free.sorted().map { (nil, candidate[$0]) }
   }
 
   private static func pair(

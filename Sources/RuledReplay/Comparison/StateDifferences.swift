@@ -24,7 +24,7 @@ struct StateDifferences: Sendable {
 
   private mutating func note(_ plugin: String, _ entry: JournalEntry) {
     if let known = first[plugin], known.sequence < entry.sequence { return }
-    let event = First(sequence: entry.sequence, subject: entry.subject, event: EventText.id(entry.event))
+    let event = First(sequence: entry.sequence, subject: entry.subject, event: entry.eventID)
     first[plugin] = min(first[plugin] ?? event, event)
   }
 

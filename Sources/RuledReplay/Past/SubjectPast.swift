@@ -161,7 +161,7 @@ package final class SubjectPast {
     switch moment {
     case .version(let version): entry.version == version
     case .time: true
-    case .event(let id): entry.isEvent && EventText.id(entry.event) == id
+    case .event(let id): entry.isEvent && entry.eventID == id
     }
   }
 

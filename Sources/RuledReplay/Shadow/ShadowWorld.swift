@@ -124,7 +124,7 @@ package final class ShadowWorld {
     }
     if examples.count == Self.mostExamples { examples.removeFirst() }
     examples.append([
-      "subject": .string(live.subject), "event": .string(EventText.id(live.event)), "before": .object(live.outcome),
+      "subject": .string(live.subject), "event": .string(live.eventID), "before": .object(live.outcome),
       "after": own.map { .object($0.outcome) } ?? .null,
     ])
   }

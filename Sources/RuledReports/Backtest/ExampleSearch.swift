@@ -33,9 +33,9 @@ package final class ExampleSearch {
   /// Explains an entry that both sides are about to play, if it is one that is looked for.
   private func look(at entry: JournalEntry, _ sides: Sides) throws(RequestError) {
     guard subjects.contains(entry.subject) else { return }
-    let id = EventText.id(entry.event)
+    let id = entry.eventID
     guard wanted.contains(where: { $0.subject == entry.subject && $0.event == id }) else { return }
-    let (explained, type) = (try sides.explain(entry), EventText.type(entry.event))
+    let (explained, type) = (try sides.explain(entry), entry.eventType)
     found.append(
       BacktestExample(
         subject: entry.subject, event: id, type: type,

@@ -13,11 +13,9 @@ struct CompletionScript {
   static func quoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
-}
 
-// MARK: bash
+  // MARK: bash
 
-extension CompletionScript {
   var bash: String {
     let names = commands.map(\.name).joined(separator: " ")
     let shared = OptionSpec.shared.map { "--\($0.name)" }.joined(separator: " ")
@@ -115,11 +113,9 @@ extension CompletionScript {
     case .asked(let word): "_\(program)_asked \(word)\(end)"
     }
   }
-}
 
-// MARK: zsh
+  // MARK: zsh
 
-extension CompletionScript {
   var zsh: String {
     let names = commands.map { "    " + Self.quoted("\($0.name):\($0.summary)") }.joined(separator: "\n")
     return """
@@ -177,11 +173,9 @@ extension CompletionScript {
     case .asked(let word): " _\(program)_asked \(word)"
     }
   }
-}
 
-// MARK: fish
+  // MARK: fish
 
-extension CompletionScript {
   var fish: String {
     let functions = """
       # Completes \(program) in fish.

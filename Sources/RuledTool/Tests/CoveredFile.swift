@@ -14,29 +14,24 @@ struct CoveredFile: Sendable {
   /// Those lines, and others, that ran.
   private(set) var ranLines: Set<Int>
   /// The functions and branches with the lines on which they begin.
-  private(set) var parts: [(kind: CoveredPart.Kind, line: Int)]
-  private(set) var ranParts: [Bool]
+  private(set) var parts: [(kind: CoveredPart.Kind, line: Int, ran: Bool)]
 
   mutating func merge(_ other: CoveredFile) {
     ranLines.formUnion(other.ranLines)
-    guard !other.parts.isEmpty else { return }
-    guard !parts.isEmpty else {
-      parts = other.parts
-      return ranParts = other.ranParts
-    }
-    for index in ranParts.indices { ranParts[index] = ranParts[index] || other.ranParts[index] }
+    if parts.isEmpty { parts = other.parts }
+    for (index, part) in other.parts.enumerated() where part.ran { parts[index].ran = true }
   }
 
   /// The number of parts of a kind, or of lines, and of those that ran.
   func count(_ kind: CoveredPart.Kind? = nil) -> (all: Int, ran: Int) {
     guard let kind else { return (lines.count, lines.count { ranLines.contains($0) }) }
-    let indices = parts.indices.filter { parts[$0].kind == kind }
-    return (indices.count, indices.count { ranParts[$0] })
+    let parts = parts.filter { $0.kind == kind }
+    return (parts.count, parts.count(where: \.ran))
   }
 
   var all: Int { lines.count + parts.count }
   /// The number of lines and parts that ran.
-  var ran: Int { count().ran + ranParts.count { $0 } }
+  var ran: Int { count().ran + parts.count(where: \.ran) }
   /// How much of the file ran, in per cent with one decimal.
   var percent: Double { Self.percent(ran, of: all) }
 
@@ -49,7 +44,7 @@ struct CoveredFile: Sendable {
 
   /// The lines of the functions or branches that never ran, each once.
   private func missed(_ kind: CoveredPart.Kind) -> [Int] {
-    Set(parts.indices.filter { !ranParts[$0] && parts[$0].kind == kind }.map { parts[$0].line }).sorted()
+    Set(parts.filter { !$0.ran && $0.kind == kind }.map(\.line)).sorted()
   }
 
   /// The parts that never ran: `12-14, 20; functions 30; branches 7`, without parts of lines that never ran.

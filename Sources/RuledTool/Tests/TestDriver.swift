@@ -6,13 +6,13 @@ internal import RuledWire
 
 /// Executes the methods of a test's `t` on an engine of its own, for the plugin that is tested.
 final class TestDriver: TestHost {
-  /// What a test did so far, to return to.
-  private struct Mark {
-    let moment: LocalEngine.Moment
-    let settings: [String: JSONObject]
-    let failures: Int
-    let events: [JSONValue]
-    let subjects: [String]
+  /// What a test did so far.
+  private struct Course {
+    /// The settings that the test overrides, by plugin.
+    var settings: [String: JSONObject] = [:]
+    /// The events of the test with their outcomes, and the subjects that they name, for snapshots.
+    var events: [JSONValue] = []
+    var subjects: [String] = []
   }
 
   let engine: LocalEngine
@@ -31,14 +31,11 @@ final class TestDriver: TestHost {
   private let worker: LuaWorker
   private let log = TestLog()
   private let options: TestOptions
-  /// The settings that the test overrides, by plugin.
-  private var settings: [String: JSONObject] = [:]
+  private var course = Course()
   /// Catalogs with other settings, by the settings' JSON.
   private var catalogs: [String: Catalog] = [:]
-  private var marks: [Mark] = []
-  /// The events of the test with their outcomes, and the subjects that they name, for snapshots.
-  private var events: [JSONValue] = []
-  private var subjects: [String] = []
+  /// The places to return to, each with the number of failures until then.
+  private var marks: [(moment: LocalEngine.Moment, course: Course, failures: Int)] = []
 
   init(_ catalog: Catalog, worker: LuaWorker, coverage: Coverage?, options: TestOptions) throws(RequestError) {
     base = catalog
@@ -57,14 +54,8 @@ final class TestDriver: TestHost {
   func begin(_ plugin: String) throws(RequestError) {
     if plugin != self.plugin { catalogs.removeAll() }
     self.plugin = plugin
-    settings.removeAll()
-    failures = TestFailures()
-    isCaptured = false
-    hasCompared = false
-    unheard = nil
-    marks.removeAll()
-    events.removeAll()
-    subjects.removeAll()
+    (course, failures, marks) = (Course(), TestFailures(), [])
+    (isCaptured, hasCompared, unheard) = (false, false, nil)
     _ = log.take()
     try engine.renew(catalog: base)
   }
@@ -172,9 +163,9 @@ final class TestDriver: TestHost {
     seen["event"] = .object(event)
     seen["decisions"] = all
     for name in ["effects", "failures"] { seen[name] = outcome[name] }
-    events.append(.object(seen))
+    course.events.append(.object(seen))
     noteUnheard(type, source: event["source"]?.stringValue ?? "")
-    subjects.append(subject)
+    course.subjects.append(subject)
     if outcome["duplicate"]?.boolValue != true {
       failures.add(
         outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, isOutcome: true, at: place)
@@ -315,10 +306,10 @@ final class TestDriver: TestHost {
   private func override(_ arguments: TestArguments) throws {
     let name = try plugin(of: arguments)
     let more = try arguments.object(0, "settings") ?? JSONObject()
-    var next = settings
-    next[name] = settings[name]?.overridden(by: more) ?? more
+    var next = course.settings
+    next[name] = next[name]?.overridden(by: more) ?? more
     engine.adopt(try catalog(with: next))
-    settings = next
+    course.settings = next
   }
 
   private func requirePlugin(_ name: String) throws {
@@ -352,10 +343,7 @@ final class TestDriver: TestHost {
 
   private func mark() throws {
     noteFailures()
-    marks.append(
-      Mark(
-        moment: try engine.moment(), settings: settings, failures: failures.unexpected.count, events: events,
-        subjects: subjects))
+    marks.append((try engine.moment(), course, failures.unexpected.count))
   }
 
   /// Returns to the last mark; the result is the text of the failures since then that nobody expected.
@@ -363,10 +351,8 @@ final class TestDriver: TestHost {
     noteFailures()
     guard let mark = marks.popLast() else { return [] }
     let unexpected = failures.take(from: mark.failures)
-    settings = mark.settings
-    events = mark.events
-    subjects = mark.subjects
-    try engine.restore(mark.moment, catalog: try catalog(with: settings))
+    course = mark.course
+    try engine.restore(mark.moment, catalog: try catalog(with: course.settings))
     return TestFailures.text(unexpected).map { [.string($0)] } ?? []
   }
 
@@ -386,12 +372,12 @@ final class TestDriver: TestHost {
   private func everything() throws -> JSONValue {
     var states = JSONObject()
     let receivers = engine.sent.compactMap { Self.message($0)["subject"]?.stringValue }
-    for subject in Set(subjects + receivers).sorted() {
+    for subject in Set(course.subjects + receivers).sorted() {
       var plugins = JSONObject()
       for plugin in base.plugins { plugins[plugin.name] = try engine.state(of: subject, plugin: plugin.name) }
       if !plugins.isEmpty { states[subject] = .object(plugins) }
     }
-    return ["events": .array(events), "sent": .array(engine.sent.map(Self.message)), "states": .object(states)]
+    return ["events": .array(course.events), "sent": .array(engine.sent.map(Self.message)), "states": .object(states)]
   }
 
   // MARK: Errors

@@ -131,7 +131,7 @@ final class TestWorker {
       report.add(
         CoveredFile(
           path: file.path, lines: reader.linesOfCode(in: file), ranLines: ran,
-          parts: parts.map { ($0.kind, $0.line) }, ranParts: parts.map { coverage.beginnings[$0.number] > 0 }))
+          parts: parts.map { ($0.kind, $0.line, coverage.beginnings[$0.number] > 0) }))
     }
     return report
   }
