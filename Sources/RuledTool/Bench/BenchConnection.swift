@@ -10,7 +10,7 @@ final class BenchConnection {
   /// Requests that became due so far, at a rate.
   var due = 0
   private let output = ByteBuffer(capacity: 4096)
-  private let input = ByteBuffer(capacity: 65_536)
+  private let input = LineBuffer()
   /// When the request in each slot was due or sent, in nanoseconds; 0 in a free slot.
   private var startTimes: [UInt64]
   private var freeSlots: [Int32]
@@ -39,35 +39,19 @@ final class BenchConnection {
   }
 
   func flush() throws(ToolError) {
-    while output.count > 0 {
-      let count = send(descriptor, output.bytes.baseAddress, output.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
-      if count > 0 {
-        output.removeFirst(count)
-      } else if errno == EAGAIN {
-        return
-      } else if errno != EINTR {
-        throw Self.connectionClosed
-      }
-    }
+    guard output.send(to: descriptor) else { throw Self.connectionClosed }
   }
 
   /// Receives and counts the replies that have arrived, at the time `now` in nanoseconds.
   ///
   /// `isInTime`: whether the throughput counts them.
   func receive(_ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {
-    var searched = input.count
-    let count = input.receive(from: descriptor)
+    let count = input.read(from: descriptor)
     guard count > 0 else {
       if count < 0, errno == EAGAIN || errno == EINTR { return }
       throw Self.connectionClosed
     }
-    var start = 0
-    while let end = input.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
-      try countReply(input.bytes.extracting(start..<end), &tally, now: now, isInTime: isInTime)
-      start = end + 1
-      searched = start
-    }
-    input.removeFirst(start)
+    while let line = input.next() { try countReply(line, &tally, now: now, isInTime: isInTime) }
   }
 
   private func countReply(_ line: ByteView, _ tally: inout BenchTally, now: UInt64, isInTime: Bool) throws(ToolError) {

@@ -11,13 +11,8 @@ final class Client {
   private let path: String
   private let descriptor: Int32
   private let outgoing = ByteBuffer(capacity: 16_384)
-  private let incoming = ByteBuffer(capacity: 65_536)
+  private let incoming = LineBuffer()
   private let parser = TapeDocument(maximumDepth: JSONValue.replyDepth)
-  private var sent = 0
-  /// The offset in `incoming` of the first line that was not returned yet.
-  private var start = 0
-  /// The offset in `incoming` up to which there is no further line end.
-  private var searched = 0
   private var isWritable = true
   /// Whether the daemon closed the connection, so that no further reply comes.
   private(set) var isClosed = false
@@ -92,62 +87,22 @@ final class Client {
   /// The next line, which stays where it is until the next call.
   private func nextLine() throws(ToolError) -> ByteView {
     while true {
-      if let end = incoming.firstIndex(of: UInt8(ascii: "\n"), from: searched) {
-        let line = incoming.bytes.extracting(start..<end)
-        start = end + 1
-        searched = start
-        return line
-      }
-      incoming.removeFirst(start)
-      start = 0
-      searched = incoming.count
+      if let line = incoming.next() { return line }
       try exchange()
     }
   }
 
   private func exchange() throws(ToolError) {
-    let hasMore = isWritable && sent < outgoing.count
+    let hasMore = isWritable && outgoing.count > 0
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN) | (hasMore ? Int16(POLLOUT) : 0), revents: 0)
     guard Glibc.poll(&poll, 1, -1) > 0 else { return }
-    if hasMore, poll.revents & Int16(POLLOUT) != 0 { write() }
-    if poll.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { try read() }
-  }
-
-  /// Sends as much as the socket accepts.
-  ///
-  /// When the daemon has closed it, only writing ends: replies may still be unread.
-  private func write() {
-    let unsent = outgoing.bytes.extracting(sent...)
-    let count = send(descriptor, unsent.baseAddress, unsent.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
-    if count > 0 {
-      sent += count
-      if sent == outgoing.count || sent > 1 << 20 {
-        outgoing.removeFirst(sent)
-        sent = 0
-      }
-    } else if errno != EAGAIN, errno != EINTR {
-      isWritable = false
-    }
-  }
-
-  private func read() throws(ToolError) {
-    let count = incoming.receive(from: descriptor)
+    // When the daemon has closed it, only writing ends: replies may still be unread.
+    if hasMore, poll.revents & Int16(POLLOUT) != 0 { isWritable = outgoing.send(to: descriptor) }
+    guard poll.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 else { return }
+    let count = incoming.read(from: descriptor)
     if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) {
       isClosed = true
       throw ToolError("the daemon on \(path) closed the connection; 'rulectl health' shows whether it is back")
-    }
-  }
-}
-
-extension ByteBuffer {
-  /// Appends up to 64 KiB that have arrived at a socket, without waiting, and returns how many: recv(2).
-  func receive(from descriptor: Int32) -> Int {
-    append(upTo: 65_536) { span in
-      span.withUnsafeMutableBytes { memory, count in
-        let received = recv(descriptor, memory.baseAddress, memory.count, Int32(MSG_DONTWAIT))
-        count = max(received, 0)
-        return received
-      }
     }
   }
 }

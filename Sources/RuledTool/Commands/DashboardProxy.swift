@@ -1,4 +1,5 @@
 internal import Glibc
+internal import RuledCore
 
 /// Serves a daemon that listens on its Unix socket alone on a port of the loopback interface, for a browser.
 ///
@@ -83,33 +84,24 @@ private final class ProxiedConnection {
   private struct Pipe {
     static let capacity = 64 << 10
 
-    var bytes: [UInt8] = []
+    let bytes = ByteBuffer()
     var isAtEnd = false
     /// Whether the destination was told so, or takes no more.
     var isOver = false
 
     var wantsMore: Bool { !isAtEnd && bytes.count < Self.capacity }
-    var hasMore: Bool { !isOver && (!bytes.isEmpty || isAtEnd) }
+    var hasMore: Bool { !isOver && (bytes.count > 0 || isAtEnd) }
 
     mutating func fill(from source: Int32) {
       guard wantsMore else { return }
-      let room = Self.capacity - bytes.count
-      let read = withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { space in
-        let count = recv(source, space.baseAddress, room, 0)
-        if count > 0 { bytes += space[..<count] }
-        return count
-      }
+      let read = bytes.read(from: source)
       if read == 0 || read < 0 && errno != EAGAIN && errno != EINTR { isAtEnd = true }
     }
 
     mutating func drain(to destination: Int32) {
       guard !isOver else { return }
-      if !bytes.isEmpty {
-        let count = send(destination, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-        if count > 0 { bytes.removeFirst(count) }
-        if count < 0, errno != EAGAIN, errno != EINTR { (isAtEnd, isOver) = (true, true) }
-      }
-      if isAtEnd, bytes.isEmpty, !isOver {
+      if !bytes.send(to: destination) { (isAtEnd, isOver) = (true, true) }
+      if isAtEnd, bytes.count == 0, !isOver {
         shutdown(destination, Int32(SHUT_WR))
         isOver = true
       }
@@ -124,7 +116,7 @@ private final class ProxiedConnection {
   init(browser: Int32, daemon: Int32) {
     self.browser = browser
     self.daemon = daemon
-    requests.bytes = Array("PROXY UNKNOWN\r\n".utf8)
+    requests.bytes.append("PROXY UNKNOWN\r\n" as StaticString)
   }
 
   deinit {

@@ -12,9 +12,7 @@ package final class Input {
   private let closes: Bool
   /// The file, as an error names it.
   private let name: String
-  private let buffer = ByteBuffer(capacity: 65_536)
-  private var start = 0
-  private var searched = 0
+  private let lines: LineBuffer
   private var isAtStart = true
   private var isAtEnd = false
 
@@ -22,6 +20,7 @@ package final class Input {
     self.descriptor = descriptor
     self.closes = closes
     self.name = name
+    lines = LineBuffer()
     isTerminal = isatty(descriptor) == 1
     var status = stat()
     size = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
@@ -33,8 +32,8 @@ package final class Input {
     descriptor = nil
     closes = false
     name = ""
-    buffer.append(contentsOf: text)
-    size = buffer.count
+    lines = LineBuffer(text)
+    size = text.utf8.count
     isAtEnd = true
   }
 
@@ -53,7 +52,7 @@ package final class Input {
 
   /// Whether `nextLine` returns without waiting for more input.
   var isReady: Bool {
-    guard let descriptor, !isAtEnd, nextNewline() == nil else { return true }
+    guard let descriptor, !isAtEnd, !lines.hasLine else { return true }
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) != 0
   }
@@ -63,14 +62,15 @@ package final class Input {
   /// The last line may lack its `\n`.
   package func nextLine() throws(ToolError) -> [UInt8]? {
     while true {
-      if let end = nextNewline() ?? (isAtEnd && start < buffer.count ? buffer.count : nil) {
-        let line = text(start..<end)
-        searched = min(end + 1, buffer.count)
-        consumed += searched - start
-        start = searched
-        return line
+      if let line = lines.next() {
+        consumed += line.count + 1
+        return text(line)
       }
-      if isAtEnd { return nil }
+      if isAtEnd {
+        let line = lines.rest()
+        consumed += line.count
+        return line.isEmpty ? nil : text(line)
+      }
       try fill()
     }
   }
@@ -78,38 +78,18 @@ package final class Input {
   /// Everything that was not read as a line.
   package func readAll() throws(ToolError) -> [UInt8] {
     while !isAtEnd { try fill() }
-    defer { start = buffer.count }
-    return text(start..<buffer.count)
+    return text(lines.rest())
   }
 
-  /// A part of the buffer; the first one without a byte order mark.
-  private func text(_ range: Range<Int>) -> [UInt8] {
+  /// A part of the input; the first one without a byte order mark.
+  private func text(_ part: ByteView) -> [UInt8] {
     defer { isAtStart = false }
-    let bytes = Array(buffer.bytes[range])
-    return isAtStart ? ByteOrderMark.without(bytes) : bytes
-  }
-
-  private func nextNewline() -> Int? {
-    guard searched < buffer.count else { return nil }
-    guard let end = buffer.firstIndex(of: UInt8(ascii: "\n"), from: searched) else {
-      searched = buffer.count
-      return nil
-    }
-    return end
+    return isAtStart ? ByteOrderMark.without(Array(part)) : Array(part)
   }
 
   private func fill() throws(ToolError) {
     guard let descriptor else { return }
-    buffer.removeFirst(start)
-    searched -= start
-    start = 0
-    let count = buffer.append(upTo: 65_536) { span in
-      span.withUnsafeMutableBytes { memory, count in
-        let length = read(descriptor, memory.baseAddress, memory.count)
-        count = max(length, 0)
-        return length
-      }
-    }
+    let count = lines.read(from: descriptor)
     if count == 0 {
       isAtEnd = true
     } else if count < 0, errno != EINTR {
