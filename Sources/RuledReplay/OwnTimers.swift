@@ -10,7 +10,7 @@ struct OwnTimers {
   mutating func add(_ timer: DueTimer) {
     heap.append(timer)
     var child = heap.count - 1
-    while child > 0, Self.isBefore(heap[child], heap[(child - 1) / 2]) {
+    while child > 0, heap[child] < heap[(child - 1) / 2] {
       heap.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
@@ -26,19 +26,10 @@ struct OwnTimers {
     while true {
       let left = 2 * parent + 1
       guard left < heap.count else { return first }
-      let child = left + 1 < heap.count && Self.isBefore(heap[left + 1], heap[left]) ? left + 1 : left
-      guard Self.isBefore(heap[child], heap[parent]) else { return first }
+      let child = left + 1 < heap.count && heap[left + 1] < heap[left] ? left + 1 : left
+      guard heap[child] < heap[parent] else { return first }
       heap.swapAt(child, parent)
       parent = child
     }
-  }
-
-  private static func isBefore(_ left: DueTimer, _ right: DueTimer) -> Bool {
-    if left.due != right.due { return left.due < right.due }
-    for part in [\DueTimer.subject, \DueTimer.plugin, \DueTimer.name] where left[keyPath: part] != right[keyPath: part]
-    {
-      return left[keyPath: part].lexicographicallyPrecedes(right[keyPath: part])
-    }
-    return false
   }
 }

@@ -130,13 +130,13 @@ import Testing
     counters: Int = Limits.counters, until: Int = .max
   ) throws -> Outcome {
     let gap = JournalGap(first: UInt64(entries.count / 2), last: UInt64(entries.count / 2), reason: "a test")
-    let backtest = try JournalBacktest(
-      ListedJournal(entries: entries.filter { $0.sequence != gap.first }, gaps: [gap]),
-      since: since, temporary: folder.path)
     var configuration = Configuration()
     configuration.limits.counters = counters
+    let backtest = try JournalBacktest(
+      ListedJournal(entries: entries.filter { $0.sequence != gap.first }, gaps: [gap]),
+      since: since, configuration: configuration, temporary: folder.path)
     var passes = 0
-    let found = try backtest.play(Self.rules(candidate), configuration: configuration, threads: threads) { played in
+    let found = try backtest.play(Self.rules(candidate), threads: threads) { played in
       passes += played == 0 ? 1 : 0
       return played < until
     }

@@ -23,6 +23,8 @@ package final class JournalBacktest {
   private let snapshot: JournalSnapshot?
   /// The messages and timers of the record; nil if all entries are events of clients.
   private let recorded: RecordedHistory?
+  /// The limits of both sides.
+  private let configuration: Configuration
   private let temporary: String
   /// Whether the record was read to its end.
   private let isRead: Bool
@@ -33,18 +35,21 @@ package final class JournalBacktest {
   ///   - source: the journal.
   ///   - since: events before are played, and not compared; nil to begin with the journal.
   ///   - until: events after are not played.
+  ///   - configuration: the limits of both sides.
   ///   - temporary: a folder for the states of both sides.
   ///   - contains: whether a subject's events are played.
   ///   - shouldContinue: called now and then with the number of entries that were read; false ends the backtest.
   /// - Throws: when the journal can't be read.
   package init(
-    _ source: any JournalSource, since: Timestamp? = nil, until: Timestamp? = nil, temporary: String,
+    _ source: any JournalSource, since: Timestamp? = nil, until: Timestamp? = nil,
+    configuration: Configuration = Configuration(), temporary: String,
     contains: @escaping @Sendable (_ subject: String) -> Bool = { _ in true },
     shouldContinue: (_ read: Int) -> Bool = { _ in true }
   ) throws(StoreError) {
     self.source = source
     self.since = since
     self.contains = contains
+    self.configuration = configuration
     self.temporary = temporary
     let base = Self.base(of: source, since: since)
     snapshot = base
@@ -80,6 +85,7 @@ package final class JournalBacktest {
     self.count = count
     self.temporary = temporary
     self.contains = contains
+    configuration = Configuration()
     (since, snapshot, recorded, problem, gaps, range, isRead) = (nil, nil, nil, nil, [], JournalRange(), true)
   }
 
@@ -132,24 +138,21 @@ package final class JournalBacktest {
   ///
   /// - Parameters:
   ///   - rules: makes the rules of both sides.
-  ///   - configuration: the limits of both.
   ///   - threads: how many threads may play at once.
   ///   - shouldContinue: called now and then with the number of entries that were played; false ends the backtest. Entries may be played twice.
   /// - Returns: the comparison; after an end by `shouldContinue`, of the entries until then.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func play(
-    _ rules: @escaping Sides.Load, configuration: Configuration = Configuration(), threads: Int,
-    shouldContinue: (_ played: Int) -> Bool
+    _ rules: @escaping Sides.Load, threads: Int, shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found {
-    if threads > 1, let found = try attempt(rules, configuration, threads, shouldContinue) { return found }
-    return try attempt(rules, configuration, 1, shouldContinue) ?? Found(comparison: Comparison(), isWhole: false)
+    if threads > 1, let found = try attempt(rules, threads, shouldContinue) { return found }
+    return try attempt(rules, 1, shouldContinue) ?? Found(comparison: Comparison(), isWhole: false)
   }
 
   private func attempt(
-    _ rules: @escaping Sides.Load, _ configuration: Configuration, _ threads: Int,
-    _ shouldContinue: (_ played: Int) -> Bool
+    _ rules: @escaping Sides.Load, _ threads: Int, _ shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> Found? {
-    try withSetup(rules, configuration) { (setup) throws(RequestError) in
+    try withSetup(rules) { (setup) throws(RequestError) in
       let replay = try Replay(setup, threads: threads)
       let (isWhole, end) = try forEach(shouldContinue, noteGap: replay.noteGap) {
         (entry, isCompared) throws(RequestError) in
@@ -163,15 +166,14 @@ package final class JournalBacktest {
   ///
   /// - Parameters:
   ///   - rules: makes the rules of both sides.
-  ///   - configuration: the limits of both.
   ///   - shouldContinue: called now and then with the number of entries that were played; false ends it.
   ///   - before: called before each entry that is compared.
   /// - Throws: when the journal or a store can't be read, or rules don't load.
   package func playInOrder(
-    _ rules: @escaping Sides.Load, configuration: Configuration = Configuration(),
-    shouldContinue: (_ played: Int) -> Bool, before: (JournalEntry, Sides) throws(RequestError) -> Void
+    _ rules: @escaping Sides.Load, shouldContinue: (_ played: Int) -> Bool,
+    before: (JournalEntry, Sides) throws(RequestError) -> Void
   ) throws(RequestError) {
-    try withSetup(rules, configuration) { (setup) throws(RequestError) in
+    try withSetup(rules) { (setup) throws(RequestError) in
       let sides = try Sides(setup, lua: LuaWorker())
       _ = try forEach(shouldContinue, noteGap: sides.noteGap) { (entry, isCompared) throws(RequestError) in
         if isCompared { try before(entry, sides) }
@@ -182,8 +184,7 @@ package final class JournalBacktest {
   }
 
   private func withSetup<Result>(
-    _ rules: @escaping Sides.Load, _ configuration: Configuration,
-    _ body: (Sides.Setup) throws(RequestError) -> Result
+    _ rules: @escaping Sides.Load, _ body: (Sides.Setup) throws(RequestError) -> Result
   ) throws(RequestError) -> Result {
     let stores: TemporaryStores
     do throws(StoreError) { stores = try TemporaryStores(of: snapshot?.path, in: temporary) } catch {

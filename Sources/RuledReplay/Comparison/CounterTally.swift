@@ -3,29 +3,22 @@ import RuledEngine
 
 /// Adds up the counts of both sides, by plugin, name and labels.
 struct CounterTally {
-  /// The sums of a counter on both sides.
-  private struct Sums {
-    var before = CounterValue.integer(0)
-    var after = CounterValue.integer(0)
-  }
-
   /// How many series are told apart; all further ones count as `…`.
   private static let mostSeries = 16_384
 
-  private var sums: [QualifiedName: Sums] = [:]
+  private var sums: [QualifiedName: (before: CounterValue, after: CounterValue)] = [:]
 
   mutating func add(_ counts: [EventRecorder.Count], isBaseline: Bool) {
     for count in counts {
       var series = QualifiedName(count.plugin, count.key.name, count.key.labels)
       if sums[series] == nil, sums.count >= Self.mostSeries { series = .others }
-      var sum = sums[series] ?? Sums()
-      if isBaseline { sum.before = sum.before + count.amount } else { sum.after = sum.after + count.amount }
-      sums[series] = sum
+      let sum = sums[series] ?? (.integer(0), .integer(0))
+      sums[series] = isBaseline ? (sum.before + count.amount, sum.after) : (sum.before, sum.after + count.amount)
     }
   }
 
   mutating func merge(_ other: CounterTally) {
-    sums.merge(other.sums) { Sums(before: $0.before + $1.before, after: $0.after + $1.after) }
+    sums.merge(other.sums) { ($0.before + $1.before, $0.after + $1.after) }
   }
 
   /// The sums as the report's `counters`.

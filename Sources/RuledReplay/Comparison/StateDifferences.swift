@@ -2,19 +2,8 @@ import RuledJournal
 
 /// For each plugin the first event after which the two sides have another state of its subject.
 struct StateDifferences: Sendable {
-  /// An event after which a state differs.
-  private struct First: Comparable {
-    /// Its place in the order of all events; messages have that of the event before them.
-    let sequence: UInt64
-    let subject: String
-    let event: String
-
-    static func < (left: First, right: First) -> Bool {
-      (left.sequence, left.subject, left.event) < (right.sequence, right.subject, right.event)
-    }
-  }
-
-  private var first: [String: First] = [:]
+  /// The event by plugin, with its place in the order of all events; messages have that of the event before them.
+  private var first: [String: (sequence: UInt64, subject: String, event: String)] = [:]
 
   mutating func add(_ before: JournalEntry, _ after: JournalEntry) {
     guard before.digests != after.digests else { return }
@@ -24,11 +13,11 @@ struct StateDifferences: Sendable {
 
   private mutating func note(_ plugin: String, _ entry: JournalEntry) {
     if let known = first[plugin], known.sequence < entry.sequence { return }
-    let event = First(sequence: entry.sequence, subject: entry.subject, event: entry.eventID)
-    first[plugin] = min(first[plugin] ?? event, event)
+    let event = (sequence: entry.sequence, subject: entry.subject, event: entry.eventID)
+    first[plugin] = first[plugin].map { $0 < event ? $0 : event } ?? event
   }
 
-  mutating func merge(_ other: StateDifferences) { first.merge(other.first, uniquingKeysWith: min) }
+  mutating func merge(_ other: StateDifferences) { first.merge(other.first) { $0 < $1 ? $0 : $1 } }
 
   /// The events found, by plugin, in the order of the plugins' names.
   var all: [(plugin: String, subject: String, event: String)] {

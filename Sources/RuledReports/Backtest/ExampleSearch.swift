@@ -20,13 +20,12 @@ package final class ExampleSearch {
   /// Plays a backtest in order on this thread, as `JournalBacktest.playInOrder` does, until all events are found.
   package static func examples(
     of result: Comparison, in backtest: JournalBacktest, _ rules: @escaping Sides.Load,
-    configuration: Configuration = Configuration(), shouldContinue: (_ played: Int) -> Bool
+    shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> [BacktestExample] {
     let search = ExampleSearch(for: result)
     guard !search.isComplete else { return [] }
     try backtest.playInOrder(
-      rules, configuration: configuration, shouldContinue: { !search.isComplete && shouldContinue($0) },
-      before: search.look)
+      rules, shouldContinue: { !search.isComplete && shouldContinue($0) }, before: search.look)
     return search.found
   }
 

@@ -2,12 +2,8 @@
 ///
 /// Lines are compared by their parts, which end after each comma: of a long list only the elements that differ are marked.
 struct LineDifferences {
-  struct Line {
-    /// How many characters wide its beginning is, the branches of the tree.
-    var indent: Int
-    /// Its parts in order; without a line feed.
-    var parts: [(text: String, isMarked: Bool)]
-  }
+  /// How many characters wide a line's beginning is, the branches of the tree, and its parts in order, without a line feed.
+  typealias Line = (indent: Int, parts: [(text: String, isMarked: Bool)])
 
   private let lines: Set<String>
   private let parts: Set<Substring>
@@ -31,7 +27,7 @@ struct LineDifferences {
         parts.append((String(part), isMarked))
       }
     }
-    return Line(indent: branches.count, parts: parts)
+    return (branches.count, parts)
   }
 
   /// The branches of the tree at a line's beginning, and the rest of the line in parts.

@@ -42,16 +42,14 @@ struct BacktestService: Sendable {
     let rules = try load(LuaWorker())
     let backtest = try self.backtest()
     // On one thread: the daemon has other work for the processors.
-    let found = try backtest.play(
-      load, configuration: services.context.configuration, threads: 1, shouldContinue: { _ in isAwaited })
+    let found = try backtest.play(load, threads: 1) { _ in isAwaited }
     guard found.isWhole else { throw RequestError(.unavailable, "the client has gone") }
     let result = found.comparison
     let report = result.json(
       baseline: rules.baseline.revision, candidate: rules.candidate.revision, gaps: backtest.gaps, folder: "DIR",
       conditions: conditions)
     guard params.html, case .object(var members) = report else { return report }
-    let examples = try ExampleSearch.examples(
-      of: result, in: backtest, load, configuration: services.context.configuration, shouldContinue: { _ in isAwaited })
+    let examples = try ExampleSearch.examples(of: result, in: backtest, load) { _ in isAwaited }
     members["html"] = .string(BacktestPage(report, result, examples).text)
     return .object(members)
   }
@@ -99,7 +97,8 @@ struct BacktestService: Sendable {
     do throws(StoreError) {
       backtest = try JournalBacktest(
         journal.source, since: params.since?.timestamp(now: now), until: params.until?.timestamp(now: now),
-        temporary: journal.journal.folder, contains: { subjects.contains($0) }, shouldContinue: { _ in isAwaited })
+        configuration: services.context.configuration, temporary: journal.journal.folder,
+        contains: { subjects.contains($0) }, shouldContinue: { _ in isAwaited })
     } catch { throw RequestError(.unavailable, "the journal can't be read: \(error)") }
     if let problem = backtest.problem { throw RequestError(.unavailable, problem) }
     return backtest

@@ -37,10 +37,20 @@ enum EffectsCommand: Command {
     }
     switch action {
     case nil: return try list(arguments, environment)
-    case "show": return try show(arguments, environment)
-    case "resend": return try resend(arguments, environment)
+    case "show":
+      return try environment.answer("effect", EffectChoice(arguments).params, arguments) { effect in
+        effect.lines(environment.style) { $0 == "data" ? $1.prettyText() : $1.brief.printable }
+      }
+    case "resend":
+      return try environment.answer("resend", EffectChoice(arguments).params, arguments) { result in
+        let count = result.count("resent")
+        return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
+      }
     case "drop": return try drop(arguments, environment)
-    case "release": return try release(arguments, environment)
+    case "release":
+      return try environment.answer("release", [:], arguments) { result in
+        result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
+      }
     case let word?:
       let all = ["show", "resend", "drop", "release"], advice = "write show, resend, drop or release"
       throw UsageError("there is no 'effects \(word)'" + NearestName.hint(word, in: all, otherwise: advice))
@@ -80,25 +90,6 @@ enum EffectsCommand: Command {
   private static func error(_ effect: JSONValue) -> String {
     guard let error = effect.member("error")?.brief else { return "-" }
     return error + (effect.member("body").map { ": \($0.brief)" } ?? "")
-  }
-
-  private static func show(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    try environment.answer("effect", EffectChoice(arguments).params, arguments) { effect in
-      effect.lines(environment.style) { $0 == "data" ? $1.prettyText() : $1.brief.printable }
-    }
-  }
-
-  private static func resend(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    try environment.answer("resend", EffectChoice(arguments).params, arguments) { result in
-      let count = result.count("resent")
-      return count == 0 ? "nothing is given up\n" : "\(Figures.count(count, "effect")) will be tried again\n"
-    }
-  }
-
-  private static func release(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
-    try environment.answer("release", [:], arguments) { result in
-      result.member("released") == true ? "effects are delivered from now on\n" : "no effects were held back\n"
-    }
   }
 
   // MARK: Dropping

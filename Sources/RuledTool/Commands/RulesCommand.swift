@@ -16,7 +16,7 @@ enum RulesCommand: Command {
     let result = try environment.connect().call("rules", [:])
     let plugins = result.elements("plugins")
     if arguments.has("events") {
-      let text = try EventDescriptions(plugins, type: arguments.operand(0)).text(environment.style)
+      let text = try text(ofEvents: arguments.operand(0), plugins, environment.style)
       return environment.show(result, arguments) { _ in text }
     }
     if let name = arguments.operand(0) {
@@ -71,25 +71,20 @@ enum RulesCommand: Command {
   private static func micros(_ plugin: JSONValue, _ member: String) -> String {
     TopSample.Entry.measured(plugin.member(member)).map(Figures.micros) ?? "-"
   }
-}
 
-private struct EventDescriptions {
-  private let events: [(plugin: String, event: JSONValue)]
-
-  init(_ plugins: [JSONValue], type: String?) throws(ToolError) {
+  /// What the plugins describe of events, or of one type.
+  private static func text(ofEvents type: String?, _ plugins: [JSONValue], _ style: Style) throws(ToolError) -> String {
     let all = plugins.flatMap { plugin in
       plugin.elements("events").map { (plugin: plugin.word("name"), event: $0) }
     }
-    events = all.filter { type == nil || $0.event.member("type")?.stringValue == type }
-    guard let type, events.isEmpty else { return }
-    let types = all.compactMap { $0.event.member("type")?.stringValue }
-    throw ToolError(
-      "no plugin describes '\(type)'"
-        + NearestName.hint(type, in: types, otherwise: "'rulectl rules --events' lists the types"), exit: .no)
-  }
-
-  func text(_ style: Style) -> String {
-    guard !events.isEmpty else { return "no plugin describes events\n" }
+    let events = all.filter { type == nil || $0.event.member("type")?.stringValue == type }
+    if events.isEmpty {
+      guard let type else { return "no plugin describes events\n" }
+      let types = all.compactMap { $0.event.member("type")?.stringValue }
+      throw ToolError(
+        "no plugin describes '\(type)'"
+          + NearestName.hint(type, in: types, otherwise: "'rulectl rules --events' lists the types"), exit: .no)
+    }
     return events.map { plugin, event in
       let type = event.word("type").printable
       var lines =

@@ -92,12 +92,8 @@ final class ReplSession {
 
   // MARK: Lines
 
-  struct Answer {
-    /// The values as JSON, or as Lua shows a value without JSON.
-    let values: [String]
-    /// The requests of the line to the host, each with its kind: `sends`, `timers` and so on.
-    let asked: [(kind: String, what: String)]
-  }
+  /// The values of a line as JSON, or as Lua shows a value without JSON, and its requests to the host, each with its kind: `sends`, `timers` and so on.
+  typealias Answer = (values: [String], asked: [(kind: String, what: String)])
 
   /// Evaluates an expression, or else statements.
   ///
@@ -151,7 +147,7 @@ final class ReplSession {
     }
     let values = outcome.member("decisions")?[name]?[Self.result]?.arrayValue?.compactMap(\.stringValue) ?? []
     last = values.last.flatMap { try? JSONValue(parsing: $0) } ?? .null
-    return Answer(values: values, asked: Self.asked(outcome, by: name))
+    return (values, Self.asked(outcome, by: name))
   }
 
   private var lineName: String {

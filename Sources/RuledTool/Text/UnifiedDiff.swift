@@ -6,10 +6,7 @@ enum UnifiedDiff {
   private static let missingNewline = "\n\\ No newline at end of file\n"
 
   /// A line of the result: of the old text, of the new one, or of both.
-  private struct Line {
-    let sign: Character
-    let text: String
-  }
+  private typealias Line = (sign: Character, text: String)
 
   /// The difference of one file: the hunks after the names of the file; a text is nil if the file does not exist.
   static func text(_ old: String?, _ new: String?, path: String) -> String {
@@ -51,13 +48,13 @@ enum UnifiedDiff {
     var (from, to) = (0, 0)
     while from < old.count || to < new.count {
       if removed.contains(from) {
-        lines.append(Line(sign: "-", text: old[from]))
+        lines.append(("-", old[from]))
         from += 1
       } else if added.contains(to) {
-        lines.append(Line(sign: "+", text: new[to]))
+        lines.append(("+", new[to]))
         to += 1
       } else {
-        lines.append(Line(sign: " ", text: old[from]))
+        lines.append((" ", old[from]))
         (from, to) = (from + 1, to + 1)
       }
     }

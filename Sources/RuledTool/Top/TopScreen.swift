@@ -18,11 +18,7 @@ struct TopScreen {
     return text + foot(rules.isEmpty ? plugins : rules, style) + (endsByKey ? style.dim("q ends") + "\n" : "")
   }
 
-  private struct Change {
-    var entry: TopSample.Entry
-    var runs: Int
-    var failures: Int
-  }
+  private typealias Change = (entry: TopSample.Entry, runs: Int, failures: Int)
 
   /// How often each ran and failed between the samples, the busiest first.
   ///
@@ -31,9 +27,9 @@ struct TopScreen {
     let old = Dictionary(before.map { ($0.name, $0) }) { first, _ in first }
     return after.map { entry in
       let earlier = old[entry.name].flatMap { $0.runs <= entry.runs ? $0 : nil }
-      return Change(
-        entry: entry, runs: entry.runs - (earlier?.runs ?? 0),
-        failures: max(0, entry.failures - (earlier?.failures ?? 0)))
+      return (
+        entry, entry.runs - (earlier?.runs ?? 0), max(0, entry.failures - (earlier?.failures ?? 0))
+      )
     }.sorted { ($1.runs, $0.entry.name) < ($0.runs, $1.entry.name) }
   }
 
