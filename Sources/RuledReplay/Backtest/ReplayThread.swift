@@ -15,22 +15,14 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     case finish(Timestamp)
   }
 
-  private enum Phase {
-    case beginning
-    case running
-    case ended
-  }
-
   private static let mostWaiting = 4
 
   private let queue = Condition()
   private var waiting: [[Step]] = []
   private var isClosed = false
-  private var phase = Phase.beginning
-  private var failure: RequestError?
-  private var missed = false
-  /// The sides, once their thread has ended.
-  private var ended: Sides?
+  private var hasBegun = false
+  /// The sides, once the thread has ended; nil if a message was sent to a subject of another thread.
+  private var result: Result<Sides?, RequestError>?
   /// The counters of each plugin at the beginning, on both sides.
   private(set) var firstCounters: [[String: Int]] = []
   private var thread: Thread?
@@ -40,17 +32,17 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
     do throws(ThreadError) {
       thread = try Thread(name: "replay-\(number)") { [self] in run(setup, own) }
     } catch { throw RequestError(.unavailable, "a thread of the replay can't be started: error \(error.number)") }
-    let failure = queue.wait { phase == .beginning ? nil : .some(self.failure) }
-    if let failure {
+    let early = queue.wait { hasBegun || result != nil ? .some(result) : nil }
+    if case .failure(let error)? = early {
       thread?.join()
-      throw failure
+      throw error
     }
   }
 
   /// Adds steps once there is room; returns false if the thread has stopped, because something failed or a message went to another thread.
   func add(_ portion: [Step]) -> Bool {
     queue.wait {
-      guard phase == .running, failure == nil, !missed else { return false }
+      guard result == nil else { return false }
       guard waiting.count < Self.mostWaiting else { return nil }
       waiting.append(portion)
       queue.wakeAll()
@@ -62,8 +54,7 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
   func end() throws(RequestError) -> Sides? {
     queue.signal { isClosed = true }
     thread?.join()
-    if let failure { throw failure }
-    return missed ? nil : ended
+    return try result?.get() ?? nil
   }
 
   // MARK: On the thread
@@ -71,16 +62,13 @@ final class ReplayThread: @unchecked Sendable {  // `queue` guards the mutable f
   private func run(_ setup: Sides.Setup, _ own: Set<Int>) {
     do throws(RequestError) {
       let sides = try Sides(setup, lua: LuaWorker(), own: own)
-      queue.signal {
-        firstCounters = sides.counterCounts
-        phase = .running
-      }
+      queue.signal { (firstCounters, hasBegun) = (sides.counterCounts, true) }
       while let portion = next() {
         try play(portion, on: sides)
-        if sides.hasMissed { return queue.signal { (missed, phase) = (true, .ended) } }
+        if sides.hasMissed { return queue.signal { result = .success(nil) } }
       }
-      queue.signal { (ended, phase) = (sides, .ended) }
-    } catch { queue.signal { (failure, phase) = (error, .ended) } }
+      queue.signal { result = .success(sides) }
+    } catch { queue.signal { result = .failure(error) } }
   }
 
   private func next() -> [Step]? {
