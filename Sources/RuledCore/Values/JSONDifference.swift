@@ -23,4 +23,10 @@ package struct JSONDifference {
     }
     return [JSONDifference(path: path, before: before, after: after)]
   }
+
+  /// The place as `{path, before?, after?}`, with `…` for the values where it `omitsValues`.
+  package func json(omitsValues: Bool = false) -> JSONValue {
+    func shown(_ value: JSONValue?) -> JSONValue? { omitsValues ? value.map { _ in "…" } : value }
+    return .members(["path": .string(path), "before": shown(before), "after": shown(after)])
+  }
 }

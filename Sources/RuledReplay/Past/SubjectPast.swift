@@ -117,13 +117,7 @@ package final class SubjectPast {
       let changes = JSONDifference.between(.object(content(of: world)), .object(content(of: beside)), byName: true)
       past["other"] = [
         "revision": .string(other.revision), "outcome": outcome,
-        "changes": .array(
-          changes.map { change in
-            .members([
-              "path": .string(change.path), "before": omitsValues ? change.before.map { _ in "…" } : change.before,
-              "after": omitsValues ? change.after.map { _ in "…" } : change.after,
-            ])
-          }),
+        "changes": .array(changes.map { $0.json(omitsValues: omitsValues) }),
       ]
     }
     return .object(past)

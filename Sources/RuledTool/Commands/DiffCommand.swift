@@ -26,10 +26,7 @@ enum DiffCommand: Command {
     let changes = JSONDifference.between(states[0], states[1], byName: true)
     let answer: JSONValue = [
       "subject": .string(subject), "from": .integer(versions[0]), "to": .integer(versions[1]),
-      "changes": .array(
-        changes.map { change in
-          .members(["path": .string(change.path), "before": change.before, "after": change.after])
-        }),
+      "changes": .array(changes.map { $0.json() }),
     ]
     return environment.show(answer, arguments) { _ in
       let style = environment.style
