@@ -118,7 +118,7 @@ extension Client {
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw ToolError("cannot open a socket: \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw ToolError.system("cannot open a socket") }
     let failure = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
         while true {

@@ -1,9 +1,8 @@
-import Glibc
-import RuledCore
-import RuledReports
+internal import RuledCore
+internal import RuledEngine
+internal import RuledReports
 
 struct DaemonError: Error, Sendable {
-  var number: Int64
   /// The stable name, such as `not_found`.
   var code: String
   var message: String
@@ -12,9 +11,8 @@ struct DaemonError: Error, Sendable {
   var method: String?
 
   init(_ json: JSONValue) {
-    number = json.member("code")?.intValue ?? 0
     message = json.member("message")?.stringValue ?? "the daemon gave no reason"
-    code = json.member("data")?.member("code")?.stringValue ?? "error \(number)"
+    code = json.member("data")?.member("code")?.stringValue ?? "error \(json.count("code"))"
     self.json = json
   }
 
@@ -61,5 +59,23 @@ struct DaemonError: Error, Sendable {
     default:
       return [message]
     }
+  }
+}
+
+/// What a program that ends with an error prints, a line for each problem, and its exit code.
+struct ErrorReport {
+  let lines: [String]
+  let exit: ExitCode
+
+  init(_ error: any Error) {
+    (lines, exit) =
+      switch error {
+      case let error as UsageError: ([error.message], .failed)
+      case let error as ToolError: ([error.message], error.exit)
+      case let error as DaemonError: (error.lines, error.exit)
+      case let error as RequestError: ([error.message], .failed)
+      case let error as ReloadError: (error.errors.map(\.description), .failed)
+      default: (["\(error)"], .failed)
+      }
   }
 }

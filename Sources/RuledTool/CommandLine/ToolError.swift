@@ -1,3 +1,5 @@
+internal import Glibc
+
 package struct ToolError: Error, Sendable, Equatable {
   /// The problem and the remedy, in one line without the program's name.
   var message: String
@@ -7,6 +9,9 @@ package struct ToolError: Error, Sendable, Equatable {
     self.message = message
     self.exit = exit
   }
+
+  /// The last call of the system failed.
+  static func system(_ what: String) -> ToolError { ToolError("\(what): \(String(cString: strerror(errno)))") }
 }
 
 package enum ExitCode: Int32, Sendable {

@@ -61,15 +61,14 @@ struct EventCompletion {
     let options = EventCommand.spec.options + OptionSpec.shared
     guard let operands = try? ArgumentParser.parse(words, options: options).operands else { return [] }
     let events = described() ?? onDisk()
-    guard let type = operands.first else { return events.map(\.type).sorted() }
+    guard let type = operands.first else { return events.keys.sorted() }
     guard operands.count > 1 else { return [] }
     let given = operands.dropFirst(2).map { $0.prefix { $0 != "=" } }
-    let keys = events.first { $0.type == type }?.keys ?? []
-    return keys.filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
+    return events[type, default: []].sorted().filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
   }
 
   /// The events that the daemon's plugins describe; nil if it can't be asked.
-  private func described() -> [(type: String, keys: [String])]? {
+  private func described() -> [String: Set<String>]? {
     guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
     var events: [String: Set<String>] = [:]
     for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
@@ -78,11 +77,11 @@ struct EventCompletion {
         .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
       events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
     }
-    return events.map { ($0.key, $0.value.sorted()) }
+    return events
   }
 
-  private func onDisk() -> [(type: String, keys: [String])] {
-    guard let selection = try? RulesSelection([]) else { return [] }
+  private func onDisk() -> [String: Set<String>] {
+    guard let selection = try? RulesSelection([]) else { return [:] }
     let worker = LuaWorker()
     // While rules are edited, some of them may not load.
     let plugins = selection.readable().plugins.map { source in
@@ -90,6 +89,7 @@ struct EventCompletion {
       _ = try? PluginVM(source: source, worker: worker, noting: notes)
       return notes.manifest
     }
-    return EventNames.types(of: plugins).map { ($0, EventNames.keys(of: $0, plugins)) }
+    let types = EventNames.types(of: plugins).map { ($0, Set(EventNames.keys(of: $0, plugins))) }
+    return Dictionary(uniqueKeysWithValues: types)
   }
 }

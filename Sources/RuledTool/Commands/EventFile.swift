@@ -17,8 +17,8 @@ struct EventFile {
   private let environment: ToolEnvironment
   private let instructions: [JSONObject.Member]
   private let window: Int
-  /// Moves the daemon's manual clock by the events' times; nil if it stays.
-  private var clock: FollowedClock?
+  /// The time to which the daemon's manual clock was set, which follows the events; nil if it stays.
+  private var clock: Timestamp?
   /// The file's name in errors.
   private let name: String
   /// The lines in flight, and those that were answered before an earlier one.
@@ -54,7 +54,7 @@ struct EventFile {
       guard !arguments.has("dry-run") else {
         throw UsageError("--follow-time moves the daemon's clock, which a dry run must not; leave one of them out")
       }
-      clock = FollowedClock()
+      clock = .minimum
     }
     name = file == "-" ? "standard input" : file
     summary = EventFileSummary(isDryRun: arguments.has("dry-run"))
@@ -70,10 +70,7 @@ struct EventFile {
         while !pending.isEmpty, !input.isReady { try receiveAndReport() }
         guard let text = try input.nextLine() else { break }
         number += 1
-        if let time = clock?.next(text) {
-          while !pending.isEmpty { try receiveAndReport() }
-          try FollowedClock.set(time, client)
-        }
+        if let clock, let time = Self.time(of: text), time > clock { try advance(to: time) }
         submit(text, number)
         while pending.count >= window { try receiveAndReport() }
       }
@@ -92,6 +89,21 @@ struct EventFile {
     progress.clear()
     environment.errors.write(summary.text + "\n")
     return summary.refused > 0 ? .no : .done
+  }
+
+  private static func time(of line: [UInt8]) -> Timestamp? {
+    line.withView { try? JSONValue(parsing: $0) }?["time"]?.stringValue.flatMap { Timestamp(rfc3339: $0) }
+  }
+
+  /// Sets the daemon's clock once all events before are answered; timers that fall due on the way fire before the reply.
+  private mutating func advance(to time: Timestamp) throws {
+    while !pending.isEmpty { try receiveAndReport() }
+    do { _ = try client.call("clock", ["set": .string(time.rfc3339)]) } catch let error as DaemonError
+      where error.code == RequestError.Code.unknownMethod.rawValue
+    {
+      throw ToolError("--follow-time needs a daemon whose clock is set by hand: start it with --clock manual")
+    }
+    clock = time
   }
 
   /// Queues a line.
@@ -154,29 +166,6 @@ struct EventFile {
         style.dim("\(line.number)") + "  \(line.type.printable)  \(outcome.word("subject").printable)"
           + "  \(what.isEmpty ? style.dim("-") : what)\n")
       if arguments.has("explain") { environment.output.write(TraceTree(outcome, style: style).text(type: line.type)) }
-    }
-  }
-}
-
-/// The time of a file's events, to which the daemon's manual clock is set before each later one.
-private struct FollowedClock {
-  private var now: Timestamp?
-
-  /// The time of the event in a line, if the clock has to be set to it: it is the first, or later than those before.
-  mutating func next(_ line: [UInt8]) -> Timestamp? {
-    guard let event = line.withView({ try? JSONValue(parsing: $0) }), let text = event["time"]?.stringValue,
-      let time = Timestamp(rfc3339: text), time > now ?? .minimum
-    else { return nil }
-    now = time
-    return time
-  }
-
-  /// Sets the daemon's clock; timers that fall due on the way fire before the reply.
-  static func set(_ time: Timestamp, _ client: Client) throws {
-    do { _ = try client.call("clock", ["set": .string(time.rfc3339)]) } catch let error as DaemonError
-      where error.code == RequestError.Code.unknownMethod.rawValue
-    {
-      throw ToolError("--follow-time needs a daemon whose clock is set by hand: start it with --clock manual")
     }
   }
 }

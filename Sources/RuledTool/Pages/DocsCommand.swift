@@ -27,7 +27,7 @@ enum DocsCommand: Command {
     let worker = LuaWorker()
     let catalog = try selection.load(worker: worker)
     if let folder = arguments.value("examples"), access(folder, R_OK | X_OK) != 0 {
-      throw ToolError("cannot read '\(folder)': \(String(cString: strerror(errno)))")
+      throw ToolError.system("cannot read '\(folder)'")
     }
     for plugin in catalog.plugins where selection.contains(plugin.name) {
       var examples = PluginExamples(plugin.name)

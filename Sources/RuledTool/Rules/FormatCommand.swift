@@ -77,9 +77,7 @@ enum FormatCommand: Command {
 
   private static func addFiles(at path: String, to files: inout [String]) throws(ToolError) {
     var status = stat()
-    guard stat(path, &status) == 0 else {
-      throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))")
-    }
+    guard stat(path, &status) == 0 else { throw ToolError.system("cannot read '\(path)'") }
     guard status.st_mode & S_IFMT == S_IFDIR else { return files.append(path) }
     let names: [String]
     do throws(StoreError) { names = try Folder.names(path) } catch {

@@ -33,13 +33,10 @@ enum NewCommand: Command {
     }
     let rules = arguments.value("rules") ?? "rules"
     let files = try arguments.value("from").map { model throws(ToolError) in try copy(of: model, in: rules, as: name) }
-    if mkdir(rules, 0o777) != 0, errno != EEXIST { throw failed("make the folder '\(rules)'") }
+    try makeFolder(rules)
     let folder = "\(rules)/\(name)"
-    guard mkdir(folder, 0o777) == 0 else {
-      if errno == EEXIST { throw ToolError("'\(folder)' exists already; nothing was written") }
-      throw failed("make the folder '\(folder)'")
-    }
-    guard mkdir("\(folder)/tests", 0o777) == 0 else { throw failed("make the folder '\(folder)/tests'") }
+    guard try makeFolder(folder) else { throw ToolError("'\(folder)' exists already; nothing was written") }
+    try makeFolder("\(folder)/tests")
     try writeDefinitions(rules)
     let made =
       files ?? [
@@ -86,9 +83,7 @@ enum NewCommand: Command {
 
   /// Writes the files for editors: the definitions anew, the settings unless there are some.
   private static func writeDefinitions(_ rules: String) throws(ToolError) {
-    if mkdir("\(rules)/.definitions", 0o777) != 0, errno != EEXIST {
-      throw failed("make the folder '\(rules)/.definitions'")
-    }
+    try makeFolder("\(rules)/.definitions")
     let path = "\(rules)/\(Definitions.path)"
     unlink(path)
     try WholeFile.create(path, with: Array(Definitions.text.utf8))
@@ -98,14 +93,18 @@ enum NewCommand: Command {
     }
   }
 
+  /// Makes a folder; false if it exists.
+  @discardableResult
+  private static func makeFolder(_ path: String) throws(ToolError) -> Bool {
+    if mkdir(path, 0o777) == 0 { return true }
+    guard errno == EEXIST else { throw ToolError.system("cannot make the folder '\(path)'") }
+    return false
+  }
+
   private static func isName(_ name: String) -> Bool {
     let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
     return name.utf8.count <= 64 && name.utf8.first.map(letters.contains) == true
       && name.utf8.allSatisfy { letters.contains($0) || $0.isDigit || $0 == UInt8(ascii: "_") }
-  }
-
-  private static func failed(_ what: String) -> ToolError {
-    ToolError("cannot \(what): \(String(cString: strerror(errno)))")
   }
 }
 

@@ -36,6 +36,6 @@ final class AppendedFile {
   }
 
   private static func error(_ path: String) -> ToolError {
-    ToolError("cannot write '\(path)', nothing more was dropped: \(String(cString: strerror(errno)))")
+    ToolError.system("cannot write '\(path)', nothing more was dropped")
   }
 }

@@ -39,7 +39,7 @@ package final class Input {
 
   package convenience init(path: String) throws(ToolError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw ToolError("cannot read '\(path)': \(String(cString: strerror(errno)))") }
+    guard descriptor >= 0 else { throw ToolError.system("cannot read '\(path)'") }
     self.init(descriptor: descriptor, closes: true, name: "'\(path)'")
   }
 
@@ -93,7 +93,7 @@ package final class Input {
     if count == 0 {
       isAtEnd = true
     } else if count < 0, errno != EINTR {
-      throw ToolError("cannot read \(name): \(String(cString: strerror(errno)))")
+      throw ToolError.system("cannot read \(name)")
     }
   }
 }

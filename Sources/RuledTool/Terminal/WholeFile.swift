@@ -20,7 +20,7 @@ enum WholeFile {
     let new = "\(path).\(getpid()).tmp"
     do throws(ToolError) {
       try write(text, new, O_TRUNC, path, forOwner: forOwner)
-      guard rename(new, path) == 0 else { throw failed(path) }
+      guard rename(new, path) == 0 else { throw ToolError.system("cannot write '\(path)'") }
     } catch {
       unlink(new)
       throw error
@@ -31,21 +31,17 @@ enum WholeFile {
     _ text: [UInt8], _ file: String, _ flag: Int32, _ path: String, forOwner: Bool = false
   ) throws(ToolError) {
     let descriptor = open(file, O_WRONLY | O_CREAT | flag | O_CLOEXEC, forOwner ? 0o600 : 0o666)
-    guard descriptor >= 0 else { throw failed(path) }
+    guard descriptor >= 0 else { throw ToolError.system("cannot write '\(path)'") }
     var status = stat()
     if forOwner, fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { fchmod(descriptor, 0o600) }
     let written = text.withView { text in
       moveWhole(text.count) { Glibc.write(descriptor, text.baseAddress?.advanced(by: $0), text.count - $0) }
     }
     guard written == text.count else {
-      let error = failed(path)
+      let error = ToolError.system("cannot write '\(path)'")
       close(descriptor)
       throw error
     }
-    guard close(descriptor) == 0 else { throw failed(path) }
-  }
-
-  private static func failed(_ path: String) -> ToolError {
-    ToolError("cannot write '\(path)': \(String(cString: strerror(errno)))")
+    guard close(descriptor) == 0 else { throw ToolError.system("cannot write '\(path)'") }
   }
 }
