@@ -28,9 +28,8 @@ package struct OutcomeText {
     }
     let effects = outcome.member("effects")?.arrayValue ?? []
     if !effects.isEmpty {
-      var table = Table(["SINK": .left, "TYPE": .left, "PLUGIN": .left, "ID": .left, "DATA": .left])
-      for effect in effects {
-        table.add(["sink", "type", "plugin", "id", "data"].map { effect.member($0)?.brief ?? "-" })
+      let table = Table(["SINK", "TYPE", "PLUGIN", "ID", "DATA"]).rows(effects) { effect in
+        ["sink", "type", "plugin", "id", "data"].map { effect.word($0, else: "-") }
       }
       text += "\n" + style.bold("effects") + "\n" + table.text(style, indent: "  ")
     }

@@ -1,16 +1,12 @@
 package struct Table {
-  package enum Alignment: Sendable {
-    case left
-    case right
-  }
-
   private let headings: [String]
-  private let alignments: [Alignment]
+  private let isRight: [Bool]
   private var lines: [[String]] = []
 
-  package init(_ columns: KeyValuePairs<String, Alignment>) {
-    headings = columns.map(\.key)
-    alignments = columns.map(\.value)
+  /// A table of columns with these headings; `>` before one puts the column's cells to the right.
+  package init(_ columns: [String]) {
+    headings = columns.map { String($0.trimmingPrefix(">")) }
+    isRight = columns.map { $0.hasPrefix(">") }
   }
 
   /// Adds a row; control characters in its cells are escaped.
@@ -35,7 +31,7 @@ package struct Table {
     return ([headings] + lines).enumerated().map { index, row in
       let line = row.enumerated().map { column, cell in
         let space = String(repeating: " ", count: widths[column] - cell.count)
-        if alignments[column] == .right { return space + cell }
+        if isRight[column] { return space + cell }
         return column == row.count - 1 ? cell : cell + space
       }.joined(separator: "  ")
       return indent + (index == 0 ? style.dim(line) : line) + "\n"

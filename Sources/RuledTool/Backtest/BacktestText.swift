@@ -152,10 +152,8 @@ struct BacktestText {
   // MARK: Effects, failures, rules
 
   private var effects: String {
-    section(
-      "effects", ["EFFECT": .left, "SINK": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right, "": .right],
-      report.elements("effects").filter { $0["before"] != $0["after"] }
-    ) { effect in
+    let changed = report.elements("effects").filter { $0["before"] != $0["after"] }
+    return section("effects", ["EFFECT", "SINK", "PLUGIN", ">BEFORE", ">AFTER", ">"], changed) { effect in
       let (before, after) = (effect.count("before"), effect.count("after"))
       return ["type", "sink", "plugin"].map { effect[$0]?.brief ?? "?" }
         + [Figures.count(before), Figures.count(after), Self.growth(before, after)]
@@ -163,10 +161,8 @@ struct BacktestText {
   }
 
   private var counters: String {
-    section(
-      "counters", ["COUNTER": .left, "LABELS": .left, "PLUGIN": .left, "BEFORE": .right, "AFTER": .right],
-      report.elements("counters").filter { $0["before"] != $0["after"] }
-    ) { counter in
+    let changed = report.elements("counters").filter { $0["before"] != $0["after"] }
+    return section("counters", ["COUNTER", "LABELS", "PLUGIN", ">BEFORE", ">AFTER"], changed) { counter in
       let labels = counter["labels"]?.objectValue?.map { "\($0.name)=\($0.value.brief)" }.joined(separator: " ") ?? ""
       return [counter.word("name"), labels, counter.word("plugin")]
         + ["before", "after"].map { counter[$0]?.text ?? "?" }
@@ -193,9 +189,7 @@ struct BacktestText {
       let (before, after) = (cost.count("before"), cost.count("after"))
       return rule["fired"]?["before"] != rule["fired"]?["after"] || abs(after - before) * 100 > before
     }
-    return section(
-      "rules", ["RULE": .left, "FIRED": .right, "INSTRUCTIONS EACH": .right, "": .right], changed
-    ) { rule in
+    return section("rules", ["RULE", ">FIRED", ">INSTRUCTIONS EACH", ">"], changed) { rule in
       let cost = rule["instructions"] ?? .null
       return [
         "\(rule.word("plugin")).\(rule.word("rule"))", Self.beforeAndAfter(rule["fired"] ?? .null),
@@ -207,16 +201,15 @@ struct BacktestText {
   // MARK: Subjects
 
   private var mostChanged: String {
-    section(
-      "changed most", ["SUBJECT": .left, "EVENTS": .right, "EXPLAINED BY": .left],
-      Array(report.elements("most_changed").prefix(5))
-    ) { [$0.word("subject"), Figures.count($0.count("events")), $0.word("explain", else: "")] }
+    let most = Array(report.elements("most_changed").prefix(5))
+    return section("changed most", ["SUBJECT", ">EVENTS", "EXPLAINED BY"], most) {
+      [$0.word("subject"), Figures.count($0.count("events")), $0.word("explain", else: "")]
+    }
   }
 
   /// A table of the first elements below a title; nothing if there are none.
   private func section(
-    _ title: String, _ columns: KeyValuePairs<String, Table.Alignment>, _ elements: [JSONValue],
-    _ cells: (JSONValue) -> [String]
+    _ title: String, _ columns: [String], _ elements: [JSONValue], _ cells: (JSONValue) -> [String]
   ) -> String {
     guard !elements.isEmpty else { return "" }
     let table = Table(columns).rows(elements.prefix(Self.mostRows), cells)

@@ -61,13 +61,13 @@ enum PagedList {
 
   /// Calls `body` with each page, until it returns false.
   static func forEachPage(
-    _ method: String, _ params: JSONObject, _ client: Client, _ body: (JSONValue) -> Bool
+    _ method: String, _ params: JSONObject, _ client: Client, _ body: (JSONValue) throws -> Bool
   ) throws {
     var params = params
     params["limit"] = params["limit"] ?? .integer(Int64(Limits.listMaximum))
     while true {
       let page = try client.call(method, .object(params))
-      guard body(page), let next = page.member("next"), next != params["after"] else { return }
+      guard try body(page), let next = page.member("next"), next != params["after"] else { return }
       params["after"] = next
     }
   }

@@ -90,8 +90,7 @@ enum ClusterCommand: Command {
   private static func text(_ result: JSONValue, _ style: Style) -> String {
     let nodes = result.member("nodes")?.arrayValue ?? []
     var text = Table([
-      "node": .left, "role": .left, "lease": .right, "sequence": .right, "behind": .right, "version": .left,
-      "process": .left, "address": .left,
+      "node", "role", ">lease", ">sequence", ">behind", "version", "process", "address",
     ]).rows(nodes) { node in
       let isGone = node.member("role")?.stringValue == "gone"
       let role = node.word("role") + (node.member("drained")?.boolValue == true ? ", drained" : "")

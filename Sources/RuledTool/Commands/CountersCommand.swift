@@ -21,7 +21,7 @@ enum CountersCommand: Command {
   }
 
   private static func text(_ counters: [JSONValue], _ style: Style) -> String {
-    Table(["NAME": .left, "VALUE": .right, "LABELS": .left]).rows(counters) { counter in
+    Table(["NAME", ">VALUE", "LABELS"]).rows(counters) { counter in
       let labels = counter.member("labels")?.objectValue?.members ?? []
       let value = counter.member("value")
       return [

@@ -72,8 +72,7 @@ enum EffectsCommand: Command {
 
   private static func table(_ effects: [JSONValue], _ style: Style) -> String {
     Table([
-      "ID": .left, "SINK": .left, "PLUGIN": .left, "SUBJECT": .left, "TYPE": .left, "STATUS": .left, "AGE": .right,
-      "TRIES": .right, "NEXT": .left, "ERROR": .left,
+      "ID", "SINK", "PLUGIN", "SUBJECT", "TYPE", "STATUS", ">AGE", ">TRIES", "NEXT", "ERROR",
     ]).rows(effects) { effect in
       let names = ["id", "sink", "plugin", "subject", "type", "status"].map { effect.member($0)?.brief ?? "?" }
       return names + [
@@ -103,30 +102,24 @@ enum EffectsCommand: Command {
     guard try environment.confirms(question, arguments, or: "nothing was dropped") else { return .no }
     let file = try arguments.value("to").map { path throws(ToolError) in try AppendedFile(path) }
     var dropped = 0
-    var after: JSONValue?
-    repeat {
-      let page = try page(of: choice, after: after, client)
-      after = page.member("next")
-      let effects = page.elements("effects")
-      guard !effects.isEmpty else { break }
+    func drop(_ effects: [JSONValue]) throws {
+      guard !effects.isEmpty else { return }
       try file?.append(effects)
       let keys = effects.compactMap { $0.member("key") }
       dropped += try client.call("drop_effects", ["keys": .array(keys)]).count("dropped")
-    } while after != nil
+    }
+    if var params = choice.params.objectValue, choice.sink != nil {
+      params["data"] = true
+      try PagedList.forEachPage("effects", params, client) { page in
+        try drop(page.elements("effects"))
+        return true
+      }
+    } else {
+      try drop([client.call("effect", choice.params)])
+    }
     return environment.show(["dropped": .integer(Int64(dropped))], arguments) { _ in
       dropped == 0 ? "nothing is given up\n" : "\(Figures.count(dropped, "effect")) dropped\n"
     }
-  }
-
-  /// A page of the chosen effects, with their data.
-  private static func page(of choice: EffectChoice, after: JSONValue?, _ client: Client) throws -> JSONValue {
-    guard var params = choice.params.objectValue, choice.sink != nil else {
-      return ["effects": .array([try client.call("effect", choice.params)])]
-    }
-    params["data"] = true
-    params["limit"] = .integer(Int64(Limits.listMaximum))
-    params["after"] = after
-    return try client.call("effects", .object(params))
   }
 }
 

@@ -55,8 +55,9 @@ enum MigrateCommand: Command {
 
   private static func text(_ results: [StateTrial.Result], _ style: Style) -> String {
     guard !results.isEmpty else { return "no plugin of these rules has a state\n" }
-    var table = Table(["PLUGIN": .left, "FROM": .right, "FIT": .right, "FAILED": .right])
-    for result in results { table.add([result.plugin, "\(result.from)", "\(result.fit)", "\(result.failed)"]) }
+    let table = Table(["PLUGIN", ">FROM", ">FIT", ">FAILED"]).rows(results) {
+      [$0.plugin, "\($0.from)", "\($0.fit)", "\($0.failed)"]
+    }
     let reasons = results.flatMap { result in
       result.reasons.map { reason in
         let others = reason.count > reason.subjects.count ? ", …" : ""

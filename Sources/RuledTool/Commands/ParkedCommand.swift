@@ -63,9 +63,7 @@ enum ParkedCommand: Command {
   }
 
   private static func text(_ parked: [JSONValue], _ style: Style) -> String {
-    Table([
-      "ID": .left, "PLUGIN": .left, "SUBJECT": .left, "EVENT": .left, "AT": .left, "TRIES": .right, "FAILURE": .left,
-    ]).rows(parked) { item in
+    Table(["ID", "PLUGIN", "SUBJECT", "EVENT", "AT", ">TRIES", "FAILURE"]).rows(parked) { item in
       [
         item.word("id"), item.word("plugin"), item.word("subject"),
         events(item.member("events")), item.word("at", else: "-"), item.word("tries", else: "-"),
@@ -126,7 +124,7 @@ private struct FailureGroup {
   }
 
   static func text(_ groups: ArraySlice<FailureGroup>, _ style: Style) -> String {
-    let columns = Table(["EVENTS": .right, "PLUGIN": .left, "RULE": .left, "OLDEST": .left, "FAILURE": .left])
+    let columns = Table([">EVENTS", "PLUGIN", "RULE", "OLDEST", "FAILURE"])
     return columns.rows(groups) { group in
       let failure = ReportedFailure(group.example)
       let rule = failure.rule.isEmpty ? "-" : failure.rule

@@ -36,7 +36,7 @@ enum RevisionsCommand: Command {
   }
 
   private static func list(_ revisions: [JSONValue], _ style: Style) -> String {
-    let columns = Table(["REVISION": .left, "LOADED": .left, "SOURCE": .left, "": .left, "CHANGED": .left])
+    let columns = Table(["REVISION", "LOADED", "SOURCE", "", "CHANGED"])
     return columns.rows(revisions) { revision in
       let isPinned = revision.member("pinned")?.boolValue == true
       return [

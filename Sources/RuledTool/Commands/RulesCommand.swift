@@ -37,8 +37,7 @@ enum RulesCommand: Command {
     let loaded = result.member("loaded_at").map { ", loaded \($0.brief.printable)" } ?? ""
     var text = "revision \(style.bold(revision))\(loaded)\n\n"
     text += Table([
-      "PLUGIN": .left, "VERSION": .left, "RULES": .right, "QUERIES": .right, "RUNS": .right, "FAILURES": .right,
-      "P50": .right, "P99": .right,
+      "PLUGIN", "VERSION", ">RULES", ">QUERIES", ">RUNS", ">FAILURES", ">P50", ">P99",
     ]).rows(plugins) { plugin in
       [
         plugin.word("name"), plugin.word("version", else: "-"), "\(plugin.elements("rules").count)",

@@ -8,7 +8,7 @@ enum RunTimesTable {
     let plugins = status.elements("run_times")
     guard !plugins.isEmpty else { return "" }
     let table = Table([
-      "RUN TIME": .left, "LIVE P50": .right, "LIVE P99": .right, "CANDIDATE P50": .right, "CANDIDATE P99": .right,
+      "RUN TIME", ">LIVE P50", ">LIVE P99", ">CANDIDATE P50", ">CANDIDATE P99",
     ]).rows(plugins) { plugin in
       let times = ["live", "candidate"].flatMap { side in
         ["p50_us", "p99_us"].map { plugin[side]?[$0]?.doubleValue.map(Figures.micros) ?? "-" }

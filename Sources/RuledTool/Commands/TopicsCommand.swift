@@ -19,7 +19,7 @@ enum TopicsCommand: Command {
   }
 
   private static func text(_ topics: [JSONValue], _ style: Style) -> String {
-    Table(["NAME": .left, "MEMBERS": .right, "PUBLICATIONS": .right]).rows(topics) { topic in
+    Table(["NAME", ">MEMBERS", ">PUBLICATIONS"]).rows(topics) { topic in
       let counts = ["members", "publications"].map { topic.member($0)?.intValue.map { Figures.count(Int($0)) } ?? "-" }
       return [topic.word("name").printable] + counts
     }.text(style, empty: "no topics\n")

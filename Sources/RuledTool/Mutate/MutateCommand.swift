@@ -62,7 +62,7 @@ enum MutateCommand: Command {
       return "\(result.mutant.file):\(result.mutant.line): \(result.mutant.text)  \(style.dim(why))\n"
     }
     let plugins = Dictionary(grouping: run.results, by: \.plugin).sorted { $0.key < $1.key }
-    let table = Table(["PLUGIN": .left, "CHANGES": .right, "NOTICED": .right, "%": .right])
+    let table = Table(["PLUGIN", ">CHANGES", ">NOTICED", ">%"])
       .rows(plugins + [("all", run.results)]) { name, results in
         let noticed = results.count(where: \.isNoticed)
         return [name, "\(results.count)", "\(noticed)", "\(CoveredFile.percent(noticed, of: results.count))"]

@@ -32,7 +32,7 @@ struct CoverageReport: Sendable {
       }
     }
     var table = Table([
-      "FILE": .left, "LINES": .right, "FUNCTIONS": .right, "BRANCHES": .right, "%": .right, "NEVER RAN": .left,
+      "FILE", ">LINES", ">FUNCTIONS", ">BRANCHES", ">%", "NEVER RAN",
     ]).rows(files) { [$0.path] + shares([$0]) + ["\($0.percent)", $0.missedText] }
     table.add(["all"] + shares(files) + ["\(percent)", ""])
     return "\n" + table.text(style)

@@ -86,9 +86,7 @@ struct TopScreen {
   }
 
   private func table(_ heading: String, _ changes: [Change], _ limit: Int, _ style: Style) -> String {
-    let table = Table([
-      "RUNS/S": .right, "P50": .right, "P99": .right, "FAILURES": .right, "NEW": .right, heading: .left,
-    ]).rows(changes.prefix(limit)) { change in
+    let table = Table([">RUNS/S", ">P50", ">P99", ">FAILURES", ">NEW", heading]).rows(changes.prefix(limit)) { change in
       [
         perSecond(change.runs), change.entry.p50.map(Figures.micros) ?? "-",
         change.entry.p99.map(Figures.micros) ?? "-", Figures.count(change.entry.failures),

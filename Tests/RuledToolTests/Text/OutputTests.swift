@@ -9,7 +9,7 @@ import Testing
 /// What people see: tables, figures, trees.
 struct OutputTests {
   @Test func `Columns are aligned and control characters shown`() {
-    var table = Table(["A": .left, "N": .right, "LAST": .left])
+    var table = Table(["A", ">N", "LAST"])
     table.add(["long cell", "1", "x"])
     table.add(["b\u{1B}\n", "234", ""])
     #expect(table.text(.plain) == "A            N  LAST\nlong cell    1  x\nb\\u{1b}\\n  234  \n")
