@@ -5,40 +5,27 @@ package import RuledReplay
 /// Explains some of the events that came out differently, for a report's page: of each decision, and of the subjects that changed most.
 ///
 /// The events are played once more for it.
-package final class ExampleSearch {
-  private var found: [BacktestExample] = []
-  private let wanted: [(subject: String, event: String)]
-  private let subjects: Set<String>
-
-  private init(for result: Comparison) {
-    wanted = Self.wanted(by: result)
-    subjects = Set(wanted.map(\.subject))
-  }
-
-  private var isComplete: Bool { found.count >= wanted.count }
-
+package enum ExampleSearch {
   /// Plays a backtest in order on this thread, as `JournalBacktest.playInOrder` does, until all events are found.
   package static func examples(
     of result: Comparison, in backtest: JournalBacktest, _ rules: @escaping Sides.Load,
     shouldContinue: (_ played: Int) -> Bool
   ) throws(RequestError) -> [BacktestExample] {
-    let search = ExampleSearch(for: result)
-    guard !search.isComplete else { return [] }
-    try backtest.playInOrder(
-      rules, shouldContinue: { !search.isComplete && shouldContinue($0) }, before: search.look)
-    return search.found
-  }
-
-  /// Explains an entry that both sides are about to play, if it is one that is looked for.
-  private func look(at entry: JournalEntry, _ sides: Sides) throws(RequestError) {
-    guard subjects.contains(entry.subject) else { return }
-    let id = entry.eventID
-    guard wanted.contains(where: { $0.subject == entry.subject && $0.event == id }) else { return }
-    let (explained, type) = (try sides.explain(entry), entry.eventType)
-    found.append(
-      BacktestExample(
-        subject: entry.subject, event: id, type: type,
-        lines: (Self.lines(of: explained.baseline, type), Self.lines(of: explained.candidate, type))))
+    let wanted = wanted(by: result), subjects = Set(wanted.map(\.subject))
+    guard !wanted.isEmpty else { return [] }
+    var found: [BacktestExample] = []
+    try backtest.playInOrder(rules, shouldContinue: { found.count < wanted.count && shouldContinue($0) }) {
+      (entry, sides) throws(RequestError) in
+      guard subjects.contains(entry.subject) else { return }
+      let (id, type) = (entry.eventID, entry.eventType)
+      guard wanted.contains(where: { $0.subject == entry.subject && $0.event == id }) else { return }
+      let explained = try sides.explain(entry)
+      found.append(
+        BacktestExample(
+          subject: entry.subject, event: id, type: type,
+          lines: (lines(of: explained.baseline, type), lines(of: explained.candidate, type))))
+    }
+    return found
   }
 
   /// The events that a report explains: some of those that each decision changed for, and the first of the subjects that changed most.

@@ -74,11 +74,8 @@ struct Capture {
 
   /// The rules that decided last, and the steps that configure them as they were; nil when they are not kept.
   func rules() throws -> (catalog: Catalog, settings: [CapturedTest.Step])? {
-    let shown: JSONValue
-    do { shown = try client.call("revision", ["revision": .string(revision)]) } catch let error as DaemonError {
-      if error.code == "not_found" { return nil }
-      throw error
-    }
+    let answer = try client.call("revision", ["revision": .string(revision)], unless: [.notFound])
+    guard let shown = answer else { return nil }
     var configuration: [String: Configuration.Plugin] = [:]
     for (plugin, configured) in shown.member("configuration")?.objectValue ?? [:] {
       configuration[plugin] = Configuration.Plugin(

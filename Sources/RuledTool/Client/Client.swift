@@ -60,6 +60,15 @@ final class Client {
     }
   }
 
+  /// The same; nil if the daemon refuses it with one of these codes.
+  func call(_ method: String, _ params: JSONValue, unless codes: [RequestError.Code]) throws -> JSONValue? {
+    do { return try call(method, params) } catch let error as DaemonError
+      where codes.contains(where: { $0.rawValue == error.code })
+    {
+      return nil
+    }
+  }
+
   /// The time of a daemon whose clock is set by hand; nil if it is the host's.
   func manualClock() throws -> Timestamp? {
     try call("health", [:]).member("manual_clock")?.stringValue.flatMap { Timestamp(rfc3339: $0) }

@@ -19,11 +19,8 @@ enum ClockCommand: Command {
     if arguments.has("set"), arguments.has("advance") { throw UsageError("give --set or --advance, not both") }
     let set = arguments.value("set").map(JSONValue.string)
     let advance = arguments.value("advance") ?? (set == nil ? "0s" : nil)
-    let result: JSONValue
-    do {
-      result = try environment.connect().call(
-        "clock", .members(["set": set, "advance": advance.map(JSONValue.string)]))
-    } catch let error as DaemonError where error.code == "unknown_method" {
+    let params = JSONValue.members(["set": set, "advance": advance.map(JSONValue.string)])
+    guard let result = try environment.connect().call("clock", params, unless: [.unknownMethod]) else {
       throw ToolError("the daemon uses the host's clock; start it with 'ruled --clock manual' to move its clock")
     }
     return environment.show(result, arguments) { $0.word("now").printable + "\n" }

@@ -36,9 +36,8 @@ enum DropCommand: Command {
     var dropped: Int64 = 0
     for item in found {
       // Somebody else may have retried or dropped it meanwhile.
-      do {
-        dropped += try client.call("drop", ["parked": item.member("id") ?? .null]).member("dropped")?.intValue ?? 0
-      } catch let error as DaemonError where error.code == "not_found" {}
+      let answer = try client.call("drop", ["parked": item.member("id") ?? .null], unless: [.notFound])
+      dropped += answer?.member("dropped")?.intValue ?? 0
     }
     return ["dropped": .integer(dropped)]
   }

@@ -30,14 +30,14 @@ struct FollowedEvent {
   /// - Throws: The failure to get the first event. That a later one has not happened is no error.
   static func follow(subject: String, id: String, on client: Client) throws -> FollowedEvent {
     var remaining = most
-    let past = try explain(subject, id, on: client)
+    let past = try client.call("explain_past", params(subject, id))
     return FollowedEvent(
       announced: ["kind": "event", "id": .string(id), "subject": .string(subject)], past: past,
       children: try children(of: past, &remaining, on: client))
   }
 
-  private static func explain(_ subject: String, _ id: String, on client: Client) throws -> JSONValue {
-    try client.call("explain_past", ["subject": .string(subject), "id": .string(id)])
+  private static func params(_ subject: String, _ id: String) -> JSONValue {
+    ["subject": .string(subject), "id": .string(id)]
   }
 
   private static func children(
@@ -50,13 +50,9 @@ struct FollowedEvent {
           let subject = announced.member("subject")?.stringValue
         else { continue }
         remaining -= 1
-        do {
-          let past = try explain(subject, id, on: client)
-          let children = try children(of: past, &remaining, on: client)
-          found.append(FollowedEvent(announced: announced, past: past, children: children))
-        } catch let error as DaemonError where error.code == RequestError.Code.notFound.rawValue {
-          found.append(FollowedEvent(announced: announced, past: nil, children: []))
-        }
+        let past = try client.call("explain_past", params(subject, id), unless: [.notFound])
+        let followed = try past.map { try children(of: $0, &remaining, on: client) } ?? []
+        found.append(FollowedEvent(announced: announced, past: past, children: followed))
       }
     }
     return found

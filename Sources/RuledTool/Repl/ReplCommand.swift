@@ -42,12 +42,7 @@ enum ReplCommand: Command {
     }
     let client = try environment.connect()
     let standing = try client.manualClock()
-    var found: JSONValue = [:]
-    do {
-      found = try client.call("state", ["subject": .string(subject)])
-    } catch let error as DaemonError {
-      guard error.code == RequestError.Code.notFound.rawValue else { throw error }
-    }
+    let found = try client.call("state", ["subject": .string(subject)], unless: [.notFound]) ?? [:]
     return try ReplSession(
       selection, subject: subject, version: UInt64(found.count("version")),
       states: found.member("plugins")?.objectValue ?? [:], standing: standing)

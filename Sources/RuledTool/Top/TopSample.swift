@@ -38,13 +38,6 @@ struct TopSample {
   /// How many problems keep the rules on disk from loading.
   var errors: Int
 
-  /// The answer of a call; nil where the daemon does not know the method or the caller may not call it.
-  private static func optional(_ call: () throws -> JSONValue) throws -> JSONValue? {
-    do { return try call() } catch let error as DaemonError where ["unknown_method", "forbidden"].contains(error.code) {
-      return nil
-    }
-  }
-
   init(_ client: Client) throws {
     health = try client.call("health", [:])
     let listing = try client.call("rules", [:])
@@ -55,6 +48,6 @@ struct TopSample {
         .map { Entry($0, prefix: plugin.word("name").printable + ".") }
     }
     errors = listing.elements("errors").count
-    load = try Self.optional { try client.call("samples", [:]) }?.elements("series").first
+    load = try client.call("samples", [:], unless: [.unknownMethod, .forbidden])?.elements("series").first
   }
 }
