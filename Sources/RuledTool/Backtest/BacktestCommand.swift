@@ -51,15 +51,28 @@ enum BacktestCommand: Command {
     let rules = try BacktestRules(arguments, live: source.live)
     let watch = BacktestWatch(environment)
     let (backtest, file) = try source.backtest(selection, environment) { watch.shouldContinue(share: nil, count: $0) }
-    let run = BacktestRun(backtest: backtest, file: file, rules: rules, watch: watch)
-    let found = try run.play()
+    let isReadOnce = file?.isReadOnce == true
+    let load: Sides.Load = { [warmsUp = file == nil] worker throws(RequestError) in
+      try rules.load(worker, warmsUp: warmsUp)
+    }
+    func shouldContinue(_ played: Int) -> Bool {
+      let share = if let file { file.share } else { Double(played) / Double(max(backtest.count, 1)) }
+      return watch.shouldContinue(share: share, count: played)
+    }
+    defer { watch.clear() }
+    let found = try backtest.play(
+      load, threads: isReadOnce ? 1 : ToolEnvironment.processors, shouldContinue: shouldContinue)
+    watch.clear()
     let result = found.comparison
     let report = result.json(
       baseline: try rules.revision(of: rules.baseline), candidate: try rules.revision(of: rules.candidate),
       gaps: backtest.gaps, folder: rules.folder, conditions: conditions)
     environment.show(report, arguments) { BacktestText(report: $0, result: result, style: environment.style).text }
     if let path = arguments.value("html") {
-      let examples = found.isWhole ? try run.examples(of: result) : []
+      let examples =
+        found.isWhole && !isReadOnce
+        ? try ExampleSearch.examples(of: result, in: backtest, load, shouldContinue: shouldContinue) : []
+      watch.clear()
       // The page has subjects and the decisions on them.
       try WholeFile.write(Array(BacktestPage(report, result, examples).text.utf8), to: path, forOwner: true)
     }
@@ -75,4 +88,25 @@ enum BacktestCommand: Command {
     }
     return exceeded.isEmpty ? .done : .no
   }
+}
+
+/// Shows how far a backtest is, and notices that the user interrupts it.
+final class BacktestWatch {
+  private let interrupt = Interrupt()
+  private var progress: Progress
+  /// How many events were played when it was asked last.
+  private(set) var count = 0
+
+  init(_ environment: ToolEnvironment) { progress = Progress(environment) }
+
+  deinit { interrupt.end() }
+
+  /// Shows how many events were read or played; false once the user has interrupted.
+  func shouldContinue(share: Double?, count: Int) -> Bool {
+    self.count = count
+    progress.show(share: share, count: count, "event")
+    return !interrupt.hasCome
+  }
+
+  func clear() { progress.clear() }
 }
