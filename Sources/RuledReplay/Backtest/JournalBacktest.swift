@@ -1,3 +1,4 @@
+import Glibc
 package import RuledCore
 package import RuledJournal
 import RuledLua
@@ -183,18 +184,24 @@ package final class JournalBacktest {
     }
   }
 
+  /// Calls `body` with the stores of both sides in a folder that is removed at the end: state that does not fit into memory is there.
   private func withSetup<Result>(
     _ rules: @escaping Sides.Load, _ body: (Sides.Setup) throws(RequestError) -> Result
   ) throws(RequestError) -> Result {
-    let stores: TemporaryStores
-    do throws(StoreError) { stores = try TemporaryStores(of: snapshot?.path, in: temporary) } catch {
-      throw error.requestError
+    let copies: [StoreCopy], stores: [RocksStore]
+    do throws(StoreError) {
+      copies = try ["baseline", "candidate"].map { name throws(StoreError) in
+        try StoreCopy(of: snapshot?.path, in: temporary, name: "\(name)-\(getpid())")
+      }
+      stores = try copies.map { copy throws(StoreError) in try RocksStore(temporary: copy.folder) }
+    } catch { throw error.requestError }
+    defer {
+      for store in stores { store.abandon() }
+      withExtendedLifetime(copies) {}
     }
-    defer { withExtendedLifetime(stores) {} }
     return try body(
       Sides.Setup(
-        rules: rules, configuration: configuration, stores: (stores.baseline, stores.candidate), recorded: recorded,
-        events: count))
+        rules: rules, configuration: configuration, stores: (stores[0], stores[1]), recorded: recorded, events: count))
   }
 
   /// Calls `play` with each entry to be played and whether it is compared, until it or `shouldContinue` returns false.

@@ -64,11 +64,11 @@ enum BackupCommand: Command {
   private static func fill(_ folder: BackupFolder, _ environment: ToolEnvironment) throws -> BackupFolder.Summary {
     var progress = Progress(environment)
     defer { progress.clear() }
-    return try Checkpoint.use(environment.connect()) { checkpoint in
-      let summary = try folder.add(checkpoint.path, at: checkpoint.time) { done, all in
+    return try Checkpoint.use(environment.connect()) { path, time in
+      let summary = try folder.add(path, at: time) { done, all in
         progress.show(share: all > 0 ? Double(done) / Double(all) : 1, count: done >> 20, "MiB", plural: "MiB")
       }
-      try StoreCheckpoints.remove(checkpoint.path)
+      try StoreCheckpoints.remove(path)
       return summary
     }
   }

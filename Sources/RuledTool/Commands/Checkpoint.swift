@@ -2,12 +2,11 @@ internal import RuledCore
 internal import RuledStore
 
 /// A checkpoint of the daemon's store, on the daemon's host.
-struct Checkpoint {
-  let path: String
-  let time: Timestamp
-
+enum Checkpoint {
   /// Has the daemon make a checkpoint for `body` alone.
-  static func use<Result>(_ client: Client, _ body: (Checkpoint) throws -> Result) throws -> Result {
+  static func use<Result>(
+    _ client: Client, _ body: (_ path: String, _ time: Timestamp) throws -> Result
+  ) throws -> Result {
     let answer = try client.call("backup", [:])
     guard let path = answer.member("checkpoint")?.stringValue,
       let time = answer.member("at")?.stringValue.flatMap({ Timestamp(rfc3339: $0) })
@@ -17,7 +16,7 @@ struct Checkpoint {
         throw ToolError("another backup uses the checkpoint \(path); try again")
       }
       defer { withExtendedLifetime(use) {} }
-      return try body(Checkpoint(path: path, time: time))
+      return try body(path, time)
     } catch let error as StoreError {
       let isDenied = error.underlying == "Permission denied"
       throw ToolError(error.description + (isDenied ? "; run this as root or as the daemon's user" : ""))

@@ -28,7 +28,7 @@ enum MigrateCommand: Command {
     Thread.Priority.lowest.apply()  // the daemon goes first
     let client = try environment.connect()
     let revision = try client.call("rules", [:]).member("revision")?.stringValue
-    let trial = try Checkpoint.use(client) { try attempt(selection, on: $0.path, revision, environment) }
+    let trial = try Checkpoint.use(client) { path, _ in try attempt(selection, on: path, revision, environment) }
     environment.show(["plugins": .array(trial.results.map(\.json))], arguments) { _ in
       text(trial.results, environment.style)
     }
