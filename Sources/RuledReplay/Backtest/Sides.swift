@@ -122,7 +122,7 @@ package final class Sides {
       comparison.add(recorded: recorded, baseline: before[0], candidate: after[0])
       return
     }
-    for pair in PlayedPairs.match(before, after) {
+    for pair in Self.pairs(before, after) {
       let isTheRecorded = pair.baseline?.isRecorded ?? pair.candidate?.isRecorded ?? false
       let subject = pair.baseline?.entry.subject ?? pair.candidate?.entry.subject ?? ""
       comparison(of: subject).add(
@@ -136,4 +136,45 @@ package final class Sides {
   }
 
   private func comparison(of subject: String) -> Comparison { comparisons[lanes.lane(of: subject)] }
+
+  // MARK: Pairs
+
+  /// The identity of an event: kind, subject, and the id or, where no ids agree, the type.
+  private struct Identity: Hashable {
+    var origin: JournalEntry.Origin
+    var subject: String
+    var text: String
+  }
+
+  /// The pairs of a step, in the baseline's order, and then the events of the candidate alone.
+  private static func pairs(_ baseline: [Played], _ candidate: [Played]) -> [(baseline: Played?, candidate: Played?)] {
+    var partners: [Int?] = Array(repeating: nil, count: baseline.count)
+    var free = Set(candidate.indices)
+    if let left = baseline.firstIndex(where: \.isRecorded), let right = candidate.firstIndex(where: \.isRecorded) {
+      partners[left] = right
+      free.remove(right)
+    }
+    pair(baseline, candidate, &partners, &free) { $0.eventID }
+    pair(baseline, candidate, &partners, &free) { $0.eventType }
+    return baseline.indices.map { index in
+      (baseline[index], partners[index].map { candidate[$0] })
+    } + free.sorted().map { (nil, candidate[$0]) }
+  }
+
+  private static func pair(
+    _ baseline: [Played], _ candidate: [Played], _ partners: inout [Int?], _ free: inout Set<Int>,
+    by text: (JournalEntry) -> String
+  ) {
+    guard !free.isEmpty, partners.contains(where: { $0 == nil }) else { return }
+    func identity(_ played: Played) -> Identity {
+      Identity(origin: played.entry.origin, subject: played.entry.subject, text: text(played.entry))
+    }
+    var waiting: [Identity: [Int]] = [:]
+    for index in free.sorted(by: >) { waiting[identity(candidate[index]), default: []].append(index) }
+    for index in baseline.indices where partners[index] == nil {
+      guard let partner = waiting[identity(baseline[index])]?.popLast() else { continue }
+      partners[index] = partner
+      free.remove(partner)
+    }
+  }
 }

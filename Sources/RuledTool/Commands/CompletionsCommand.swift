@@ -19,7 +19,7 @@ enum CompletionsCommand: Command {
   static func run(_ arguments: Arguments, _ environment: ToolEnvironment) throws -> ExitCode {
     let shell = arguments.operands[0]
     if shell == "event" {
-      let words = EventCompletion(environment: environment).candidates(after: arguments.operands.dropFirst())
+      let words = candidates(after: arguments.operands.dropFirst(), environment)
       // Each line is a word, so a word that would have to be escaped can't be offered.
       for word in words where word.printable == word { environment.output.write(word + "\n") }
       return .done
@@ -36,6 +36,45 @@ enum CompletionsCommand: Command {
     }
     return .done
   }
+
+  /// The words that `rulectl event` may go on with, by the daemon's rules or those on disk.
+  ///
+  /// Event types come first, then members of the type's data that are not given yet, as `key=`.
+  private static func candidates(after words: ArraySlice<String>, _ environment: ToolEnvironment) -> [String] {
+    let options = EventCommand.spec.options + OptionSpec.shared
+    guard let operands = try? ArgumentParser.parse(words, options: options).operands else { return [] }
+    let events = described(environment) ?? onDisk()
+    guard let type = operands.first else { return events.keys.sorted() }
+    guard operands.count > 1 else { return [] }
+    let given = operands.dropFirst(2).map { $0.prefix { $0 != "=" } }
+    return events[type, default: []].sorted().filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
+  }
+
+  /// The events that the daemon's plugins describe; nil if it can't be asked.
+  private static func described(_ environment: ToolEnvironment) -> [String: Set<String>]? {
+    guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
+    var events: [String: Set<String>] = [:]
+    for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
+      // The name of an optional object ends in '?'.
+      let names = (event.member("data")?.objectValue?.names ?? [])
+        .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
+      events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
+    }
+    return events
+  }
+
+  private static func onDisk() -> [String: Set<String>] {
+    guard let selection = try? RulesSelection([]) else { return [:] }
+    let worker = LuaWorker()
+    // While rules are edited, some of them may not load.
+    let plugins = selection.readable().plugins.map { source in
+      let notes = LoadNotes()
+      _ = try? PluginVM(source: source, worker: worker, noting: notes)
+      return notes.manifest
+    }
+    let types = EventNames.types(of: plugins).map { ($0, Set(EventNames.keys(of: $0, plugins))) }
+    return Dictionary(uniqueKeysWithValues: types)
+  }
 }
 
 /// The event types that plugins know, and the members of their data, for completion.
@@ -49,47 +88,5 @@ enum EventNames {
   /// The members that plugins describe of a type's data, in order.
   static func keys(of type: String, _ plugins: [PluginManifest]) -> [String] {
     Set(plugins.flatMap { $0.events }.filter { $0.type == type }.flatMap { $0.data.members.map(\.name) }).sorted()
-  }
-}
-
-/// The words that `rulectl event` may go on with, by the daemon's rules or those on disk.
-struct EventCompletion {
-  let environment: ToolEnvironment
-
-  /// The candidates after these words: event types first, then members of the type's data that are not given yet, as `key=`.
-  func candidates(after words: ArraySlice<String>) -> [String] {
-    let options = EventCommand.spec.options + OptionSpec.shared
-    guard let operands = try? ArgumentParser.parse(words, options: options).operands else { return [] }
-    let events = described() ?? onDisk()
-    guard let type = operands.first else { return events.keys.sorted() }
-    guard operands.count > 1 else { return [] }
-    let given = operands.dropFirst(2).map { $0.prefix { $0 != "=" } }
-    return events[type, default: []].sorted().filter { key in !given.contains { $0 == key } }.map { "\($0)=" }
-  }
-
-  /// The events that the daemon's plugins describe; nil if it can't be asked.
-  private func described() -> [String: Set<String>]? {
-    guard let rules = try? environment.connect().call("rules", [:]) else { return nil }
-    var events: [String: Set<String>] = [:]
-    for event in rules.elements("plugins").flatMap({ $0.elements("events") }) {
-      // The name of an optional object ends in '?'.
-      let names = (event.member("data")?.objectValue?.names ?? [])
-        .map { $0.hasSuffix("?") ? String($0.dropLast()) : $0 }
-      events[event.member("type")?.stringValue ?? "", default: []].formUnion(names)
-    }
-    return events
-  }
-
-  private func onDisk() -> [String: Set<String>] {
-    guard let selection = try? RulesSelection([]) else { return [:] }
-    let worker = LuaWorker()
-    // While rules are edited, some of them may not load.
-    let plugins = selection.readable().plugins.map { source in
-      let notes = LoadNotes()
-      _ = try? PluginVM(source: source, worker: worker, noting: notes)
-      return notes.manifest
-    }
-    let types = EventNames.types(of: plugins).map { ($0, Set(EventNames.keys(of: $0, plugins))) }
-    return Dictionary(uniqueKeysWithValues: types)
   }
 }
