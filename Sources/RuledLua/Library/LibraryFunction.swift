@@ -18,7 +18,7 @@ package struct LibraryFunction: Sendable {
   let scope: Scope
 
   /// Where a function may be called.
-  package enum Scope: Sendable {
+  package enum Scope: Sendable, CaseIterable {
     /// In rules, and those that change nothing in queries and handlers too.
     case rule
     case query

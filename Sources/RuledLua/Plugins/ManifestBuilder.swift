@@ -64,13 +64,8 @@ struct ManifestBuilder {
     try declare("rule", name, file, line)
     guard let object = json.objectValue else { throw Refusal("rule '\(name)' takes a table of named values") }
     try check(object.names, known: Self.ruleKeys, of: "rule '\(name)'")
-    let names: [String]
-    switch object["on"] {
-    case .string(let one): names = [one]
-    case .object(let none) where none.isEmpty: names = []
-    case .array(let several) where several.allSatisfy({ $0.stringValue != nil }):
-      names = several.compactMap(\.stringValue)
-    default: throw Refusal("rule '\(name)': 'on' must be an event type or a list of event types")
+    guard let names = object["on"].flatMap({ on in on.stringValue.map { [$0] } ?? Self.texts(on) }) else {
+      throw Refusal("rule '\(name)': 'on' must be an event type or a list of event types")
     }
     guard !names.isEmpty else { throw Refusal("rule '\(name)': 'on' is empty, so that no event can reach it") }
     var patterns: [EventPattern] = []
@@ -83,14 +78,10 @@ struct ManifestBuilder {
       }
       patterns.append(pattern)
     }
-    var priority = 0
-    if let value = object["priority"] {
-      guard let number = value.intValue, let small = Int32(exactly: number) else {
-        throw Refusal("rule '\(name)': 'priority' must be a whole number")
-      }
-      priority = Int(small)
+    let priority = try read(object, "priority", "rule '\(name)': 'priority' must be a whole number") { value in
+      value.intValue.flatMap { Int32(exactly: $0) }
     }
-    manifest.rules.append(.init(name: name, on: patterns, priority: priority, file: file, line: line))
+    manifest.rules.append(.init(name: name, on: patterns, priority: Int(priority ?? 0), file: file, line: line))
   }
 
   /// Takes `query "name" (function)` or `query "name" {…}`, whose arguments may be declared.
@@ -196,32 +187,25 @@ struct ManifestBuilder {
     manifest.declaredSettings.append(
       SettingDeclaration(
         keys: keys, type: type, isOptional: isOptional, least: try number(object, "min", of: what),
-        greatest: try number(object, "max", of: what), choices: try choices(object["one_of"], of: what), order: order,
-        names: try names(object["names"], of: keys, what), about: try text(object, "about", of: what) ?? "",
+        greatest: try number(object, "max", of: what), choices: try choices(object, of: what), order: order,
+        names: try names(object, of: keys, what), about: try text(object, "about", of: what) ?? "",
         check: object["check"] == nil ? nil : index, file: file, line: line))
   }
 
   private func number(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Double? {
-    guard let value = object[key] else { return nil }
-    guard let number = value.doubleValue else { throw Refusal("\(what): '\(key)' must be a number") }
-    return number
+    try read(object, key, "\(what): '\(key)' must be a number", \.doubleValue)
   }
 
-  private func choices(_ value: JSONValue?, of what: String) throws(Refusal) -> [JSONValue] {
-    guard let value else { return [] }
-    guard let choices = value.arrayValue, !choices.isEmpty else {
-      throw Refusal("\(what): 'one_of' must be a list of values")
-    }
-    return choices
+  private func choices(_ object: JSONObject, of what: String) throws(Refusal) -> [JSONValue] {
+    try read(object, "one_of", "\(what): 'one_of' must be a list of values") { value in
+      value.arrayValue.flatMap { $0.isEmpty ? nil : $0 }
+    } ?? []
   }
 
-  private func names(_ value: JSONValue?, of keys: [String], _ what: String) throws(Refusal) -> [String]? {
-    guard let value else { return nil }
-    let names = value.isEmptyTable ? [] : value.arrayValue?.compactMap(\.stringValue)
-    guard keys.last == "*", let names, names.count == value.arrayValue?.count ?? 0 else {
-      throw Refusal("\(what): 'names' must be a list of the keys for which a '*' at the end of the path stands")
-    }
-    return names
+  private func names(_ object: JSONObject, of keys: [String], _ what: String) throws(Refusal) -> [String]? {
+    try read(
+      object, "names", "\(what): 'names' must be a list of the keys for which a '*' at the end of the path stands"
+    ) { keys.last == "*" ? Self.texts($0) : nil }
   }
 
   /// Takes the configured sources instead of the plugin's own, and the problems of its settings.
@@ -287,24 +271,21 @@ struct ManifestBuilder {
   }
 
   private func text(_ object: JSONObject, _ key: String, of what: String = "plugin") throws(Refusal) -> String? {
-    guard let value = object[key] else { return nil }
-    guard let text = value.stringValue else { throw Refusal("\(what).\(key) must be a string") }
-    return text
+    try read(object, key, "\(what).\(key) must be a string", \.stringValue)
   }
 
   private func flag(_ object: JSONObject, _ key: String, of what: String) throws(Refusal) -> Bool? {
-    guard let value = object[key] else { return nil }
-    guard let flag = value.boolValue else { throw Refusal("\(what).\(key) must be true or false") }
-    return flag
+    try read(object, key, "\(what).\(key) must be true or false", \.boolValue)
   }
 
   private func texts(_ object: JSONObject, _ key: String) throws(Refusal) -> [String] {
-    guard let value = object[key] else { return [] }
-    if let object = value.objectValue, object.isEmpty { return [] }
-    guard let list = value.arrayValue, list.allSatisfy({ $0.stringValue != nil }) else {
-      throw Refusal("plugin.\(key) must be a list of strings")
-    }
-    return list.compactMap(\.stringValue)
+    try read(object, key, "plugin.\(key) must be a list of strings", Self.texts) ?? []
+  }
+
+  /// The elements of a list of texts, which may be empty; nil for another value.
+  private static func texts(_ value: JSONValue) -> [String]? {
+    let list = value.isEmptyTable ? [] : value.arrayValue
+    return list.flatMap { $0.allSatisfy { $0.stringValue != nil } ? $0.compactMap(\.stringValue) : nil }
   }
 
   private func budget(_ value: JSONValue?) throws(Refusal) -> Budget {
@@ -318,10 +299,17 @@ struct ManifestBuilder {
   }
 
   private func whole(_ object: JSONObject, _ key: String, upTo most: Int64) throws(Refusal) -> Int? {
-    guard let value = object[key] else { return nil }
-    guard let number = value.intValue, (1...most).contains(number) else {
-      throw Refusal("plugin.budget.\(key) must be a whole number from 1 to \(most)")
+    try read(object, key, "plugin.budget.\(key) must be a whole number from 1 to \(most)") { value in
+      value.intValue.flatMap { (1...most).contains($0) ? Int($0) : nil }
     }
-    return Int(number)
+  }
+
+  /// The value of a key as `convert` makes it; nil if there is none.
+  private func read<Value>(
+    _ object: JSONObject, _ key: String, _ problem: @autoclosure () -> String, _ convert: (JSONValue) -> Value?
+  ) throws(Refusal) -> Value? {
+    guard let value = object[key] else { return nil }
+    guard let converted = convert(value) else { throw Refusal(problem()) }
+    return converted
   }
 }
