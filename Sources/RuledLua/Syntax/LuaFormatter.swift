@@ -65,52 +65,21 @@ package struct LuaFormatter {
 
   private mutating func readItems() throws(SyntaxError) {
     var lexer = LuaLexer(text)
-    var end = 0
+    var known = 0
     while true {
       let token = try lexer.next()
-      let gap = readComments(in: end..<token.range.lowerBound)
+      for comment in lexer.comments[known...] { add(comment, nil) }
+      known = lexer.comments.count
       if token.kind == .end { return }
-      items.append(Item(range: token.range, token: token, linesBefore: gap.lines, spacesBefore: gap.spaces))
-      end = token.range.upperBound
+      add(token.range, token)
     }
   }
 
-  /// Adds the comments between two words; returns the line ends and spaces after the last of them.
-  private mutating func readComments(in gap: Range<Int>) -> (lines: Int, spaces: Int) {
-    var position = gap.lowerBound
-    var lines = 0
-    var spaces = 0
-    while position < gap.upperBound {
-      switch text[position] {
-      case UInt8(ascii: "\n"):
-        lines += 1
-        position += 1
-      case UInt8(ascii: "-"):
-        let end = endOfComment(from: position, before: gap.upperBound)
-        items.append(Item(range: position..<end, token: nil, linesBefore: lines, spacesBefore: spaces))
-        (lines, spaces, position) = (0, 0, end)
-      default:
-        spaces += 1
-        position += 1
-      }
-    }
-    return (lines, spaces)
-  }
-
-  private func endOfComment(from start: Int, before limit: Int) -> Int {
-    var position = start + 2
-    if position < limit, text[position] == UInt8(ascii: "[") {
-      var level = 0
-      while position + 1 + level < limit, text[position + 1 + level] == UInt8(ascii: "=") { level += 1 }
-      if position + 1 + level < limit, text[position + 1 + level] == UInt8(ascii: "[") {
-        let close = [UInt8(ascii: "]")] + Array(repeating: UInt8(ascii: "="), count: level) + [UInt8(ascii: "]")]
-        position += 2 + level
-        while position < limit, !text[position...].starts(with: close) { position += 1 }
-        return min(position + close.count, limit)
-      }
-    }
-    while position < limit, text[position] != UInt8(ascii: "\n") { position += 1 }
-    return position
+  /// Adds a word or a comment, with the line ends and the spaces before it.
+  private mutating func add(_ range: Range<Int>, _ token: LuaToken?) {
+    let gap = text[(items.last?.range.upperBound ?? 0)..<range.lowerBound]
+    let lines = gap.count { $0 == UInt8(ascii: "\n") }
+    items.append(Item(range: range, token: token, linesBefore: lines, spacesBefore: gap.count - lines))
   }
 
   /// A word as it is written; of a comment that ends with its line, without spaces at its end.

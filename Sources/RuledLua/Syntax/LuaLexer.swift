@@ -11,6 +11,8 @@ struct LuaLexer {
   }
 
   private let text: [UInt8]
+  /// The comments so far.
+  private(set) var comments: [Range<Int>] = []
   private var position = 0
   private var line = 1
 
@@ -65,12 +67,14 @@ struct LuaLexer {
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"): skipLineEnd()
       case UInt8(ascii: " "), UInt8(ascii: "\t"), 0x0B, 0x0C: position += 1
       case UInt8(ascii: "-") where peek(1) == UInt8(ascii: "-"):
+        let start = position
         position += 2
         if peek() == UInt8(ascii: "["), let level = longBracket() {
           _ = try longString(level)
         } else {
           while let next = peek(), next != UInt8(ascii: "\n"), next != UInt8(ascii: "\r") { position += 1 }
         }
+        comments.append(start..<position)
       default: return
       }
     }
