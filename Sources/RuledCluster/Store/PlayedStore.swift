@@ -7,7 +7,7 @@ import Synchronization
 /// The log is the source of truth: commits that a crash loses here are played back again. So they are not synced one by one.
 package final class PlayedStore: Sendable {
   /// The key under which it stores its position in the log.
-  private static let key = StoreKey.bytes { StoreKey.daemon("cluster", into: $0) }
+  private static let stored = StoredValue(name: "cluster")
   private static let digestBytes = 32
   /// The bytes from which on played commits are appended together.
   private static let fullBytes = 1 << 20
@@ -25,10 +25,7 @@ package final class PlayedStore: Sendable {
   /// Throws `refused` for a store with commits and no position: it belongs to a daemon outside of any cluster.
   package init(_ store: RocksStore) throws(StoreError) {
     self.store = store
-    let value = ByteBuffer(capacity: 128)
-    defer { withExtendedLifetime(value) {} }
-    let hasPosition = try Self.key.withView { (key) throws(StoreError) in try store.get(key, into: value) }
-    guard hasPosition else {
+    guard let value = try Self.stored.read(from: store) else {
       guard try Self.isUnused(store) else {
         throw StoreError(
           .refused,
@@ -41,6 +38,7 @@ package final class PlayedStore: Sendable {
       return
     }
     let bytes = value.bytes
+    defer { withExtendedLifetime(value) {} }
     guard bytes.count > 8 + Self.digestBytes else {
       throw StoreError(
         .corrupt,
@@ -66,15 +64,13 @@ package final class PlayedStore: Sendable {
 
   /// Whether a store belongs, or belonged, to a node of a cluster.
   static func hasPosition(_ store: RocksStore) throws(StoreError) -> Bool {
-    try key.withView { (key) throws(StoreError) in try store.get(key, into: ByteBuffer()) }
+    try stored.read(from: store) != nil
   }
 
   /// Removes the position from a store that a single daemon serves from now on, so that no node takes it for a node's again; false if there is none.
   package static func leaveCluster(_ store: RocksStore) throws(StoreError) -> Bool {
     guard try hasPosition(store) else { return false }
-    let writes = WriteSet(capacity: 64)
-    key.withView { writes.delete($0) }
-    try store.commit(writes, durable: true)
+    try stored.remove(from: store)
     return true
   }
 
@@ -129,13 +125,12 @@ package final class PlayedStore: Sendable {
   }
 
   private func putPosition(_ position: LogPosition, in writes: WriteSet) {
-    let value = ByteBuffer(capacity: 128)
-    value.append(bigEndian: UInt64(bitPattern: position.sequence))
     let digest = position == .start ? [UInt8](repeating: 0, count: Self.digestBytes) : position.digest
-    digest.withView { value.append($0) }
-    value.append(contentsOf: cluster.withLock { $0 })
-    Self.key.withView { writes.put($0, value.bytes) }
-    withExtendedLifetime(value) {}
+    Self.stored.put(into: writes) { value in
+      value.append(bigEndian: UInt64(bitPattern: position.sequence))
+      digest.withView { value.append($0) }
+      value.append(contentsOf: cluster.withLock { $0 })
+    }
   }
 
   private func append(_ writes: WriteSet) throws(StoreError) {

@@ -37,6 +37,9 @@ public final class ByteBuffer: @unchecked Sendable {  // confined: one thread ow
   /// The bytes held, as text; malformed UTF-8 is repaired.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
+  /// The number that the bytes are, most significant first; nil if they are not eight.
+  package var number: UInt64? { bytes.number }
+
   public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     precondition(start >= 0 && start <= used)
     guard let found = memchr(storage + start, Int32(byte), used - start) else { return nil }

@@ -159,6 +159,9 @@ public struct ByteView: RandomAccessCollection {
     return start.unsafelyUnwrapped.loadUnaligned(fromByteOffset: offset, as: type)
   }
 
+  /// The number that the bytes are, most significant first; nil if they are not eight.
+  package var number: UInt64? { count == 8 ? UInt64(bigEndian: load(at: 0, as: UInt64.self)) : nil }
+
   /// Calls `body` with the bytes: makes strings and arrays of a view without a loop.
   @inlinable
   public func withContiguousStorageIfAvailable<Result>(

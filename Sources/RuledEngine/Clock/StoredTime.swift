@@ -44,17 +44,16 @@ package enum StoredTime {
     var stored: Moment?
     var isDamaged = false
     do throws(StoreError) {
-      let value = ByteBuffer()
-      if try context.store.get(key.bytes, into: value) {
+      if let value = try self.stored.read(from: context.store) {
         stored = Moment(value)
         isDamaged = stored == nil
         if isDamaged {
-          context.noteDamage(key.bytes, StoreError(.corrupt, "the stored time has another form"))
+          context.noteDamage(self.stored.key, StoreError(.corrupt, "the stored time has another form"))
         }
       }
     } catch {
       guard error.isDamage else { throw error }
-      context.noteDamage(key.bytes, error)
+      context.noteDamage(self.stored.key, error)
       isDamaged = true
     }
     if let stored {
@@ -71,8 +70,7 @@ package enum StoredTime {
 
   /// The steady time at its last save in a store; nil if the store has none, or one of an unknown form.
   package static func steady(in store: any StateStore) throws(StoreError) -> Int64? {
-    let value = ByteBuffer()
-    return try store.get(key.bytes, into: value) ? Moment(value)?.steady : nil
+    try stored.read(from: store).flatMap(Moment.init)?.steady
   }
 
   /// Saves time and sequence; a save that is not durable may be lost.
@@ -84,11 +82,7 @@ package enum StoredTime {
       "boot": .string(boot), "elapsed": .integer(context.clock.elapsed), "steady": .integer(context.clock.steady),
       "numbers": .integer(Int64(clamping: numbers)),
     ])
-    let value = ByteBuffer()
-    json.write(to: value)
-    let set = WriteSet(capacity: 256)
-    withExtendedLifetime(value) { set.put(key.bytes, value.bytes) }
-    try context.store.commit(set, durable: durable)
+    try stored.write(to: context.store, durable: durable, json.write(to:))
     context.reservedSequence.store(numbers, ordering: .relaxed)
   }
 
@@ -97,11 +91,7 @@ package enum StoredTime {
     context.lastSequence > context.reservedSequence.load(ordering: .relaxed) - reserved / 2
   }
 
-  private static let key: ByteBuffer = {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon("time", into: key)
-    return key
-  }()
+  private static let stored = StoredValue(name: "time")
 
   /// The highest number of a message, an effect, a parked event, a member or a publication in the store.
   private static func lastNumber(in context: EngineContext) throws(StoreError) -> UInt64 {

@@ -41,18 +41,13 @@ package final class StateSteps: Sendable {
     let set = WriteSet(capacity: 4096)
     for plugin in catalog.plugins {
       guard let steps = note(plugin) else { continue }
-      let key = ByteBuffer(capacity: 64)
-      let value = ByteBuffer(capacity: 4096)
-      StoreKey.daemon(StoreKey.stepsName + plugin.name, into: key)
-      steps.json.write(to: value)
-      withExtendedLifetime((key, value)) { set.put(key.bytes, value.bytes) }
+      StoredValue(name: StoreKey.stepsName + plugin.name).put(into: set, steps.json.write(to:))
     }
     if !set.isEmpty { try store.commit(set, durable: true) }
   }
 
   package func load(from store: any StateStore) throws(StoreError) {
-    let prefix = StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }
-    try store.scan(prefix: prefix) { _, value in
+    try store.scan(prefix: StoredValue(name: StoreKey.stepsName).key) { _, value in
       add(value)
       return true
     }

@@ -7,7 +7,7 @@ import RuledStore
 /// record. The commit also has the sequence of its last change, so its entries are numbered backwards from there.
 struct CommitReader {
   private var found: [JournaledWrites] = []
-  private let sequenceKey: [UInt8] = StoreKey.bytes { StoreKey.daemon(StoreKey.sequenceName, into: $0) }
+  private let sequenceKey = StoredValue.sequence.key
 
   /// Calls `body` with each entry of a commit, in ascending order; a silent one gets the sequence of the entry before it.
   mutating func read(_ commit: LoggedCommit, after last: UInt64, _ body: (EntryView) -> Void) {

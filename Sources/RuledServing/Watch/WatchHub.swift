@@ -219,16 +219,13 @@ enum WatchSequence {
   ///
   /// If it can't be read, the sequence continues from the time in microseconds. There can't have been that many changes, so no sequence means two.
   static func read(from context: EngineContext) throws(StoreError) -> UInt64 {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(StoreKey.sequenceName, into: key)
-    let value = ByteBuffer(capacity: 8)
     do throws(StoreError) {
-      guard try context.store.get(key.bytes, into: value) else { return 0 }
-      guard value.count == 8 else { throw StoreError(.corrupt, "the last change's number has another form") }
-      return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
+      guard let value = try StoredValue.sequence.read(from: context.store) else { return 0 }
+      guard let number = value.number else { throw StoreError(.corrupt, "the last change's number has another form") }
+      return number
     } catch {
       guard error.isDamage else { throw error }
-      context.noteDamage(key.bytes, error)
+      context.noteDamage(StoredValue.sequence.key, error)
       return UInt64(max(context.clock.now.microseconds, 0))
     }
   }

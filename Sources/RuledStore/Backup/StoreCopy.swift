@@ -61,7 +61,7 @@ package final class StoreCopy: Sendable {
     let found = WriteSet(capacity: 4096)
     let kinds = [StoreKey.Kind.record, .once, .timer, .message, .parked, .membership]
     let prefixes = kinds.map { kind in StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) } }
-    for prefix in prefixes + [StoreKey.bytes { StoreKey.daemon(StoreKey.stepsName, into: $0) }] {
+    for prefix in prefixes + [StoredValue(name: StoreKey.stepsName).key] {
       try store.scan(prefix: prefix) { key, value in
         found.put(key, value)
         return true

@@ -100,8 +100,7 @@ struct LogRecovery {
   ///
   /// A replacement that has not joined the log is no such file: the manifest knows its number, and the file before it holds all its commits.
   private func checkAbove(_ last: UInt64) throws(StoreError) {
-    for name in try files.names(in: folder) where name.hasSuffix(".log") {
-      guard let number = UInt64(name.dropLast(4)), number > last else { continue }
+    for number in try RedoLog.numbers(in: folder, files) where number > last {
       let path = RedoLog.path(number, in: folder)
       let file = try files.open(path, .read)
       guard let header = try LogFrame.FileHeader(of: file), header.number == number else { continue }

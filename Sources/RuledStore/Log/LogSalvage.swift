@@ -60,41 +60,26 @@ package struct LogSalvage {
     let ingestion = SegmentIngestion(folder: folder, files: files, options: options)
     let taken = try SegmentIngestion.flushed(in: database)
     var last = taken
-    for file in try logFiles() where file.number > taken {
-      guard let segment = try save(file) else { continue }
-      journal?.consume(salvaged: LoggedCommits(segment, end: segment.end), after: try Self.sequence(in: database))
+    for number in try RedoLog.numbers(in: folder, files) where number > taken {
+      guard let segment = try save(number) else { continue }
+      journal?.consume(
+        salvaged: LoggedCommits(segment, end: segment.end),
+        after: try StoredValue.sequence.read(from: database)?.number ?? 0)
       try ingestion.ingest(segment, into: database)
-      last = file.number
+      last = number
     }
     if hasLostEnd { report.lost = try skipSequence(in: database) }
-    let manifest = LogManifest.Contents(
-      flushed: last, last: last, next: max(last, try logFiles().last?.number ?? 0) + 1)
-    try LogManifest.write(manifest, to: path, files)
-    for file in try logFiles() { try files.remove(file.path) }
+    let numbers = try RedoLog.numbers(in: folder, files)
+    try LogManifest.write(.init(flushed: last, last: last, next: max(last, numbers.last ?? 0) + 1), to: path, files)
+    for number in numbers { try files.remove(RedoLog.path(number, in: folder)) }
     report.subjects = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     return report
   }
 
-  // MARK: Sequences
-
-  private static let sequenceKey = StoreKey.bytes { StoreKey.daemon(StoreKey.sequenceName, into: $0) }
-
-  /// The sequence of the last change that the database has; 0 if it has none.
-  private static func sequence(in database: RocksDatabase) throws(StoreError) -> UInt64 {
-    let value = ByteBuffer(capacity: 8)
-    defer { withExtendedLifetime(value) {} }
-    let isFound = try sequenceKey.withView { (key) throws(StoreError) in try database.get(key, into: value) }
-    guard isFound, value.count == 8 else { return 0 }
-    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
-  }
-
   /// Takes the next sequence for the lost changes, so that no later change has it.
   private func skipSequence(in database: RocksDatabase) throws(StoreError) -> UInt64 {
-    let next = try Self.sequence(in: database) + 1
-    let value = ByteBuffer(capacity: 8)
-    value.append(bigEndian: next)
-    defer { withExtendedLifetime(value) {} }
-    try Self.sequenceKey.withView { (key) throws(StoreError) in try database.put(key, value.bytes) }
+    let next = (try StoredValue.sequence.read(from: database)?.number ?? 0) + 1
+    try StoredValue.sequence.put(into: database) { $0.append(bigEndian: next) }
     return next
   }
 
@@ -113,7 +98,9 @@ package struct LogSalvage {
     if files.exists("\(path)/\(LogManifest.name)") {
       try self.copy("\(path)/\(LogManifest.name)", to: "\(copy)/\(LogManifest.name)")
     }
-    for file in try logFiles() { try self.copy(file.path, to: "\(copy)/\(file.name)") }
+    for number in try RedoLog.numbers(in: folder, files) {
+      try self.copy(RedoLog.path(number, in: folder), to: RedoLog.path(number, in: copy))
+    }
     try files.syncFolder(copy)
   }
 
@@ -135,55 +122,39 @@ package struct LogSalvage {
 
   // MARK: The files
 
-  private struct LogFile {
-    let name: String
-    let path: String
-    let number: UInt64
-  }
-
-  private func logFiles() throws(StoreError) -> [LogFile] {
-    guard files.exists(folder) else { return [] }
-    var found: [LogFile] = []
-    for name in try files.names(in: folder) where name.hasSuffix(".log") {
-      guard let number = UInt64(name.dropLast(4)) else { continue }
-      found.append(LogFile(name: name, path: "\(folder)/\(name)", number: number))
-    }
-    return found.sorted { $0.number < $1.number }
-  }
-
   /// The end of a file by the header of the next file; nil if that header does not say it.
-  private func end(of file: LogFile) throws(StoreError) -> Int? {
-    for next in try logFiles() where next.number > file.number {
-      let source = try files.open(next.path, .read)
-      guard let header = try LogFrame.FileHeader(of: source), header.predecessor == file.number else { continue }
+  private func end(of number: UInt64) throws(StoreError) -> Int? {
+    for next in try RedoLog.numbers(in: folder, files) where next > number {
+      let source = try files.open(RedoLog.path(next, in: folder), .read)
+      guard let header = try LogFrame.FileHeader(of: source), header.predecessor == number else { continue }
       return header.predecessorEnd > 0 ? header.predecessorEnd : nil
     }
     return nil
   }
 
   /// All whole commits of a file as a segment; nil when there are none.
-  private mutating func save(_ file: LogFile) throws(StoreError) -> Segment? {
-    let source = try files.open(file.path, .read)
+  private mutating func save(_ number: UInt64) throws(StoreError) -> Segment? {
+    let source = try files.open(RedoLog.path(number, in: folder), .read)
     let size = try source.size()
-    let end = min(size, try end(of: file) ?? size)
+    let end = min(size, try end(of: number) ?? size)
     let room = UnsafeMutableRawBufferPointer.allocate(byteCount: max(end, 8), alignment: 8)
     defer { room.deallocate() }
     let bytes = UnsafeMutableRawBufferPointer(rebasing: room[..<end])
     try source.read(into: bytes, at: 0)
     let segment = try Segment(
-      LogFrame.FileHeader(number: file.number, predecessor: 0, length: 0), payload: end, settings: settings)
-    forEachCommit(in: ByteView(bytes), of: file) { payload in
+      LogFrame.FileHeader(number: number, predecessor: 0, length: 0), payload: end, settings: settings)
+    forEachCommit(in: ByteView(bytes), of: number) { payload in
       segment.append(segment.stage(payload))
       segment.commit(to: segment.end)
     }
     return segment.isEmpty ? nil : segment
   }
 
-  private mutating func forEachCommit(in bytes: ByteView, of file: LogFile, _ body: (ByteView) -> Void) {
+  private mutating func forEachCommit(in bytes: ByteView, of number: UInt64, _ body: (ByteView) -> Void) {
     var offset = LogFrame.fileHeader
-    while let frame = LogFrame.search(bytes, from: offset, number: file.number) {
+    while let frame = LogFrame.search(bytes, from: offset, number: number) {
       if frame.offset > offset {
-        noteLost(bytes.extracting(offset..<frame.offset), at: offset, of: file)
+        noteLost(bytes.extracting(offset..<frame.offset), at: offset, of: number)
       }
       if frame.kind == .commit {
         body(bytes.extracting((frame.offset + LogFrame.header)..<frame.end))
@@ -192,16 +163,17 @@ package struct LogSalvage {
       }
       offset = frame.end
     }
-    guard LogFrame.isBegun(bytes, at: offset, number: file.number) else { return }
+    guard LogFrame.isBegun(bytes, at: offset, number: number) else { return }
     guard let base = bytes.baseAddress else { return }
     let end = min(bytes.count, offset + LogFrame.header + min(LogFrame.payload(at: offset, in: base), bytes.count))
-    noteLost(bytes.extracting(offset..<end), at: offset, of: file)
+    noteLost(bytes.extracting(offset..<end), at: offset, of: number)
   }
 
   /// Notes a gap, and the subjects that can be read in it.
-  private mutating func noteLost(_ gap: ByteView, at offset: Int, of file: LogFile) {
+  private mutating func noteLost(_ gap: ByteView, at offset: Int, of number: UInt64) {
     report.damages.append(
-      "\(file.path): the \(gap.count) bytes from \(offset) on are no whole commits and are left out")
+      "\(RedoLog.path(number, in: folder)): the \(gap.count) bytes from \(offset) on are no whole commits and are left out"
+    )
     hasLostEnd = true
     guard gap.count > LogFrame.header else { return }
     WriteRecords.forEachKey(inDamaged: gap.extracting(LogFrame.header...)) { key in

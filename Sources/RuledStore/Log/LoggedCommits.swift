@@ -14,13 +14,14 @@ package struct LoggedCommits: Sendable {
   /// The number of the segment, which no other one of this log has had or will have.
   package var number: UInt64 { segment.number }
 
-  /// The number that the last write under `key` puts; nil when there is none.
-  func lastSequence(_ key: ByteView) -> UInt64? {
+  /// The sequence of the last change in them; nil when there is none.
+  var lastSequence: UInt64? {
     var last: UInt64?
-    forEach { commit in
-      commit.forEach { operation in
-        guard case .put(let found, let value) = operation, value.count == 8, ByteOrder.equal(found, key) else { return }
-        last = UInt64(bigEndian: value.load(at: 0, as: UInt64.self))
+    StoredValue.sequence.key.withView { key in
+      forEach { commit in
+        commit.forEach { operation in
+          if case .put(let found, let value) = operation, ByteOrder.equal(found, key) { last = value.number ?? last }
+        }
       }
     }
     return last

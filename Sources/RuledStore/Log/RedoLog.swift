@@ -275,6 +275,12 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   }
 
   static func path(_ number: UInt64, in folder: String) -> String { "\(folder)/\(number.digits(10)).log" }
+
+  /// The numbers of the files in a log's folder, which need not exist, in order.
+  static func numbers(in folder: String, _ files: any FileSystem) throws(StoreError) -> [UInt64] {
+    guard files.exists(folder) else { return [] }
+    return try files.names(in: folder).filter { $0.hasSuffix(".log") }.compactMap { UInt64($0.dropLast(4)) }.sorted()
+  }
 }
 
 struct LogSettings: Sendable {

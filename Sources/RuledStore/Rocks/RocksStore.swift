@@ -164,9 +164,7 @@ package final class RocksStore: StateStore {
   }
 
   /// The names of the values that belong to the store itself, and to no other.
-  private static let ownKeys = [StoreFormat.name, SegmentIngestion.flushedName].map { name in
-    StoreKey.bytes { StoreKey.daemon(name, into: $0) }
-  }
+  private static let ownKeys = [StoreFormat.stored.key, SegmentIngestion.flushed.key]
 
   /// As `scan`, over all committed values except the store's own.
   package func scanCommitted(_ body: (_ key: ByteView, _ value: ByteView) -> Bool) throws(StoreError) {
@@ -180,31 +178,21 @@ package final class RocksStore: StateStore {
 
   /// The sequence of the last change, 0 when there was none.
   package func lastSequence() throws(StoreError) -> UInt64 {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(StoreKey.sequenceName, into: key)
-    let value = ByteBuffer(capacity: 8)
-    defer { withExtendedLifetime((key, value)) {} }
-    guard try get(key.bytes, into: value), value.count == 8 else { return 0 }
-    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
+    try StoredValue.sequence.read(from: self)?.number ?? 0
   }
 
   /// As `checkpoint`; gives the sequence of the last change that the copy has, 0 when it has none.
   package func snapshot(to path: String) throws(StoreError) -> UInt64 {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(StoreKey.sequenceName, into: key)
-    let value = ByteBuffer(capacity: 8)
-    defer { withExtendedLifetime((key, value)) {} }
-    let copy = try flusher.paused { () throws(StoreError) in
+    let (copy, known) = try flusher.paused { () throws(StoreError) in
       try access.reading { (database) throws(StoreError) in
         try database.checkpoint(to: path)
-        _ = try database.get(key.bytes, into: value)
-        return LogCopy(of: log.segments, flushed: try SegmentIngestion.flushed(in: database))
+        let known = try StoredValue.sequence.read(from: database)?.number ?? 0
+        return (LogCopy(of: log.segments, flushed: try SegmentIngestion.flushed(in: database)), known)
       }
     }
     try copy.write(to: path, files)
-    let known = value.count == 8 ? UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self)) : 0
     return copy.segments.reduce(known) { known, part in
-      max(known, LoggedCommits(part.segment, end: part.end).lastSequence(key.bytes) ?? 0)
+      max(known, LoggedCommits(part.segment, end: part.end).lastSequence ?? 0)
     }
   }
 

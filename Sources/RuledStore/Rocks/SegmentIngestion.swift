@@ -19,20 +19,16 @@ struct SegmentIngestion {
     self.options = options
   }
 
-  /// The name under which the database has the number of the last segment that it ingested; part of the store's format.
-  static let flushedName = "drained"
+  /// The number of the last segment that the database ingested.
+  static let flushed = StoredValue(name: "drained")
 
   /// The number of the last segment that the database ingested; 0 when it has none.
   static func flushed(in database: RocksDatabase) throws(StoreError) -> UInt64 {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(flushedName, into: key)
-    let value = ByteBuffer(capacity: 8)
-    defer { withExtendedLifetime((key, value)) {} }
-    guard try database.get(key.bytes, into: value) else { return 0 }
-    guard value.count == 8 else {
+    guard let value = try flushed.read(from: database) else { return 0 }
+    guard let number = value.number else {
       throw StoreError(.corrupt, "the database does not say which segments of the log it took", underlying: value.text)
     }
-    return UInt64(bigEndian: value.bytes.load(at: 0, as: UInt64.self))
+    return number
   }
 
   /// Brings a segment's writes into `database`, durably; may be repeated after an error.
@@ -77,7 +73,7 @@ struct SegmentIngestion {
     try StoreError.check(message) { rocksdb_sstfilewriter_open(writer, path, $0) }
     let file = try files.open(path, .read)
     let mark = ByteBuffer(capacity: 16)
-    StoreKey.daemon(Self.flushedName, into: mark)
+    Self.flushed.key.withView { mark.append($0) }
     let number = ByteBuffer(capacity: 8)
     number.append(bigEndian: segment.number)
     defer { withExtendedLifetime((mark, number)) {} }

@@ -9,10 +9,7 @@ enum StoreFormat {
 
   /// The format of the database, which this daemon can read; a new database is marked with the present format.
   static func check(_ database: RocksDatabase, path: String) throws(StoreError) -> Int {
-    let key = key
-    let value = ByteBuffer(capacity: 16)
-    defer { withExtendedLifetime(key) {} }
-    guard try database.get(key.bytes, into: value) else {
+    guard let value = try stored.read(from: database) else {
       try mark(database)
       return RocksStore.format
     }
@@ -37,19 +34,8 @@ enum StoreFormat {
   /// Marks the database with the present format, unless it is open to read only.
   static func mark(_ database: RocksDatabase) throws(StoreError) {
     guard !database.isReadOnly else { return }
-    let value = ByteBuffer(capacity: 16)
-    value.append(decimal: Int64(RocksStore.format))
-    let key = key
-    defer { withExtendedLifetime((key, value)) {} }
-    try database.put(key.bytes, value.bytes)
+    try stored.put(into: database) { $0.append(decimal: Int64(RocksStore.format)) }
   }
 
-  private static var key: ByteBuffer {
-    let key = ByteBuffer(capacity: 16)
-    StoreKey.daemon(name, into: key)
-    return key
-  }
-
-  /// The name under which the database has its format.
-  static let name = "format"
+  static let stored = StoredValue(name: "format")
 }
