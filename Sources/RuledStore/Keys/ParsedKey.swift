@@ -55,97 +55,82 @@ package enum ParsedKey {
 
   /// Parses `key`; throws `corrupt` when it is none of the layouts of `StoreKey`.
   package init(_ key: ByteView) throws(StoreError) {
-    guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { throw Self.malformed(key) }
-    var remaining = key.extracting(1...)
+    var parts = Parts(key)
+    guard let first = key.first, let kind = StoreKey.Kind(rawValue: first) else { throw parts.malformed }
     switch kind {
-    case .daemon: self = .daemon(name: remaining)
-    case .counter:
-      let name = try Self.part(&remaining, of: key)
-      self = .counter(name: name, labels: remaining)
-    case .board:
-      let plugin = try Self.part(&remaining, of: key)
-      self = .board(plugin: plugin, board: remaining)
-    case .member, .memberCount:
-      let plugin = try Self.part(&remaining, of: key)
-      let name = try Self.part(&remaining, of: key)
-      self =
-        kind == .member
-        ? .member(plugin: plugin, name: name, subject: remaining)
-        : .memberCount(plugin: plugin, name: name, worker: try Self.number(remaining, of: key))
-    case .publication: self = .publication(number: try Self.number(remaining, of: key))
-    case .publicationCursor: self = .publicationCursor(number: try Self.number(remaining, of: key))
-    case .timerIndex:
-      guard remaining.count >= 8 else { throw Self.malformed(key) }
-      let due = Int64(bitPattern: UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self)) ^ (1 << 63))
-      remaining = remaining.extracting(8...)
-      let subject = try Self.part(&remaining, of: key)
-      let plugin = try Self.part(&remaining, of: key)
-      self = .timerIndex(due: due, subject: subject, plugin: plugin, name: remaining)
+    case .record: self = .record(subject: try parts.last())
+    case .earlierEvents: self = .earlierEvents(subject: try parts.last())
     case .outcome:
-      guard remaining.count >= StoreKey.outcomeTimeBytes else { throw Self.malformed(key) }
-      let seconds = UInt32(bigEndian: remaining.load(at: 0, as: UInt32.self))
-      remaining = remaining.extracting(StoreKey.outcomeTimeBytes...)
-      let subject = try Self.part(&remaining, of: key)
-      self = .outcome(expiring: seconds, subject: subject, identity: try Self.identity(&remaining, of: key))
-    case .record, .earlierEvents, .outcomeIndex, .once, .timer, .message, .effect, .parked, .place,
-      .membership:
-      let subject = try Self.part(&remaining, of: key)
-      self = try Self.ofSubject(kind, subject, &remaining, of: key)
-    }
-  }
-
-  private static func ofSubject(
-    _ kind: StoreKey.Kind, _ subject: ByteView, _ remaining: inout ByteView, of key: ByteView
-  ) throws(StoreError) -> ParsedKey {
-    switch kind {
-    case .record:
-      guard remaining.isEmpty else { throw malformed(key) }
-      return .record(subject: subject)
-    case .earlierEvents:
-      guard remaining.isEmpty else { throw malformed(key) }
-      return .earlierEvents(subject: subject)
-    case .outcomeIndex: return .outcomeIndex(subject: subject, hash: try number(remaining, of: key))
-    case .once:
-      let plugin = try part(&remaining, of: key)
-      return .once(subject: subject, plugin: plugin, key: remaining)
-    case .timer:
-      let plugin = try part(&remaining, of: key)
-      return .timer(subject: subject, plugin: plugin, name: remaining)
-    case .membership:
-      let plugin = try part(&remaining, of: key)
-      return .membership(subject: subject, plugin: plugin, name: remaining)
-    case .message: return .message(subject: subject, sequence: try number(remaining, of: key))
-    case .effect: return .effect(subject: subject, sequence: try number(remaining, of: key))
-    case .parked: return .parked(subject: subject, sequence: try number(remaining, of: key))
+      self = .outcome(expiring: try parts.number(), subject: try parts.next(), identity: try parts.identity())
+    case .outcomeIndex: self = .outcomeIndex(subject: try parts.next(), hash: try parts.lastNumber())
+    case .once: self = .once(subject: try parts.next(), plugin: try parts.next(), key: parts.rest)
+    case .timer: self = .timer(subject: try parts.next(), plugin: try parts.next(), name: parts.rest)
+    case .timerIndex:
+      let due = Int64(bitPattern: try parts.number() ^ (1 << 63))
+      self = .timerIndex(due: due, subject: try parts.next(), plugin: try parts.next(), name: parts.rest)
+    case .message: self = .message(subject: try parts.next(), sequence: try parts.lastNumber())
+    case .effect: self = .effect(subject: try parts.next(), sequence: try parts.lastNumber())
+    case .parked: self = .parked(subject: try parts.next(), sequence: try parts.lastNumber())
+    case .counter: self = .counter(name: try parts.next(), labels: parts.rest)
     case .place:
-      let plugin = try part(&remaining, of: key)
-      let board = try part(&remaining, of: key)
-      return .place(subject: subject, plugin: plugin, board: board, generation: try number(remaining, of: key))
-    case .outcome, .timerIndex, .counter, .board, .member, .memberCount, .publication, .publicationCursor, .daemon:
-      preconditionFailure("\(kind) does not begin with a subject")
+      self = .place(
+        subject: try parts.next(), plugin: try parts.next(), board: try parts.next(),
+        generation: try parts.lastNumber())
+    case .board: self = .board(plugin: try parts.next(), board: parts.rest)
+    case .membership: self = .membership(subject: try parts.next(), plugin: try parts.next(), name: parts.rest)
+    case .member: self = .member(plugin: try parts.next(), name: try parts.next(), subject: parts.rest)
+    case .memberCount:
+      self = .memberCount(plugin: try parts.next(), name: try parts.next(), worker: try parts.lastNumber())
+    case .publication: self = .publication(number: try parts.lastNumber())
+    case .publicationCursor: self = .publicationCursor(number: try parts.lastNumber())
+    case .daemon: self = .daemon(name: parts.rest)
     }
   }
 
-  private static func identity(_ remaining: inout ByteView, of key: ByteView) throws(StoreError) -> EventIdentity {
-    if remaining.first == 1 { return .digest(remaining.extracting(1...)) }
-    let source = try part(&remaining, of: key)
-    return .plain(source: source, id: remaining)
-  }
+  /// The parts of a key behind its kind, from front to back.
+  private struct Parts {
+    let key: ByteView
+    private(set) var rest: ByteView
 
-  private static func part(_ remaining: inout ByteView, of key: ByteView) throws(StoreError) -> ByteView {
-    guard let end = remaining.firstIndex(of: 0) else { throw malformed(key) }
-    let part = remaining.extracting(..<end)
-    remaining = remaining.extracting((end + 1)...)
-    return part
-  }
+    init(_ key: ByteView) {
+      self.key = key
+      rest = key.extracting(droppingFirst: 1)
+    }
 
-  private static func number(_ remaining: ByteView, of key: ByteView) throws(StoreError) -> UInt64 {
-    guard remaining.count == 8 else { throw malformed(key) }
-    return UInt64(bigEndian: remaining.load(at: 0, as: UInt64.self))
-  }
+    /// The part up to the next zero byte.
+    mutating func next() throws(StoreError) -> ByteView {
+      guard let end = rest.firstIndex(of: 0) else { throw malformed }
+      defer { rest = rest.extracting((end + 1)...) }
+      return rest.extracting(..<end)
+    }
 
-  private static func malformed(_ key: ByteView) -> StoreError {
-    StoreError(
-      .corrupt, "a key of \(key.count) bytes has no known layout", underlying: String(decoding: key, as: UTF8.self))
+    /// The part up to the zero byte with which the key ends.
+    mutating func last() throws(StoreError) -> ByteView {
+      let part = try next()
+      guard rest.isEmpty else { throw malformed }
+      return part
+    }
+
+    mutating func number<Number: FixedWidthInteger>() throws(StoreError) -> Number {
+      let count = MemoryLayout<Number>.size
+      guard rest.count >= count else { throw malformed }
+      defer { rest = rest.extracting(count...) }
+      return Number(bigEndian: rest.load(at: 0, as: Number.self))
+    }
+
+    /// The number with which the key ends.
+    mutating func lastNumber() throws(StoreError) -> UInt64 {
+      guard rest.count == 8 else { throw malformed }
+      return try number()
+    }
+
+    mutating func identity() throws(StoreError) -> EventIdentity {
+      rest.first == 1 ? .digest(rest.extracting(1...)) : .plain(source: try next(), id: rest)
+    }
+
+    var malformed: StoreError {
+      StoreError(
+        .corrupt, "a key of \(key.count) bytes has no known layout", underlying: String(decoding: key, as: UTF8.self))
+    }
   }
 }
