@@ -41,8 +41,7 @@ final class TraceWriter {
   /// Writes entries for rules of a plugin that listen to the event and do not run.
   func skip(_ rules: ArraySlice<Int>, of plugin: Catalog.Plugin, reason: String) {
     for rule in rules {
-      var json = beginEntry(plugin, rule, fired: false, reason)
-      endEmptyEntry(&json, microseconds: 0)
+      add(entry(plugin, rule, fired: false, reason))
     }
   }
 
@@ -51,32 +50,26 @@ final class TraceWriter {
     for rule in plugin.order {
       let patterns = plugin.manifest.rules[rule].on.map(\.text)
       let others = patterns.map { "'\($0)'" }.joined(separator: ", ")
-      var json = beginEntry(plugin, rule, fired: false, "listens to \(others), not to '\(type)'")
-      writeList("on", patterns, to: &json)
-      endEmptyEntry(&json, microseconds: 0)
+      var entry = entry(plugin, rule, fired: false, "listens to \(others), not to '\(type)'")
+      entry["on"] = Self.list(patterns)
+      add(entry)
     }
   }
 
   /// Writes an entry for a plugin that the configuration disables; it names no rule.
   func skip(disabled plugin: String) {
-    var json = beginEntry(plugin, nil, fired: false, "the configuration disables the plugin")
-    endEmptyEntry(&json, microseconds: 0)
+    add(entry(plugin, nil, fired: false, "the configuration disables the plugin"))
   }
 
   /// Writes an entry for a state that was brought to the version that its plugin declares; it names no rule.
   func note(_ state: PluginState, migratedTo migrated: ByteView, of plugin: Catalog.Plugin) {
     let version = plugin.stateVersion
-    var json = beginEntry(plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
-    json.member("migration")
-    json.beginObject()
-    json.member("from", Int64(state.version))
-    json.member("to", Int64(version))
-    json.endObject()
+    var entry = entry(plugin.name, nil, fired: true, "the state went from version \(state.version) to \(version)")
+    entry["migration"] = ["from": .integer(Int64(state.version)), "to": .integer(Int64(version))]
     let before = (try? JSONValue(parsing: state.json)) ?? .object([:])
     let after = (try? JSONValue(parsing: migrated)) ?? .object([:])
-    writeList("writes", Self.changes(from: before, to: after), to: &json)
-    for name in ["decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
-    endEntry(&json, microseconds: 0)
+    entry["writes"] = Self.changes(from: before, to: after)
+    add(entry)
   }
 
   func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
@@ -92,22 +85,19 @@ final class TraceWriter {
     let result = vm.explain(rule: rule)
     let microseconds = Int64((EngineClock.monotonic - started) / 1000)
     guard result != .failed else {
-      var json = beginEntry(plugin, rule, fired: true, "failed: \(vm.failure(rule: nil).message)")
-      endEmptyEntry(&json, microseconds: microseconds)
+      add(entry(plugin, rule, fired: true, "failed: \(vm.failure(rule: nil).message)"), microseconds: microseconds)
       return result
     }
-    var json = beginEntry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
+    var entry = entry(plugin, rule, fired: result == .done, result == .done ? "its event came" : "'when' was false")
     // A rule's earlier reads are not recorded again.
-    writeReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &json)
-    if result == .skipped, let condition = vm.falseCondition(of: rule, from: first) { write(condition, to: &json) }
-    guard result == .done, vm.encodeState(limit: 0) != .failed else {
-      endEmptyEntry(&json, microseconds: microseconds)
-      return result
+    addReads(of: rule, in: vm.operations[(isFirstRun ? first : 0)...], state: before, to: &entry)
+    if result == .skipped { entry["condition"] = vm.falseCondition(of: rule, from: first).map(json) }
+    if result == .done, vm.encodeState(limit: 0) != .failed {
+      entry["writes"] = Self.changes(from: before, to: encodedState(of: vm))
+      addOperations(vm.operations[first...], of: plugin, to: &entry)
+      entry["follows"] = consequences(vm.operations[first...], after: recorded, of: plugin)
     }
-    writeList("writes", Self.changes(from: before, to: encodedState(of: vm)), to: &json)
-    writeOperations(vm.operations[first...], of: plugin, to: &json)
-    writeConsequences(vm.operations[first...], after: recorded, of: plugin, to: &json)
-    endEntry(&json, microseconds: microseconds)
+    add(entry, microseconds: microseconds)
     return result
   }
 
@@ -120,9 +110,8 @@ final class TraceWriter {
       case .skipped: "'when' was false"
       case .failed: "failed: \(vm.failure(rule: nil).message)"
       }
-    var json = beginEntry(
-      plugin, rule, fired: result != .skipped, reason + "; more is not told, as the explanation is too long")
-    endEmptyEntry(&json, microseconds: 0)
+    add(
+      entry(plugin, rule, fired: result != .skipped, reason + "; more is not told, as the explanation is too long"))
     return result
   }
 
@@ -141,79 +130,53 @@ final class TraceWriter {
 
   // MARK: Entries
 
-  private func beginEntry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) -> JSONWriter {
-    beginEntry(plugin.name, plugin.manifest.rules[rule].name, fired: fired, reason)
+  private func entry(_ plugin: Catalog.Plugin, _ rule: Int, fired: Bool, _ reason: String) -> JSONObject {
+    entry(plugin.name, plugin.manifest.rules[rule].name, fired: fired, reason)
   }
 
-  private func beginEntry(_ plugin: String, _ rule: String?, fired: Bool, _ reason: String) -> JSONWriter {
+  private func entry(_ plugin: String, _ rule: String?, fired: Bool, _ reason: String) -> JSONObject {
+    var entry: JSONObject = ["event": .string(type)]
+    entry["cause"] = cause.map { ["plugin": .string($0.plugin), "rule": .string($0.rule)] }
+    entry["plugin"] = .string(plugin)
+    entry["rule"] = rule.map(JSONValue.string) ?? .null
+    entry["fired"] = .bool(fired)
+    entry["reason"] = .string(reason)
+    return entry
+  }
+
+  /// Writes an entry, with empty lists if the rule did nothing.
+  private func add(_ entry: JSONObject, microseconds: Int64 = 0) {
+    var entry = entry
+    for name in ["writes", "decisions", "effects"] where entry[name] == nil { entry[name] = [] }
+    entry["micros"] = .integer(microseconds)
     var json = JSONWriter(continuing: trace)
-    json.beginObject()
-    json.member("event", type)
-    if let cause {
-      json.member("cause")
-      json.beginObject()
-      json.member("plugin", cause.plugin)
-      json.member("rule", cause.rule)
-      json.endObject()
-    }
-    json.member("plugin", plugin)
-    json.member("rule")
-    json.value(rule.map(JSONValue.string) ?? .null)
-    json.member("fired", fired)
-    json.member("reason", reason)
-    return json
+    json.value(.object(entry))
   }
 
-  /// Ends the entry of a rule that did nothing.
-  private func endEmptyEntry(_ json: inout JSONWriter, microseconds: Int64) {
-    for name in ["writes", "decisions", "effects"] as [StaticString] { writeList(name, [], to: &json) }
-    endEntry(&json, microseconds: microseconds)
-  }
+  private static func list(_ items: [String]) -> JSONValue { .array(items.map { .string($0) }) }
 
-  private func endEntry(_ json: inout JSONWriter, microseconds: Int64) {
-    json.member("micros", microseconds)
-    json.endObject()
-  }
-
-  private func writeList(_ name: StaticString, _ items: [String], to json: inout JSONWriter) {
-    json.member(name)
-    json.beginArray()
-    for item in items { json.string(item) }
-    json.endArray()
-  }
-
-  /// Writes which parts of the state a rule read, and the values that they had before it.
-  private func writeReads(of rule: Int, in operations: Slice<Operations>, state: JSONValue, to json: inout JSONWriter) {
+  /// Adds which parts of the state a rule read, and the values that they had before it.
+  private func addReads(of rule: Int, in operations: Slice<Operations>, state: JSONValue, to entry: inout JSONObject) {
     let reads = operations.indices.compactMap { index -> String? in
       guard operations.base.rule(at: index) == rule, case .read(let path) = operations[index] else { return nil }
       return String(decoding: path, as: UTF8.self)
     }
     guard !reads.isEmpty else { return }
-    writeList("reads", reads, to: &json)
-    writeValues(reads.compactMap { path in Self.value(at: path, in: state).map { (path, $0) } }, to: &json)
+    entry["reads"] = Self.list(reads)
+    entry["values"] = values(reads.compactMap { path in Self.value(at: path, in: state).map { (path, $0) } })
   }
 
-  /// Writes the part of a rule's `when` that was false.
-  private func write(_ condition: FalseCondition, to json: inout JSONWriter) {
-    json.member("condition")
-    json.beginObject()
-    json.member("text", condition.text)
-    json.member("file", condition.file)
-    json.member("line", condition.line)
-    writeValues(condition.values, to: &json)
-    json.endObject()
+  /// The part of a rule's `when` that was false.
+  private func json(_ condition: FalseCondition) -> JSONValue {
+    .members([
+      "text": .string(condition.text), "file": .string(condition.file), "line": .integer(Int64(condition.line)),
+      "values": values(condition.values),
+    ])
   }
 
-  /// Writes values by name, unless the explanation leaves values out.
-  private func writeValues(_ values: [(String, JSONValue)], to json: inout JSONWriter) {
-    guard event.explainsValues else { return }
-    json.member("values")
-    json.beginObject()
-    for (name, value) in values {
-      json.member(named: name)
-      json.value(value)
-    }
-    json.endObject()
+  /// Values by name; nil if the explanation leaves values out.
+  private func values(_ values: [(String, JSONValue)]) -> JSONValue? {
+    event.explainsValues ? .object(JSONObject(values.map { (name: $0.0, value: $0.1) })) : nil
   }
 
   /// The value of a path such as `state.a.b[1]`, null for none; nil for a table, whose members are read in turn.
@@ -230,64 +193,51 @@ final class TraceWriter {
     }
   }
 
-  /// Writes a rule's operations, and its decisions that another rule had made already.
-  private func writeOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to json: inout JSONWriter) {
-    var decisions: [String] = []
-    var effects: [String] = []
-    var raised: [String] = []
-    var shadowed: [(name: String, rule: Int)] = []
-    var others: [(name: StaticString, items: [String])] = [
-      ("sends", []), ("timers", []), ("counts", []), ("once", []), ("places", []), ("publishes", []), ("topics", []),
-      ("forgets", []),
+  /// Adds a rule's operations, and its decisions that another rule had made already.
+  private func addOperations(_ operations: Slice<Operations>, of plugin: Catalog.Plugin, to entry: inout JSONObject) {
+    var shadowed: [JSONValue] = []
+    let names = [
+      "decisions", "effects", "raised", "sends", "timers", "counts", "once", "places", "publishes", "topics", "forgets",
     ]
+    var items: [String: [String]] = ["decisions": [], "effects": []]
+    func add(_ name: String, _ item: String) { items[name, default: []].append(item) }
     for operation in operations {
       switch operation {
-      case .decide(let name, _): decisions.append(String(decoding: name, as: UTF8.self))
-      case .emit(let effect): effects.append(String(decoding: effect.id, as: UTF8.self))
-      case .raise(let type, _, _, _): raised.append(String(decoding: type, as: UTF8.self))
-      case .shadowed(let name, let rule): shadowed.append((String(decoding: name, as: UTF8.self), rule))
-      case .send(let subject, let type, _): others[0].items.append("\(Self.text(type)) to \(value(subject))")
+      case .decide(let name, _): add("decisions", Self.text(name))
+      case .emit(let effect): add("effects", Self.text(effect.id))
+      case .raise(let type, _, _, _): add("raised", Self.text(type))
+      case .shadowed(let name, let rule):
+        shadowed.append(["key": .string(Self.text(name)), "by": .string(plugin.manifest.rules[rule].name)])
+      case .send(let subject, let type, _): add("sends", "\(Self.text(type)) to \(value(subject))")
       case .setTimer(let name, let type, _, let due, let schedule):
         let repeats = schedule.isEmpty ? "" : ", and then each time of \(value(schedule))"
         let time = value(Timestamp(seconds: due).rfc3339)
-        others[1].items.append("\(value(name)): \(Self.text(type)) at \(time)\(repeats)")
-      case .cancelTimer(let name): others[1].items.append("\(value(name)): cancelled")
-      case .count(let name, let labels, _, _): others[2].items.append("\(Self.text(name)) \(value(labels))")
-      case .once(let key, _): others[3].items.append(value(key))
+        add("timers", "\(value(name)): \(Self.text(type)) at \(time)\(repeats)")
+      case .cancelTimer(let name): add("timers", "\(value(name)): cancelled")
+      case .count(let name, let labels, _, _): add("counts", "\(Self.text(name)) \(value(labels))")
+      case .once(let key, _): add("once", value(key))
       case .place(let board, let placing, _):
-        others[4].items.append("\(value(board)): \(value(Self.text(placing)))")
+        add("places", "\(value(board)): \(value(Self.text(placing)))")
       case .publish(let topic, let type, _, let except):
         let left = except.isEmpty ? "" : " except \(value(except))"
-        others[5].items.append("\(Self.text(type)) to \(value(topic))\(left)")
-      case .joinTopic(let name): others[6].items.append("joins \(value(name))")
-      case .leaveTopic(let name): others[6].items.append("leaves \(value(name))")
-      case .forget(let all): others[7].items.append(all ? "the subject" : "the plugin's state of the subject")
-      case .forgetPast: others[7].items.append("the subject's past")
+        add("publishes", "\(Self.text(type)) to \(value(topic))\(left)")
+      case .joinTopic(let name): add("topics", "joins \(value(name))")
+      case .leaveTopic(let name): add("topics", "leaves \(value(name))")
+      case .forget(let all): add("forgets", all ? "the subject" : "the plugin's state of the subject")
+      case .forgetPast: add("forgets", "the subject's past")
       default: break
       }
     }
-    writeList("decisions", decisions, to: &json)
-    writeList("effects", effects, to: &json)
-    if !raised.isEmpty { writeList("raised", raised, to: &json) }
-    for (name, items) in others where !items.isEmpty { writeList(name, items, to: &json) }
-    guard !shadowed.isEmpty else { return }
-    json.member("shadowed")
-    json.beginArray()
-    for decision in shadowed {
-      json.beginObject()
-      json.member("key", decision.name)
-      json.member("by", plugin.manifest.rules[decision.rule].name)
-      json.endObject()
-    }
-    json.endArray()
+    for name in names { entry[name] = items[name].map(Self.list) }
+    if !shadowed.isEmpty { entry["shadowed"] = .array(shadowed) }
   }
 
-  /// Writes the events that follow: messages and timers, with the ids that they will have.
+  /// The events that follow: messages and timers, with the ids that they will have; nil for none.
   ///
   /// `recorded` of the operations before these are for explanations alone.
-  private func writeConsequences(
-    _ operations: Slice<Operations>, after recorded: Int, of plugin: Catalog.Plugin, to json: inout JSONWriter
-  ) {
+  private func consequences(
+    _ operations: Slice<Operations>, after recorded: Int, of plugin: Catalog.Plugin
+  ) -> JSONValue? {
     var recorded = recorded
     var found: [JSONValue] = []
     for index in operations.indices {
@@ -309,9 +259,7 @@ final class TraceWriter {
       default: break
       }
     }
-    guard !found.isEmpty else { return }
-    json.member("follows")
-    json.value(.array(found))
+    return found.isEmpty ? nil : .array(found)
   }
 
   /// A text that a rule may have made of the state, or what stands for it where the client may not read states.
@@ -329,7 +277,7 @@ final class TraceWriter {
   }
 
   /// The paths at which two states differ, down to the members that changed.
-  private static func changes(from old: JSONValue, to new: JSONValue) -> [String] {
-    JSONDifference.between(old, new, byName: true, at: "state").map(\.path)
+  private static func changes(from old: JSONValue, to new: JSONValue) -> JSONValue {
+    list(JSONDifference.between(old, new, byName: true, at: "state").map(\.path))
   }
 }
