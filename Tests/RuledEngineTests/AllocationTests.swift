@@ -47,8 +47,7 @@ import Testing
     let reply = ByteBuffer(capacity: 1 << 20)
     func apply(_ text: [UInt8]) throws {
       guard let object = text.withView({ try? document.parse(copyOf: $0) }) else { return }
-      var event = EventInput(stored: object, text: document.text, now: engine.local.now.microseconds)
-      event.origin = .client
+      let event = EventInput(stored: object, text: document.text, now: engine.local.now.microseconds, origin: .client)
       reply.removeAll()
       try evaluator.evaluate(event, into: reply)
     }

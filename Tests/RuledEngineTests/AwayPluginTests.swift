@@ -51,7 +51,7 @@ import Testing
     ]
     for (name, part) in names {
       let error = #expect(throws: RequestError.self) {
-        try engine.local.evaluator.handlers.query(name, subject: nil, arguments: nil, into: ByteBuffer())
+        try engine.local.evaluator.query(name, subject: nil, arguments: nil, into: ByteBuffer())
       }
       #expect(error?.code == .notFound && error?.message.contains(part) == true)
     }

@@ -167,7 +167,7 @@ extension Engine {
   fileprivate func erase(_ subject: String) throws {
     let name = ByteBuffer(capacity: 16)
     name.append(contentsOf: subject)
-    _ = try local.evaluator.administration.forget(name.bytes)
+    _ = try local.evaluator.forget(name.bytes)
     try local.runUntilIdle()
   }
 }

@@ -231,13 +231,13 @@ extension Engine {
   fileprivate func export(_ subject: String) throws -> JSONValue {
     let name = ByteBuffer(capacity: 16)
     name.append(contentsOf: subject)
-    return try local.evaluator.administration.export(name.bytes)
+    return try local.evaluator.export(name.bytes)
   }
 
   fileprivate func forget(_ subject: String) throws -> JSONValue {
     let name = ByteBuffer(capacity: 16)
     name.append(contentsOf: subject)
     defer { try? local.runUntilIdle() }
-    return try local.evaluator.administration.forget(name.bytes)
+    return try local.evaluator.forget(name.bytes)
   }
 }

@@ -264,7 +264,7 @@ import Testing
 
   private func asked(_ evaluator: Evaluator) throws -> Int64? {
     let reply = ByteBuffer(capacity: 64)
-    try evaluator.handlers.query("p.first", subject: nil, arguments: nil, into: reply)
+    try evaluator.query("p.first", subject: nil, arguments: nil, into: reply)
     return try JSONValue(parsing: reply.bytes)["value"]?.intValue
   }
 
@@ -278,8 +278,7 @@ import Testing
     let bytes = ByteBuffer(capacity: 128)
     bytes.append(contentsOf: text)
     let object = try document.parse(copyOf: bytes.bytes)
-    var event = EventInput(stored: object, text: document.text, now: 0)
-    event.origin = .client
+    let event = EventInput(stored: object, text: document.text, now: 0, origin: .client)
     try evaluator.evaluate(event, into: reply)
     withExtendedLifetime(bytes) {}
   }
@@ -296,7 +295,7 @@ import Testing
     let request = ByteBuffer(capacity: 8)
     request.append(contentsOf: "{}")
     let failure = #expect(throws: Failure.self) {
-      try engine.local.evaluator.handlers.web(host: "w.example", request: request.bytes)
+      try engine.local.evaluator.web(host: "w.example", request: request.bytes)
     }
     #expect(failure?.message.contains("can be read only by a query") == true)
   }

@@ -82,7 +82,7 @@ import Testing
   @Test func `nothing of a subject is remembered once it is forgotten`() throws {
     let engine = try Engine(["p": Self.counting])
     for id in 0..<200 { try engine.send("a", [:], ["id": .string("\(id)")]) }
-    let forgotten = try Array("user:1".utf8).withView { try engine.local.evaluator.administration.forget($0) }
+    let forgotten = try Array("user:1".utf8).withView { try engine.local.evaluator.forget($0) }
     try engine.local.runUntilIdle()
     #expect(forgotten["forgotten"]?["events"] == 200)
     for kind in [StoreKey.Kind.record, .outcome, .earlierEvents, .outcomeIndex] {
@@ -112,7 +112,7 @@ import Testing
     guard case .object(var repeated) = first else { return }
     repeated["duplicate"] = true
     #expect(try engine.send("a", [:], ["id": .string(id)]) == .object(repeated))
-    let exported = try Array("user:1".utf8).withView { try engine.local.evaluator.administration.export($0) }
+    let exported = try Array("user:1".utf8).withView { try engine.local.evaluator.export($0) }
     #expect(exported["events"] == [first])
   }
 

@@ -94,7 +94,7 @@ import Testing
   @Test func `its schedule stands in the store and in an export`() throws {
     let engine = try engine(at: "2025-01-01T00:00:00Z")
     try engine.send("set", ["every": ["at": "09:00", "zone": "Europe/Berlin", "weekly": 2.0]])
-    let exported = try Array("user:1".utf8).withView { try engine.local.evaluator.administration.export($0) }
+    let exported = try Array("user:1".utf8).withView { try engine.local.evaluator.export($0) }
     #expect(exported["timers"]?[0]?["every"] == ["at": "09:00", "zone": "Europe/Berlin", "weekly": 2])
     #expect(exported["timers"]?[0]?["due"] == "2025-01-07T08:00:00.000Z")
   }

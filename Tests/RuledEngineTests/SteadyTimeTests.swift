@@ -38,8 +38,7 @@ import Testing
     func send(_ id: Int) throws -> JSONValue {
       let text = #"{"type":"a","subject":"s","id":"\#(id)"}"#
       guard let object = Array(text.utf8).withView({ try? document.parse(copyOf: $0) }) else { return .null }
-      var event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds)
-      event.origin = .client
+      let event = EventInput(stored: object, text: document.text, now: context.clock.now.microseconds, origin: .client)
       let reply = ByteBuffer()
       try evaluator.evaluate(event, into: reply)
       let batch = evaluator.takeBatch()

@@ -42,7 +42,7 @@ import Testing
     store.failScans(true)
     let byRule = #expect(throws: RequestError.self) { try engine.local.event(Self.forgetting) }
     #expect(byRule?.code == .unavailable)
-    let byRequest = #expect(throws: RequestError.self) { try engine.local.evaluator.administration.forget(name.bytes) }
+    let byRequest = #expect(throws: RequestError.self) { try engine.local.evaluator.forget(name.bytes) }
     #expect(byRequest?.code == .unavailable)
     #expect(engine.local.evaluator.batch.isEmpty)
     store.failScans(false)
@@ -50,7 +50,7 @@ import Testing
     try engine.send("keep", to: "user:2")
     #expect(try engine.local.event(Self.forgetting)["duplicate"] == false)
     #expect(try engine.state("p") == nil)
-    _ = try engine.local.evaluator.administration.forget(name.bytes)
+    _ = try engine.local.evaluator.forget(name.bytes)
     try engine.local.runUntilIdle()
     let left = try engine.local.contents().filter { !$0.key.contains(UInt8(ascii: "2")) }
     #expect(left.isEmpty)

@@ -26,7 +26,7 @@ import Testing
   }
 
   private static func export(_ engine: Engine, _ subject: String) throws -> JSONValue {
-    try Array(subject.utf8).withView { try engine.local.evaluator.administration.export($0) }
+    try Array(subject.utf8).withView { try engine.local.evaluator.export($0) }
   }
 
   @Test func `members get publications, each once and in order, and nobody else does`() throws {

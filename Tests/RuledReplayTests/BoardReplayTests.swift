@@ -60,9 +60,10 @@ import Testing
     try context.boards.load(from: context)
     var found: [String: Double] = [:]
     try store.scan(prefix: StoreKey.prefix(.place)) { key, value in
-      guard context.boards.isOn(key, at: now.microseconds),
-        case .place(let subject, _, let board, _)? = try? ParsedKey(key)
-      else { return true }
+      let key = try? ParsedKey(key)
+      guard context.boards.isOn(key, at: now.microseconds), case .place(let subject, _, let board, _)? = key else {
+        return true
+      }
       found[[board, subject].map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")] = Place(value)?.score
       return true
     }

@@ -10,17 +10,13 @@ package enum StoreListing {
   package static func subjects(
     _ context: EngineContext, prefix: String, after: String?, limit: Int
   ) throws(RequestError) -> (subjects: [String], next: String?) {
-    let lower = ByteBuffer(capacity: 300)
-    lower.append(StoreKey.Kind.record.rawValue)
-    let previous = after.map { Array($0.utf8) }
-    let start =
-      previous.map { prefix.utf8.lexicographicallyPrecedes($0) ? $0 : Array(prefix.utf8) } ?? Array(prefix.utf8)
-    start.withView { lower.append($0) }
-    let end = StoreKey.upperBound([StoreKey.Kind.record.rawValue] + Array(prefix.utf8))
+    let (previous, prefix) = (after.map { Array($0.utf8) }, Array(prefix.utf8))
+    let start = previous.map { prefix.lexicographicallyPrecedes($0) ? $0 : prefix } ?? prefix
+    let end = StoreKey.upperBound(StoreKey.prefix(.record) + prefix)
     var found: [String] = []
     var more = false
     do throws(StoreError) {
-      try context.scan(from: Array(lower.bytes), to: end, of: .record) { key, value in
+      try context.scan(from: StoreKey.prefix(.record) + start, to: end, of: .record) { key, value in
         guard case .record(let subject)? = try? ParsedKey(key) else { return true }
         if let previous, subject.elementsEqual(previous) { return true }
         guard isFound(context, subject, value, at: key) else { return true }
@@ -43,22 +39,21 @@ package enum StoreListing {
       return true
     }
     for kind in [StoreKey.Kind.timer, .once, .effect, .parked, .place, .membership] {
-      let prefix = ByteBuffer(capacity: 300)
-      StoreKey.subjectPrefix(kind, subject, into: prefix)
+      let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
       var any = false
       do throws(StoreError) {
-        try context.store.scan(prefix: Array(prefix.bytes)) { key, value in
+        try context.store.scan(prefix: prefix) { key, value in
           let now = context.clock.now.microseconds
           any =
             switch kind {
-            case .place: context.boards.isOn(key, at: now)
+            case .place: context.boards.isOn(try? ParsedKey(key), at: now)
             case .once: OnceKeys.isValid(value, at: now)
             default: true
             }
           return !any
         }
       } catch {
-        context.noteDamage(prefix.bytes, of: Array(subject), error)
+        context.noteDamage(prefix, of: Array(subject), error)
         any = true
       }
       if any { return true }
@@ -77,16 +72,14 @@ package enum StoreListing {
       guard let key = ParkedKey(text: after) else {
         throw RequestError.invalidParams(path: "params.after", "no such id")
       }
-      let buffer = ByteBuffer(capacity: 300)
-      StoreKey.parked(key.subject, sequence: key.sequence, into: buffer)
-      lower = Array(buffer.bytes) + [0]
+      lower = StoreKey.bytes { StoreKey.parked(key.subject, sequence: key.sequence, into: $0) } + [0]
     }
     var found: [JSONValue] = []
     var more = false
     var left = bytes
     do throws(StoreError) {
       try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
-        guard let entry = SubjectAdministration.parked((Array(key), Array(value))) else { return true }
+        guard let entry = StoredEntry(key: Array(key), value: Array(value)).parked else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
         if found.count == limit || left < 0 {
           more = true

@@ -1,4 +1,4 @@
-package import RuledCore
+import RuledCore
 import RuledJSON
 import RuledLua
 package import RuledStore
@@ -118,8 +118,8 @@ package final class BoardTable: Sendable {
   }
 
   /// Whether the place with that key in the store is on its board, and the board's time is not over.
-  package func isOn(_ key: ByteView, at now: Int64) -> Bool {
-    guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return false }
+  package func isOn(_ key: ParsedKey?, at now: Int64) -> Bool {
+    guard case .place(_, let plugin, let name, let generation)? = key else { return false }
     return contents.withLock { contents in
       let board = contents.find(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
       let terms = board?.newest ?? Board.Terms()

@@ -20,6 +20,9 @@ package final class CommitBatch: @unchecked Sendable {  // read-only once it is 
       self.cascade = cascade
       self.sender = sender
     }
+
+    /// Its key in the store.
+    var key: [UInt8] { StoreKey.bytes { StoreKey.message(subject, sequence: sequence, into: $0) } }
   }
 
   /// Counts up; a later batch never becomes durable before an earlier one of the same worker.

@@ -148,7 +148,7 @@ final class BatchQueue {
   /// All keys that begin with `prefix`, with their values, in byte order; `inStoreAlone` says that no batch has any.
   func readAll(
     prefix: [UInt8], of subject: ByteView, inStoreAlone: Bool = false
-  ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  ) throws(RequestError) -> [StoredEntry] {
     var found: [[UInt8]: [UInt8]] = [:]
     do throws(StoreError) {
       try context.store.scan(prefix: prefix) { key, value in
@@ -166,16 +166,15 @@ final class BatchQueue {
         }
       }
     }
-    return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { ($0.key, $0.value) }
+    return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { StoredEntry(key: $0.key, value: $0.value) }
   }
 
   /// All keys of a kind that belong to a subject, with their values, in byte order.
   func readAll(
     _ kind: StoreKey.Kind, of subject: ByteView, inStoreAlone: Bool = false
-  ) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
-    let prefix = ByteBuffer(capacity: 300)
-    StoreKey.subjectPrefix(kind, subject, into: prefix)
-    return try readAll(prefix: Array(prefix.bytes), of: subject, inStoreAlone: inStoreAlone)
+  ) throws(RequestError) -> [StoredEntry] {
+    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
+    return try readAll(prefix: prefix, of: subject, inStoreAlone: inStoreAlone)
   }
 
   /// Deletes all keys that begin with `prefix`, also those that are not yet durable.
@@ -194,6 +193,19 @@ final class BatchQueue {
   func unreadable(_ key: ByteView, of subject: ByteView, _ error: StoreError, malformed: Bool = false) -> RequestError {
     context.noteDamage(key, of: Array(subject), error, malformed: malformed)
     return error.requestError(reading: key.first.flatMap { StoreKey.Kind(rawValue: $0) } ?? .record)
+  }
+}
+
+/// A key and its value, as the store will have them.
+struct StoredEntry {
+  let key: [UInt8]
+  let value: [UInt8]
+
+  /// Calls `body` with the parts of the key, nil if it is of no known layout, and with the value.
+  func read<Result, Failure>(_ body: (ParsedKey?, ByteView) throws(Failure) -> Result) throws(Failure) -> Result {
+    try key.withView { (key) throws(Failure) in
+      try value.withView { (value) throws(Failure) in try body(try? ParsedKey(key), value) }
+    }
   }
 }
 

@@ -9,12 +9,10 @@ import RuledStore
 /// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   package let context: EngineContext
-  package let handlers: HandlerCalls
-  package let administration: SubjectAdministration
   let plugins: WorkerPlugins
   let batches: BatchQueue
   let subjects: SubjectCache
-  private let memory: OutcomeMemory
+  let memory: OutcomeMemory
   let items: SubjectItems
   /// The publications under way; one evaluator of a daemon brings them to the members.
   package let publications: PublicationQueue
@@ -66,10 +64,6 @@ package final class Evaluator {
     migration = StateMigration(context, plugins: plugins)
     transaction = EventTransaction(
       context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items, parked: parked,
-      migration: migration)
-    handlers = HandlerCalls(context, plugins: plugins, subjects: subjects, transaction: transaction)
-    administration = SubjectAdministration(
-      context, plugins: plugins, batches: batches, subjects: subjects, memory: memory, items: items,
       migration: migration)
     plugins.host = transaction
   }
@@ -201,8 +195,8 @@ package final class Evaluator {
   ) throws(RequestError) {
     do throws(RequestError) {
       switch erasure {
-      case .past: try administration.forgetPast(name)
-      case .all: _ = try administration.forget(name)
+      case .past: try forgetPast(name)
+      case .all: _ = try forget(name)
       }
     } catch {
       batches.rollBack(to: before.mark)

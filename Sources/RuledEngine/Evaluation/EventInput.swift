@@ -90,11 +90,17 @@ package struct EventInput {
       time: object.member("time")?.string.flatMap { Timestamp(rfc3339: $0)?.microseconds } ?? now,
       data: object.member("data"), attributes: object.isKind(.object) ? object : nil, text: text, now: now)
     self.origin = origin
-    mayPublish = object.member("may_publish").map { Int($0.integer ?? 0) } ?? mayPublish
+    func number(_ name: StaticString) -> Int? { object.member(name).map { Int($0.integer ?? 0) } }
     switch origin {
-    case .message: sender = object.member("from")?.string ?? none
+    case .client, .recorded: break
     case .retry: sender = object.member("sender")?.string ?? none
-    case .client, .recorded, .timer: break
+    case .message, .timer:
+      if origin == .message { maySend = Limits.messagesPerOldMessage }
+      sender = object.member("from")?.string ?? none
+      attributes = nil
+      hops = number("hops") ?? 0
+      maySend = number("may_send") ?? maySend
+      mayPublish = number("may_publish") ?? mayPublish
     }
   }
 

@@ -179,7 +179,7 @@ final class OutcomeMemory {
   // MARK: Listing
 
   /// The remembered outcomes of a subject, with their keys, in about the order in which they were committed.
-  func all(of subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  func all(of subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> [StoredEntry] {
     var times: Set<UInt32> = []
     if let record {
       for index in 0..<record.recent.count { times.insert(record.recent[index].seconds) }
@@ -192,7 +192,7 @@ final class OutcomeMemory {
         times.insert(UInt32(clamping: expiry / 1_000_000))
       }
     }
-    var found: [(key: [UInt8], value: [UInt8])] = []
+    var found: [StoredEntry] = []
     for seconds in times.sorted() {
       let prefix = StoreKey.bytes { StoreKey.outcomePrefix(expiring: seconds, subject.name, into: $0) }
       found += try batches.readAll(prefix: prefix, of: subject.name)

@@ -232,11 +232,8 @@ final class MessageTable {
       return .damaged(Array(value.bytes))
     }
     let inner = document.text.rawMember("message")
-    var event = EventInput(
+    let event = EventInput(
       stored: object, text: inner.isEmpty ? document.text : inner, now: context.clock.now.microseconds)
-    event.attributes = nil
-    event.hops = Int(object.member("hops")?.integer ?? 0)
-    event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
     let name = object.member("sent_by")?.string ?? ByteView.empty
     let sender: Sender
     if let plugin = plugins.plugin(named: name) {

@@ -184,8 +184,8 @@ final class ParkedEvents {
         json["plugin"]?.stringValue == plugin, let first = json["events"]?.arrayValue?.first,
         first["id"] == event["id"], json["message_from"] == nil
       else { return nil }
-      return entry.key.withView { key in
-        guard case .parked(let name, let sequence)? = try? ParsedKey(key) else { return nil }
+      return entry.read { key, _ in
+        guard case .parked(let name, let sequence)? = key else { return nil }
         let key = ParkedKey(subject: Array(name), sequence: sequence)
         if first == event { same.append(key) }
         return key

@@ -112,9 +112,9 @@ final class SubjectPlaces {
   /// The places of a subject on boards whose time is not over: plugin, board and score.
   func all(of subject: Subject, now: Int64) throws(RequestError) -> [(plugin: String, board: String, score: Double)] {
     try batches.readAll(.place, of: subject.name).compactMap { entry in
-      entry.key.withView { key in
-        guard context.boards.isOn(key, at: now), case .place(_, let plugin, let board, _)? = try? ParsedKey(key),
-          let place = entry.value.withView({ Place($0) })
+      entry.read { key, value in
+        guard case .place(_, let plugin, let board, _)? = key, context.boards.isOn(key, at: now),
+          let place = Place(value)
         else { return nil }
         return (String(decoding: plugin, as: UTF8.self), String(decoding: board, as: UTF8.self), place.score)
       }
@@ -128,15 +128,15 @@ final class SubjectPlaces {
     let places = try batches.readAll(.place, of: subject.name)
     context.boards.withContents { contents in
       for place in places {
-        place.key.withView { key in
-          guard case .place(_, let plugin, let name, let generation)? = try? ParsedKey(key) else { return }
+        place.read { key, score in
+          guard case .place(_, let plugin, let name, let generation)? = key else { return }
           let board = contents.board(String(decoding: name, as: UTF8.self), of: String(decoding: plugin, as: UTF8.self))
           guard generation == board.newest.generation, !board.newest.isOver(at: now) else { return }
           value.removeAll()
           StoreKey.board(board.name, of: board.plugin, into: boardKey)
           board.newest.write(to: value)
           kept.put(boardKey.bytes, value.bytes)
-          place.value.withView { kept.put(key, $0) }
+          place.key.withView { kept.put($0, score) }
         }
       }
     }

@@ -50,10 +50,8 @@ final class TimerTable {
   func all(of subject: Subject) throws(RequestError) -> [DueTimer] {
     let isDurable = subject.lastCommit <= batches.durable
     return try batches.readAll(.timer, of: subject.name, inStoreAlone: isDurable).compactMap { entry in
-      entry.key.withView { key in
-        guard case .timer(let name, let plugin, let timer)? = try? ParsedKey(key),
-          let due = entry.value.withView({ due($0) })
-        else { return nil }
+      entry.read { key, value in
+        guard case .timer(let name, let plugin, let timer)? = key, let due = due(value) else { return nil }
         return DueTimer(due: due, subject: Array(name), plugin: Array(plugin), name: Array(timer))
       }
     }
@@ -270,9 +268,6 @@ final class TimerTable {
     let now = context.clock.now.microseconds
     var event = EventInput(stored: stored, text: firing.text, now: now - due > Self.grace ? now : due, origin: .timer)
     event.time = due
-    event.attributes = nil
-    event.hops = Int(stored.member("hops")?.integer ?? 0)
-    event.maySend = stored.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
     firingRun = stored.member("run")?.integer ?? 0
     return event
   }

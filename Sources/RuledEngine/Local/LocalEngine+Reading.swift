@@ -17,7 +17,7 @@ extension LocalEngine {
     let reply = ByteBuffer(capacity: 512)
     let bytes = ByteBuffer(capacity: 64)
     if let subject { bytes.append(contentsOf: subject) }
-    try evaluator.handlers.query(name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
+    try evaluator.query(name, subject: subject == nil ? nil : bytes.bytes, arguments: value, into: reply)
     withExtendedLifetime(document) {}
     withExtendedLifetime(bytes) {}
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
@@ -27,7 +27,7 @@ extension LocalEngine {
     let found = try evaluator.subjects.load(Array(subject.utf8))
     guard let state = try evaluator.subjects.record(of: found)?.state(of: plugin) else { return nil }
     let text = ByteBuffer(capacity: 256)
-    plugin.withView { evaluator.administration.show(state, of: $0, found, to: text) }
+    plugin.withView { evaluator.show(state, of: $0, found, to: text) }
     return try? JSONValue(parsing: text.bytes)
   }
 

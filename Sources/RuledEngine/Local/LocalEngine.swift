@@ -118,7 +118,6 @@ package final class LocalEngine {
       throw RequestError(.parseError, "the event is not JSON")
     }
     var event = EventInput(stored: object, text: document.text, now: now.microseconds, origin: .client)
-    event.mayPublish = Limits.publicationsPerCascade
     for (name, bytes) in [("type", event.type), ("subject", event.subject)] where bytes.isEmpty || bytes.count > 256 {
       throw .invalidParams(path: "params.\(name)", "must be a string of 1 to 256 bytes")
     }
@@ -261,8 +260,7 @@ package final class LocalEngine {
   }
 
   private func noteSent(_ message: CommitBatch.Message, in batch: CommitBatch) {
-    let key = StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) }
-    key.withView { key in
+    message.key.withView { key in
       guard case .value(let bytes) = batch.writes.lookup(key) else { return }
       let inner = bytes.rawMember("message")
       sent.append(Array(inner.isEmpty ? bytes : inner))

@@ -56,14 +56,8 @@ extension Evaluator {
     var event = EventInput(stored: object, text: document.text, now: entry.now.microseconds, origin: origin)
     var timer: DueTimer?
     switch origin {
-    case .message:
-      event.attributes = nil
-      event.hops = Int(object.member("hops")?.integer ?? 0)
-      event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? Limits.messagesPerOldMessage
+    case .message: break
     case .timer:
-      event.attributes = nil
-      event.hops = Int(object.member("hops")?.integer ?? 0)
-      event.maySend = object.member("may_send").map { Int($0.integer ?? 0) } ?? event.maySend
       event.time = object.member("due")?.integer ?? event.time
       timer = DueTimer(
         due: event.time, subject: Array(entry.subject.utf8), plugin: Array(entry.plugin.utf8),
@@ -71,7 +65,6 @@ extension Evaluator {
     case .client, .recorded, .retry:
       event.isInternal = object.member("internal")?.bool == true
       event.isExplained = object.member("explain")?.bool == true
-      event.mayPublish = Limits.publicationsPerCascade
     }
     if replaying == .explaining { (event.isDryRun, event.isExplained) = (true, true) }
     let reply = ByteBuffer(capacity: 512)
@@ -122,32 +115,28 @@ extension Evaluator {
     let subject = try subjects.load(message.subject)
     subject.lastCommit = batches.current.number
     let text = ByteBuffer(capacity: 256)
-    let key = ByteBuffer(capacity: 320)
-    StoreKey.message(message.subject, sequence: message.sequence, into: key)
-    defer { withExtendedLifetime(key) {} }
-    guard try batches.read(key.bytes, of: subject, into: text) else { return nil }
-    return Array(text.bytes)
+    let isThere = try message.key.withView { (key) throws(RequestError) in
+      try batches.read(key, of: subject, into: text)
+    }
+    return isThere ? Array(text.bytes) : nil
   }
 
   package func replace(_ message: CommitBatch.Message, with text: [UInt8]) throws(RequestError) {
     let subject = try subjects.load(message.subject)
-    let key = ByteBuffer(capacity: 320)
-    StoreKey.message(message.subject, sequence: message.sequence, into: key)
-    text.withView { batches.current.writes.put(key.bytes, $0) }
-    withExtendedLifetime(key) {}
+    message.key.withView { key in text.withView { batches.current.writes.put(key, $0) } }
     subject.lastCommit = batches.current.number
   }
 
   /// The version and the states of a subject as they are now, as JSON: `{subject, version, plugins}`.
   package func state(of subject: String) throws(RequestError) -> JSONValue {
     let reply = ByteBuffer(capacity: 1024)
-    try subject.withView { (name) throws(RequestError) in try administration.state(name, plugin: nil, into: reply) }
+    try subject.withView { (name) throws(RequestError) in try state(name, plugin: nil, into: reply) }
     return (try? JSONValue(parsing: reply.bytes)) ?? .null
   }
 
   /// All that is stored of a subject now, as the method `export` shows it.
   package func export(of subject: String) throws(RequestError) -> JSONValue {
-    try subject.withView { (name) throws(RequestError) in try administration.export(name) }
+    try subject.withView { (name) throws(RequestError) in try export(name) }
   }
 
   /// Gives a subject a version and the plugins' states in the place of its own, and timers, `once` keys and topics; it remembers no events then.
@@ -204,6 +193,6 @@ extension Evaluator {
   }
 
   package func forget(_ subject: String) throws(RequestError) {
-    _ = try subject.withView { (name) throws(RequestError) in try administration.forget(name) }
+    _ = try subject.withView { (name) throws(RequestError) in try forget(name) }
   }
 }

@@ -39,7 +39,7 @@ package struct TopicListing {
           guard found.count <= limit else { return false }
           found.append(TopicListing(id: id, publications: publications.removeValue(forKey: id) ?? 0))
         }
-        found[found.count - 1].members += TopicTable.count(Array(value))
+        found[found.count - 1].members += Int(TopicTable.readNumber(value) ?? 0)
         return true
       }
       if found.last?.members == 0, found.last?.publications == 0 { found.removeLast() }

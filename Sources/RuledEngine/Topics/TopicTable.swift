@@ -69,10 +69,10 @@ final class TopicTable {
   }
 
   /// Ends memberships of the subject, given by their keys.
-  func leave(_ memberships: [(key: [UInt8], value: [UInt8])], _ subject: Subject) throws(RequestError) {
+  func leave(_ memberships: [StoredEntry], _ subject: Subject) throws(RequestError) {
     for membership in memberships {
-      try membership.key.withView { (key: ByteView) throws(RequestError) in
-        guard case .membership(_, let plugin, let name)? = try? ParsedKey(key) else { return }
+      try membership.read { (key, _) throws(RequestError) in
+        guard case .membership(_, let plugin, let name)? = key else { return }
         try leave(name, of: plugin, subject)
       }
     }
@@ -85,14 +85,12 @@ final class TopicTable {
     let prefix = StoreKey.bytes { StoreKey.memberCounts(plugin: plugin, name: name, into: $0) }
     let own = batches.worker
     return try batches.readAll(prefix: prefix, of: ByteView.empty).reduce(0) { sum, entry in
-      let worker = entry.key.withView { key in
-        if case .memberCount(_, _, let worker)? = try? ParsedKey(key) { worker } else { own }
+      entry.read { key, value in
+        let worker = if case .memberCount(_, _, let worker)? = key { worker } else { own }
+        return worker == own || worker < Self.firstOwnWorker ? sum + Int(Self.readNumber(value) ?? 0) : sum
       }
-      return worker == own || worker < Self.firstOwnWorker ? sum + Self.count(entry.value) : sum
     }
   }
-
-  static func count(_ value: [UInt8]) -> Int { value.withView { Int(readNumber($0) ?? 0) } }
 
   static func readNumber(_ value: ByteView) -> Int64? {
     value.count == 8 ? Int64(bitPattern: UInt64(bigEndian: value.load(at: 0, as: UInt64.self))) : nil

@@ -39,7 +39,7 @@ extension Evaluator {
   /// Calls the handler of a host; the reason of a failure goes to the log, not to the client.
   fileprivate func callWebHandler(of host: String, _ request: ByteBuffer) -> HTTPResponse {
     do throws(Failure) {
-      guard let results = try handlers.web(host: host, request: request.bytes) else {
+      guard let results = try web(host: host, request: request.bytes) else {
         return HTTPResponse(RequestError(.notFound, "there is nothing at this host"))
       }
       switch WebAnswer.read(results) {

@@ -353,7 +353,7 @@ extension Evaluator {
     let bytes = ByteBuffer(capacity: effect.count)
     effect.withView { bytes.append($0) }
     do throws(Failure) {
-      guard let answer = try evaluator.handlers.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
+      guard let answer = try evaluator.sink(sink, plugin: plugin, effect: bytes.bytes) else { return .none }
       return HandlerAnswer(answer)
     } catch { return .failed("\(error.kind)" + (error.file.map { file in " at \(file):\(error.line ?? 0)" } ?? "")) }
   }

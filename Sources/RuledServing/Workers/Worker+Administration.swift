@@ -12,19 +12,19 @@ extension Worker {
     case .state:
       let params = try StateParams(request)
       let subject = Array(params.subject.utf8)
-      let administration = evaluator.deciding(for: subject).administration
+      let deciding = evaluator.deciding(for: subject)
       try subject.withView { (subject) throws(RequestError) in
         try (params.plugin ?? "").withView { (plugin) throws(RequestError) in
-          try administration.state(subject, plugin: params.plugin == nil ? nil : plugin, into: bytes)
+          try deciding.state(subject, plugin: params.plugin == nil ? nil : plugin, into: bytes)
         }
       }
     case .export:
       let subject = Array(try request.subject().utf8)
-      let administration = evaluator.deciding(for: subject).administration
-      try subject.withView { (subject) throws(RequestError) in try administration.export(subject).write(to: bytes) }
+      let deciding = evaluator.deciding(for: subject)
+      try subject.withView { (subject) throws(RequestError) in try deciding.export(subject).write(to: bytes) }
     case .forget:
       try request.subject().withView { (subject) throws(RequestError) in
-        try evaluator.administration.forget(subject).write(to: bytes)
+        try evaluator.forget(subject).write(to: bytes)
       }
     case .subjects:
       let params = try SubjectsParams(request)

@@ -176,7 +176,7 @@ extension Worker {
     executed.queries += 1
     let name = String(decoding: params.plugin, as: UTF8.self) + "." + String(decoding: params.query, as: UTF8.self)
     let deciding = evaluator.deciding(for: params.subject.map(Array.init))
-    try deciding.handlers.query(name, subject: params.subject, arguments: params.args, into: bytes)
+    try deciding.query(name, subject: params.subject, arguments: params.args, into: bytes)
   }
 
   // MARK: Work for its subjects that other threads ask for

@@ -250,7 +250,7 @@ final class TestDriver: TestHost {
     }
     let buffer = ByteBuffer(capacity: 512)
     JSONValue.object(request).write(to: buffer)
-    guard let answer = try engine.evaluator.handlers.web(host: HostName.normalized(host), request: buffer.bytes) else {
+    guard let answer = try engine.evaluator.web(host: HostName.normalized(host), request: buffer.bytes) else {
       throw TestFailure("no plugin answers for the host '\(host)'")
     }
     if case .failure(let refusal) = WebAnswer.read(answer) {
@@ -270,7 +270,7 @@ final class TestDriver: TestHost {
     let buffer = ByteBuffer(capacity: 512)
     JSONValue.object(effect).write(to: buffer)
     let owner = effect["plugin"]?.stringValue ?? plugin
-    guard let answer = try engine.evaluator.handlers.sink(name, plugin: owner, effect: buffer.bytes) else {
+    guard let answer = try engine.evaluator.sink(name, plugin: owner, effect: buffer.bytes) else {
       throw TestFailure("plugin '\(owner)' has no handler for the sink '\(name)'")
     }
     if case .failed(let reason) = HandlerAnswer(answer) {

@@ -228,7 +228,7 @@ import Testing
       .evaluate { evaluator in
         let name = ByteBuffer()
         name.append(contentsOf: "s")
-        _ = try? evaluator.administration.forget(name.bytes)
+        _ = try? evaluator.forget(name.bytes)
       })
     try rig.emit("g", subject: "t")
     #expect(eventually { rig.undelivered.isEmpty })

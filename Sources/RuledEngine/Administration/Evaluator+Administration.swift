@@ -4,28 +4,7 @@ import RuledJournal
 import RuledStore
 
 /// Shows, exports and erases the stored data of a subject.
-package final class SubjectAdministration {
-  private let context: EngineContext
-  private let plugins: WorkerPlugins
-  private let batches: BatchQueue
-  private let subjects: SubjectCache
-  private let memory: OutcomeMemory
-  private let migration: StateMigration
-  private let items: SubjectItems
-
-  init(
-    _ context: EngineContext, plugins: WorkerPlugins, batches: BatchQueue, subjects: SubjectCache,
-    memory: OutcomeMemory, items: SubjectItems, migration: StateMigration
-  ) {
-    self.context = context
-    self.plugins = plugins
-    self.batches = batches
-    self.subjects = subjects
-    self.memory = memory
-    self.items = items
-    self.migration = migration
-  }
-
+extension Evaluator {
   /// Appends `{subject, version, plugins}` with the states of one plugin or of all.
   package func state(_ name: ByteView, plugin: ByteView?, into reply: ByteBuffer)
     throws(RequestError)
@@ -81,7 +60,7 @@ package final class SubjectAdministration {
   }
 
   /// The subject's `once` keys that have not expired.
-  private func onceKeys(of name: ByteView) throws(RequestError) -> [(key: [UInt8], value: [UInt8])] {
+  private func onceKeys(of name: ByteView) throws(RequestError) -> [StoredEntry] {
     let now = context.clock.now.microseconds
     return try batches.readAll(.once, of: name).filter { $0.value.withView { OnceKeys.isValid($0, at: now) } }
   }
@@ -96,13 +75,16 @@ package final class SubjectAdministration {
     return .object([
       "subject": .string(String(decoding: name, as: UTF8.self)), "version": .integer(Int64(record?.version ?? 0)),
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
-      "timers": .array(try batches.readAll(.timer, of: subject.name).map(Self.timer)),
-      "once": .array(try onceKeys(of: subject.name).compactMap(Self.once)),
-      "effects": .array(try batches.readAll(.effect, of: subject.name).map { Self.json($0.value) }),
-      "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(Self.parked)),
-      "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(Self.topic)),
-      "boards": .array(try items.places.all(of: subject, now: context.clock.now.microseconds).map(Self.place)),
-      "events": .array(try memory.all(of: subject, record).compactMap(Self.outcome)),
+      "timers": .array(try batches.readAll(.timer, of: subject.name).map(\.timer)),
+      "once": .array(try onceKeys(of: subject.name).compactMap(\.once)),
+      "effects": .array(try batches.readAll(.effect, of: subject.name).map(\.json)),
+      "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(\.parked)),
+      "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(\.topic)),
+      "boards": .array(
+        try items.places.all(of: subject, now: context.clock.now.microseconds).map {
+          ["board": .string("\($0.plugin)/\($0.board)"), "score": Place.json($0.score)]
+        }),
+      "events": .array(try memory.all(of: subject, record).compactMap(\.outcome)),
     ])
   }
 
@@ -117,7 +99,7 @@ package final class SubjectAdministration {
     let parked = try batches.readAll(.parked, of: subject.name)
     let events = try memory.all(of: subject, record)
     let boards = try batches.readAll(.place, of: subject.name)
-    var others: [(key: [UInt8], value: [UInt8])] = []
+    var others: [StoredEntry] = []
     for kind in [.record, .earlierEvents, .outcomeIndex, .once] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
@@ -132,15 +114,15 @@ package final class SubjectAdministration {
     // All reads are done: from here on nothing fails.
     batches.current.waitingTimers -= timers.count
     for timer in timers {
-      timer.key.withView { key in
-        guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return }
-        timer.value.withView { items.timers.removeIndex(of: $0, name, of: plugin, subject: subject) }
+      timer.read { key, value in
+        guard case .timer(_, let plugin, let name)? = key else { return }
+        items.timers.removeIndex(of: value, name, of: plugin, subject: subject)
       }
     }
     // An inbox drops an erased message. If this batch is lost, the messages are given back and applied.
     for message in messages {
-      message.key.withView { key in
-        guard case .message(_, let sequence)? = try? ParsedKey(key) else { return }
+      message.read { key, _ in
+        guard case .message(_, let sequence)? = key else { return }
         batches.current.delivered.append(.init(subject: Array(subject.name), sequence: sequence))
       }
     }
@@ -160,10 +142,7 @@ package final class SubjectAdministration {
     ])
   }
 
-  private func delete(
-    _ effects: [(key: [UInt8], value: [UInt8])], _ parked: [(key: [UInt8], value: [UInt8])],
-    _ others: [(key: [UInt8], value: [UInt8])]
-  ) {
+  private func delete(_ effects: [StoredEntry], _ parked: [StoredEntry], _ others: [StoredEntry]) {
     let document = TapeDocument()
     for entry in parked {
       let plugin = entry.value.withView { document.plugin(of: $0) }
@@ -247,79 +226,66 @@ package final class SubjectAdministration {
     batches.current.writes.journal(head.bytes, name)
     withExtendedLifetime(head) {}
   }
+}
 
-  // MARK: Entries
+extension StoredEntry {
+  fileprivate var json: JSONValue { value.withView { try? JSONValue(parsing: $0) } ?? .null }
 
-  private static func json(_ bytes: [UInt8]) -> JSONValue {
-    (try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self))) ?? .null
-  }
-
-  private static func timer(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue {
-    let value = json(entry.value)
-    return entry.key.withView { key in
-      guard case .timer(_, let plugin, let name)? = try? ParsedKey(key) else { return value }
-      var timer: JSONObject = [
+  fileprivate var timer: JSONValue {
+    let value = json
+    return read { key, _ in
+      guard case .timer(_, let plugin, let name)? = key else { return value }
+      return .members([
         "plugin": .string(String(decoding: plugin, as: UTF8.self)),
         "name": .string(String(decoding: name, as: UTF8.self)),
         "due": .string(Timestamp(microseconds: value["due"]?.intValue ?? 0).rfc3339), "type": value["type"] ?? .null,
-        "data": value["data"] ?? .null,
-      ]
-      timer["every"] = value["every"]
-      return .object(timer)
-    }
-  }
-
-  private static func once(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    let expiry = entry.value.withView { StoredExpiry.read($0) } ?? 0
-    return entry.key.withView { key in
-      guard case .once(_, let plugin, let name)? = try? ParsedKey(key), name.first != 1 else { return nil }
-      return .object([
-        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
-        "key": .string(String(decoding: name, as: UTF8.self)),
-        "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
+        "data": value["data"] ?? .null, "every": value["every"],
       ])
     }
   }
 
-  private static func place(_ place: (plugin: String, board: String, score: Double)) -> JSONValue {
-    ["board": .string("\(place.plugin)/\(place.board)"), "score": Place.json(place.score)]
+  fileprivate var once: JSONValue? {
+    read { key, value in
+      guard case .once(_, let plugin, let name)? = key, name.first != 1 else { return nil }
+      let expiry = StoredExpiry.read(value) ?? 0
+      return [
+        "plugin": .string(String(decoding: plugin, as: UTF8.self)),
+        "key": .string(String(decoding: name, as: UTF8.self)),
+        "expires": expiry == 0 ? .null : .string(Timestamp(microseconds: expiry).rfc3339),
+      ]
+    }
   }
 
-  private static func topic(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    entry.key.withView { key in
-      guard case .membership(_, let plugin, let name)? = try? ParsedKey(key) else { return nil }
+  fileprivate var topic: JSONValue? {
+    read { key, _ in
+      guard case .membership(_, let plugin, let name)? = key else { return nil }
       return .string(String(decoding: plugin, as: UTF8.self) + "/" + String(decoding: name, as: UTF8.self))
     }
   }
 
-  private static func outcome(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
+  fileprivate var outcome: JSONValue? {
     let text = ByteBuffer(capacity: 1024)
-    entry.key.withView { key in
-      entry.value.withView { value in
-        guard case .outcome(_, let subject, let identity)? = try? ParsedKey(key),
-          let outcome = try? RememberedOutcome(value)
-        else { return }
-        let id = if case .plain(_, let id) = identity { id } else { outcome.id }
-        OutcomeWriter.compose(outcome, of: subject, id: id, .none, to: text)
+    read { key, value in
+      guard case .outcome(_, let subject, let identity)? = key, let outcome = try? RememberedOutcome(value) else {
+        return
       }
+      let id = if case .plain(_, let id) = identity { id } else { outcome.id }
+      OutcomeWriter.compose(outcome, of: subject, id: id, .none, to: text)
     }
     return try? JSONValue(parsing: text.bytes)
   }
 
   /// A parked part as `parked` lists it.
-  static func parked(_ entry: (key: [UInt8], value: [UInt8])) -> JSONValue? {
-    let key = entry.key.withView { key -> ParkedKey? in
-      guard case .parked(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
-      return ParkedKey(subject: Array(subject), sequence: sequence)
+  var parked: JSONValue? {
+    let value = json
+    return read { key, _ in
+      guard case .parked(let subject, let sequence)? = key else { return nil }
+      return .members([
+        "id": .string(ParkedKey(subject: Array(subject), sequence: sequence).text), "plugin": value["plugin"] ?? .null,
+        "subject": .string(String(decoding: subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
+        "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
+        "damaged": value["damaged"],
+      ])
     }
-    guard let key else { return nil }
-    let value = json(entry.value)
-    var parked: JSONObject = [
-      "id": .string(key.text), "plugin": value["plugin"] ?? .null,
-      "subject": .string(String(decoding: key.subject, as: UTF8.self)), "events": value["events"] ?? .array([]),
-      "failure": value["failure"] ?? .null, "at": value["at"] ?? .null, "tries": value["tries"] ?? .integer(1),
-    ]
-    if let damaged = value["damaged"] { parked["damaged"] = damaged }
-    return .object(parked)
   }
 }

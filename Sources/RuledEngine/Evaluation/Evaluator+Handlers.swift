@@ -4,19 +4,7 @@ import RuledLua
 import RuledStore
 
 /// Calls the functions of plugins that change nothing: queries, and the handlers of hosts and sinks.
-package final class HandlerCalls {
-  private let context: EngineContext
-  private let plugins: WorkerPlugins
-  private let subjects: SubjectCache
-  private let transaction: EventTransaction
-
-  init(_ context: EngineContext, plugins: WorkerPlugins, subjects: SubjectCache, transaction: EventTransaction) {
-    self.context = context
-    self.plugins = plugins
-    self.subjects = subjects
-    self.transaction = transaction
-  }
-
+extension Evaluator {
   // MARK: Queries
 
   /// Appends the answer of a plugin's query.
