@@ -49,8 +49,8 @@ final class EffectDelivery {
     switch sink.target {
     case .none, .lease: break
     case .url: if !isStopping, deliverer != nil { post(sink, now: now) }
-    case .file(let file): append(sink, to: file, now: now)
-    case .log: writeToLog(sink, now: now)
+    case .file(let file): writeLines(sink, chunkBytes: 1 << 20, now: now) { append($0, of: sink, to: file) }
+    case .log: writeLines(sink, chunkBytes: 64 << 10, now: now) { writeToLog($0, of: sink) }
     }
   }
 
@@ -219,44 +219,46 @@ final class EffectDelivery {
 
   // MARK: Files and the log
 
-  /// The bytes of lines that are written and synced together, about.
-  private static let chunkBytes = 1 << 20
+  /// An effect that leaves as a line of a file or of the log.
+  private struct Line {
+    let key: EffectKey
+    let effect: StoredEffect
+    /// The id and the text with which it leaves.
+    let leaving: (id: String, text: [UInt8])
+  }
 
-  /// Appends the due effects to the sink's file; they leave the store once they are synced.
-  private func append(_ sink: Sink, to file: SinkFile, now: UInt64) {
+  /// Writes the due effects, about `chunkBytes` at a time; they leave the store once `write` has them out, which otherwise returns the reason.
+  private func writeLines(_ sink: Sink, chunkBytes: Int, now: UInt64, _ write: ([Line]) -> String?) {
     for queue in sink.queues {
       var keys = queue.due(now: now)[...]
-      let lines = ByteBuffer(capacity: keys.isEmpty ? 0 : 4096)
       while !keys.isEmpty {
-        let chunk = readChunk(&keys, sink, queue, into: lines, now: now)
-        do throws(SystemError) {
-          if lines.count > 0 { try file.append(lines) }
-        } catch {
-          services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
-          fail(sink, queue, "the file can't be written: \(error)", now: now)
-          for subject in Set(chunk.map(\.key.subject)) { queue.effects(of: subject)?.tries += 1 }
+        let chunk = readChunk(&keys, sink, queue, bytes: chunkBytes, now: now)
+        let lines = chunk.compactMap(\.line)
+        if !lines.isEmpty, let reason = write(lines) {
+          fail(sink, queue, reason, now: now)
+          for subject in Set(lines.map(\.key.subject)) { queue.effects(of: subject)?.tries += 1 }
           break
         }
         queue.recordSuccess()
         if !chunk.isEmpty { sink.figures.note(success: true) }
-        for (key, isStored) in chunk {
+        for (key, line) in chunk {
           queue.complete(key)
           sink.ended(key)
-          if isStored { store.remove(key, of: sink) }
+          if line != nil { store.remove(key, of: sink) }
         }
-        sink.figures.countDelivered(chunk.count { $0.isStored })
+        sink.figures.countDelivered(lines.count)
       }
     }
   }
 
-  /// Reads the next effects as lines; returns their keys, including keys that are no longer in the store.
+  /// Reads the next effects; returns their keys, including keys that are no longer in the store and have no line.
   private func readChunk(
-    _ keys: inout ArraySlice<EffectKey>, _ sink: Sink, _ queue: DeliveryQueue, into lines: ByteBuffer, now: UInt64
-  ) -> [(key: EffectKey, isStored: Bool)] {
-    var chunk: [(key: EffectKey, isStored: Bool)] = []
-    lines.removeAll()
+    _ keys: inout ArraySlice<EffectKey>, _ sink: Sink, _ queue: DeliveryQueue, bytes: Int, now: UInt64
+  ) -> [(key: EffectKey, line: Line?)] {
+    var chunk: [(key: EffectKey, line: Line?)] = []
+    var count = 0
     let isAnonymous = sinks.isAnonymous(sink)
-    while lines.count < Self.chunkBytes, let key = keys.popFirst() {
+    while count < bytes, let key = keys.popFirst() {
       guard !queue.isPostponed(key) else { continue }
       switch store.fetch(key) {
       case .found(let effect):
@@ -265,54 +267,48 @@ final class EffectDelivery {
           queue.postpone(key) { now + backoff.delay(after: $0) }
           continue
         }
-        leaving.text.withView { lines.append($0) }
-        lines.append(UInt8(ascii: "\n"))
-        chunk.append((key, true))
+        count += leaving.text.count
+        chunk.append((key, Line(key: key, effect: effect, leaving: leaving)))
       case .gone:
         sink.unreadable.remove(key)
-        chunk.append((key, false))
+        chunk.append((key, nil))
       case .unreadable: postpone(key, of: sink, queue, now: now)
       }
     }
     return chunk
   }
 
+  private func append(_ lines: [Line], of sink: Sink, to file: SinkFile) -> String? {
+    let buffer = ByteBuffer(capacity: 4096)
+    for line in lines {
+      line.leaving.text.withView { buffer.append($0) }
+      buffer.append(UInt8(ascii: "\n"))
+    }
+    do throws(SystemError) { try file.append(buffer) } catch {
+      services.log.error("the effects of the sink '\(sink.name)' can't be written, they wait: \(error)")
+      return "the file can't be written: \(error)"
+    }
+    return nil
+  }
+
   /// How long the log may take before effects wait for it, in milliseconds.
   private static let logPatience = 100
 
-  /// Writes the due effects to the log, without their data; each leaves the store once the lines before its own are written.
-  private func writeToLog(_ sink: Sink, now: UInt64) {
+  /// Writes lines without the effects' data to the log, once those before them are out.
+  private func writeToLog(_ lines: [Line], of sink: Sink) -> String? {
     let isAnonymous = sinks.isAnonymous(sink)
-    for queue in sink.queues {
-      keys: for key in queue.due(now: now) where !queue.isPostponed(key) {
-        switch store.fetch(key) {
-        case .unreadable:
-          postpone(key, of: sink, queue, now: now)
-          continue
-        case .gone: break
-        case .found(let effect):
-          guard let leaving = store.leaving(effect, anonymously: isAnonymous) else {
-            queue.postpone(key) { now + backoff.delay(after: $0) }
-            continue
-          }
-          guard services.log.flush(within: Self.logPatience) else {
-            fail(sink, queue, "the log can't be written", now: now)
-            break keys
-          }
-          queue.recordSuccess()
-          sink.figures.note(success: true)
-          services.log.write(
-            LogLine(
-              .info, "effect", plugin: effect.plugin, subjectHash: isAnonymous ? nil : LogLine.hash(of: key.subject),
-              fields: Self.logFields(effect, id: leaving.id)))
-          sink.figures.countDelivered()
-          store.remove(key, of: sink)
-        }
-        sink.unreadable.remove(key)
-        sink.ended(key)
-        queue.complete(key)
+    let dropped = services.log.dropped
+    if services.log.flush(within: Self.logPatience) {
+      for line in lines {
+        services.log.write(
+          LogLine(
+            .info, "effect", plugin: line.effect.plugin,
+            subjectHash: isAnonymous ? nil : LogLine.hash(of: line.key.subject),
+            fields: Self.logFields(line.effect, id: line.leaving.id)))
       }
+      if services.log.flush(within: Self.logPatience), services.log.dropped == dropped { return nil }
     }
+    return "the log can't be written"
   }
 
   /// Lets the effects of a queue wait, which can't be written for this reason.

@@ -181,12 +181,26 @@ extension Services {
 /// A log that keeps its lines in memory.
 final class RecordingLog: EventLog {
   private let written = Mutex<[LogLine]>([])
-  /// Whether nobody reads it.
+  /// Whether nobody reads it, and whether lines have come since.
   let isStuck = Atomic(false)
+  private let hasUnread = Atomic(false)
+  /// Whether it loses what is written.
+  let isBroken = Atomic(false)
+  private let lost = Atomic(0)
 
-  func write(_ line: LogLine) { written.withLock { $0.append(line) } }
+  func write(_ line: LogLine) {
+    hasUnread.store(true, ordering: .relaxed)
+    guard !isBroken.load(ordering: .relaxed) else { return _ = lost.wrappingAdd(1, ordering: .relaxed) }
+    written.withLock { $0.append(line) }
+  }
 
-  func flush(within milliseconds: Int) -> Bool { !isStuck.load(ordering: .relaxed) }
+  var dropped: Int { lost.load(ordering: .relaxed) }
+
+  func flush(within milliseconds: Int) -> Bool {
+    guard !isStuck.load(ordering: .relaxed) else { return !hasUnread.load(ordering: .relaxed) }
+    hasUnread.store(false, ordering: .relaxed)
+    return true
+  }
 
   var lines: [LogLine] { written.withLock { $0 } }
 

@@ -79,16 +79,30 @@ import Testing
     #expect(!rig.log.text.contains("private") && !rig.log.text.contains("a@b.example"))
   }
 
-  @Test func `effects for a log that nobody reads wait`() throws {
+  @Test func `effects wait until their own lines are read from the log`() throws {
     let rig = try DeliveryRig(sinks: ["out": .logging])
     rig.log.isStuck.store(true, ordering: .relaxed)
     for number in 0..<3 { try rig.emit("e-\(number)", subject: "s") }
     #expect(eventually { rig.figures().present.retried > 1 })
-    #expect(rig.undelivered.count == 3 && rig.log.lines.isEmpty)
+    #expect(rig.undelivered.count == 3 && rig.log.lines.count <= 3)
+    let tries = try EffectClient(rig).call("effects", [:])["effects"]?.arrayValue?.map { $0["tries"]?.intValue ?? -1 }
+    #expect(tries?.first.map { $0 > 1 } == true && tries?.last == 0, "\(tries ?? [])")
     rig.log.isStuck.store(false, ordering: .relaxed)
     #expect(eventually { rig.undelivered.isEmpty })
     rig.stop()
-    #expect(rig.figures().present.delivered == 3 && rig.log.lines.count == 3)
+    #expect(rig.figures().present.delivered == 3)
+  }
+
+  @Test func `effects whose lines the log has dropped wait`() throws {
+    let rig = try DeliveryRig(sinks: ["out": .logging])
+    rig.log.isBroken.store(true, ordering: .relaxed)
+    try rig.emit("e", subject: "s")
+    #expect(eventually { rig.figures().present.retried > 0 })
+    #expect(rig.undelivered.count == 1)
+    rig.log.isBroken.store(false, ordering: .relaxed)
+    #expect(eventually { rig.undelivered.isEmpty })
+    rig.stop()
+    #expect(rig.figures().present.delivered == 1 && rig.log.lines.count == 1)
   }
 
   @Test func `effects of a sink that is not configured stay, and health says so`() throws {
