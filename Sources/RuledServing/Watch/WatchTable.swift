@@ -153,8 +153,9 @@ final class WatchTable {
     }
   }
 
-  /// Ends a watch of a connection; false if it has none of that number.
+  /// Ends a watch of a connection, which first gets what was committed before; false if it has none of that number.
   func end(_ number: Int64, connection: UInt64) -> Bool {
+    read()
     guard let client = clients[connection], let watch = client.watches.removeValue(forKey: number) else { return false }
     client.filterBytes -= watch.filter.bytes
     if watch.isBehind { client.behind.removeAll { $0 === watch } }

@@ -151,6 +151,18 @@ import Testing
     #expect(hub.addWatch(bytes: 1))
   }
 
+  @Test func `a watch that ends gets what was committed before`() throws {
+    let rig = try Rig()
+    defer { rig.loop.close() }
+    let receiver = Receiver()
+    let watch = try rig.watch("{}", connection: 1, receiver)
+    rig.publish([("a", ["p"])])
+    #expect(rig.table.end(watch, connection: 1))
+    rig.publish([("a", ["p"])])
+    rig.table.read()
+    #expect(receiver.sequences == [watch: [1]])
+  }
+
   @Test func `a watch that ended, and those of a connection that ended, get nothing more`() throws {
     let rig = try Rig()
     defer { rig.loop.close() }
