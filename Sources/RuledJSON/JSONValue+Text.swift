@@ -88,7 +88,7 @@ extension JSONValue {
   ///   - text: The whole text, in UTF-8.
   ///   - maximumDepth: How deep arrays and objects may nest.
   /// - Throws: What is wrong, and where.
-  package init(parsing text: ByteView, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+  package init(parsing text: ByteView, maximumDepth: Int = Limits.storedDepth) throws(JSONError) {
     let document = TapeDocument(maximumDepth: maximumDepth)
     do throws(JSONError.Reason) {
       self.init(try document.parse(text))
@@ -98,7 +98,7 @@ extension JSONValue {
   }
 
   /// The value that a text in strict RFC 8259 holds, as `init(parsing:maximumDepth:)` of its UTF-8 gives it.
-  package init(parsing text: String, maximumDepth: Int = Limits.jsonDepth) throws(JSONError) {
+  package init(parsing text: String, maximumDepth: Int = Limits.storedDepth) throws(JSONError) {
     self = try text.withView { utf8 throws(JSONError) in try JSONValue(parsing: utf8, maximumDepth: maximumDepth) }
   }
 

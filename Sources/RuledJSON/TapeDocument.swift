@@ -10,7 +10,7 @@ package final class TapeDocument {
   let handle: OpaquePointer
   private lazy var copy = ByteBuffer(capacity: 1024)
 
-  package init(maximumDepth: Int = Limits.jsonDepth) {
+  package init(maximumDepth: Int = Limits.storedDepth) {
     guard let handle = cj_new() else { fatalError("no memory for a JSON parser") }
     if maximumDepth != Int(CJ_MAX_DEPTH) { cj_set_depth(handle, maximumDepth) }
     self.handle = handle

@@ -1,10 +1,11 @@
 import RuledCore
+import RuledJSON
 import Testing
 
 @testable import RuledDelivery
 
 @Suite struct StoredEffectTests {
-  private let document = StoredEffect.makeDocument()
+  private let document = TapeDocument()
 
   private static func text(_ id: String, data: String) -> String {
     #"{"id":"\#(id)","plugin":"p","sink":"out","type":"t","data":\#(data),"subject":"s","at":"2025-11-10T00:00:00.000Z"}"#

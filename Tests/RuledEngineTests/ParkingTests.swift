@@ -46,6 +46,35 @@ import Testing
     #expect(try engine.local.version(of: "user:1") == 1)
   }
 
+  @Test func `what follows from values as deep as may be can be read, also where it is parked`() throws {
+    let start = LocalEngine.start.microseconds / Limits.second
+    let engine = try Engine([
+      "a": """
+      rule 'go' { on = 'go', run = function(e)
+        local deep = {}
+        for _ = 2, 64 do deep = { deep } end
+        send('user:2', 'told', deep)
+        timer.set('t', now() + 1, 'told', deep)
+        emit('mail', 'told', deep)
+        raise('told', deep)
+      end }
+      """,
+      "b": """
+      rule 'told' { on = 'told', run = function(e, s)
+        if now() < \(start) + 60 then error('later') end
+        s.n = (s.n or 0) + 1
+      end }
+      """,
+    ])
+    try engine.send("go")
+    try engine.local.advance(microseconds: 100 * Limits.second)
+    let parked = try engine.parked()
+    #expect(parked.count == 3)
+    for part in parked { _ = try engine.retry(part) }
+    #expect(try engine.state("b")?["n"] == 2 && engine.state("b", of: "user:2")?["n"] == 1)
+    #expect(try engine.stored(.effect).count == 1 && engine.local.context.damage.entries.listed.isEmpty)
+  }
+
   @Test func `a retry that fails again stays parked and counts its tries`() throws {
     let engine = try Engine(["a": Self.failing])
     try engine.send("x", ["k": 1])

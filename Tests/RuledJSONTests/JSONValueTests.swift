@@ -36,10 +36,11 @@ import Testing
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
-    _ = try JSONValue(parsing: nested(64))
-    let error = #expect(throws: JSONError.self) { try JSONValue(parsing: nested(65)) }
+    let most = Limits.storedDepth
+    _ = try JSONValue(parsing: nested(most))
+    let error = #expect(throws: JSONError.self) { try JSONValue(parsing: nested(most + 1)) }
     #expect(error?.reason == .depth)
-    #expect(error?.offset == 64)
+    #expect(error?.offset == most)
     for limit in [1, 2, 63, 128, 1_000] {
       _ = try JSONValue(parsing: nested(limit), maximumDepth: limit)
       #expect(throws: JSONError.self) { try JSONValue(parsing: nested(limit + 1), maximumDepth: limit) }

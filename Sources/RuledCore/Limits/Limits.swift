@@ -7,6 +7,8 @@ package enum Limits {
   package static let extensionNameBytes = 64
   /// How deep JSON may nest, counted over the whole line, and a value of a rule.
   package static let jsonDepth = 64
+  /// How deep JSON of the daemon's own may nest, which has requests and values of rules within it.
+  package static let storedDepth = jsonDepth + 8
   /// The longest request without its newline, by default.
   package static let requestBytes = 1 << 20
   /// The longest outcome as JSON.

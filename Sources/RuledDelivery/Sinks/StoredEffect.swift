@@ -35,9 +35,6 @@ package struct StoredEffect {
   /// The last sequence before the effect was given up, 0 if it is not known; nil if it was not given up.
   package var givenUpAfter: UInt64? { mark?.after }
 
-  /// A parser of stored effects, whose data is one level deeper than in the rule that emitted them.
-  package static func makeDocument() -> TapeDocument { TapeDocument(maximumDepth: Limits.jsonDepth + 1) }
-
   /// Reads a stored text; nil when it has another form.
   package init?(_ text: ByteView, _ document: TapeDocument) {
     guard let effect = try? document.parse(text), let id = effect.member("id")?.text,

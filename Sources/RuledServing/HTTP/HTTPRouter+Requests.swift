@@ -105,11 +105,11 @@ extension HTTPRouter {
     let body = exchange.body.bytes
     do throws(RequestError) {
       switch HTTPContent(contentType: headers["content-type"], hasAttributes: !headers.attributes.isEmpty) {
-      case .structured: return try event(body)
+      case .structured: return try event(body, parser)
       case .binary:
         let text = ByteBuffer(capacity: body.count + 256)
         try BinaryEvent.write(headers, body: body, parser: parser, to: text)
-        return try event(text.bytes)
+        return try event(text.bytes, wholeParser)
       case .batch: return try batch(body)
       case .unsupported: break
       }
@@ -119,7 +119,7 @@ extension HTTPRouter {
       "the content type must be application/json, application/cloudevents+json or application/cloudevents-batch+json")
   }
 
-  private func event(_ text: ByteView) throws(RequestError) -> RPCRequests {
+  private func event(_ text: ByteView, _ parser: RequestParser) throws(RequestError) -> RPCRequests {
     let worker = owner(of: try parser.value(text))
     return RPCRequests(.init(text: JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, worker: worker))
   }

@@ -7,7 +7,10 @@ package import RuledWire
 final class HTTPRouter {
   unowned let server: HTTPServer
   let services: Services
+  /// Parses bodies.
   let parser = RequestParser()
+  /// Parses what has a body within it.
+  let wholeParser = RequestParser.ofHTTP()
   var lastWorker = 0
 
   init(_ server: HTTPServer) {

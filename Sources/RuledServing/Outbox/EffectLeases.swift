@@ -110,7 +110,7 @@ final class EffectLeases {
     active[name] = (delivery, loop.now + UInt64(lease.params.seconds) * 1_000)
     delivery.sink.leasedCount += 1
     startTimer()
-    let effect = text.withView { try? JSONValue(parsing: $0, maximumDepth: Limits.jsonDepth + 1) }
+    let effect = text.withView { try? JSONValue(parsing: $0) }
     lease.granted.append(
       .members([
         "lease": .string(name), "tries": .integer(Int64(delivery.tries)), "effect": effect ?? .null,

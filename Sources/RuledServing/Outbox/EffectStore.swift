@@ -21,7 +21,7 @@ final class EffectStore {
   let keyBuffer = ByteBuffer(capacity: 320)
   /// The text of the last effect read.
   let value = ByteBuffer(capacity: 4096)
-  let document = StoredEffect.makeDocument()
+  let document = TapeDocument()
   /// Effects given up before this sequence are tried again.
   ///
   /// A sequence and not a time, so that clocks set back do no harm.

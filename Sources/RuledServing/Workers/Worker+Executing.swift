@@ -27,7 +27,9 @@ extension Worker {
   func refuse(_ text: ByteView, _ target: ReplyTarget) {
     let error = RequestTurn.tooManyReplies
     services.refusals.note(.replies) { "requests are refused: \(error.message)" }
-    guard case .single(.request(let request)) = parser.parse(text) else { return replies.sendNothing(to: target) }
+    guard case .single(.request(let request)) = parser(for: target).parse(text) else {
+      return replies.sendNothing(to: target)
+    }
     replies.sendError(error, for: request, to: target)
   }
 
@@ -37,7 +39,7 @@ extension Worker {
   /// Parses a request, of which `readable` bytes may be read, and calls its method; returns the bytes of the reply.
   @discardableResult
   func execute(_ text: ByteView, readable: Int, _ target: ReplyTarget) -> Int {
-    switch parser.parse(text, readable: readable) {
+    switch parser(for: target).parse(text, readable: readable) {
     case .single(.request(let request)): return call(request, target)
     case .single(.invalid(let id, let error)): replies.sendError(error, id: id, to: target)
     case .invalid(let error): replies.sendError(error, id: nil, to: target)

@@ -21,8 +21,9 @@ final class Worker {
   let batches: RequestBatches
   let inbox: MessageInbox
   let pool = BundlePool()
-  /// Parses forwarded requests.
+  /// Parses forwarded requests of connections.
   let parser = RequestParser()
+  private let parserOfHTTP = RequestParser.ofHTTP()
   private(set) lazy var router = Router(self, pool: pool)
   private(set) lazy var watches = WatchTable(on: loop, commits.hub, key: UInt64(index), services.refusals) {
     [mailbox = services.workers[index]] in
@@ -202,6 +203,8 @@ final class Worker {
     case .stop: loop.stop()
     }
   }
+
+  func parser(for target: ReplyTarget) -> RequestParser { target.receiver == .http ? parserOfHTTP : parser }
 
   var isIdle: Bool {
     evaluator.isQuiet && submission.replies.isEmpty && awaitingCascade.isEmpty && dueTimers.isEmpty

@@ -6,9 +6,12 @@ package import RuledJSON
 /// The requests point into the line and into `document`, and are valid until the next line is parsed.
 package final class RequestParser {
   /// The document of the last line, for code that walks its tape.
-  let document = TapeDocument()
+  let document: TapeDocument
 
-  package init() {}
+  package init(maximumDepth: Int = Limits.jsonDepth) { document = TapeDocument(maximumDepth: maximumDepth) }
+
+  /// A parser of requests that have the body of an HTTP request within them, or even within an event.
+  package static func ofHTTP() -> RequestParser { RequestParser(maximumDepth: Limits.jsonDepth + 2) }
 
   /// Parses a line.
   ///

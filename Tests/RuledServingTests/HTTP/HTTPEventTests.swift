@@ -138,11 +138,21 @@ import Testing
     #expect(stranger.ask("GET", "/v1/subjects/s")?.status == 403)
   }
 
-  @Test func `JSON that is one level too deep within the request is answered`() throws {
+  @Test(arguments: [63, 64, 65])
+  func `a body may nest 64 deep and no deeper`(_ depth: Int) throws {
     let rig = try ServerRig()
     defer { rig.stop() }
-    let nested = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
-    let answer = HTTPClient(rig.client()).ask("POST", "/v1/events", #"{"type":"n","subject":"s","data":\#(nested)}"#)
-    #expect(answer?.json?["code"] == .integer(-32700))
+    func nested(_ count: Int) -> String { String(repeating: "[", count: count) + String(repeating: "]", count: count) }
+    let client = HTTPClient(rig.client())
+    let binary = ["Content-Type": "application/json", "ce-type": "n", "ce-subject": "s", "ce-specversion": "1.0"]
+    let batch = ["Content-Type": "application/cloudevents-batch+json"]
+    let answers = [
+      client.ask("POST", "/v1/events", #"{"type":"n","subject":"s","data":\#(nested(depth - 1))}"#),
+      client.ask("POST", "/v1/events", nested(depth), binary),
+      client.ask("POST", "/v1/events", #"[{"type":"n","subject":"s","data":\#(nested(depth - 2))}]"#, batch),
+      client.ask("POST", "/v1/query/p.n", #"{"args":{"x":\#(nested(depth - 2))}}"#),
+    ]
+    #expect(answers.map { $0?.status } == Array(repeating: depth > 64 ? 400 : 200, count: 4))
+    if depth > 64 { #expect(answers.allSatisfy { $0?.json?["code"] == -32700 }) }
   }
 }
