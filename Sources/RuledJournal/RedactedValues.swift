@@ -67,11 +67,11 @@ package struct RedactedValues {
 
   // MARK: The rules' results
 
-  /// Adds the values to a new message or timer, if its data has some of them.
-  package func note(with data: ByteView, to json: inout JSONWriter) {
+  /// Adds the values to a new message, or to a timer of that name, if its data or its name has some of them.
+  package func note(with data: ByteView, name: ByteView = .empty, to json: inout JSONWriter) {
     let replaced = replaced(in: data, from: 1)
     defer { withExtendedLifetime(replaced) {} }
-    guard !ByteOrder.equal(replaced.bytes, data) else { return }
+    guard !ByteOrder.equal(replaced.bytes, data) || self.replaced(inName: name) != nil else { return }
     json.member(named: Self.member)
     json.raw(JSONValue.array(all).write(to:))
   }
@@ -96,6 +96,17 @@ package struct RedactedValues {
       paths.append(new.name)
     }
     return after
+  }
+
+  /// The name of a timer with the values replaced; nil if it has none of them.
+  func replaced(inName name: ByteView) -> ByteBuffer? {
+    let (quoted, buffer) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: 64))
+    quoted.append(jsonString: name)
+    let replaced = replaced(in: quoted.bytes, from: 1)
+    defer { withExtendedLifetime((quoted, replaced)) {} }
+    guard !ByteOrder.equal(replaced.bytes, quoted.bytes) else { return nil }
+    buffer.append(contentsOf: (try? JSONValue(parsing: replaced.bytes))?.stringValue ?? "")
+    return buffer
   }
 
   /// JSON with the values replaced: the members of an object or the elements of an array.

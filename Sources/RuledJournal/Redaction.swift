@@ -63,6 +63,8 @@ package struct Redaction: Sendable {
     }
     let text = ByteBuffer(capacity: view.text.count + 64)
     JSONValue.object(event).write(to: text)
+    let timer = found.secrets.replaced(inName: view.timer)
+    if timer != nil { found.paths.append("timer") }
     let paths = ByteBuffer(capacity: 64)
     for path in found.paths {
       paths.append(contentsOf: path)
@@ -80,9 +82,10 @@ package struct Redaction: Sendable {
     var copy = view
     copy.text = text.bytes
     copy.redacted = paths.bytes
+    copy.timer = timer?.bytes ?? view.timer
     copy.results = results.bytes
     body(copy)
-    withExtendedLifetime((text, paths, results, decisions, effects)) {}
+    withExtendedLifetime((text, timer, paths, results, decisions, effects)) {}
   }
 
   // MARK: Outcomes

@@ -91,7 +91,7 @@ final class TimerTable {
       json.member("hops", event.hops + 1)
       allowance.write(to: &json)
     }
-    redacted?.note(with: data, to: &json)
+    redacted?.note(with: data, name: name, to: &json)
     json.endObject()
     write(name, due: due, of: plugin.name, subject)
     subject.mostTimers? += 1
