@@ -196,9 +196,9 @@ final class HTTPConnection {
     guard reader.usedBytes <= HTTPServer.smallRequest || table.server.hasRoom else { throw HTTPServer.noRoom }
   }
 
-  /// Tells a client that waits with its body to send it.
+  /// Tells a client that waits with its body to send it, unless the head is refused.
   private func sendContinue() throws(HTTPError) {
-    guard !reader.isTooLarge else { throw HTTPError(413, "the body is larger than limits.request_bytes", .tooLarge) }
+    try table.router.checkHead(HTTPExchange(0, reader, connection: number, peer: peer))
     output.append("HTTP/1.1 100 Continue\r\n\r\n" as StaticString)
     flush()
   }

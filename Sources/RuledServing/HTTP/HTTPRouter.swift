@@ -20,25 +20,14 @@ final class HTTPRouter {
 
   func route(_ exchange: HTTPExchange, on connection: HTTPConnection) {
     do throws(HTTPError) {
-      let host = HostName.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
-      let isClaimed = services.status.catalog?.claims(host: host) ?? false
-      if exchange.peer.isVisitor, !isClaimed { throw Self.unknownHost }
-      let found = isClaimed || exchange.peer.isVisitor ? nil : HTTPRoute(exchange.target)
-      if found?.endpoint == .dashboard {
-        if let response = openSession(exchange) { return connection.respond(response) }
+      let place = try destination(of: exchange)
+      if place.route?.endpoint == .dashboard, let response = openSession(exchange) {
+        return connection.respond(response)
       }
-      let role = try role(of: exchange, needsToken: found?.endpoint.isForProbes != true)
-      exchange.authorize(role)
-      if exchange.isTooLarge { throw tooLarge }
-      guard exchange.headers.isPlainBody else { throw Self.encodedBody }
-      if isClaimed {
-        try checkInFlight(exchange.peer)
-        return server.callWebHandler(of: host, for: exchange, on: nextWorker())
+      try check(exchange, for: place)
+      guard let route = place.route else {
+        return server.callWebHandler(of: place.host, for: exchange, on: nextWorker())
       }
-      guard let route = found else { throw Self.unknownPath }
-      try checkMethod(of: exchange, route.endpoint)
-      try authorize(route.endpoint, exchange, role)
-      try checkParameters(of: exchange, route.endpoint)
       try answer(route, exchange, on: connection)
     } catch {
       if error.status == 401, Self.wantsPage(exchange) { return connection.respond(lockedPage()) }
@@ -47,6 +36,31 @@ final class HTTPRouter {
   }
 
   // MARK: Checks
+
+  private typealias Destination = (host: String, isClaimed: Bool, route: HTTPRoute?)
+
+  /// Refuses a request of which nothing but the head matters for that.
+  func checkHead(_ exchange: HTTPExchange) throws(HTTPError) { try check(exchange, for: destination(of: exchange)) }
+
+  /// The host that a request is for, and the route unless a plugin claims the host.
+  private func destination(of exchange: HTTPExchange) throws(HTTPError) -> Destination {
+    let host = HostName.normalized(exchange.target.authority ?? exchange.headers["host"] ?? "")
+    let isClaimed = services.status.catalog?.claims(host: host) ?? false
+    if exchange.peer.isVisitor, !isClaimed { throw Self.unknownHost }
+    return (host, isClaimed, isClaimed ? nil : HTTPRoute(exchange.target))
+  }
+
+  private func check(_ exchange: HTTPExchange, for place: Destination) throws(HTTPError) {
+    let role = try role(of: exchange, needsToken: place.route?.endpoint.isForProbes != true)
+    exchange.authorize(role)
+    if exchange.isTooLarge { throw tooLarge }
+    guard exchange.headers.isPlainBody else { throw Self.encodedBody }
+    if place.isClaimed { return try checkInFlight(exchange.peer) }
+    guard let endpoint = place.route?.endpoint else { throw Self.unknownPath }
+    try checkMethod(of: exchange, endpoint)
+    try authorize(endpoint, exchange, role)
+    try checkParameters(of: exchange, endpoint)
+  }
 
   private var tooLarge: HTTPError {
     HTTPError(.tooLarge, "a body may have \(services.context.configuration.limits.requestBytes) bytes at most")

@@ -91,6 +91,21 @@ import Testing
     #expect(client.receive() == nil)
   }
 
+  @Test(arguments: [
+    ("POST /v1/nothing", "", 404), ("PUT /v1/events", "", 405), ("POST /v1/events", "Content-Encoding: gzip\r\n", 415),
+    ("POST /v1/events?x=1", "", 400),
+  ])
+  func `a client that waits with its body is not asked for it where the head is refused`(
+    _ line: String, _ field: String, _ status: Int
+  ) throws {
+    let rig = try ServerRig()
+    defer { rig.stop() }
+    let client = HTTPClient(rig.client())
+    client.client.send("\(line) HTTP/1.1\r\nHost: a\r\n\(field)Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    #expect(client.receive()?.status == status)
+    #expect(client.receive() == nil)
+  }
+
   @Test
   func `a request that is cut off is refused, and a complete one is answered after the end of the input`()
     throws
