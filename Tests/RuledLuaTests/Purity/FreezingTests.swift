@@ -69,6 +69,7 @@ import Testing
     ("local C = { __concat = function(a) a.x = 1 end } local o = setmetatable({}, C)", "local x = o .. 'x'"),
     ("local C = { __close = function(a) a.x = 1 end } local o = setmetatable({}, C)", "local x <close> = o"),
     ("local E = setmetatable({}, { __index = _ENV }) local _ENV = E", "x = event.id"),
+    ("_ENV = setmetatable({}, { __index = _ENV })", "x = event.id"),
     ("local E = setmetatable({}, { __index = _ENV }) local _ENV = E function helper() return 1 end", "helper = nil"),
   ]
 
