@@ -211,6 +211,10 @@ import Testing
     (#"{"sinks":{"a":{"url":"http://x","ca":"/y"}}}"#, "sinks.a.ca: belongs to an https URL"),
     (#"{"sinks":{"a":{"file":"/x","cert":"/y"}}}"#, "sinks.a.cert: belongs to an https URL"),
     (#"{"sinks":{"a":{"anonymous":"yes"}}}"#, #"sinks.a.anonymous: expected true or false, not "yes""#),
+    (
+      #"{"journal":{"max_gib":0.001}}"#,
+      #"journal.max_gib: expected a number from 0.002 to 1048576, or keep = "0" for no journal, not 0.001"#
+    ),
     (#"{"delivery":"post"}"#, #"delivery: expected "daemon" or "courier", not "post""#),
     (#"{"couriers":"@x"}"#, #"couriers: expected an array of users and @groups, not "@x""#),
     (#"{"sinks":{"a":{"url":"ftp://x"}}}"#, "sinks.a.url: expected an http or https URL, not this string"),

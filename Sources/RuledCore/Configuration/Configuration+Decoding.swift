@@ -136,8 +136,10 @@ extension Configuration.Journal {
     section.text("keep", expected: "a duration such as \"7d\", or \"0\" for no journal") {
       $0 == "0" ? 0 : DurationText.parse($0, allowsZero: true)
     }.map { keep = $0 }
-    section.read("max_gib", expected: "a number above 0, at most \(1 << 20)") { value in
-      value.doubleValue.flatMap { $0 > 0 && $0 <= Double(1 << 20) ? $0 : nil }
+    // Eight files of the least size, as a file that is larger than what may be kept is removed at once.
+    let sizes = 0.002...Double(1 << 20)
+    section.read("max_gib", expected: "a number from 0.002 to \(1 << 20), or keep = \"0\" for no journal") { value in
+      value.doubleValue.flatMap { sizes.contains($0) ? $0 : nil }
     }.map { maxBytes = Int($0 * Double(1 << 30)) }
     if isOn { snapshot = min(snapshot, keep) }
     section.text("snapshot", expected: "a duration such as \"1d\"", DurationText.parse).map { snapshot = $0 }
