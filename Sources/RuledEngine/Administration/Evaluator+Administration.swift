@@ -77,7 +77,7 @@ extension Evaluator {
       "plugins": (try? JSONValue(parsing: states.bytes)) ?? .object([:]),
       "timers": .array(try batches.readAll(.timer, of: subject.name).map(\.timer)),
       "once": .array(try onceKeys(of: subject.name).compactMap(\.once)),
-      "effects": .array(try batches.readAll(.effect, of: subject.name).map(\.json)),
+      "effects": .array(try batches.readAll(.effect, of: subject.name).map(\.effect)),
       "parked": .array(try batches.readAll(.parked, of: subject.name).compactMap(\.parked)),
       "topics": .array(try batches.readAll(.membership, of: subject.name).compactMap(\.topic)),
       "boards": .array(
@@ -242,6 +242,15 @@ extension StoredEntry {
         "data": value["data"] ?? .null, "every": value["every"],
       ])
     }
+  }
+
+  /// An effect as it is stored, but for the sequence by which the outbox tells when it was given up.
+  fileprivate var effect: JSONValue {
+    let value = json
+    guard var effect = value.objectValue, var failed = effect["failed"]?.objectValue else { return value }
+    failed["after"] = nil
+    effect["failed"] = .object(failed)
+    return .object(effect)
   }
 
   fileprivate var once: JSONValue? {

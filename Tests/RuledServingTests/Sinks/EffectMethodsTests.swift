@@ -102,6 +102,8 @@ import Testing
         return effect?["status"] == "failed" && effect?["tries"] == 2
       })
     #expect(eventually { HealthReport(first.services).json["sinks"]?["out"]?["given_up"] == 3 })
+    let exported = try client.call("export", ["subject": "s"])["effects"]?[0]?["failed"]
+    #expect(exported?["status"] == 400 && exported?["tries"] != nil && exported?["after"] == nil)
     #expect(try client.call("resend", ["id": "x"], fails: true)["data"]?["code"] == "not_found")
     #expect(try client.call("resend", ["sink": "out"], fails: true)["data"]?["path"] == "params.status")
     first.stop()
