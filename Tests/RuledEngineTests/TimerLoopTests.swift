@@ -138,6 +138,41 @@ import Testing
     #expect(looping(engine) == [])
   }
 
+  @Test(arguments: [(0, 30), (1, 60)] as [(Int64, Int64)])
+  func `a loop of timers of two plugins that takes steps is named after 60 of them, with both rules`(
+    _ wait: Int64, _ seconds: Int64
+  ) throws {
+    let engine = try Engine([
+      "p": "rule 'a' { on = 'a', run = function(e) timer.set('t', now() + \(wait), 'b') end }",
+      "q": "rule 'b' { on = 'b', run = function(e) timer.set('t', now() + 1, 'a') end }",
+    ])
+    try engine.send("a")
+    try advance(engine, seconds: seconds - 1)
+    #expect(looping(engine) == [])
+    try advance(engine, seconds: 2)
+    #expect(looping(engine) == ["p/a: 1", "q/b: 1"])
+  }
+
+  @Test func `a timer that answers the loop of another plugin is no loop`() throws {
+    let engine = try Engine([
+      "p": Self.ticking,
+      "q": "rule 'answer' { on = 'tick', run = function(e) timer.set('t', now() + 0.5, 'answered') end }",
+    ])
+    try engine.send("go")
+    try advance(engine, seconds: 100)
+    #expect(looping(engine) == ["p/tick: 1"])
+  }
+
+  @Test func `timers of two plugins that are further apart are no loop`() throws {
+    let engine = try Engine([
+      "p": "rule 'a' { on = 'a', run = function(e) timer.set('t', now() + 1.5, 'b') end }",
+      "q": "rule 'b' { on = 'b', run = function(e) timer.set('t', now() + 1, 'a') end }",
+    ])
+    try engine.send("a")
+    try advance(engine, seconds: 300)
+    #expect(looping(engine) == [])
+  }
+
   @Test func `a loop of timers and messages that takes steps is named`() throws {
     let engine = try Engine([
       "p": "rule 'm' { on = 'm', run = function() timer.set('t', now(), 'x') end }",

@@ -11,8 +11,12 @@ final class TimerTable {
   struct Bounds {
     /// The earliest due time, in microseconds; nil for any.
     let earliest: Int64?
-    /// How many timers in a row, each as early as allowed, led to the event; nil if it is not of a timer of this plugin.
-    let run: Int64?
+    /// Whether the event is of a timer of this plugin.
+    let isOwn: Bool
+    /// Until when the next timer of a loop is due, in microseconds; nil if the event is of no timer.
+    let soonest: Int64?
+    /// How many timers in a row, each due so soon, led to the event of a timer; negative if each was another plugin's than the one before.
+    let run: Int64
     /// Whether the plugin has so many timers for the subject that its timers are delayed.
     let isCrowded: Bool
     /// The call that moves the manual clock and has fired the timer from which the event follows, if there is one.
@@ -30,7 +34,7 @@ final class TimerTable {
   private let identity = ByteBuffer(capacity: 256)
   /// The timer that is firing; holds its event while that is evaluated.
   private let firing = TapeDocument()
-  /// How many timers in a row led to it, each as early as allowed.
+  /// How many timers in a row led to it, as `Bounds.run`.
   private(set) var firingRun: Int64 = 0
   /// A stored timer of which only the due time is read.
   private let stored = TapeDocument()
@@ -79,15 +83,16 @@ final class TimerTable {
     json.member("source", string: event.source)
     json.member("data", raw: data)
     if !schedule.isEmpty { json.member("every", raw: schedule) }
-    if let run = bounds.run {
-      if bounds.earliest == due { json.member("run", run + 1) }
-      if bounds.earliest == due, run + 1 >= TimerLoops.least || bounds.isCrowded {
-        noteLoop(of: plugin, rule, subject, due: due)
-      }
-    } else if event.hops >= Limits.messageHops, bounds.earliest == due {
+    if let soonest = bounds.soonest, due <= soonest {
+      // Timers of plugins in turn count down: a timer that only answers the loop of another plugin is none of these.
+      let run = bounds.isOwn ? max(bounds.run, 0) + 1 : min(bounds.run, 0) - 1
+      json.member("run", run)
+      if abs(run) >= TimerLoops.least || bounds.isCrowded { noteLoop(of: plugin, rule, subject, due: due) }
+    }
+    if !bounds.isOwn, event.hops >= Limits.messageHops, bounds.earliest == due {
       // As many events have followed from each other at once as messages may; the next chain begins with this timer.
       noteLoop(of: plugin, rule, subject, due: due)
-    } else if due < event.now + context.timerStep {
+    } else if !bounds.isOwn, due < event.now + context.timerStep {
       json.member("hops", event.hops + 1)
       allowance.write(to: &json)
     }

@@ -97,8 +97,10 @@ extension EventTransaction {
 
   private func timerBounds(of plugin: Catalog.Plugin, _ cascade: Cascade?) -> TimerTable.Bounds {
     let isOwn = timer.map { self.isOwn($0, of: plugin) } ?? false
+    let earliest = earliestTimer(of: plugin)
+    let soonest = timer.map { max($0.due + context.timerStep, event.now) }
     return TimerTable.Bounds(
-      earliest: earliestTimer(of: plugin), run: isOwn ? items.timers.firingRun : nil,
+      earliest: earliest, isOwn: isOwn, soonest: isOwn ? earliest : soonest, run: items.timers.firingRun,
       isCrowded: isOwn && firingCrowd(of: plugin) >= Limits.crowdedTimers, move: cascade?.move)
   }
 
