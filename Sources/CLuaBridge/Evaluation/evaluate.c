@@ -244,7 +244,12 @@ static int handler_body(lua_State *L) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, call->slot);
   lua_rawgeti(L, -1, call->index + 1);
   rb_slice argument = call->argument;
-  if (!rb_push_text(L, argument.bytes, argument.length, true)) return lua_error(L);
+  /* An effect has the data of a rule within it. */
+  cj_doc *parser = rb_vm_of(L)->decoding.parser;
+  cj_set_depth(parser, RB_DEPTH + 1);
+  bool is_read = rb_push_text(L, argument.bytes, argument.length, true);
+  cj_set_depth(parser, RB_DEPTH);
+  if (!is_read) return lua_error(L);
   int base = lua_gettop(L) - 2;
   /* A check takes the value and all settings. */
   if (call->slot == RB_SLOT_CHECKS) {

@@ -12,6 +12,15 @@ import Testing
 @testable import RuledServing
 
 @Suite(.serialized) struct PostingTests {
+  @Test func `a handler gets data as deep as a rule may emit`() throws {
+    let rig = try DeliveryRig(
+      sinks: ["out": .posting("http://127.0.0.1:9/")], plugin: #"sink "out" (function() return nil, "seen" end)"#)
+    let (open, close) = (String(repeating: "[", count: 64), String(repeating: "]", count: 64))
+    try rig.emit("a", subject: "s", data: open + close)
+    #expect(eventually { rig.undelivered.isEmpty })
+    rig.stop()
+  }
+
   @Test func `an effect without a handler is posted as its JSON, with its id as the idempotency key`() throws {
     let receiver = try Receiver()
     defer { receiver.close() }
