@@ -1,5 +1,6 @@
 import RuledCore
 import RuledJSON
+import RuledWire
 import Testing
 
 @testable import RuledDelivery

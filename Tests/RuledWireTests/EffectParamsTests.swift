@@ -71,9 +71,8 @@ struct EffectParamsTests {
         .init(lease: "a", outcome: .delivered),
         .init(
           lease: "b",
-          outcome: .failed(.init(error: "busy", status: 503, body: "later"), retryAfter: 60, holds: true)),
-        .init(
-          lease: "c", outcome: .givenUp(.init(error: "the client gave no reason", status: nil, body: nil))),
+          outcome: .failed(.init(reason: "busy", status: 503, body: "later"), atLeast: 60_000, .atOnce)),
+        .init(lease: "c", outcome: .givenUp(.init(reason: "the client gave no reason"))),
       ])
     for (params, path) in [
       ("{}", "params.leases"), (#"{"leases":{}}"#, "params.leases"), (#"{"leases":[1]}"#, "params.leases[0]"),

@@ -66,14 +66,7 @@ final class DaemonConnection: ConnectionHandler {
     lastID += 1
     pending[lastID] = completion
     buffer.removeAll()
-    var writer = JSONWriter(buffer)
-    writer.beginObject()
-    writer.member("jsonrpc", plain: "2.0")
-    writer.member("id", Int(lastID))
-    writer.member("method", method.rawValue)
-    writer.member("params")
-    writer.value(params)
-    writer.endObject()
+    JSONRPCRequest.write(method.rawValue, id: lastID, to: buffer) { $0.value(params) }
     buffer.append(UInt8(ascii: "\n"))
     connection.send(buffer.bytes)
     return true

@@ -1,4 +1,5 @@
 package import RuledCore
+package import RuledWire
 
 /// The loaded effects of one plugin for one sink: a bounded window on the store.
 ///

@@ -1,5 +1,6 @@
 package import RuledCore
 package import RuledJSON
+package import RuledWire
 
 /// An effect in the store: `{"id":…,"plugin":…,"sink":…,"type":…,"data":…,"subject":…,"at":…}`.
 ///

@@ -1,4 +1,5 @@
 import RuledCore
+package import RuledWire
 
 /// The loaded effects of one subject in one queue, in their order.
 ///

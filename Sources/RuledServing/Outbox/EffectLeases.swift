@@ -127,7 +127,7 @@ final class EffectLeases {
         continue
       }
       lease.delivery.sink.leasedCount -= 1
-      deliveries.finish(lease.delivery, DeliveryResult(result.outcome))
+      deliveries.finish(lease.delivery, result.outcome)
     }
     store.commitRemovals(now: loop.now)
     services.reply(

@@ -101,24 +101,7 @@ package struct LeaseParams: Sendable, Equatable {
 package struct ConfirmParams: Sendable, Equatable {
   package struct Result: Sendable, Equatable {
     package let lease: String
-    package let outcome: Outcome
-  }
-
-  package enum Outcome: Sendable, Equatable {
-    case delivered
-    /// The effect is to be tried again, after so many seconds at least; `holds` if the sink's other effects are to wait as well.
-    case failed(Detail, retryAfter: Int, holds: Bool)
-    /// The receiver will never take the effect.
-    case givenUp(Detail)
-  }
-
-  package struct Detail: Sendable, Equatable {
-    /// One sentence.
-    package let error: String
-    /// The status of the receiver's answer, if there was one.
-    package let status: Int?
-    /// The beginning of the receiver's answer, if there was one.
-    package let body: String?
+    package let outcome: DeliveryResult
   }
 
   package let results: [Result]
@@ -146,16 +129,15 @@ package struct ConfirmParams: Sendable, Equatable {
     let name = try reader.required("result")
     if name == "delivered" { return Result(lease: lease, outcome: .delivered) }
     let status = try reader.integer("status", in: 100...999)
-    let detail = Detail(
-      error: try reader.string("error") ?? "the client gave no reason", status: status.map { Int($0) },
-      body: try reader.string("body"))
+    let failure = DeliveryFailure(
+      reason: (try reader.string("error") ?? "the client gave no reason").prefix(bytes: DeliveryFailure.reasonBytes),
+      status: status.map { Int($0) }, body: try reader.string("body")?.prefix(bytes: Limits.answerBytes))
     switch name {
     case "retry":
-      let seconds = try reader.integer("retry_after_s", in: 0...86_400) ?? 0
-      return Result(
-        lease: lease,
-        outcome: .failed(detail, retryAfter: Int(seconds), holds: try reader.boolean("hold") ?? false))
-    case "give_up": return Result(lease: lease, outcome: .givenUp(detail))
+      let seconds = UInt64(try reader.integer("retry_after_s", in: 0...86_400) ?? 0)
+      let pause: DeliveryResult.Pause = try reader.boolean("hold") == true ? .atOnce : .afterSeveral
+      return Result(lease: lease, outcome: .failed(failure, atLeast: seconds * 1_000, pause))
+    case "give_up": return Result(lease: lease, outcome: .givenUp(failure))
     default: throw reader.error("result", "must be \"delivered\", \"retry\" or \"give_up\"")
     }
   }

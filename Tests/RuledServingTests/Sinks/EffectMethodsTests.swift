@@ -139,7 +139,7 @@ import Testing
     let store = MemoryStore()
     let count = 10_000
     let mark = StoredEffect.Mark(
-      at: "2025-11-10T00:00:00.000Z", tries: 1, failure: DeliveryFailure(reason: "refused"), after: UInt64(Int64.max))
+      at: "2025-11-10T00:00:00.000Z", tries: 1, failure: .init(reason: "refused"), after: UInt64(Int64.max))
     for number in 0..<count {
       let (id, subject) = ("e\(number)", "s\(number % 1_000)")
       let name = ByteBuffer()

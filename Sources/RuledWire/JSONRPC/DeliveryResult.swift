@@ -1,5 +1,4 @@
-import RuledCore
-package import RuledWire
+package import RuledCore
 
 package struct DeliveryFailure: Sendable, Equatable {
   /// One sentence, without data.
@@ -9,6 +8,9 @@ package struct DeliveryFailure: Sendable, Equatable {
   /// The beginning of the receiver's answer, without the sink's secret.
   package var body: String?
 
+  /// The longest reason of a client, in bytes.
+  static let reasonBytes = 1_000
+
   package init(reason: String, status: Int? = nil, body: String? = nil) {
     self.reason = reason
     self.status = status
@@ -16,7 +18,7 @@ package struct DeliveryFailure: Sendable, Equatable {
   }
 }
 
-package enum DeliveryResult: Sendable {
+package enum DeliveryResult: Sendable, Equatable {
   /// Which other effects wait after a failure.
   package enum Pause: Sendable {
     /// After three failures in a row, all of the plugin for the sink.
@@ -30,11 +32,9 @@ package enum DeliveryResult: Sendable {
   case failed(DeliveryFailure, atLeast: UInt64, Pause)
   /// The receiver will never take the effect.
   case givenUp(DeliveryFailure)
-}
 
-extension DeliveryResult {
   /// The result as `confirm` takes it.
-  func json(lease: String) -> JSONValue {
+  package func json(lease: String) -> JSONValue {
     switch self {
     case .delivered: ["lease": .string(lease), "result": "delivered"]
     case .failed(let failure, let wait, let hold):
@@ -50,32 +50,11 @@ extension DeliveryResult {
       ])
     }
   }
-
-  package init(_ outcome: ConfirmParams.Outcome) {
-    switch outcome {
-    case .delivered: self = .delivered
-    case .failed(let detail, let seconds, let holds):
-      self = .failed(DeliveryFailure(detail), atLeast: UInt64(seconds) * 1_000, holds ? .atOnce : .afterSeveral)
-    case .givenUp(let detail): self = .givenUp(DeliveryFailure(detail))
-    }
-  }
-}
-
-extension DeliveryFailure {
-  /// The longest reason of a client, in bytes.
-  private static let reasonBytes = 1_000
-
-  /// A client's report; long texts are cut.
-  init(_ detail: ConfirmParams.Detail) {
-    self.init(
-      reason: detail.error.prefix(bytes: Self.reasonBytes), status: detail.status,
-      body: detail.body?.prefix(bytes: Limits.answerBytes))
-  }
 }
 
 extension String {
   /// The beginning of the text, so many bytes at most, with whole characters only.
-  fileprivate func prefix(bytes count: Int) -> String {
+  func prefix(bytes count: Int) -> String {
     guard utf8.count > count else { return self }
     var end = utf8.index(startIndex, offsetBy: count)
     while end > startIndex, String.Index(end, within: self) == nil { end = utf8.index(before: end) }
