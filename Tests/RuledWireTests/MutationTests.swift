@@ -83,6 +83,6 @@ struct MutationTests {
     _ = try? CountersParams(request)
     _ = try? ClockParams(request)
     _ = try? ParkedSelection(request)
-    _ = try? SubjectsParams(request)
+    _ = try? PageParams(request)
   }
 }

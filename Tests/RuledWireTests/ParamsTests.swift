@@ -42,12 +42,12 @@ struct ParamsTests {
 
   @Test
   func `Lists have 100 entries unless asked for otherwise`() throws {
-    #expect(try Wire.request("subjects", #"{"prefix":"d","after":"x"}"#) { try SubjectsParams($0).limit } == 100)
-    #expect(try Wire.request("parked", #"{"limit":1000}"#) { try ParkedParams($0).limit } == 1000)
-    #expect(try Wire.request("parked", #"{"limit":7.0}"#) { try ParkedParams($0).limit } == 7)
+    #expect(try Wire.request("subjects", #"{"prefix":"d","after":"x"}"#) { try PageParams($0).limit } == 100)
+    #expect(try Wire.request("parked", #"{"limit":1000}"#) { try PageParams($0).limit } == 1000)
+    #expect(try Wire.request("parked", #"{"limit":7.0}"#) { try PageParams($0).limit } == 7)
     for limit in ["0", "1001", "-1", "1.5", "\"7\"", "true", "1e300", "18446744073709551615"] {
       #expect(
-        try Wire.fault("subjects", "{\"limit\":\(limit)}") { (r) throws(RequestError) in try SubjectsParams(r) }
+        try Wire.fault("subjects", "{\"limit\":\(limit)}") { (r) throws(RequestError) in try PageParams(r) }
           == "params.limit")
     }
   }

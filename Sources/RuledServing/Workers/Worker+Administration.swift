@@ -27,15 +27,15 @@ extension Worker {
         try evaluator.forget(subject).write(to: bytes)
       }
     case .subjects:
-      let params = try SubjectsParams(request)
+      let params = try PageParams(request)
       let found = try StoreListing.subjects(context, prefix: params.prefix, after: params.after, limit: params.limit)
       Self.page("subjects", .array(found.subjects.map { .string($0) }), next: found.next).write(to: bytes)
     case .topics:
-      let params = try SubjectsParams(request)
+      let params = try PageParams(request)
       let found = try TopicListing.page(context, prefix: params.prefix, after: params.after, limit: params.limit)
       Self.page("topics", .array(found.topics.map(\.json)), next: found.next).write(to: bytes)
     case .parked:
-      let params = try ParkedParams(request)
+      let params = try PageParams(request)
       let found = try StoreListing.parked(
         context, plugin: params.plugin, after: params.after, limit: params.limit, bytes: Limits.pageBytes)
       Self.page("parked", .array(found.parked), next: found.next).write(to: bytes)

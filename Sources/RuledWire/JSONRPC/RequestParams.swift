@@ -41,17 +41,20 @@ package struct StateParams: Sendable, Equatable {
   }
 }
 
-/// The params of `subjects` and `topics`.
-package struct SubjectsParams: Sendable, Equatable {
+/// The params of `subjects`, `topics` and `parked`.
+package struct PageParams: Sendable, Equatable {
   /// The beginning of the names; empty for all.
   package let prefix: String
-  /// The name after which the list begins, or nil for the first.
+  /// The plugin whose parked events are wanted, or nil for all.
+  package let plugin: String?
+  /// The name or the parked event after which the list begins, or nil for the first.
   package let after: String?
   package let limit: Int
 
   package init(_ request: RequestView) throws(RequestError) {
     let reader = try ParamsReader(request)
     prefix = try reader.string("prefix") ?? ""
+    plugin = try reader.string("plugin")
     after = try reader.string("after")
     limit = try reader.limit()
   }
@@ -127,21 +130,6 @@ extension RequestView {
 
   /// The share of the subjects of `rollout_set`, 0 to 100.
   package func percent() throws(RequestError) -> Double { try ParamsReader(self).percent() }
-}
-
-package struct ParkedParams: Sendable, Equatable {
-  /// The plugin whose parked events are wanted, or nil for all.
-  package let plugin: String?
-  /// The parked event after which the list begins, or nil for the first.
-  package let after: String?
-  package let limit: Int
-
-  package init(_ request: RequestView) throws(RequestError) {
-    let reader = try ParamsReader(request)
-    plugin = try reader.string("plugin")
-    after = try reader.string("after")
-    limit = try reader.limit()
-  }
 }
 
 /// The params of `retry` and `drop`: a selection of parked events.
