@@ -45,25 +45,18 @@ struct LoadTotals {
 
 /// Samples of equal periods, the last ones.
 struct LoadSeries {
-  private struct Sample {
-    var events = 0
-    var runs = 0
-    var failures = 0
-    var messages = 0
-    var effects = 0
-    /// Quantiles of the measured runs, in microseconds; nil without any.
-    var p50: Double?
-    var p99: Double?
-    /// Quantiles of the events' latency, in microseconds; nil without answered events.
-    var eventP50: Double?
-    var eventP99: Double?
-  }
+  /// The figures of a sample, in their order.
+  ///
+  /// The times are quantiles in microseconds, of the events' latency and of the measured runs; null without any.
+  private static let figures = [
+    "events", "runs", "failures", "messages", "effects", "event_p50_us", "event_p99_us", "run_p50_us", "run_p99_us",
+  ]
 
   private let seconds: Int
   private let length: Int
   private var before: LoadTotals?
   private var ticks = 0
-  private var samples: [Sample] = []
+  private var samples: [[JSONValue]] = []
   private var oldest = 0
   private var end = Timestamp(microseconds: 0)
 
@@ -92,40 +85,31 @@ struct LoadSeries {
     end = time
   }
 
-  private static func sample(from before: LoadTotals, to after: LoadTotals) -> Sample {
-    var sample = Sample()
+  private static func sample(from before: LoadTotals, to after: LoadTotals) -> [JSONValue] {
+    var (runs, failures) = (0, 0)
     var durations = LatencyHistogram(precision: PluginRuntime.precision)
-    sample.events = after.events - before.events
     for (name, plugin) in after.plugins {
       // A plugin that a reload changed counts from 0 again.
       let earlier = before.plugins[name].flatMap { $0.runs <= plugin.runs ? $0 : nil }
-      sample.runs += plugin.runs - (earlier?.runs ?? 0)
-      sample.failures += max(0, plugin.failures - (earlier?.failures ?? 0))
+      runs += plugin.runs - (earlier?.runs ?? 0)
+      failures += max(0, plugin.failures - (earlier?.failures ?? 0))
       durations.add(plugin.durations, since: earlier?.durations)
     }
-    sample.eventP50 = after.latency.quantile(0.5, since: before.latency).map { $0 / 1000 }
-    sample.eventP99 = after.latency.quantile(0.99, since: before.latency).map { $0 / 1000 }
-    sample.messages = after.messages
-    sample.effects = after.effects
-    guard durations.total > 0 else { return sample }
-    sample.p50 = Double(durations.quantile(0.5)) / 1000
-    sample.p99 = Double(durations.quantile(0.99)) / 1000
-    return sample
+    let counts = [after.events - before.events, runs, failures, after.messages, after.effects]
+    let latencies = [0.5, 0.99].map { after.latency.quantile($0, since: before.latency) }
+    let times = latencies + [0.5, 0.99].map { durations.total > 0 ? Double(durations.quantile($0)) : nil }
+    return counts.map { .integer(Int64($0)) }
+      + times.map { $0.map { .number(($0 / 1000 * 10).rounded() / 10) } ?? .null }
   }
 
   /// The samples in order of time, one array for each figure.
   var json: JSONValue {
     let ordered = samples[oldest...] + samples[..<oldest]
-    func column(_ figure: (Sample) -> Int) -> JSONValue { .array(ordered.map { .integer(Int64(figure($0))) }) }
-    func times(_ figure: (Sample) -> Double?) -> JSONValue {
-      .array(ordered.map { figure($0).map { .number(($0 * 10).rounded() / 10) } ?? .null })
-    }
-    return [
+    var members: JSONObject = [
       "period_s": .integer(Int64(seconds)), "end": samples.isEmpty ? .null : .string(end.rfc3339),
-      "events": column(\.events), "runs": column(\.runs), "failures": column(\.failures),
-      "messages": column(\.messages), "effects": column(\.effects), "event_p50_us": times(\.eventP50),
-      "event_p99_us": times(\.eventP99), "run_p50_us": times(\.p50), "run_p99_us": times(\.p99),
     ]
+    for (index, figure) in Self.figures.enumerated() { members[figure] = .array(ordered.map { $0[index] }) }
+    return .object(members)
   }
 }
 
