@@ -39,7 +39,8 @@ final class HTTPConnection {
   private var sentCount = 0
   private var outputMemory: OutputMemory
   private var exchange: HTTPExchange?
-  private var stream: EventStream?
+  /// The server-sent events for a client that watches which its socket has not taken yet; nil while it does not watch.
+  private var events: ByteBuffer?
   private var options = HTTPResponse.Options()
   /// Whether the server counts a request of the connection as active.
   private var hasActiveRequest = false
@@ -321,7 +322,9 @@ final class HTTPConnection {
     _ = try table.watches.begin(params, connection: number, self)
     place?.note(hasWatch: true)
     place?.note(isBusy: false, now: table.loop.now)
-    stream = EventStream()
+    events = ByteBuffer(capacity: 1024)
+    // No empty line follows the comment: common clients take one for the end of an event that has only the last id.
+    events?.append(": watching\n" as StaticString)
     exchange = nil
     phase = .streaming
     options.closesConnection = true
@@ -332,8 +335,9 @@ final class HTTPConnection {
 
   /// Sends the events of the stream, as far as the socket takes them.
   private func sendEvents() {
-    while phase == .streaming, unsentCount == 0, let events = stream?.take() {
-      writeChunk(events)
+    while phase == .streaming, unsentCount == 0, let chunk = events, chunk.count > 0 {
+      events = ByteBuffer(capacity: 1024)
+      writeChunk(chunk)
       flush()
     }
     update()
@@ -345,9 +349,9 @@ final class HTTPConnection {
     if !options.isHTTP10 { output.append("\r\n" as StaticString) }
   }
 
-  /// Sends a comment to a client that watches, so that both sides notice a broken connection.
+  /// Sends a comment to a client that watches, unless events wait, so that both sides notice a broken connection.
   func sendHeartbeat() {
-    stream?.addHeartbeat()
+    if let events, events.count == 0 { events.append(":\n" as StaticString) }
     sendEvents()
   }
 
@@ -361,8 +365,8 @@ final class HTTPConnection {
   }
 
   private func closeStream() {
-    if stream != nil { table.watches.endAll(connection: number) }
-    stream = nil
+    if events != nil { table.watches.endAll(connection: number) }
+    events = nil
   }
 
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
@@ -382,11 +386,26 @@ final class HTTPConnection {
 }
 
 extension HTTPConnection: WatchReceiver {
-  var hasRoom: Bool { stream?.hasRoom ?? false }
+  /// The most unsent bytes of events; beyond that, the watch waits, too.
+  private static let eventBytes = 64 << 10
+
+  var hasRoom: Bool { events.map { $0.count < Self.eventBytes } ?? false }
 
   var isTaking: Bool { unsentCount == 0 }
 
-  func send(_ news: WatchNews, of watch: Int64) { stream?.add(news, of: watch) }
+  func send(_ news: WatchNews, of watch: Int64) {
+    guard let events else { return }
+    switch news {
+    case .lagged: events.append("event: lagged\n" as StaticString)
+    case .changed(let sequence, _):
+      events.append("event: changed\nid: " as StaticString)
+      events.append(decimal: Int64(truncatingIfNeeded: sequence))
+      events.append(UInt8(ascii: "\n"))
+    }
+    events.append("data: " as StaticString)
+    news.write(to: events, of: watch)
+    events.append("\n\n" as StaticString)
+  }
 
   func endNews() { sendEvents() }
 }

@@ -10,17 +10,9 @@ import Synchronization
 /// requests.
 final class HTTPServer: WebServer {
   private enum Message: Sendable {
-    /// Take over a connected socket; without a place it is one beyond the limit.
-    case adopt(Int32, from: HTTPPeer, at: ConnectionPlace?)
-    /// Close a connection, whose place another one got.
-    case evict(connection: UInt64)
     /// Send the response to a request, if it still waits.
     case respond(connection: UInt64, token: UInt64, HTTPResponse)
-    case readChanges
-    /// Send a comment to each client that watches, so that both sides notice a broken connection.
-    case sendHeartbeats
-    case endStreams
-    case stop
+    case call(@Sendable (HTTPConnectionTable) -> Void)
   }
 
   /// How long a connection may be idle, be stuck within a request or within a response, in milliseconds.
@@ -67,23 +59,16 @@ final class HTTPServer: WebServer {
     defer { loop.close() }
     let table = try HTTPConnectionTable(on: loop, server: self)
     defer { table.close() }
-    try mailbox.attach(to: loop) { [unowned self] messages in
-      for message in messages { receive(message, table) }
+    try mailbox.attach(to: loop) { messages in
+      for message in messages {
+        switch message {
+        case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
+        case .call(let body): body(table)
+        }
+      }
     }
     loop.run()
     mailbox.close()
-  }
-
-  private func receive(_ message: Message, _ table: HTTPConnectionTable) {
-    switch message {
-    case .adopt(let descriptor, let peer, let place): table.adopt(descriptor, from: peer, at: place)
-    case .evict(let connection): table[connection]?.evict()
-    case .respond(let connection, let token, let response): table[connection]?.respond(response, to: token)
-    case .readChanges: table.watches.read()
-    case .sendHeartbeats: table.forEach { $0.sendHeartbeat() }
-    case .endStreams: table.forEach { $0.endStream() }
-    case .stop: table.loop.stop()
-    }
   }
 
   // MARK: Connections
@@ -109,14 +94,15 @@ final class HTTPServer: WebServer {
   }
 
   private func adopt(_ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?) {
-    guard !mailbox.send(.adopt(descriptor, from: peer, at: place)) else { return }
+    guard !mailbox.send(.call { $0.adopt(descriptor, from: peer, at: place) }) else { return }
     SystemCalls.close(descriptor)
     place?.release()
   }
 
-  func evict(_ connection: UInt64) { mailbox.send(.evict(connection: connection)) }
+  /// Closes a connection, whose place another one got.
+  func evict(_ connection: UInt64) { mailbox.send(.call { $0[connection]?.evict() }) }
 
-  func readChanges() { mailbox.send(.readChanges) }
+  func readChanges() { mailbox.send(.call { $0.watches.read() }) }
 
   /// How often clients that watch are sent a comment, in milliseconds.
   private static let heartbeatPeriod: UInt64 = 15_000
@@ -124,7 +110,7 @@ final class HTTPServer: WebServer {
   /// Has a comment sent to each client that watches, from time to time while the loop runs.
   func beginHeartbeats(on loop: EventLoop) throws(SystemError) {
     try loop.timer(after: Self.heartbeatPeriod, every: Self.heartbeatPeriod) { [mailbox] in
-      mailbox.send(.sendHeartbeats)
+      mailbox.send(.call { table in table.forEach { $0.sendHeartbeat() } })
     }
   }
 
@@ -206,7 +192,7 @@ final class HTTPServer: WebServer {
   /// Ends the streams, and each connection after its current response.
   func drain() {
     drains.store(true, ordering: .relaxed)
-    mailbox.send(.endStreams)
+    mailbox.send(.call { table in table.forEach { $0.endStream() } })
   }
 
   /// How often a draining server is checked for active requests, in milliseconds; also how long further requests may come out of the
@@ -231,7 +217,7 @@ final class HTTPServer: WebServer {
   func stop() {
     drain()
     for token in exchanges.withLock({ Array($0.keys) }) { finish(token, Self.shuttingDown) }
-    mailbox.send(.stop)
+    mailbox.send(.call { $0.loop.stop() })
     let thread = thread.withLock { $0.take() }
     thread?.join()
     services.web.withLock { $0 = nil }
