@@ -31,8 +31,11 @@ final class ClusterMembership: ClusterMember {
   private let keeper: SnapshotKeeper?
   private let snapshots: Thread?
   let log: any EventLog
-  /// The number of requests under way.
-  let requests = Atomic<Int>(0)
+  /// Requests for the database, which may take seconds.
+  private let requests = Errands(
+    on: "ruled-cluster", most: 4,
+    RequestError(.overloaded, "the database is being asked by others; try again", retryAfter: 500),
+    "the database can't be asked")
   private let ownershipEnd = Mutex(End())
 
   /// Joins a cluster with the node's own store and its journal, and with `links` to the other nodes.
@@ -183,22 +186,8 @@ final class ClusterMembership: ClusterMember {
   // MARK: Requests about the cluster
 
   func answer(_ params: ClusterParams, then: @escaping @Sendable (Result<JSONValue, RequestError>) -> Void) {
-    guard requests.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostRequests else {
-      requests.wrappingSubtract(1, ordering: .relaxed)
-      return then(
-        .failure(RequestError(.overloaded, "the database is being asked by others; try again", retryAfter: 500)))
-    }
-    let answer = { @Sendable [self] (result: Result<JSONValue, RequestError>) in
-      requests.wrappingSubtract(1, ordering: .relaxed)
-      then(result)
-    }
-    // The database may take seconds.
-    do throws(ThreadError) { _ = try Thread(name: "ruled-cluster") { [self] in answer(execute(params)) } } catch {
-      answer(.failure(RequestError(.unavailable, "the database can't be asked: error \(error.number)")))
-    }
+    requests.run({ [self] in execute(params) }, then: then)
   }
-
-  private static let mostRequests = 4
 
   private func execute(_ params: ClusterParams) -> Result<JSONValue, RequestError> {
     let administration = ClusterAdministration(settings)

@@ -7,7 +7,6 @@ import RuledLua
 import RuledReplay
 import RuledReports
 import RuledStore
-import RuledThreads
 import RuledWire
 
 /// A backtest that a client asked the daemon for: it runs on a thread of its own at low priority; one at a time.
@@ -24,8 +23,7 @@ struct BacktestService: Sendable {
 
   /// Plays the journal with the rules in force and with the candidate's.
   func run(baseline revision: String) -> Result<JSONValue, RequestError> {
-    Thread.Priority.lowest.apply()
-    do throws(RequestError) { return .success(try report(revision)) } catch { return .failure(error) }
+    Result { () throws(RequestError) in try report(revision) }
   }
 
   private func report(_ revision: String) throws(RequestError) -> JSONValue {
@@ -109,24 +107,8 @@ extension Control {
   /// Backtests rules on the journal, on a thread of its own, and replies with the report.
   func backtest(_ params: BacktestParams, for caller: ControlCaller) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
-    let services = services
-    guard !services.isBacktesting.exchange(true, ordering: .acquiringAndReleasing) else {
-      return reply(.failure(Self.isBacktesting), to: caller)
-    }
     let service = BacktestService(params: params, services: services, journal: journal, caller: caller)
     let revision = services.status.catalog?.revision ?? ""
-    do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-backtest") {
-        let result = service.run(baseline: revision)
-        services.isBacktesting.store(false, ordering: .releasing)
-        services.reply(result, to: caller)
-      }
-    } catch {
-      services.isBacktesting.store(false, ordering: .releasing)
-      reply(.failure(RequestError(.unavailable, "the backtest can't begin: \(error)")), to: caller)
-    }
+    services.backtests.run({ service.run(baseline: revision) }, then: { [services] in services.reply($0, to: caller) })
   }
-
-  private static let isBacktesting = RequestError(
-    .unavailable, "another backtest is running; wait for it, or run 'rulectl backtest', which is not limited")
 }

@@ -77,7 +77,8 @@ extension Control {
   /// Has the journal's service answer on a thread of its own.
   func answer(_ caller: ControlCaller, _ body: @escaping @Sendable (JournalService) throws(RequestError) -> [UInt8]) {
     guard let journal = services.journal else { return reply(.failure(Self.isOff), to: caller) }
-    journal.answer(body) { [services] in services.reply(text: $0, to: caller) }
+    let read = { @Sendable in Result { () throws(RequestError) in try body(journal) } }
+    journal.readers.run(read, then: { [services] in services.reply(text: $0, to: caller) })
   }
 
   static let isOff = RequestError(

@@ -3,7 +3,6 @@ import RuledCore
 import RuledEngine
 import RuledIO
 import RuledStore
-import RuledThreads
 import RuledWire
 
 /// The thread for matters of all workers: it accepts connections, fires timers, sets the clock, and begins the shutdown.
@@ -163,19 +162,7 @@ final class Control {
   /// It has a thread of its own, since it waits for the disk, and one that runs after commits and rules; these go on meanwhile.
   func backup(for caller: ControlCaller) {
     let services = services
-    guard !services.isMakingCheckpoint.exchange(true, ordering: .acquiringAndReleasing) else {
-      return reply(.failure(Self.isBusy), to: caller)
-    }
-    do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-backup", priority: .lowest) {
-        let result = Self.makeCheckpoint(services)
-        services.isMakingCheckpoint.store(false, ordering: .releasing)
-        services.reply(result, to: caller)
-      }
-    } catch {
-      services.isMakingCheckpoint.store(false, ordering: .releasing)
-      reply(.failure(RequestError(.unavailable, "the backup can't begin: \(error)")), to: caller)
-    }
+    services.backups.run({ Self.makeCheckpoint(services) }, then: { services.reply($0, to: caller) })
   }
 
   func release(for caller: ControlCaller) {
@@ -194,8 +181,6 @@ final class Control {
     return true
   }
 
-  private static let isBusy = RequestError(.unavailable, "another backup is being taken; wait for it")
-
   private static func makeCheckpoint(_ services: Services) -> Result<JSONValue, RequestError> {
     guard let path = services.context.configuration.storeFolder else {
       return .failure(RequestError(.unavailable, "a store in memory has no backups; run with a store on disk"))
@@ -204,7 +189,7 @@ final class Control {
     let time = EngineClock.wall
     do throws(StoreError) {
       let checkpoints = StoreCheckpoints(of: path)
-      guard try checkpoints.removeAbandoned() else { return .failure(isBusy) }
+      guard try checkpoints.removeAbandoned() else { return .failure(services.backups.refusal) }
       let folder = try checkpoints.make(of: services.context.store, at: time, with: [RevisionArchive.folder])
       return .success(
         .object([

@@ -5,7 +5,6 @@ package import RuledJournal
 package import RuledStore
 import RuledThreads
 import RuledWire
-import Synchronization
 
 /// The journal of a running daemon, and the requests that read it.
 package final class JournalService: Sendable {
@@ -13,9 +12,12 @@ package final class JournalService: Sendable {
   let store: RocksStore
   /// Why the last maintenance failed; nil if it succeeded.
   let keeperError = Shared<String?>(nil)
-  private let readers = Atomic<Int>(0)
+  /// Requests that read it, which may take long.
+  let readers = Errands(
+    on: "ruled-journal", most: 4,
+    RequestError(.overloaded, "the journal is being read by others; try again", retryAfter: 500),
+    "the journal can't be read")
 
-  private static let mostReaders = 4
   /// The size in bytes from which on an answer takes no further entry.
   private static let mostBytes = 16 << 20
 
@@ -60,28 +62,6 @@ package final class JournalService: Sendable {
     let stored = try store.lastSequence()
     if journal.needsSnapshot(now: now) || stored > last {
       try journal.takeSnapshot(of: store, now: now)
-    }
-  }
-
-  /// Runs `body` on a thread of its own, since reading may take long, and passes its result to `reply`.
-  func answer(
-    _ body: @escaping @Sendable (JournalService) throws(RequestError) -> [UInt8],
-    then reply: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
-  ) {
-    guard readers.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostReaders else {
-      readers.wrappingSubtract(1, ordering: .relaxed)
-      return reply(
-        .failure(RequestError(.overloaded, "the journal is being read by others; try again", retryAfter: 500)))
-    }
-    do throws(SystemError) {
-      _ = try Thread.start(name: "ruled-journal") { [self] in
-        let result = Result { () throws(RequestError) in try body(self) }
-        readers.wrappingSubtract(1, ordering: .relaxed)
-        reply(result)
-      }
-    } catch {
-      readers.wrappingSubtract(1, ordering: .relaxed)
-      reply(.failure(RequestError(.unavailable, "the journal can't be read: \(error)")))
     }
   }
 

@@ -31,8 +31,14 @@ final class Services: Sendable {
   var agreement: (any ClusterRules)? { membership?.rules }
   /// The number of workers that have not answered the watchdog's last question yet.
   let silentWorkers = Atomic(0)
-  let isMakingCheckpoint = Atomic(false)
-  let isBacktesting = Atomic(false)
+  let backups = Errands(
+    on: "ruled-backup", .lowest, most: 1,
+    RequestError(.unavailable, "another backup is being taken; wait for it"), "the backup can't begin")
+  let backtests = Errands(
+    on: "ruled-backtest", .lowest, most: 1,
+    RequestError(
+      .unavailable, "another backtest is running; wait for it, or run 'rulectl backtest', which is not limited"),
+    "the backtest can't begin")
   /// Whether effects are held back since a restore.
   let effectsAreHeld = Atomic(false)
   /// Whether no effect is delivered or handed out for now.
