@@ -24,7 +24,7 @@ extension RulesLoader {
     defer { services.notifyStatus() }
     do throws(ReloadError) {
       if let folderWaits { throw ReloadError([folderWaits]) }
-      let found = try agreement.folder(of: node, while: Self.isWaiting(services))
+      let found = try agreement.folder(of: node, while: builder.isWaiting)
       let hasChanged = try adopt(found.rules, found.configuration, isOwn: false)
       services.status.noteReload(isSuccess: true)
       services.log.info("rules loaded from the folder of node \(node), revision \(catalog.revision)")
@@ -42,16 +42,15 @@ extension RulesLoader {
     _ folder: RulesSource, _ configuration: [String: Configuration.Plugin], isOwn: Bool
   ) throws(ReloadError) -> Bool {
     let promoted = promoted(over: folder)
-    let next = try Self.build(
-      promoted ?? folder, configuration, previous: catalog, services, lua, checksFiles: promoted == nil,
-      at: services.context.clock.now)
+    let next = try builder.build(
+      promoted ?? folder, configuration, previous: catalog, checksFiles: promoted == nil)
     let obstacle =
       ReloadError(next.badSettings, in: isOwn ? services.configuration.file : nil) ?? next.changedShape(since: catalog)
       ?? services.context.steps.obstacle(to: next)
     if let obstacle { throw obstacle }
-    try Self.agreeAndCommit(next, services)
+    try builder.agreeAndCommit(next)
     services.status.reloadErrors = nil
-    foreignFolder = isOwn ? nil : Self.foreignFolder(beside: next, services)
+    foreignFolder = isOwn ? nil : builder.foreignFolder(beside: next)
     if promoted == nil { dropReplacing() }
     let origin: RulesOrigin = promoted != nil ? .promoted : foreignFolder == nil ? .folder : .log
     guard next.revision != catalog.revision else {
@@ -147,8 +146,7 @@ extension RulesLoader {
     let next = try readConfiguration()
     guard next.plugins != services.configuration.plugins, folderWaits == nil, let folder = try? RulesFolder.read(path)
     else { return next }
-    let rules = try? Self.build(
-      promoted(over: folder) ?? folder, next.plugins, previous: catalog, services, lua, at: services.context.clock.now)
+    let rules = try? builder.build(promoted(over: folder) ?? folder, next.plugins, previous: catalog)
     guard let error = ReloadError(rules?.badSettings ?? [], in: next.file) else { return next }
     var refusal = StartError(error.errors.map(\.description).joined(separator: "\n"), isLasting: true)
     refusal.errors = error.json

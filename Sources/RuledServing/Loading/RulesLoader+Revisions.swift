@@ -59,7 +59,7 @@ extension RulesLoader {
     }
     let found = try load(revision)
     let next: Catalog
-    do throws(ReloadError) { next = try Self.build(found, previous: catalog, services, lua) } catch {
+    do throws(ReloadError) { next = try builder.build(found, previous: catalog) } catch {
       throw error.requestError
     }
     if let obstacle = services.context.steps.obstacle(to: next) { throw obstacle.requestError }
@@ -103,15 +103,15 @@ extension RulesLoader {
   /// Has the other nodes of a cluster load rules that are not live yet.
   func agree(on next: Catalog) throws(RequestError) {
     guard next.revision != catalog.revision else { return }
-    do throws(ReloadError) { try Self.agree(on: next, services) } catch { throw error.requestError }
+    do throws(ReloadError) { try builder.agree(on: next) } catch { throw error.requestError }
   }
 
   // MARK: Keeping
 
   /// Keeps the rules that come into force; a failure is logged, and the rules come into force all the same.
   func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin) {
-    Self.keep(catalog, from: origin, services)
-    Self.keepSteps(of: catalog, services)
+    builder.keep(catalog, from: origin)
+    builder.keepSteps(of: catalog)
     let inForce = [self.catalog, catalog, candidate].map { $0?.revision } + [replacing?.revision.entry.revision]
     do throws(StoreError) {
       try services.revisions.removeUnneeded { inForce.contains($0) || journalMayName($0) }
@@ -128,26 +128,6 @@ extension RulesLoader {
   func noteUse(of revision: String, until: Timestamp?) {
     do throws(StoreError) { try services.revisions.noteUse(of: revision, until: until) } catch {
       services.log.warn("when revision \(revision) was in force can't be kept: \(error)")
-    }
-  }
-
-  /// Keeps rules in the archives of all nodes, in this one's unless `origin` is nil as it has them; a failure is logged.
-  static func keep(_ catalog: Catalog, from origin: RevisionArchive.Origin?, _ services: Services) {
-    do throws(StoreError) {
-      if let origin { try services.revisions.keep(catalog, from: origin) }
-      try services.agreement?.share(catalog.revision)
-    } catch {
-      services.log.error("the sources of revision \(catalog.revision) can't be kept: \(error)")
-    }
-  }
-
-  /// Keeps the steps back from the states that these rules store; a failure is logged.
-  static func keepSteps(of catalog: Catalog, _ services: Services) {
-    let context = services.context
-    services.reloads.withStore {
-      do throws(StoreError) { try context.steps.keep(catalog, in: context.store) } catch {
-        context.log.error("the steps of revision \(catalog.revision) to earlier versions can't be kept: \(error)")
-      }
     }
   }
 }

@@ -23,7 +23,8 @@ extension RulesLoader {
       ?? services.context.steps.obstacle(toTrying: next, besides: catalog)
     if let obstacle { throw obstacle.requestError }
     try agree(on: next)
-    prepare(next)
+    // Both sides run the slow plugins.
+    CatalogBuilder.prepare(next, worker: builder.lua, for: .init(services.workers.count))
     keep(next, from: .rollout)
     noteUse(of: next.revision, until: nil)
     let state = RolloutState(
@@ -40,9 +41,7 @@ extension RulesLoader {
 
   func buildCandidate(of source: RulesSource) throws(RequestError) -> Catalog {
     do throws(ReloadError) {
-      return try Self.build(
-        source, services.configuration.plugins, previous: catalog, services, lua, checksFiles: true,
-        at: services.context.clock.now)
+      return try builder.build(source, previous: catalog, checksFiles: true)
     } catch { throw error.requestError }
   }
 
@@ -138,11 +137,6 @@ extension RulesLoader {
   }
 
   // MARK: Workers
-
-  /// Builds VMs ahead, as both sides run the slow plugins.
-  private func prepare(_ catalog: Catalog) {
-    CatalogBuilder.prepare(catalog, worker: lua, for: .init(services.workers.count))
-  }
 
   /// Has the workers decide by both sides; the subjects in `earlier` were counted before this process.
   func begin(_ next: Catalog, _ state: RolloutState, earlier: Set<UInt64> = []) {

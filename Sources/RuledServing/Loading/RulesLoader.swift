@@ -1,7 +1,6 @@
 import RuledCore
 import RuledEngine
 import RuledIO
-import RuledLua
 import RuledStore
 import RuledThreads
 
@@ -11,8 +10,8 @@ import RuledThreads
 /// clients that asked for it.
 final class RulesLoader {
   let services: Services
+  let builder: RulesBuilder
   private let loop: EventLoop
-  let lua = LuaWorker()
   let path: String
   let readConfiguration: ConfigurationReader
   private var watcher: DirectoryWatcher?
@@ -47,6 +46,7 @@ final class RulesLoader {
     _ services: Services, on loop: EventLoop, readConfiguration: @escaping ConfigurationReader
   ) throws(StartError) {
     self.services = services
+    builder = RulesBuilder(services: services)
     self.loop = loop
     self.readConfiguration = readConfiguration
     path = services.configuration.rules
@@ -65,16 +65,16 @@ final class RulesLoader {
     do throws(StoreError) { try services.agreement?.takeShared() } catch {
       services.log.error("revisions of earlier owners may be missing in the archive of this node: \(error)")
     }
-    let start = try Self.start(services, lua)
+    let start = try builder.start()
     (catalog, replacing, rollout, candidate) = (start.catalog, start.replacing, start.rollout, start.candidate)
-    foreignFolder = Self.foreignFolder(beside: start.catalog, services)
-    do throws(ReloadError) { try Self.agreeAndCommit(start.catalog, services) } catch {
+    foreignFolder = builder.foreignFolder(beside: start.catalog)
+    do throws(ReloadError) { try builder.agreeAndCommit(start.catalog) } catch {
       throw StartError("the rules can't come into force: \(error.errors.map(\.description).joined(separator: "\n"))")
     }
     for (rules, origin) in [(catalog, .stored), (candidate, .rollout)] as [(Catalog?, RevisionArchive.Origin)] {
       guard let rules else { continue }
-      Self.keep(rules, from: services.revisions.contains(rules.revision) ? nil : origin, services)
-      Self.keepSteps(of: rules, services)
+      builder.keep(rules, from: services.revisions.contains(rules.revision) ? nil : origin)
+      builder.keepSteps(of: rules)
     }
     services.revisions.resume([catalog, candidate].compactMap { $0?.revision }, now: services.context.clock.now)
     do throws(SystemError) {
@@ -83,64 +83,6 @@ final class RulesLoader {
     } catch { throw StartError("the daemon can't run: \(error)") }
     services.status.noteRollout(rollout, nil)
     if let candidate, let rollout { begin(candidate, rollout, earlier: start.earlier) }
-  }
-
-  /// The rules in the folder, or the last good ones when those don't load.
-  static func first(_ services: Services, _ lua: LuaWorker) throws(StartError) -> Catalog {
-    let configuration = services.configuration
-    let problem: ReloadError
-    do throws(ReloadError) {
-      let source = try RulesFolder.read(configuration.rules)
-      let catalog = try build(source, services, lua, checksFiles: true)
-      if let obstacle = services.context.steps.obstacle(to: catalog) { throw obstacle }
-      keep(catalog, from: .folder, services)
-      services.reloads.withStore { StoredRules.write(source, to: services.context) }
-      services.status.serve(catalog)
-      services.status.noteReload(isSuccess: true)
-      return catalog
-    } catch { problem = error }
-    services.status.noteReload(isSuccess: false)
-    let reasons = problem.errors.map(\.description).joined(separator: "\n")
-    let last: RulesSource?
-    do throws(StoreError) { last = try StoredRules.read(from: services.context.store) } catch {
-      throw StartError(
-        "the rules do not load, and the revision that the store keeps can't be read: \(error)\n\(reasons)")
-    }
-    guard let stored = last else {
-      throw StartError(
-        "the rules do not load, and no earlier revision is kept to serve instead:\n\(reasons)", isLasting: true)
-    }
-    do throws(ReloadError) {
-      let catalog = try build(stored, services, lua)
-      services.status.reloadErrors = problem
-      services.status.serve(catalog, as: .stored)
-      services.log.error("the rules do not load, the last good revision \(catalog.revision) serves: \(reasons)")
-      return catalog
-    } catch { throw StartError("neither the rules nor the revision kept last load:\n\(reasons)", isLasting: true) }
-  }
-
-  private static func build(
-    _ source: RulesSource, _ services: Services, _ lua: LuaWorker, checksFiles: Bool = false
-  ) throws(ReloadError) -> Catalog {
-    try build(
-      source, services.configuration.plugins, previous: nil, services, lua, checksFiles: checksFiles,
-      at: services.context.clock.now)
-  }
-
-  /// Builds rules with their plugins' configuration; they were loaded at `time`.
-  static func build(
-    _ source: RulesSource, _ configuration: [String: Configuration.Plugin], previous: Catalog?, _ services: Services,
-    _ lua: LuaWorker, checksFiles: Bool = false, at time: Timestamp
-  ) throws(ReloadError) -> Catalog {
-    let (notifier, reloads) = (services.notifier, services.reloads)
-    let threads = CatalogBuilder.Threads(services.workers.count) {
-      notifier.extendTimeout()
-    } onTake: {
-      reloads.request(.machines)
-    }
-    return try CatalogBuilder.build(
-      source, configuration: configuration, previous: previous, worker: lua, for: threads, checksFiles: checksFiles,
-      now: time)
   }
 
   /// Executes all requests that have gathered, with one load.
@@ -166,7 +108,7 @@ final class RulesLoader {
       load(becauseOfChange: hasChanged, readingConfiguration: readsConfiguration)
     }
     // One VM at a time, so that a load that is requested meanwhile comes next.
-    if CatalogBuilder.replenish(catalog, worker: lua) { services.reloads.request(.machines) }
+    if CatalogBuilder.replenish(catalog, worker: builder.lua) { services.reloads.request(.machines) }
   }
 
   /// Loads the folder, adopts the rules if all of them load, and replies to the clients that asked; they get an error also while the configuration is
