@@ -3,108 +3,81 @@ package import RuledCore
 /// The endpoints of the HTTP API: the one table that requests are routed by, and that `docs/openapi.json` is held against.
 ///
 /// A segment in braces stands for a name. Of two whose paths match, the first one counts.
-package enum HTTPEndpoint: String, Sendable, CaseIterable {
-  case events = "/v1/events"
-  case query = "/v1/query/{query}"
-  case subjects = "/v1/subjects"
-  case subject = "/v1/subjects/{subject}"
-  case export = "/v1/subjects/{subject}/export"
-  case subjectLog = "/v1/subjects/{subject}/log"
-  case log = "/v1/log"
-  case explainPast = "/v1/explain"
-  case watch = "/v1/watch"
-  case rules = "/v1/rules"
-  case reload = "/v1/rules/reload"
-  case revisions = "/v1/revisions"
-  case revision = "/v1/revisions/{revision}"
-  case rollback = "/v1/rollback"
-  case unpin = "/v1/unpin"
-  case upload = "/v1/upload"
-  case backtest = "/v1/backtest"
-  case shadow = "/v1/shadow"
-  case shadowStop = "/v1/shadow/stop"
-  case rollout = "/v1/rollout"
-  case rolloutSet = "/v1/rollout/set"
-  case rolloutPromote = "/v1/rollout/promote"
-  case rolloutAbort = "/v1/rollout/abort"
-  case parked = "/v1/parked"
-  case retry = "/v1/parked/{id}/retry"
-  case parkedEvent = "/v1/parked/{id}"
-  case counters = "/v1/counters"
-  case topics = "/v1/topics"
-  case samples = "/v1/samples"
-  case effects = "/v1/effects"
-  case resend = "/v1/effects/{id}/resend"
-  case effect = "/v1/effects/{id}"
-  case resendEffects = "/v1/resend"
-  case dropEffects = "/v1/drop_effects"
-  case lease = "/v1/lease"
-  case confirm = "/v1/confirm"
-  case backup = "/v1/backup"
-  case release = "/v1/release"
-  case health = "/healthz"
-  case alive = "/livez"
-  case ready = "/readyz"
-  case metrics = "/metrics"
-  case openapi = "/openapi.json"
-  case dashboard = "/"
-  case dashboardFile = "/dashboard/{file}"
-  case session = "/v1/session"
+package enum HTTPEndpoint: Int, Sendable, CaseIterable {
+  case events, query, subjects, subject, export, subjectLog, log, explainPast, watch, rules, reload, revisions
+  case revision, rollback, unpin, upload, backtest, shadow, shadowStop, rollout, rolloutSet, rolloutPromote
+  case rolloutAbort, parked, retry, parkedEvent, counters, topics, samples, effects, resend, effect, resendEffects
+  case dropEffects, lease, confirm, backup, release, health, alive, ready, metrics, openapi, dashboard
+  case dashboardFile, session
 
-  package var methods: [String] {
+  /// The path, the role that a bearer token needs, nil for none, and the methods of the protocol that HTTP methods stand for.
+  private typealias Row = (path: String, role: Role?, uses: KeyValuePairs<String, Method?>)
+
+  private static let rows = allCases.map(\.makeRow)
+
+  private var row: Row { Self.rows[rawValue] }
+
+  private var makeRow: Row {
     switch self {
-    case .events, .query, .explainPast, .backtest, .reload, .retry, .resend, .resendEffects, .dropEffects, .lease,
-      .confirm, .rollback, .unpin, .upload, .backup, .release, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadowStop:
-      ["POST"]
-    case .rollout, .shadow: ["GET", "HEAD", "POST"]
-    case .subject, .effect: ["GET", "HEAD", "DELETE"]
-    case .parkedEvent, .session: ["DELETE"]
-    default: ["GET", "HEAD"]
+    case .events: ("/v1/events", .writer, ["POST": .event])
+    case .query: ("/v1/query/{query}", .reader, ["POST": .query])
+    case .subjects: ("/v1/subjects", .reader, ["GET": .subjects])
+    case .subject: ("/v1/subjects/{subject}", .reader, ["GET": .state, "DELETE": .forget])
+    case .export: ("/v1/subjects/{subject}/export", .admin, ["GET": .export])
+    case .subjectLog: ("/v1/subjects/{subject}/log", .admin, ["GET": .log])
+    case .log: ("/v1/log", .admin, ["GET": .log])
+    case .explainPast: ("/v1/explain", .admin, ["POST": .explainPast])
+    case .watch: ("/v1/watch", .writer, ["GET": .watch])
+    case .rules: ("/v1/rules", .reader, ["GET": .rules])
+    case .reload: ("/v1/rules/reload", .admin, ["POST": .reload])
+    case .revisions: ("/v1/revisions", .admin, ["GET": .revisions])
+    case .revision: ("/v1/revisions/{revision}", .admin, ["GET": .revision])
+    case .rollback: ("/v1/rollback", .admin, ["POST": .rollback])
+    case .unpin: ("/v1/unpin", .admin, ["POST": .unpin])
+    case .upload: ("/v1/upload", .admin, ["POST": .upload])
+    case .backtest: ("/v1/backtest", .admin, ["POST": .backtest])
+    case .shadow: ("/v1/shadow", .admin, ["GET": .shadowStatus, "POST": .shadowStart])
+    case .shadowStop: ("/v1/shadow/stop", .admin, ["POST": .shadowStop])
+    case .rollout: ("/v1/rollout", .admin, ["GET": .rolloutStatus, "POST": .rolloutStart])
+    case .rolloutSet: ("/v1/rollout/set", .admin, ["POST": .rolloutSet])
+    case .rolloutPromote: ("/v1/rollout/promote", .admin, ["POST": .rolloutPromote])
+    case .rolloutAbort: ("/v1/rollout/abort", .admin, ["POST": .rolloutAbort])
+    case .parked: ("/v1/parked", .reader, ["GET": .parked])
+    case .retry: ("/v1/parked/{id}/retry", .admin, ["POST": .retry])
+    case .parkedEvent: ("/v1/parked/{id}", .admin, ["DELETE": .drop])
+    case .counters: ("/v1/counters", .reader, ["GET": .counters])
+    case .topics: ("/v1/topics", .reader, ["GET": .topics])
+    case .samples: ("/v1/samples", .reader, ["GET": .samples])
+    case .effects: ("/v1/effects", .reader, ["GET": .effects])
+    case .resend: ("/v1/effects/{id}/resend", .admin, ["POST": .resend])
+    case .effect: ("/v1/effects/{id}", .admin, ["GET": .effect, "DELETE": .dropEffects])
+    case .resendEffects: ("/v1/resend", .admin, ["POST": .resend])
+    case .dropEffects: ("/v1/drop_effects", .admin, ["POST": .dropEffects])
+    case .lease: ("/v1/lease", .admin, ["POST": .lease])
+    case .confirm: ("/v1/confirm", .admin, ["POST": .confirm])
+    case .backup: ("/v1/backup", .admin, ["POST": .backup])
+    case .release: ("/v1/release", .admin, ["POST": .release])
+    case .health: ("/healthz", nil, ["GET": .health])
+    case .alive: ("/livez", nil, ["GET": nil])
+    case .ready: ("/readyz", nil, ["GET": nil])
+    case .metrics: ("/metrics", .reader, ["GET": nil])
+    case .openapi: ("/openapi.json", .reader, ["GET": nil])
+    case .dashboard: ("/", .reader, ["GET": nil])
+    case .dashboardFile: ("/dashboard/{file}", .reader, ["GET": nil])
+    case .session: ("/v1/session", .reader, ["DELETE": nil])
     }
   }
 
+  package var path: String { row.path }
+
+  package var methods: [String] { Self.allMethods[rawValue] }
+
+  private static let allMethods = rows.map { $0.uses.flatMap { $0.key == "GET" ? ["GET", "HEAD"] : [$0.key] } }
+
   /// The method of the protocol that an HTTP method stands for; nil where there is none.
   package func method(_ httpMethod: String) -> Method? {
-    switch self {
-    case .events: .event
-    case .query: .query
-    case .subjects: .subjects
-    case .subject: httpMethod == "DELETE" ? .forget : .state
-    case .export: .export
-    case .subjectLog, .log: .log
-    case .explainPast: .explainPast
-    case .backtest: .backtest
-    case .watch: .watch
-    case .rules: .rules
-    case .reload: .reload
-    case .revisions: .revisions
-    case .revision: .revision
-    case .rollback: .rollback
-    case .unpin: .unpin
-    case .upload: .upload
-    case .rollout: httpMethod == "POST" ? .rolloutStart : .rolloutStatus
-    case .rolloutSet: .rolloutSet
-    case .shadow: httpMethod == "POST" ? .shadowStart : .shadowStatus
-    case .shadowStop: .shadowStop
-    case .rolloutPromote: .rolloutPromote
-    case .rolloutAbort: .rolloutAbort
-    case .parked: .parked
-    case .retry: .retry
-    case .parkedEvent: .drop
-    case .counters: .counters
-    case .topics: .topics
-    case .samples: .samples
-    case .effects: .effects
-    case .effect: httpMethod == "DELETE" ? .dropEffects : .effect
-    case .resend, .resendEffects: .resend
-    case .dropEffects: .dropEffects
-    case .lease: .lease
-    case .confirm: .confirm
-    case .backup: .backup
-    case .release: .release
-    case .health: .health
-    case .alive, .ready, .metrics, .openapi, .dashboard, .dashboardFile, .session: nil
-    }
+    let name = httpMethod == "HEAD" ? "GET" : httpMethod
+    return row.uses.first { $0.key == name }?.value
   }
 
   /// The names that a request's query string may have: the members of the method's params that neither the path nor the body holds.
@@ -122,27 +95,11 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
 
   /// The role that a bearer token needs for an HTTP method; nil when it needs none.
   package func requiredRole(_ httpMethod: String) -> Role? {
-    switch self {
-    case .health, .alive, .ready: nil
-    case .events, .watch: .writer
-    case .export, .subjectLog, .log, .explainPast, .backtest, .reload, .retry, .parkedEvent, .rollback, .unpin, .upload:
-      .admin
-    case .revisions, .revision, .rollout, .rolloutSet, .rolloutPromote, .rolloutAbort, .shadow, .shadowStop: .admin
-    case .effect, .resend, .resendEffects, .dropEffects, .lease, .confirm, .backup, .release: .admin
-    case .subject: httpMethod == "DELETE" ? .admin : .reader
-    case .query, .subjects, .rules, .parked, .counters, .topics, .samples, .effects, .metrics, .openapi, .dashboard,
-      .dashboardFile, .session:
-      .reader
-    }
+    self == .subject && httpMethod == "DELETE" ? .admin : row.role
   }
 
   /// Whether it needs neither a token nor room among the requests in flight: probes must reach the daemon at all times.
-  package var isForProbes: Bool {
-    switch self {
-    case .health, .alive, .ready: true
-    default: false
-    }
-  }
+  package var isForProbes: Bool { row.role == nil }
 
   /// Whether everybody who can open the Unix socket may use it; the others need an administrator.
   package var isOpen: Bool {
@@ -154,7 +111,7 @@ package enum HTTPEndpoint: String, Sendable, CaseIterable {
 
   /// The paths of all endpoints, split at their slashes; nil stands for a name.
   static let patterns = allCases.map { endpoint in
-    (endpoint, endpoint.rawValue.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(segment))
+    (endpoint, endpoint.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(segment))
   }
 
   private static func segment(_ text: Substring) -> String? { text.hasPrefix("{") ? nil : String(text) }

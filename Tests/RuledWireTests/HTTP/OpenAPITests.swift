@@ -11,15 +11,15 @@ import Testing
 
   @Test func `it describes the endpoints of this version and no others`() throws {
     #expect(document["info"]?["version"]?.stringValue == Version.current)
-    #expect(Set(try #require(document["paths"]?.objectValue).names) == Set(HTTPEndpoint.allCases.map(\.rawValue)))
+    #expect(Set(try #require(document["paths"]?.objectValue).names) == Set(HTTPEndpoint.allCases.map(\.path)))
   }
 
   @Test(arguments: HTTPEndpoint.allCases)
   func `each endpoint is described with its methods, parameters and who may use it`(_ endpoint: HTTPEndpoint) throws {
-    let path = try #require(document["paths"]?[endpoint.rawValue])
+    let path = try #require(document["paths"]?[endpoint.path])
     let methods = try #require(path.objectValue).names.filter { $0 != "parameters" }
     #expect(Set(methods) == Set(endpoint.methods.map { $0.lowercased() }))
-    let items = endpoint.rawValue.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
+    let items = endpoint.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
     #expect(try parameters(of: path, in: "path") == items.map(String.init))
     for method in endpoint.methods {
       let operation = try #require(path[method.lowercased()])
@@ -46,7 +46,7 @@ import Testing
   @Test func `operations have names of their own`() throws {
     let names = try HTTPEndpoint.allCases.flatMap { endpoint in
       try endpoint.methods.map { method in
-        try #require(document["paths"]?[endpoint.rawValue]?[method.lowercased()]?["operationId"]?.stringValue)
+        try #require(document["paths"]?[endpoint.path]?[method.lowercased()]?["operationId"]?.stringValue)
       }
     }
     #expect(Set(names).count == names.count)
