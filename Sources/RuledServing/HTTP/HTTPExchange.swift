@@ -102,12 +102,7 @@ struct RPCRequests: Sendable {
   private var next = 0
   private var pending = 0
 
-  /// A single request; `page` names the member of its result that is the response, if it is a page.
-  init(_ request: Request, page: String? = nil) { self.init([request], isArray: false, page) }
-
-  init(array requests: [Request]) { self.init(requests, isArray: true, nil) }
-
-  private init(_ requests: [Request], isArray: Bool, _ page: String?) {
+  init(_ requests: [Request], isArray: Bool, page: String? = nil) {
     self.requests = requests
     self.isArray = isArray
     self.page = page

@@ -35,7 +35,12 @@ extension HTTPRouter {
 
   /// A request that any worker can execute.
   private func request(_ method: Method, _ params: JSONObject) -> RPCRequests {
-    RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: nextWorker()))
+    single(JSONRPCRequest.text(method, params))
+  }
+
+  /// One request, for any worker if none is named; `page` names the member of its result that is the response, if it is a page.
+  private func single(_ text: [UInt8], for worker: Int? = nil, page: String? = nil) -> RPCRequests {
+    RPCRequests([.init(text: text, worker: worker ?? nextWorker())], isArray: false, page: page)
   }
 
   /// The params that name an effect by its id, and by the subject in the target's query if it is there.
@@ -51,8 +56,7 @@ extension HTTPRouter {
     do throws(RequestError) {
       guard try parser.value(body).kind == .object else { throw .invalidParams(path: "params", "must be an object") }
     } catch { throw HTTPError(error) }
-    return RPCRequests(
-      .init(text: JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) }, worker: nextWorker()))
+    return single(JSONRPCRequest.text(method, capacity: body.count) { $0.raw(body) })
   }
 
   private func jsonBody(of exchange: HTTPExchange) throws(HTTPError) -> ByteView {
@@ -69,15 +73,14 @@ extension HTTPRouter {
       return request
     }
     params["html"] = true
-    return RPCRequests(.init(text: JSONRPCRequest.text(.backtest, params), worker: nextWorker()), page: "html")
+    return single(JSONRPCRequest.text(.backtest, params), page: "html")
   }
 
   /// A request for the worker that owns a subject, with further params from the target's query.
   private func request(_ method: Method, about subject: String, _ exchange: HTTPExchange) -> RPCRequests {
     var params = JSONRPCRequest.params(of: exchange.target, for: method)
     params["subject"] = .string(subject)
-    let worker = services.worker(for: Array(subject.utf8))
-    return RPCRequests(.init(text: JSONRPCRequest.text(method, params), worker: worker))
+    return single(JSONRPCRequest.text(method, params), for: services.worker(for: Array(subject.utf8)))
   }
 
   private func query(_ name: String, _ exchange: HTTPExchange) throws(HTTPError) -> RPCRequests {
@@ -94,7 +97,7 @@ extension HTTPRouter {
         }
         writer.endObject()
       }
-      return RPCRequests(.init(text: text, worker: object.map { owner(of: $0) } ?? nextWorker()))
+      return single(text, for: object.map { owner(of: $0) })
     } catch { throw HTTPError(error) }
   }
 
@@ -121,7 +124,7 @@ extension HTTPRouter {
 
   private func event(_ text: ByteView, _ parser: RequestParser) throws(RequestError) -> RPCRequests {
     let worker = owner(of: try parser.value(text))
-    return RPCRequests(.init(text: JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, worker: worker))
+    return single(JSONRPCRequest.text(.event, capacity: text.count) { $0.raw(text) }, for: worker)
   }
 
   private func batch(_ body: ByteView) throws(RequestError) -> RPCRequests {
@@ -134,7 +137,7 @@ extension HTTPRouter {
       let text = JSONRPCRequest.text(.event, capacity: element.text.count) { $0.raw(element.text) }
       requests.append(.init(text: text, worker: owner(of: element.value)))
     }
-    return RPCRequests(array: requests)
+    return RPCRequests(requests, isArray: true)
   }
 
   /// The worker of the subject that an event or a query names.
