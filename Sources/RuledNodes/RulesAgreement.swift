@@ -142,16 +142,22 @@ final class RulesAgreement: ClusterRules {
     let exchange = RevisionExchange(settings, identity: node.identity)
     let answer: FolderAnswer
     do throws(StoreError) { answer = try ask(name, exchange, while: isWaiting) } catch { throw Self.failure(error) }
-    switch answer {
-    case .failed(let error): throw error
-    case .offered(let revision):
-      do throws(StoreError) {
-        guard let content = try exchange.content(of: revision), let found = content.withView(LiveRules.parse) else {
-          throw StoreError(.refused, "node \(name) offers revision \(revision), which this version of ruled can't read")
-        }
-        return found
-      } catch { throw Self.failure(error) }
-    }
+    let revision = try answer.get()
+    do throws(StoreError) {
+      guard let content = try exchange.content(of: revision), let found = content.withView(LiveRules.parse) else {
+        throw StoreError(.refused, "node \(name) offers revision \(revision), which this version of ruled can't read")
+      }
+      return found
+    } catch { throw Self.failure(error) }
+  }
+
+  /// The revision under which a node offers the rules of its folder, or why it can't.
+  private typealias FolderAnswer = Result<String, ReloadError>
+
+  private static func read(_ text: String) -> FolderAnswer? {
+    guard let json = try? JSONValue(parsing: text) else { return nil }
+    return json["revision"]?.stringValue.map { .success($0) }
+      ?? json["errors"].flatMap(ReloadError.init(json:)).map { .failure($0) }
   }
 
   private func ask(
@@ -167,7 +173,7 @@ final class RulesAgreement: ClusterRules {
     while true {
       let (text, isAlive) = try exchange.answer(to: request)
       if let text {
-        guard let answer = FolderAnswer(text) else {
+        guard let answer = Self.read(text) else {
           throw StoreError(.refused, "node \(name) answers what this version of ruled can't read")
         }
         return answer
@@ -190,10 +196,10 @@ final class RulesAgreement: ClusterRules {
   /// Answers a request for the rules in the folder of this node, if there is one.
   func answerFolderRequest(_ exchange: RevisionExchange) throws(StoreError) {
     guard let configuration = configuration.withLock({ $0 }), let request = try exchange.folderRequest() else { return }
-    let answer: FolderAnswer
-    do throws(ReloadError) { answer = .offered(try Self.offerFolder(of: configuration, in: exchange)) } catch {
-      answer = .failed(error)
-    }
+    let answer: JSONValue
+    do throws(ReloadError) {
+      answer = ["revision": .string(try Self.offerFolder(of: configuration, in: exchange))]
+    } catch { answer = ["errors": error.json] }
     try exchange.answer(request, answer.text)
   }
 
@@ -206,29 +212,5 @@ final class RulesAgreement: ClusterRules {
       worker: LuaWorker(), checksFiles: true, now: EngineClock.wall)
     do throws(StoreError) { try offer(catalog, in: exchange) } catch { throw failure(error) }
     return catalog.revision
-  }
-}
-
-private enum FolderAnswer {
-  /// It offers the rules under this revision.
-  case offered(String)
-  case failed(ReloadError)
-
-  init?(_ text: String) {
-    guard let json = try? JSONValue(parsing: text) else { return nil }
-    if let revision = json["revision"]?.stringValue {
-      self = .offered(revision)
-    } else if let errors = json["errors"].flatMap(ReloadError.init(json:)) {
-      self = .failed(errors)
-    } else {
-      return nil
-    }
-  }
-
-  var text: String {
-    switch self {
-    case .offered(let revision): JSONValue.object(["revision": .string(revision)]).text
-    case .failed(let error): JSONValue.object(["errors": error.json]).text
-    }
   }
 }
