@@ -160,8 +160,8 @@ final class ClusterMembership: ClusterMember {
 
   func reloadIdentity() { links?.reloadIdentity() }
 
-  func receiveClients(_ receiver: @escaping @Sendable (Int32, NodeClient) -> Bool) {
-    links?.serve { client, node, descriptor in receiver(descriptor, NodeClient(client, of: node)) }
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, CarriedClient) -> Bool) {
+    links?.serve { client, descriptor in receiver(descriptor, client) }
   }
 
   func refuseClients() { links?.stopAccepting() }
@@ -255,16 +255,5 @@ final class ClusterMembership: ClusterMember {
       "sequence": .integer(node.sequence), "behind": .integer(node.behind), "version": .string(node.version),
       "process": .string(node.identity.incarnation), "problem": node.problem.isEmpty ? .null : .string(node.problem),
     ])
-  }
-}
-
-extension NodeClient {
-  fileprivate init(_ client: PeerClient, of node: String) {
-    switch client.listener {
-    case .lines: self = .lines(CarriedClient(node: node, isAdmin: client.isAdmin, isCourier: client.isCourier))
-    case .web: self = .web(HTTPPeer(isAdmin: client.isAdmin, node: node))
-    case .api: self = .web(HTTPPeer(isAnonymous: true, node: node))
-    case .sites: self = .web(HTTPPeer(isAnonymous: true, isVisitor: true, node: node))
-    }
   }
 }

@@ -25,8 +25,8 @@ package final class NodeLinks: Sendable {
     var links: [PeerLink] = []
   }
 
-  /// Takes a socket that speaks for a client of the named node; false if it did not.
-  typealias Carrier = @Sendable (PeerClient, _ node: String, Int32) -> Bool
+  /// Takes a socket that speaks for a client of another node; false if it did not.
+  typealias Carrier = @Sendable (CarriedClient, Int32) -> Bool
 
   /// Listens for the other nodes, and refuses their tunnels until `serve`.
   ///
@@ -45,8 +45,8 @@ package final class NodeLinks: Sendable {
       settings.limits.connections = connections + Self.standing
       state = Mutex(State(settings: settings))
       loop = try PeerLoop()
-      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, node, socket in
-        if let take = receiver.value, take(client, node, socket) { return nil }
+      listener = try PeerListener(on: loop, at: tunnel.listen, settings) { client, socket in
+        if let take = receiver.value, take(client, socket) { return nil }
         return "node \(name) does not own the log of commits"
       }
     } catch .identity(let why) {
@@ -92,7 +92,7 @@ package final class NodeLinks: Sendable {
       let loop = try PeerLoop()
       defer { loop.stop() }
       let settings = PeerSettings(name: name, identity: identity)
-      _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _, _ in "this is a check" }
+      _ = try PeerListener(on: loop, at: tunnel.listen, settings) { _, _ in "this is a check" }
     } catch .identity(let why) {
       problems.append(ConfigurationProblem(path: ["cluster", "certificate"], message: "cluster: \(why)"))
     } catch .system(let error) where error.number == EADDRINUSE && isDaemons(tunnel.listen.port) {

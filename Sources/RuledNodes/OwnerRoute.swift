@@ -1,6 +1,7 @@
 import Glibc
 import RuledCluster
 import RuledCore
+import RuledIO
 import RuledPeers
 
 /// The route from a follower to the owner of the log, whichever node that is; confined to the standby server's loop.
@@ -40,7 +41,7 @@ final class OwnerRoute {
 
   /// Carries a client's connection to the owner; `bytes` were read from the socket before.
   func open(
-    _ socket: Int32, for client: PeerClient, after bytes: [UInt8] = [],
+    _ socket: Int32, for client: CarriedClient, after bytes: [UInt8] = [],
     ended: @escaping @Sendable (PeerLink.Outcome) -> Void
   ) {
     guard let link else { return ended(.refused(problem ?? "")) }

@@ -1,12 +1,12 @@
 package import RuledCore
-internal import RuledIO
+package import RuledIO
 internal import RuledThreads
 
 package final class PeerListener: @unchecked Sendable {  // all but constants belong to the loop's thread
-  /// Called on the loop's thread with the client of a new tunnel, the node that carries it, and a socket that carries its bytes.
+  /// Called on the loop's thread with the client of a new tunnel, and a socket that carries its bytes.
   ///
   /// It must not block. It takes the socket over and returns nil, or returns why it refuses the client.
-  package typealias Receiver = @Sendable (_ client: PeerClient, _ node: String, _ socket: Int32) -> String?
+  package typealias Receiver = @Sendable (_ client: CarriedClient, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
   let port: UInt16
@@ -122,8 +122,9 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
     guard let caller = callers[ObjectIdentifier(connection)], let node = caller.node else { return false }
     if let tunnel = caller.tunnel { return tunnel.receive(frame) }
     guard case .open(let client) = frame else { return false }
-    if let client {
-      open(client, of: node, connection)
+    if var client {
+      client.node = node
+      open(client, connection)
     } else {
       connection.end("node \(settings.name) has no use for a connection of this kind", tells: true)
     }
@@ -131,14 +132,14 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   /// Makes the connection a tunnel for a client; the receiver gets the socket at its other end.
-  private func open(_ client: PeerClient, of node: String, _ connection: PeerConnection) {
+  private func open(_ client: CarriedClient, _ connection: PeerConnection) {
     guard let loop else { return }
     let pair: (near: Int32, far: Int32)
     do throws(SystemError) { pair = try SystemCalls.socketPair("tunnel") } catch {
       return connection.end(
         "node \(settings.name) has no socket for a tunnel: \(SystemError.text(of: error.number))", tells: true)
     }
-    if let refusal = receiver(client, node, pair.far) {
+    if let refusal = receiver(client, pair.far) {
       SystemCalls.close(pair.near)
       SystemCalls.close(pair.far)
       return connection.end(refusal, tells: true)

@@ -36,32 +36,6 @@ package struct PeerLimits: Sendable {
   var backoff = Backoff(first: 100, longest: 2_000)
 }
 
-/// A client with a connection that is carried to another node, as described by the node where it connected.
-package struct PeerClient: Sendable, Equatable {
-  /// The listener where a client connected.
-  package enum Listener: UInt8, Sendable {
-    /// The Unix socket, speaking JSON-RPC lines.
-    case lines
-    /// The Unix socket, speaking HTTP.
-    case web
-    /// The loopback listener for HTTP, where a token decides on the client's rights.
-    case api
-    /// The loopback listener for the plugins' sites.
-    case sites
-  }
-
-  package let listener: Listener
-  package let isAdmin: Bool
-  /// Whether it may lease effects without being an administrator.
-  package let isCourier: Bool
-
-  package init(_ listener: Listener, isAdmin: Bool = false, isCourier: Bool = false) {
-    self.listener = listener
-    self.isAdmin = isAdmin
-    self.isCourier = isCourier
-  }
-}
-
 /// An event of a link or a listener.
 package enum PeerNote: Sendable, Equatable {
   /// The link to this node is up.

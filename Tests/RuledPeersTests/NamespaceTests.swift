@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 import RuledThreads
 import Synchronization
 import TestSupport
@@ -61,7 +62,7 @@ private final class TwoHosts: Sendable {
     let listener = try PeerListener(
       on: b, at: address,
       PeerSettings(name: "b", identity: Certificates.shared.identity("b"), limits: PeerRig.limits)
-    ) { _, _, socket in
+    ) { _, socket in
       clients.add(Socket(socket))
       return nil
     }
@@ -80,7 +81,7 @@ private final class TwoHosts: Sendable {
         guard link.isUp else { return false }
         let (near, far) = Socket.pair()
         let refusals = Journal<String>()
-        link.open(far, for: PeerClient(.lines)) { outcome in
+        link.open(far, for: CarriedClient(.lines)) { outcome in
           guard case .refused(let why) = outcome else { return }
           close(far)
           refusals.add(why)

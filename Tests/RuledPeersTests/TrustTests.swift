@@ -95,7 +95,7 @@ import Testing
     let settings = PeerSettings(name: "b", identity: certificates.identity("b"))
     let address = try #require(NodeAddress("127.0.0.1:\(rig.listener.port)"))
     let error = #expect(throws: PeerError.self) {
-      try PeerListener(on: rig.b, at: address, settings) { _, _, _ in "" }
+      try PeerListener(on: rig.b, at: address, settings) { _, _ in "" }
     }
     #expect(error?.description == "bind: Address already in use")
   }

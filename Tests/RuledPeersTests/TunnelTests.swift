@@ -1,5 +1,6 @@
 import Glibc
 import RuledCore
+import RuledIO
 import RuledThreads
 import Synchronization
 import TestSupport
@@ -28,16 +29,19 @@ import Testing
   }
 
   @Test(arguments: [
-    PeerClient(.lines), PeerClient(.lines, isAdmin: true), PeerClient(.web, isCourier: true), PeerClient(.api),
-    PeerClient(.sites),
+    CarriedClient(.lines), CarriedClient(.lines, isAdmin: true), CarriedClient(.web, isCourier: true),
+    CarriedClient(.api),
+    CarriedClient(.sites),
   ])
-  func `the other node is told who the client is, and first gets the bytes read before`(client: PeerClient) throws {
+  func `the other node is told who the client is, and first gets the bytes read before`(client: CarriedClient) throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let near = rig.open(client, after: Array("GET ".utf8))
     near.send("/")
     #expect(eventually { rig.clients.items.count == 1 })
-    #expect(rig.clients.items[0].client == client)
+    var carried = client
+    carried.node = "a"
+    #expect(rig.clients.items[0].client == carried)
     #expect(rig.clients.items[0].socket.receive(5) == "GET /")
   }
 
@@ -46,7 +50,7 @@ import Testing
     #expect(rig.waitForLink())
     let (client, daemon) = try rig.tunnel()
     let frame = ByteBuffer()
-    PeerFrame.writeOpen(PeerClient(.lines, isAdmin: true), into: frame)
+    PeerFrame.writeOpen(CarriedClient(.lines, isAdmin: true), into: frame)
     client.send(Array(frame.bytes))
     #expect(Array(daemon.receive(frame.count).utf8) == Array(frame.bytes))
     #expect(rig.clients.items.count == 1 && rig.outcomes.items.isEmpty)

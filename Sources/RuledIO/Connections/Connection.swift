@@ -446,17 +446,3 @@ package protocol ConnectionHandler: AnyObject {
 extension ConnectionHandler {
   package func noteInputEnd(on connection: Connection) {}
 }
-
-/// A client whose connection another node has carried here, as that node describes it.
-package struct CarriedClient: Sendable {
-  package let node: String
-  package let isAdmin: Bool
-  /// Whether it may lease effects.
-  package let isCourier: Bool
-
-  package init(node: String, isAdmin: Bool, isCourier: Bool) {
-    self.node = node
-    self.isAdmin = isAdmin
-    self.isCourier = isCourier
-  }
-}

@@ -1,4 +1,5 @@
 internal import RuledCore
+internal import RuledIO
 
 /// A frame, the unit of the protocol between nodes.
 ///
@@ -20,7 +21,7 @@ enum PeerFrame {
   /// The sender's name and versions; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
   /// Makes the connection a tunnel for a client; sent by the side that connected. Nil stands for a kind of client that this version does not know.
-  case open(PeerClient?)
+  case open(CarriedClient?)
   case data(ByteView)
   /// Grants that many more bytes.
   case room(Int)
@@ -58,7 +59,7 @@ enum PeerFrame {
     buffer.append(contentsOf: name)
   }
 
-  static func writeOpen(_ client: PeerClient, into buffer: ByteBuffer) {
+  static func writeOpen(_ client: CarriedClient, into buffer: ByteBuffer) {
     begin(.open, 2, in: buffer)
     buffer.append(client.listener.rawValue)
     buffer.append((client.isAdmin ? 1 : 0) | (client.isCourier ? 2 : 0))
@@ -104,8 +105,8 @@ enum PeerFrame {
     case .open:
       guard body.count == 2, body[1] < 4 else { return nil }
       self = .open(
-        PeerClient.Listener(rawValue: body[0]).map {
-          PeerClient($0, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0)
+        CarriedClient.Listener(rawValue: body[0]).map {
+          CarriedClient($0, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0)
         })
     case .data: self = .data(body)
     case .room:

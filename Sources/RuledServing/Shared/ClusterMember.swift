@@ -34,7 +34,7 @@ package protocol ClusterMember: AnyObject, Sendable {
   func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void)
 
   /// Passes the sockets of other nodes' clients to `receiver` from now on, which returns false if it did not take the socket over.
-  func receiveClients(_ receiver: @escaping @Sendable (Int32, NodeClient) -> Bool)
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, CarriedClient) -> Bool)
 
   /// Takes no further clients of other nodes; served ones stay.
   func refuseClients()
@@ -44,13 +44,6 @@ package protocol ClusterMember: AnyObject, Sendable {
 
   /// Ends the node's threads and releases its lease, so that another node can take over at once.
   func end()
-}
-
-/// A client that another node has carried here.
-package enum NodeClient: Sendable {
-  /// It speaks JSON-RPC lines, or HTTP at the Unix socket.
-  case lines(CarriedClient)
-  case web(HTTPPeer)
 }
 
 /// The agreement of a cluster's nodes on rules: all of them can load the rules that come into force, and the log names these.

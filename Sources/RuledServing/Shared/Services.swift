@@ -169,13 +169,15 @@ final class Services: Sendable {
   }
 
   /// Takes over a connection that another node has carried here; false if the daemon takes none any more.
-  func adopt(_ descriptor: Int32, for client: NodeClient) -> Bool {
-    switch client {
-    case .lines(let client): return control.send(.adopt(descriptor, for: client))
-    case .web(let peer):
-      adoptWeb(descriptor, from: peer)
-      return true
-    }
+  func adopt(_ descriptor: Int32, for client: CarriedClient) -> Bool {
+    if client.listener == .lines { return control.send(.adopt(descriptor, for: client)) }
+    let isAnonymous = client.listener != .web
+    adoptWeb(
+      descriptor,
+      from: HTTPPeer(
+        isAnonymous: isAnonymous, isVisitor: client.listener == .sites, isAdmin: !isAnonymous && client.isAdmin,
+        node: client.node))
+    return true
   }
 
   func adoptWeb(_ descriptor: Int32, from peer: HTTPPeer) {
