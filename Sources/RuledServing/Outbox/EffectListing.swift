@@ -44,23 +44,25 @@ final class EffectListing {
       let next = Self.position(after: key)
       if range.lower.lexicographicallyPrecedes(next) { range.lower = next }
     }
-    var page = EffectPage()
+    var (effects, bytes): ([JSONValue], Int) = ([], 0)
+    var (last, hasMore): (EffectKey?, Bool) = (nil, false)
     walk(range) { key, effect, text in
       guard params.sink.map({ $0 == effect.sink }) ?? true, params.plugin.map({ $0 == effect.plugin }) ?? true,
         params.type.map({ $0 == effect.type }) ?? true
       else { return true }
       let isFailed = self.store.isGivenUp(effect)
       guard params.status.map({ ($0 == .failed) == isFailed }) ?? true else { return true }
-      if page.effects.count == params.limit || page.bytes > Limits.pageBytes {
-        page.hasMore = true
+      if effects.count == params.limit || bytes > Limits.pageBytes {
+        hasMore = true
         return false
       }
-      page.effects.append(self.json(key, effect, text, withData: params.withData))
-      page.last = key
-      if params.withData { page.bytes += text.count }
+      effects.append(self.json(key, effect, text, withData: params.withData))
+      last = key
+      if params.withData { bytes += text.count }
       return true
     } done: { result in
-      self.services.reply(result.map { page.json }, to: caller)
+      let next = hasMore ? last.map { JSONValue.string($0.text) } : nil
+      self.services.reply(result.map { .members(["effects": .array(effects), "next": next]) }, to: caller)
     }
   }
 
@@ -298,16 +300,5 @@ final class EffectListing {
     } catch { return done(.failure(error.requestError)) }
     guard let next else { return done(.success(())) }
     loop.onNextTick { [weak self] in self?.walk((next, range.upper), body, done: done) }
-  }
-}
-
-private struct EffectPage {
-  var effects: [JSONValue] = []
-  var bytes = 0
-  var hasMore = false
-  var last: EffectKey?
-
-  var json: JSONValue {
-    .members(["effects": .array(effects), "next": hasMore ? last.map { .string($0.text) } : nil])
   }
 }
