@@ -160,7 +160,7 @@ final class ClusterMembership: ClusterMember {
 
   func reloadIdentity() { links?.reloadIdentity() }
 
-  func receiveClients(_ receiver: @escaping @Sendable (Int32, CarriedClient) -> Bool) {
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, ClientAccess) -> Bool) {
     links?.serve { client, descriptor in receiver(descriptor, client) }
   }
 

@@ -12,7 +12,7 @@ import RuledWire
 final class ForwardedLines {
   let connection: Connection
   private let loop: EventLoop
-  let client: CarriedClient
+  let client: ClientAccess
   private let route: OwnerRoute
   private var requests: UnansweredRequests
 
@@ -35,7 +35,7 @@ final class ForwardedLines {
 
   /// A client's connection, which has no tunnel yet; `all` counts the unanswered requests of all clients.
   init(
-    _ connection: Connection, on loop: EventLoop, _ client: CarriedClient, _ route: OwnerRoute, _ all: UnansweredCount
+    _ connection: Connection, on loop: EventLoop, _ client: ClientAccess, _ route: OwnerRoute, _ all: UnansweredCount
   ) {
     requests = UnansweredRequests(all)
     self.connection = connection

@@ -26,7 +26,7 @@ package final class NodeLinks: Sendable {
   }
 
   /// Takes a socket that speaks for a client of another node; false if it did not.
-  typealias Carrier = @Sendable (CarriedClient, Int32) -> Bool
+  typealias Carrier = @Sendable (ClientAccess, Int32) -> Bool
 
   /// Listens for the other nodes, and refuses their tunnels until `serve`.
   ///

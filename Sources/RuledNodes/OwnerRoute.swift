@@ -41,7 +41,7 @@ final class OwnerRoute {
 
   /// Carries a client's connection to the owner; `bytes` were read from the socket before.
   func open(
-    _ socket: Int32, for client: CarriedClient, after bytes: [UInt8] = [],
+    _ socket: Int32, for client: ClientAccess, after bytes: [UInt8] = [],
     ended: @escaping @Sendable (PeerLink.Outcome) -> Void
   ) {
     guard let link else { return ended(.refused(problem ?? "")) }

@@ -28,7 +28,7 @@ extension StandbyServer {
   private func client(_ connection: Connection) -> ForwardedLines? {
     if let client = clients[connection.token] { return client }
     guard let route, route.hasLink else { return nil }
-    let rights = CarriedClient(.lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
+    let rights = ClientAccess(.lines, isAdmin: admins.include(connection), isCourier: couriers.include(connection))
     let client = ForwardedLines(connection, on: loop, rights, route, unanswered)
     clients[connection.token] = client
     return client

@@ -6,7 +6,7 @@ import RuledWire
 
 extension StandbyServer {
   /// Adopts the connection of a client that speaks HTTP, or answers 429 if there are too many connections.
-  func adoptWeb(_ descriptor: Int32, _ client: CarriedClient) {
+  func adoptWeb(_ descriptor: Int32, _ client: ClientAccess) {
     guard !isFull(forAdmin: client.isAdmin) else {
       ForwardedWeb.send(HTTPResponse(Refusals.tooManyConnections), on: descriptor)
       return SystemCalls.close(descriptor)
@@ -25,7 +25,7 @@ extension StandbyServer {
   }
 
   /// This node's answer to the first request of a connection; nil if the connection is carried to the owner.
-  private func answer(_ head: HTTPRequestHead, _ client: CarriedClient) -> HTTPResponse? {
+  private func answer(_ head: HTTPRequestHead, _ client: ClientAccess) -> HTTPResponse? {
     let endpoint = client.listener == .sites ? nil : HTTPRoute(head.target)?.endpoint
     if let endpoint, endpoint.methods.contains(head.method) {
       switch endpoint {
@@ -44,7 +44,7 @@ extension StandbyServer {
     return HTTPResponse(["status": "standby", "problems": .array(problems.map { .string($0) })], status: 503)
   }
 
-  private func metrics(_ head: HTTPRequestHead, _ client: CarriedClient) -> HTTPResponse {
+  private func metrics(_ head: HTTPRequestHead, _ client: ClientAccess) -> HTTPResponse {
     if client.listener == .api, sockets.token?.matches(authorization: head.headers["authorization"]) != true {
       return HTTPResponse(.wrongToken)
     }
@@ -56,7 +56,7 @@ extension StandbyServer {
         configurationIsRefused: configurationError != nil))
   }
 
-  private func carry(_ socket: Int32, _ client: CarriedClient, _ bytes: [UInt8]) {
+  private func carry(_ socket: Int32, _ client: ClientAccess, _ bytes: [UInt8]) {
     guard let route, route.hasLink else { return Self.refuse(socket, HTTPResponse(refusal)) }
     let carried = carried
     carried.count.wrappingAdd(1, ordering: .relaxed)

@@ -127,11 +127,11 @@ final class StandbyServer: ConnectionHandler {
     for descriptor in sockets.lines {
       listeners.append(try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in adopt($0) })
     }
-    listeners += try [(sockets.api, CarriedClient.Listener.api), (sockets.sites, .sites)].compactMap {
+    listeners += try [(sockets.api, ClientAccess.Listener.api), (sockets.sites, .sites)].compactMap {
       socket, kind in
       try socket.map { descriptor in
         try Listener(on: loop, try ListeningSocket(copying: descriptor)) { [unowned self] in
-          adoptWeb($0, CarriedClient(kind))
+          adoptWeb($0, ClientAccess(kind))
         }
       }
     }
@@ -244,7 +244,7 @@ final class StandbyServer: ConnectionHandler {
   }
 
   func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
-    adoptWeb(descriptor, CarriedClient(.web, isAdmin: admins.include(peerOf: descriptor)))
+    adoptWeb(descriptor, ClientAccess(.web, isAdmin: admins.include(peerOf: descriptor)))
   }
 
   func reportUnreadOutput(on connection: Connection) {}

@@ -67,7 +67,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
   ///
   /// `ended` is called once, on the loop's thread, and must not block. Until then the tunnel owns the socket.
   package func open(
-    _ socket: Int32, for client: CarriedClient, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
+    _ socket: Int32, for client: ClientAccess, after bytes: [UInt8] = [], ended: @escaping @Sendable (Outcome) -> Void
   ) {
     let tunnel = Tunnel(socket, client, bytes, ended)
     let isAccepted = loop.post { [self] loop in
@@ -145,7 +145,7 @@ package final class PeerLink: Watched, ConnectionOwner, @unchecked Sendable {  /
 /// The client's side of a tunnel; confined to the loop.
 final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the loop's thread
   private let socket: Int32
-  private let client: CarriedClient
+  private let client: ClientAccess
   private let first: [UInt8]
   private let outcome: @Sendable (PeerLink.Outcome) -> Void
   private var connection: PeerConnection?
@@ -157,7 +157,7 @@ final class Tunnel: ConnectionOwner, @unchecked Sendable {  // confined to the l
   var forget: () -> Void = {}
 
   init(
-    _ socket: Int32, _ client: CarriedClient, _ first: [UInt8],
+    _ socket: Int32, _ client: ClientAccess, _ first: [UInt8],
     _ outcome: @escaping @Sendable (PeerLink.Outcome) -> Void
   ) {
     self.socket = socket

@@ -6,7 +6,7 @@ package final class PeerListener: @unchecked Sendable {  // all but constants be
   /// Called on the loop's thread with the client of a new tunnel, and a socket that carries its bytes.
   ///
   /// It must not block. It takes the socket over and returns nil, or returns why it refuses the client.
-  package typealias Receiver = @Sendable (_ client: CarriedClient, _ socket: Int32) -> String?
+  package typealias Receiver = @Sendable (_ client: ClientAccess, _ socket: Int32) -> String?
 
   /// The port that the listener is bound to.
   let port: UInt16
@@ -132,7 +132,7 @@ private final class Acceptor: Watched, ConnectionOwner, @unchecked Sendable {  /
   }
 
   /// Makes the connection a tunnel for a client; the receiver gets the socket at its other end.
-  private func open(_ client: CarriedClient, _ connection: PeerConnection) {
+  private func open(_ client: ClientAccess, _ connection: PeerConnection) {
     guard let loop else { return }
     let pair: (near: Int32, far: Int32)
     do throws(SystemError) { pair = try SystemCalls.socketPair("tunnel") } catch {

@@ -181,7 +181,7 @@ private final class LaterNode: ConnectionOwner, @unchecked Sendable {  // confin
 
   func ready(_ connection: PeerConnection, peer: String) {
     let open = ByteBuffer()
-    PeerFrame.writeOpen(CarriedClient(.lines), into: open)
+    PeerFrame.writeOpen(ClientAccess(.lines), into: open)
     var bytes = Array(open.bytes)
     bytes[PeerFrame.headBytes] = kind
     connection.send { buffer in bytes.withView { buffer.append($0) } }

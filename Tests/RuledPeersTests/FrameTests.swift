@@ -13,9 +13,9 @@ import Testing
       #expect(PeerFrame.length(buffer.bytes) == buffer.count)
       return (PeerFrame(buffer.bytes), buffer)
     }
-    for listener in [CarriedClient.Listener.lines, .web, .api, .sites] {
+    for listener in [ClientAccess.Listener.lines, .web, .api, .sites] {
       for (isAdmin, isCourier) in [(false, false), (true, false), (false, true), (true, true)] {
-        let client = CarriedClient(listener, isAdmin: isAdmin, isCourier: isCourier)
+        let client = ClientAccess(listener, isAdmin: isAdmin, isCourier: isCourier)
         guard case .open(client?) = read({ PeerFrame.writeOpen(client, into: $0) }).0 else {
           Issue.record("\(client) was not read")
           return
@@ -51,7 +51,7 @@ import Testing
   @Test func `bytes that are no frame are refused, and none reads beyond its end`() {
     var random = SeededRandom(seed: 18)
     let frame = ByteBuffer()
-    PeerFrame.writeOpen(CarriedClient(.web), into: frame)
+    PeerFrame.writeOpen(ClientAccess(.web), into: frame)
     PeerFrame.writeData(ByteView("abc"), into: frame)
     PeerFrame.writeRoom(1, into: frame)
     PeerFrame.writeHello(name: "a", into: frame)

@@ -81,7 +81,7 @@ private final class TwoHosts: Sendable {
         guard link.isUp else { return false }
         let (near, far) = Socket.pair()
         let refusals = Journal<String>()
-        link.open(far, for: CarriedClient(.lines)) { outcome in
+        link.open(far, for: ClientAccess(.lines)) { outcome in
           guard case .refused(let why) = outcome else { return }
           close(far)
           refusals.add(why)

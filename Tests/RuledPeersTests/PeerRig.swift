@@ -141,7 +141,7 @@ final class PeerRig: Sendable {
   let notesOfA = Journal<PeerNote>()
   let notesOfB = Journal<PeerNote>()
   /// The clients that came to node b, with the sockets that speak for them.
-  let clients: Journal<(client: CarriedClient, socket: Socket)>
+  let clients: Journal<(client: ClientAccess, socket: Socket)>
   /// What became of the tunnels.
   let outcomes = Journal<PeerLink.Outcome>()
 
@@ -162,7 +162,7 @@ final class PeerRig: Sendable {
     a = try PeerLoop()
     b = try PeerLoop()
     let (notesOfA, notesOfB) = (notesOfA, notesOfB)
-    let clients = Journal<(client: CarriedClient, socket: Socket)>()
+    let clients = Journal<(client: ClientAccess, socket: Socket)>()
     self.clients = clients
     let home = try #require(NodeAddress("127.0.0.1:0"))
     var settings = PeerSettings(name: "b", identity: identityOfB, limits: limits) { notesOfB.add($0) }
@@ -184,7 +184,7 @@ final class PeerRig: Sendable {
   func waitForLink() -> Bool { eventually { link.isUp } }
 
   /// Opens a tunnel; gives the client's end.
-  func open(_ client: CarriedClient = CarriedClient(.lines), after bytes: [UInt8] = []) -> Socket {
+  func open(_ client: ClientAccess = ClientAccess(.lines), after bytes: [UInt8] = []) -> Socket {
     let (near, far) = Socket.pair()
     link.open(far, for: client, after: bytes) { [outcomes] outcome in
       outcomes.add(outcome)

@@ -29,11 +29,11 @@ import Testing
   }
 
   @Test(arguments: [
-    CarriedClient(.lines), CarriedClient(.lines, isAdmin: true), CarriedClient(.web, isCourier: true),
-    CarriedClient(.api),
-    CarriedClient(.sites),
+    ClientAccess(.lines), ClientAccess(.lines, isAdmin: true), ClientAccess(.web, isCourier: true),
+    ClientAccess(.api),
+    ClientAccess(.sites),
   ])
-  func `the other node is told who the client is, and first gets the bytes read before`(client: CarriedClient) throws {
+  func `the other node is told who the client is, and first gets the bytes read before`(client: ClientAccess) throws {
     let rig = try PeerRig()
     #expect(rig.waitForLink())
     let near = rig.open(client, after: Array("GET ".utf8))
@@ -50,7 +50,7 @@ import Testing
     #expect(rig.waitForLink())
     let (client, daemon) = try rig.tunnel()
     let frame = ByteBuffer()
-    PeerFrame.writeOpen(CarriedClient(.lines, isAdmin: true), into: frame)
+    PeerFrame.writeOpen(ClientAccess(.lines, isAdmin: true), into: frame)
     client.send(Array(frame.bytes))
     #expect(Array(daemon.receive(frame.count).utf8) == Array(frame.bytes))
     #expect(rig.clients.items.count == 1 && rig.outcomes.items.isEmpty)

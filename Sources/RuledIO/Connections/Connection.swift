@@ -18,7 +18,7 @@ package final class Connection {
   package let token: ConnectionToken
   package let peer: PeerCredentials?
   /// The client if another node has carried its connection here, so that the process at the other end is not the client.
-  package private(set) var carried: CarriedClient?
+  package private(set) var carried: ClientAccess?
   private(set) var requestsInFlight = 0
   /// The bytes of replies that wait for the rest of their request batches; for reading they count as unsent.
   private(set) var waitingBytes = 0
@@ -79,7 +79,7 @@ package final class Connection {
   }
 
   /// The connection is one that another node has carried here for a client, which speaks JSON-RPC lines.
-  package func speakLines(for client: CarriedClient) {
+  package func speakLines(for client: ClientAccess) {
     carried = client
     phase = .lines
   }

@@ -21,7 +21,7 @@ enum PeerFrame {
   /// The sender's name and versions; the first frame in each direction.
   case hello(lowest: UInt16, highest: UInt16, name: String)
   /// Makes the connection a tunnel for a client; sent by the side that connected. Nil stands for a kind of client that this version does not know.
-  case open(CarriedClient?)
+  case open(ClientAccess?)
   case data(ByteView)
   /// Grants that many more bytes.
   case room(Int)
@@ -59,7 +59,7 @@ enum PeerFrame {
     buffer.append(contentsOf: name)
   }
 
-  static func writeOpen(_ client: CarriedClient, into buffer: ByteBuffer) {
+  static func writeOpen(_ client: ClientAccess, into buffer: ByteBuffer) {
     begin(.open, 2, in: buffer)
     buffer.append(client.listener.rawValue)
     buffer.append((client.isAdmin ? 1 : 0) | (client.isCourier ? 2 : 0))
@@ -105,8 +105,8 @@ enum PeerFrame {
     case .open:
       guard body.count == 2, body[1] < 4 else { return nil }
       self = .open(
-        CarriedClient.Listener(rawValue: body[0]).map {
-          CarriedClient($0, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0)
+        ClientAccess.Listener(rawValue: body[0]).map {
+          ClientAccess($0, isAdmin: body[1] & 1 != 0, isCourier: body[1] & 2 != 0)
         })
     case .data: self = .data(body)
     case .room:

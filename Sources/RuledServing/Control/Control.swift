@@ -49,7 +49,7 @@ final class Control {
   func listen(_ socket: consuming ListeningSocket, forSites: Bool) throws(SystemError) {
     listeners.append(
       try Listener(on: loop, socket) { [unowned self] in
-        services.adoptWeb($0, from: HTTPPeer(isAnonymous: true, isVisitor: forSites))
+        services.adoptWeb($0, from: ClientAccess(forSites ? .sites : .api))
       })
   }
 
@@ -84,7 +84,7 @@ final class Control {
   }
 
   /// Passes a connection to the next worker in turn; with `client`, another node has carried it here.
-  private func assign(_ descriptor: Int32, for client: CarriedClient? = nil) {
+  private func assign(_ descriptor: Int32, for client: ClientAccess? = nil) {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
@@ -95,7 +95,7 @@ final class Control {
     }
   }
 
-  private func place(_ descriptor: Int32, _ client: CarriedClient?) -> ConnectionPlace? {
+  private func place(_ descriptor: Int32, _ client: ClientAccess?) -> ConnectionPlace? {
     if let client { return services.takePlace(services.places, for: .node(client.node), isAdmin: client.isAdmin) }
     let peer = PeerCredentials(of: descriptor)
     let isAdmin = peer.map { services.admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
@@ -103,7 +103,7 @@ final class Control {
   }
 
   /// Turns a connection away for which there is no place, unless it is a probe's.
-  private func turnAway(_ descriptor: Int32, _ client: CarriedClient?) {
+  private func turnAway(_ descriptor: Int32, _ client: ClientAccess?) {
     if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
     services.noteRefusal(among: services.places)
     let buffer = ByteBuffer(capacity: 512)

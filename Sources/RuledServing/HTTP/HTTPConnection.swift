@@ -22,7 +22,7 @@ final class HTTPConnection {
   }
 
   let number: UInt64
-  private(set) var peer: HTTPPeer
+  private(set) var peer: ClientAccess
   /// Its place among all connections; nil for one beyond the limit, where only a probe is answered.
   let place: ConnectionPlace?
   private let descriptor: Int32
@@ -52,7 +52,7 @@ final class HTTPConnection {
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(
-    _ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?, number: UInt64,
+    _ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?, number: UInt64,
     in table: HTTPConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor

@@ -29,7 +29,7 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  func adopt(_ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?) {
+  func adopt(_ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)

@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import RuledWire
 import Synchronization
 
@@ -6,7 +7,7 @@ import Synchronization
 final class HTTPExchange: Sendable {
   let token: UInt64
   let connection: UInt64
-  let peer: HTTPPeer
+  let peer: ClientAccess
   let head: HTTPRequestHead
   /// The body, empty when it was too large; it does not change any more.
   let body: ByteBuffer
@@ -15,7 +16,7 @@ final class HTTPExchange: Sendable {
   private let administrates = Atomic(false)
   private let abandoned = Atomic(false)
 
-  init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: HTTPPeer) {
+  init(_ token: UInt64, _ reader: HTTPRequestReader, connection: UInt64, peer: ClientAccess) {
     self.token = token
     self.connection = connection
     self.peer = peer

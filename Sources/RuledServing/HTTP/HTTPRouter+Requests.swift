@@ -15,7 +15,8 @@ extension HTTPRouter {
     }
     if exchange.method == "POST" { try checkHasNoParams(exchange) }
     switch route.endpoint {
-    case .reload: return request(.reload, exchange.peer.node.map { ["node": .string($0)] } ?? JSONObject())
+    case .reload:
+      return request(.reload, exchange.peer.node.isEmpty ? JSONObject() : ["node": .string(exchange.peer.node)])
     case .subject, .export, .subjectLog: return request(method, about: route.item, exchange)
     case .retry, .parkedEvent: return request(method, ["parked": .string(route.item)])
     case .revision: return request(method, ["revision": .string(route.item)])

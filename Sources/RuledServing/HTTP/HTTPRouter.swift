@@ -1,4 +1,5 @@
 import RuledCore
+import RuledIO
 import RuledJSON
 package import RuledWire
 
@@ -110,7 +111,7 @@ final class HTTPRouter {
     throw HTTPError(.invalidParams(path: "params.\(repeated)", "is in the query string twice"))
   }
 
-  private func checkInFlight(_ peer: HTTPPeer) throws(HTTPError) {
+  private func checkInFlight(_ peer: ClientAccess) throws(HTTPError) {
     if let error = services.overload(isReserved: peer.isAdmin, adding: 1) { throw HTTPError(error) }
   }
 

@@ -73,9 +73,9 @@ final class HTTPServer: WebServer {
 
   // MARK: Connections
 
-  func accept(_ descriptor: Int32, from peer: HTTPPeer) {
+  func accept(_ descriptor: Int32, from peer: ClientAccess) {
     let places = peer.isVisitor ? services.sitePlaces : services.places
-    let owner: ConnectionPlaces.Owner = peer.node.map { .node($0) } ?? .network
+    let owner: ConnectionPlaces.Owner = peer.node.isEmpty ? .network : .node(peer.node)
     let place = services.takePlace(places, for: owner, isAdmin: peer.isAdmin)
     if place == nil, peer.isVisitor { return refuseVisitor(descriptor) }
     adopt(descriptor, from: peer, at: place)
@@ -90,10 +90,10 @@ final class HTTPServer: WebServer {
   }
 
   func adopt(_ descriptor: Int32, at place: ConnectionPlace?) {
-    adopt(descriptor, from: HTTPPeer(isAdmin: services.admins.include(peerOf: descriptor)), at: place)
+    adopt(descriptor, from: ClientAccess(.web, isAdmin: services.admins.include(peerOf: descriptor)), at: place)
   }
 
-  private func adopt(_ descriptor: Int32, from peer: HTTPPeer, at place: ConnectionPlace?) {
+  private func adopt(_ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?) {
     guard !mailbox.send(.call { $0.adopt(descriptor, from: peer, at: place) }) else { return }
     SystemCalls.close(descriptor)
     place?.release()

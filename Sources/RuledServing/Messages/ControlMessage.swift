@@ -17,7 +17,7 @@ enum ControlMessage: Sendable {
   /// Go on with moving the manual clock to a time; in the end it shows `end`.
   case moveClock(ClockMove, to: Timestamp, then: Timestamp, ControlCaller, ClientEnd)
   /// Take over a socket on which another node has carried a client here.
-  case adopt(Int32, for: CarriedClient)
+  case adopt(Int32, for: ClientAccess)
   case stop(StopReason)
 }
 

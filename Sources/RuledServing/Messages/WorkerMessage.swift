@@ -30,7 +30,7 @@ enum WorkerMessage: Sendable {
   /// End the hold of that number, unless there is a later one.
   case release(hold: Int)
   /// Take over an accepted connection, which has a place; with a client, another node has carried it here.
-  case adopt(Int32, at: ConnectionPlace, for: CarriedClient?)
+  case adopt(Int32, at: ConnectionPlace, for: ClientAccess?)
   /// Close a connection, whose place another one got.
   case evict(ConnectionToken)
   case lookForEnd(of: ConnectionToken, then: @Sendable () -> Void)

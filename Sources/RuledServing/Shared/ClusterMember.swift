@@ -34,7 +34,7 @@ package protocol ClusterMember: AnyObject, Sendable {
   func whenOwnershipEnds(_ handler: @escaping @Sendable () -> Void)
 
   /// Passes the sockets of other nodes' clients to `receiver` from now on, which returns false if it did not take the socket over.
-  func receiveClients(_ receiver: @escaping @Sendable (Int32, CarriedClient) -> Bool)
+  func receiveClients(_ receiver: @escaping @Sendable (Int32, ClientAccess) -> Bool)
 
   /// Takes no further clients of other nodes; served ones stay.
   func refuseClients()

@@ -169,18 +169,13 @@ final class Services: Sendable {
   }
 
   /// Takes over a connection that another node has carried here; false if the daemon takes none any more.
-  func adopt(_ descriptor: Int32, for client: CarriedClient) -> Bool {
+  func adopt(_ descriptor: Int32, for client: ClientAccess) -> Bool {
     if client.listener == .lines { return control.send(.adopt(descriptor, for: client)) }
-    let isAnonymous = client.listener != .web
-    adoptWeb(
-      descriptor,
-      from: HTTPPeer(
-        isAnonymous: isAnonymous, isVisitor: client.listener == .sites, isAdmin: !isAnonymous && client.isAdmin,
-        node: client.node))
+    adoptWeb(descriptor, from: client)
     return true
   }
 
-  func adoptWeb(_ descriptor: Int32, from peer: HTTPPeer) {
+  func adoptWeb(_ descriptor: Int32, from peer: ClientAccess) {
     guard let server = web.withLock({ $0 }) else { return SystemCalls.close(descriptor) }
     server.accept(descriptor, from: peer)
   }

@@ -227,7 +227,7 @@ final class Worker {
   // MARK: Connections
 
   /// Takes over an accepted connection, which has a place; with `client`, another node has carried it here.
-  private func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: CarriedClient?) {
+  private func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: ClientAccess?) {
     do throws(SystemError) {
       let connection = try table.adopt(descriptor, at: place)
       if let client { connection.speakLines(for: client) }

@@ -126,7 +126,7 @@ import Testing
         """)
     defer { rig.stop() }
     let (other, end) = Client.pair()
-    rig.server.accept(end, from: HTTPPeer(node: "b"))
+    rig.server.accept(end, from: .init(.web, node: "b"))
     let event = #"{"type":"n","subject":"s","explain":true}"#
     let (administrator, stranger) = (HTTPClient(rig.client()), HTTPClient(other))
     _ = administrator.ask("POST", "/v1/events", event)

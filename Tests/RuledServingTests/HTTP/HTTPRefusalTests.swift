@@ -147,7 +147,7 @@ import Testing
       confined.value = try? HTTPConnectionTable(on: loop, server: server)
       for socket in [first, second] {
         let place = services.takePlace(services.places, for: .user(0), isAdmin: true)
-        confined.value?.adopt(socket, from: HTTPPeer(), at: place)
+        confined.value?.adopt(socket, from: .init(.web), at: place)
       }
     }
     partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")

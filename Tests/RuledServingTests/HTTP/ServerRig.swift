@@ -133,7 +133,7 @@ final class ServerRig {
       }
     }
     try #require(isConnected)
-    server.accept(accept(listener, nil, nil), from: HTTPPeer(isAnonymous: true))
+    server.accept(accept(listener, nil, nil), from: ClientAccess(.api))
     return Client(client)
   }
 
