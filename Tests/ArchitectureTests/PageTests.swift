@@ -71,22 +71,6 @@ import Testing
     #expect(listed.sorted() == Repository.entries(of: Repository.root + "/Sources"))
   }
 
-  /// Tables of the page that a comment in the sources has too, by their first column's title.
-  @Test(arguments: [("key", "StoreKey.swift"), ("lock", "LogTail.swift")])
-  func `a table lists the same keys or locks as the comment in the sources`(title: String, file: String) throws {
-    let path = try #require(Self.code.first { $0.path.hasSuffix("/\(file)") }?.path)
-    let comment = Repository.lines(of: path).compactMap { $0.hasPrefix("/// ") ? $0.dropFirst(4) : nil }
-    let rows = Self.rows(of: title, in: comment)
-    #expect(rows.count > 4)
-    #expect(Self.rows(of: title, in: Self.page) == rows)
-  }
-
-  /// The first column of the table whose title begins like that.
-  static func rows(of title: String, in lines: [Substring]) -> [String] {
-    let start = lines.firstIndex { $0.hasPrefix("| \(title) |") } ?? lines.endIndex
-    return lines[start...].dropFirst(2).prefix { $0.hasPrefix("|") }.map { String($0.dropFirst().prefix { $0 != "|" }) }
-  }
-
   /// The words of a text that stand between backquotes.
   static func names(in text: some StringProtocol) -> [String] {
     text.split(separator: "`", omittingEmptySubsequences: false).enumerated()

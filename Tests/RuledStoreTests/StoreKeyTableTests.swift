@@ -4,7 +4,7 @@ import Testing
 
 @testable import RuledStore
 
-/// The tables of keys, in `docs/architecture.md` and in the documentation of `StoreKey`, against the keys that `StoreKey` writes.
+/// The table of keys in `docs/architecture.md` against the keys that `StoreKey` writes.
 struct StoreKeyTableTests {
   /// The absolute path of the checkout.
   private static let root = String(#filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 })
@@ -55,15 +55,14 @@ struct StoreKeyTableTests {
     }
   }
 
-  /// The first cells of the rows of the table that begins with `| key |` in a file, without comment marks.
-  private static func layouts(in path: String) throws -> [Substring] {
-    let file = try #require(fopen("\(root)/\(path)", "r"))
+  /// The first cells of the rows of the page's table that begins with `| key |`.
+  private static func layouts() throws -> [Substring] {
+    let file = try #require(fopen("\(root)/docs/architecture.md", "r"))
     defer { fclose(file) }
     var bytes: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 1 << 16)
     while case let count = fread(&room, 1, room.count, file), count > 0 { bytes += room[..<count] }
     let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-      .map { $0.hasPrefix("/// ") ? $0.dropFirst(4) : $0 }
     let rows = lines.drop { !$0.hasPrefix("| key |") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
     return rows.compactMap { row in
       row.split(separator: "|").first.map { cell in
@@ -79,12 +78,11 @@ struct StoreKeyTableTests {
     return try words.dropFirst().reduce([letter]) { try $0 + #require(samples[$1], "\($1) in \(layout)") }
   }
 
-  @Test(arguments: ["docs/architecture.md", "Sources/RuledStore/Keys/StoreKey.swift"])
-  func `the table of keys has the layout of each key`(path: String) throws {
-    let described = try Self.layouts(in: path).map { try Self.key(of: $0) }
+  @Test func `the table of keys has the layout of each key`() throws {
+    let described = try Self.layouts().map { try Self.key(of: $0) }
     let written = StoreKey.Kind.allCases.flatMap { Self.keys(of: $0) }
-    for key in written { #expect(described.contains(key), "\(path) lacks \(String(decoding: key, as: UTF8.self))") }
-    for key in described { #expect(written.contains(key), "\(String(decoding: key, as: UTF8.self)) in \(path)") }
+    for key in written { #expect(described.contains(key), "the table lacks \(String(decoding: key, as: UTF8.self))") }
+    for key in described { #expect(written.contains(key), "\(String(decoding: key, as: UTF8.self)) in the table") }
     #expect(described.count == written.count)
   }
 }

@@ -4,30 +4,8 @@ package import RuledCore
 ///
 /// A key begins with the letter of its kind. `0` is one zero byte, which ends a part; subjects, plugins, sources and ids
 /// have no control characters, so byte order is the order of the parts. Numbers are eight bytes, most significant first;
-/// a time is microseconds since 1970 with its sign bit turned, so that earlier times come first.
-///
-/// | key | value |
-/// | --- | --- |
-/// | `r` subject `0` | the subject's record |
-/// | `d` expiry subject `0` source `0` id | the remembered outcome of an event; the expiry is four bytes, seconds since 1970 |
-/// | `d` expiry subject `0` `1` digest | the same, when source and id are longer than `longestPlainIdentity` together |
-/// | `h` subject `0` | the subject's earlier events, which its record has no room for |
-/// | `i` subject `0` hash | when an outcome expires, for an event that is neither in the record nor among the earlier ones |
-/// | `o` subject `0` plugin `0` key | when the `once` key expires |
-/// | `t` subject `0` plugin `0` name | a timer |
-/// | `T` time subject `0` plugin `0` name | the same timer, found by when it is due |
-/// | `m` subject `0` sequence | a message that waits for the subject |
-/// | `e` subject `0` sequence | an effect that has not been delivered |
-/// | `p` subject `0` sequence | an event parked for a plugin |
-/// | `c` name `0` labels | a counter |
-/// | `j` subject `0` plugin `0` name | nothing: the subject is a member of the topic |
-/// | `J` plugin `0` name `0` subject | the number under which the subject joined the topic |
-/// | `n` plugin `0` name `0` sequence | one worker's change of the topic's member count |
-/// | `w` sequence | a publication under way, or a message behind one |
-/// | `W` sequence | the last subject that the publication has reached |
-/// | `b` subject `0` plugin `0` board `0` generation | the subject's place on a board |
-/// | `B` plugin `0` board | a board that has options |
-/// | `_` name | the daemon's own: format, rules, clock, sequence, owners of counters, and more: `StoredValue` |
+/// a time is microseconds since 1970 with its sign bit turned, so that earlier times come first. `docs/architecture.md` has
+/// the table of the keys.
 ///
 /// Each function replaces what the buffer has by one key; `ParsedKey` gives the parts back.
 package enum StoreKey {
@@ -192,6 +170,40 @@ package enum StoreKey {
     plugin.appendPart(to: buffer)
     buffer.append(0)
     board.appendPart(to: buffer)
+  }
+
+  package static func membership(
+    _ subject: some KeyPart, plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.membership, subject, plugin, name, into: buffer)
+  }
+
+  /// The key of a topic's member; without a subject, the prefix of all its members' keys.
+  package static func member(
+    plugin: some KeyPart, name: some KeyPart, _ subject: some KeyPart, into buffer: ByteBuffer
+  ) {
+    ofPlugin(.member, plugin, name, subject, into: buffer)
+  }
+
+  package static func memberCount(plugin: some KeyPart, name: some KeyPart, worker: UInt64, into buffer: ByteBuffer) {
+    memberCounts(plugin: plugin, name: name, into: buffer)
+    buffer.append(bigEndian: worker)
+  }
+
+  /// The prefix of the keys of all workers' changes of a topic's member count.
+  package static func memberCounts(plugin: some KeyPart, name: some KeyPart, into buffer: ByteBuffer) {
+    ofPlugin(.memberCount, plugin, name, ByteView.empty, into: buffer)
+  }
+
+  /// The key of a publication under way, or of a message behind one; they are in order of their numbers.
+  package static func publication(_ number: UInt64, into buffer: ByteBuffer) {
+    begin(.publication, in: buffer)
+    buffer.append(bigEndian: number)
+  }
+
+  package static func publicationCursor(_ number: UInt64, into buffer: ByteBuffer) {
+    begin(.publicationCursor, in: buffer)
+    buffer.append(bigEndian: number)
   }
 
   package static func daemon(_ name: some KeyPart, into buffer: ByteBuffer) {

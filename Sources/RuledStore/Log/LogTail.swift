@@ -3,16 +3,7 @@ import RuledThreads
 
 /// The lock on the end of the log, and the state that it guards.
 ///
-/// All locks that a commit takes, in their order: a thread that holds one may take those below it.
-///
-/// | lock | guards | held during I/O |
-/// | --- | --- | --- |
-/// | `CommitPipeline.syncing` | that one thread at a time syncs or reopens, until the workers have the results | syncs, repairs |
-/// | `CommitPipeline.lock` | the queue of submissions, the shared counters' next values, the workers' results | the write of an append |
-/// | `RocksStore.committing` | that no reopening comes between the append of a durable commit outside the pipeline and its sync | syncs, repairs |
-/// | `RedoLog.syncing` | that one thread at a time syncs, seals or replaces the active segment's file | syncs, new files |
-/// | `LogTail` | the state, the active segment's end, sequences, the work for the flush thread | the write of an append |
-/// | `SegmentList.index` | the list of segments, and the committed end of each; readers share it | never |
+/// `docs/architecture.md` has the table of all locks that a commit takes, in their order.
 ///
 /// `SegmentMaker` and `LogManifest` have a lock each, held during I/O, which are taken in this order, under `RedoLog.syncing` or under none of these. The
 /// flush thread and readers hold `DatabaseAccess` first, which keeps the database open, and take the lower locks under it. Of these locks, an append takes
