@@ -22,10 +22,7 @@ extension LogClient {
     guard found <= schema.newest else { throw StoreError(.newerFormat, schema.later(found)) }
     noteFormat(found)
     guard found < schema.newest else { return .isNewest }
-    let open = try connection()
-    do throws(PostgresError) {
-      try open.run(script: ClusterSchema.readers, milliseconds: settings.commitTimeout)
-    } catch { throw error.storeError("the node can't say which format it reads") }
+    try run(ClusterSchema.readers, "the node can't say which format it reads")
     try execute(
       """
       INSERT INTO ruled.readers (node, incarnation, newest) SELECT $1::text, $2::text, $3::int8 \
@@ -38,8 +35,8 @@ extension LogClient {
       "the nodes that read the later format are not known"
     ).text(0, 0)
     guard isOwner, lacking.isEmpty else { return .waits(for: lacking) }
-    do throws(PostgresError) { try schema.upgrade(open, partitionSize: settings.partitionSize) } catch {
-      throw error.storeError("the tables of the cluster can't get format \(schema.newest)")
+    try attempt("the tables of the cluster can't get format \(schema.newest)") { (connection) throws(PostgresError) in
+      try schema.upgrade(connection, partitionSize: settings.partitionSize)
     }
     return .upgraded
   }

@@ -37,9 +37,9 @@ struct SnapshotFolder: SnapshotPlace {
 
   func finish(_ name: String, list: [UInt8], progress: CopyProgress) throws(StoreError) {
     let new = "\(path)/\(name)\(Self.unfinished)"
-    let file = try SystemFiles().open("\(new)/\(SnapshotManifest.name)", .create)
-    try list.withView { (bytes) throws(StoreError) in try file.write(bytes, at: 0) }
-    try file.sync()
+    try list.withView { (bytes) throws(StoreError) in
+      try SystemFiles().create("\(new)/\(SnapshotManifest.name)", with: bytes)
+    }
     try Folder.sync(new)
     guard rename(new, "\(path)/\(name)") == 0 else {
       throw StoreError(
@@ -50,10 +50,7 @@ struct SnapshotFolder: SnapshotPlace {
 
   func list(of name: String, progress: CopyProgress) throws(StoreError) -> [UInt8]? {
     guard access("\(path)/\(name)", F_OK) == 0 else { return nil }
-    let file = try SystemFiles().open("\(path)/\(name)/\(SnapshotManifest.name)", .read)
-    let buffer = ByteBuffer(capacity: 4096)
-    try file.read(try file.size(), at: 0, into: buffer)
-    return Array(buffer.bytes)
+    return try SystemFiles().contents(of: "\(path)/\(name)/\(SnapshotManifest.name)")
   }
 
   func verify(_ files: [FileSum], of name: String, progress: CopyProgress) throws(StoreError) {
@@ -66,7 +63,7 @@ struct SnapshotFolder: SnapshotPlace {
 
   func names(progress: CopyProgress) throws(StoreError) -> [(name: String, isWhole: Bool)] {
     guard access(path, F_OK) == 0 else { return [] }
-    return try Folder.names(path).filter { $0 != "." && $0 != ".." }.map { ($0, !$0.hasSuffix(Self.unfinished)) }
+    return try Folder.names(path).map { ($0, !$0.hasSuffix(Self.unfinished)) }
   }
 
   func remove(_ name: String, progress: CopyProgress) throws(StoreError) {

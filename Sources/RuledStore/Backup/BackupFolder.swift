@@ -78,9 +78,7 @@ package final class BackupFolder {
 
   private func writeList(of files: [BackupFiles.Entry], to new: String) throws(StoreError) {
     let text = BackupList(files: files.map { ($0.name, $0.bytes) }).text
-    let file = try SystemFiles().open("\(new)/\(Self.list)", .create)
-    try text.withView { (text) throws(StoreError) in try file.write(text, at: 0) }
-    try file.sync()
+    try text.withView { (text) throws(StoreError) in try SystemFiles().create("\(new)/\(Self.list)", with: text) }
   }
 
   /// Where the file system has no links, the backup with the last name is the latest.

@@ -36,11 +36,16 @@ extension FileSystem {
   package func replace(_ path: String, with bytes: ByteView) throws(StoreError) {
     // a crash within a rename may have left both names to one file
     if exists(path + ".new") { try remove(path + ".new") }
-    let file = try open(path + ".new", .create)
-    try file.write(bytes, at: 0)
-    try file.sync()
+    try create(path + ".new", with: bytes)
     try rename(path + ".new", to: path)
     try syncFolder(path.parentFolder)
+  }
+
+  /// Makes the file `path` of these bytes, which are durable then; its name is once its folder has been synced.
+  package func create(_ path: String, with bytes: ByteView) throws(StoreError) {
+    let file = try open(path, .create)
+    try file.write(bytes, at: 0)
+    try file.sync()
   }
 }
 
