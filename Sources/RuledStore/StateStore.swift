@@ -93,29 +93,19 @@ extension StateStore {
   ///
   /// All pairs are from one snapshot. The bytes are valid only during the call of `body`. Damaged keys end the scan with an error, unless
   /// `skipping` is given, which is called with them.
-  func scan(
-    from lower: ByteView, to upper: ByteView?, skipping: ((UnreadableKeys) -> Void)? = nil,
-    _ body: (_ key: ByteView, _ value: ByteView) -> Bool
-  ) throws(StoreError) {
-    try withCursor(below: upper) { (cursor) throws(StoreError) in
-      cursor.skipping = skipping
-      var found = try cursor.seek(to: lower)
-      while found, body(cursor.key, cursor.value) { found = try cursor.next() }
-    }
-  }
-
-  /// The same for bounds in arrays.
   package func scan(
     from lower: [UInt8], to upper: [UInt8]?, skipping: ((UnreadableKeys) -> Void)? = nil,
     _ body: (_ key: ByteView, _ value: ByteView) -> Bool
   ) throws(StoreError) {
-    let bounds = ByteBuffer(capacity: lower.count + (upper?.count ?? 0))
-    lower.withView { bounds.append($0) }
-    upper?.withView { bounds.append($0) }
-    let first = bounds.bytes.extracting(..<lower.count)
-    let last = bounds.bytes.extracting(lower.count...)
-    try scan(from: first, to: upper == nil ? nil : last, skipping: skipping, body)
-    withExtendedLifetime(bounds) {}
+    try lower.withView { (lower) throws(StoreError) in
+      try (upper ?? []).withView { (end) throws(StoreError) in
+        try withCursor(below: upper == nil ? nil : end) { (cursor) throws(StoreError) in
+          cursor.skipping = skipping
+          var found = try cursor.seek(to: lower)
+          while found, body(cursor.key, cursor.value) { found = try cursor.next() }
+        }
+      }
+    }
   }
 
   /// Calls `body` with each key that begins with `prefix`, in ascending byte order, until it returns false.

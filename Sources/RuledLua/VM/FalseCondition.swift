@@ -2,7 +2,7 @@ import CLuaBridge
 package import RuledCore
 
 /// The part of a rule's `when` that was false.
-package struct FalseCondition: Sendable, Equatable {
+package struct FalseCondition: Sendable {
   /// The operand that was false, as it is written; `return false` if the function returns that.
   package let text: String
   /// The file, relative to the rules folder.
@@ -10,11 +10,6 @@ package struct FalseCondition: Sendable, Equatable {
   package let line: Int
   /// The values in it that are no tables, in order.
   package let values: [(text: String, value: JSONValue)]
-
-  package static func == (left: Self, right: Self) -> Bool {
-    left.text == right.text && left.file == right.file && left.line == right.line
-      && left.values.elementsEqual(right.values) { $0 == $1 }
-  }
 }
 
 extension PluginVM {
