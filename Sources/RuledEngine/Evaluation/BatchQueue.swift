@@ -91,8 +91,20 @@ final class BatchQueue {
 
   /// Reads the value of a subject's key into a buffer; false when there is none.
   func read(_ key: ByteView, of subject: Subject, into buffer: ByteBuffer) throws(RequestError) -> Bool {
-    switch lookup(key, of: subject) {
-    case .absent: return try readCommitted(key, of: subject.name, into: buffer)
+    try read(key, of: subject.name, lookup(key, of: subject), into: buffer)
+  }
+
+  /// Reads the value of a key that nobody but this worker writes; false when there is none.
+  func readOwn(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
+    try read(key, of: subject, lookup(key), into: buffer)
+  }
+
+  @inline(__always)
+  private func read(
+    _ key: ByteView, of subject: ByteView, _ found: WriteLookup, into buffer: ByteBuffer
+  ) throws(RequestError) -> Bool {
+    switch found {
+    case .absent: return try readCommitted(key, of: subject, into: buffer)
     case .deleted: return false
     case .value(let bytes):
       buffer.removeAll()
@@ -104,7 +116,11 @@ final class BatchQueue {
   /// The last write under a subject's key in the batches that are not durable.
   @inline(__always)
   func lookup(_ key: ByteView, of subject: Subject) -> WriteLookup {
-    guard subject.lastCommit > durable else { return .absent }
+    subject.lastCommit > durable ? lookup(key) : .absent
+  }
+
+  @inline(__always)
+  private func lookup(_ key: ByteView) -> WriteLookup {
     var next: CommitBatch? = current
     var remaining = inFlight.count
     while let batch = next {
@@ -114,25 +130,6 @@ final class BatchQueue {
       next = remaining >= 0 ? inFlight[remaining] : nil
     }
     return .absent
-  }
-
-  /// Reads the value of a key that nobody but this worker writes; false when there is none.
-  func readOwn(_ key: ByteView, of subject: ByteView, into buffer: ByteBuffer) throws(RequestError) -> Bool {
-    var next: CommitBatch? = current
-    var remaining = inFlight.count
-    while let batch = next {
-      switch batch.writes.lookup(key) {
-      case .absent: break
-      case .deleted: return false
-      case .value(let bytes):
-        buffer.removeAll()
-        buffer.append(bytes)
-        return true
-      }
-      remaining -= 1
-      next = remaining >= 0 ? inFlight[remaining] : nil
-    }
-    return try readCommitted(key, of: subject, into: buffer)
   }
 
   /// Reads the value that the store holds under a subject's key; false when there is none.

@@ -37,12 +37,12 @@ package final class EngineContext: Sendable {
   /// See `StoredTime`.
   let reservedSequence = Atomic<UInt64>(.max)
   private let sequence: Atomic<UInt64>
-  private let window: Atomic<Int64>
-  private let stateLimit: Atomic<Int>
-  private let seriesLimit: Atomic<Int>
-  private let step: Atomic<Int64>
-  private let redacts: Atomic<Bool>
-  private let redactionPaths: Mutex<Redaction?>
+  private let window = Atomic<Int64>(0)
+  private let stateLimit = Atomic<Int>(0)
+  private let seriesLimit = Atomic<Int>(0)
+  private let step = Atomic<Int64>(0)
+  private let redacts = Atomic<Bool>(false)
+  private let redactionPaths = Mutex<Redaction?>(nil)
 
   package init(
     store: any StateStore, clock: EngineClock, configuration: Configuration, log: any EventLog,
@@ -54,13 +54,7 @@ package final class EngineContext: Sendable {
     self.configuration = configuration
     self.log = log
     sequence = Atomic(UInt64(max(clock.isManual ? EngineClock.wall.microseconds : clock.now.microseconds, 0)) << 8)
-    window = Atomic(configuration.dedupWindow)
-    stateLimit = Atomic(configuration.limits.stateKiB << 10)
-    seriesLimit = Atomic(configuration.limits.counters)
-    step = Atomic(configuration.limits.timerStep)
-    let redaction = keepsEffects ? Redaction(configuration.journal.redact) : nil
-    redacts = Atomic(redaction != nil)
-    redactionPaths = Mutex(redaction)
+    adopt(configuration)
   }
 
   /// How long an outcome is remembered, in microseconds.
@@ -82,7 +76,7 @@ package final class EngineContext: Sendable {
     stateLimit.store(configuration.limits.stateKiB << 10, ordering: .relaxed)
     seriesLimit.store(configuration.limits.counters, ordering: .relaxed)
     step.store(configuration.limits.timerStep, ordering: .relaxed)
-    let redaction = Redaction(configuration.journal.redact)
+    let redaction = keepsEffects ? Redaction(configuration.journal.redact) : nil
     redactionPaths.withLock { $0 = redaction }
     redacts.store(redaction != nil, ordering: .relaxed)
   }

@@ -208,16 +208,11 @@ package final class Evaluator {
   /// Removes a parked part; false when it is gone.
   package func drop(_ parked: ParkedKey) throws(RequestError) -> Bool { try self.parked.drop(parked) }
 
-  /// Replaces the text of an effect that has not been delivered; false when the effect is gone.
+  /// Replaces the text of an effect that has not been delivered, or removes it if there is no other; false when the effect is gone.
   ///
   /// It runs on the subject's own worker, so that it never restores an erased effect.
-  package func replace(_ effect: EffectKey, with text: [UInt8]) throws(RequestError) -> Bool {
+  package func replace(_ effect: EffectKey, with text: [UInt8]?) throws(RequestError) -> Bool {
     try items.effects.replace(effect, of: try subjects.load(effect.subject), with: text)
-  }
-
-  /// Removes an effect that has not been delivered; false when it is gone.
-  package func remove(_ effect: EffectKey) throws(RequestError) -> Bool {
-    try items.effects.remove(effect, of: try subjects.load(effect.subject))
   }
 
   /// The counters whose name begins with `prefix`, for an answer that leaves once all events evaluated here are durable.

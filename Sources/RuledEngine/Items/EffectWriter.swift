@@ -1,6 +1,7 @@
-import RuledCore
+package import RuledCore
 import RuledJSON
 import RuledLua
+import RuledStore
 
 /// Adds the effects of events to the batch, from where the outbox takes them once they are durable.
 final class EffectWriter {
@@ -44,21 +45,26 @@ final class EffectWriter {
     batches.current.effects.append(stored)
   }
 
-  /// Replaces the text of an effect that has not been delivered; false when the effect is gone.
-  func replace(_ effect: EffectKey, of subject: Subject, with text: [UInt8]) throws(RequestError) -> Bool {
+  /// Replaces the text of an effect that has not been delivered, or removes it if there is no other; false when the effect is gone.
+  func replace(_ effect: EffectKey, of subject: Subject, with text: [UInt8]?) throws(RequestError) -> Bool {
     effect.write(to: key)
     guard try batches.read(key.bytes, of: subject, into: value) else { return false }
-    text.withView { batches.current.writes.put(key.bytes, $0) }
+    if let text {
+      text.withView { batches.current.writes.put(key.bytes, $0) }
+    } else {
+      batches.current.writes.delete(key.bytes)
+    }
     subject.lastCommit = batches.current.number
     return true
+  }
+}
+
+extension EffectKey {
+  /// Parses a key of the store; nil if it is not an effect's.
+  package init?(_ key: ByteView) {
+    guard case .effect(let subject, let sequence)? = try? ParsedKey(key) else { return nil }
+    self.init(subject: Array(subject), sequence: sequence)
   }
 
-  /// Removes an effect that has not been delivered; false when it is gone.
-  func remove(_ effect: EffectKey, of subject: Subject) throws(RequestError) -> Bool {
-    effect.write(to: key)
-    guard try batches.read(key.bytes, of: subject, into: value) else { return false }
-    batches.current.writes.delete(key.bytes)
-    subject.lastCommit = batches.current.number
-    return true
-  }
+  package func write(to buffer: ByteBuffer) { StoreKey.effect(subject, sequence: sequence, into: buffer) }
 }

@@ -137,31 +137,30 @@ final class MessageTable {
   func publish(
     _ draft: Draft, to topic: ByteView, except: ByteView, of plugin: WorkerPlugin, _ event: EventInput
   ) -> TopicChange {
-    value.removeAll()
-    var json = JSONWriter(value)
-    json.beginObject()
-    json.member("topic", string: topic)
-    if !except.isEmpty { json.member("except", string: except) }
-    json.member("may_publish", draft.allowance.publications)
-    json.member("message")
     let all = Allowance(messages: Limits.messagesPerCascade, publications: Limits.publicationsPerCascade)
-    write(draft, to: nil, allowance: all, of: plugin, event, &json)
-    json.endObject()
-    return change(draft, event)
+    return change(draft, to: nil, all, of: plugin, event) { json in
+      json.member("topic", string: topic)
+      if !except.isEmpty { json.member("except", string: except) }
+      json.member("may_publish", draft.allowance.publications)
+    }
   }
 
   /// A message that goes behind the publications of its sender: it reaches its subject after them.
   func sendBehind(_ draft: Draft, to target: ByteView, of plugin: WorkerPlugin, _ event: EventInput) -> TopicChange {
+    change(draft, to: target, draft.allowance, of: plugin, event) { _ in }
+  }
+
+  private func change(
+    _ draft: Draft, to target: ByteView?, _ allowance: Allowance, of plugin: WorkerPlugin, _ event: EventInput,
+    writeTopic: (inout JSONWriter) -> Void
+  ) -> TopicChange {
     value.removeAll()
     var json = JSONWriter(value)
     json.beginObject()
+    writeTopic(&json)
     json.member("message")
-    write(draft, to: target, allowance: draft.allowance, of: plugin, event, &json)
+    write(draft, to: target, allowance: allowance, of: plugin, event, &json)
     json.endObject()
-    return change(draft, event)
-  }
-
-  private func change(_ draft: Draft, _ event: EventInput) -> TopicChange {
     draft.cascade?.enter()
     return .publish(.init(publisher: Array(event.subject), text: Array(value.bytes), cascade: draft.cascade))
   }

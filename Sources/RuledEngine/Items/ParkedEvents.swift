@@ -27,8 +27,7 @@ final class ParkedEvents {
 
   /// Parks the part of a plugin that failed on an event; `events` writes all events that it has seen.
   func park(_ failure: Failure, on event: EventInput, of subject: Subject, events: (inout JSONWriter) -> Void) {
-    batches.current.countParked(of: failure.plugin, 1)
-    write(sequence: context.nextSequence(), failure: failure, tries: 1, event: event, of: subject, events: events)
+    write(sequence: context.nextSequence(), failure: failure, event: event, of: subject, events: events)
   }
 
   /// Parks a message whose plugin must not run, under the message's own number: so the messages of a subject keep their order.
@@ -36,8 +35,7 @@ final class ParkedEvents {
     _ message: MessageTable.StoredMessage, plugin name: String, reason: String, of subject: Subject, sequence: UInt64
   ) {
     let failure = Failure(plugin: name, kind: .error, message: reason)
-    batches.current.countParked(of: name, 1)
-    write(sequence: sequence, failure: failure, tries: 1, event: message.event, of: subject) { json in
+    write(sequence: sequence, failure: failure, event: message.event, of: subject) { json in
       json.raw { buffer in
         message.event.write(
           type: message.event.type, data: message.data, redacted: messages.redactedValues(in: message.event), to: buffer
@@ -62,8 +60,7 @@ final class ParkedEvents {
     var event = EventInput.none
     event.subject = subject.name
     event.now = context.clock.now.microseconds
-    batches.current.countParked(of: "", 1)
-    write(sequence: sequence, failure: failure, tries: 1, event: event, of: subject) { _ in
+    write(sequence: sequence, failure: failure, event: event, of: subject) { _ in
     } more: { json in
       json.member("damaged")
       json.string(plain: { buffer in
@@ -77,9 +74,10 @@ final class ParkedEvents {
 
   /// Adds a parked part to the batch, with the time and the allowance of `event`.
   private func write(
-    sequence: UInt64, failure: Failure, tries: Int64, event: EventInput, of subject: Subject,
+    sequence: UInt64, failure: Failure, tries: Int64 = 1, event: EventInput, of subject: Subject,
     events: (inout JSONWriter) -> Void, more: (inout JSONWriter) -> Void = { _ in }
   ) {
+    if tries == 1 { batches.current.countParked(of: failure.plugin, 1) }
     writeKey(sequence, of: subject)
     value.removeAll()
     var json = JSONWriter(value)

@@ -71,18 +71,7 @@ final class TimerTable {
   ) throws(RequestError) {
     try cancel(name, of: plugin.name, subject: subject)
     let due = ConsequenceID.due(seconds)
-    let id = ConsequenceID.timer(name, due: due, of: plugin.nameBytes, event, using: identity)
-    value.removeAll()
-    var json = JSONWriter(value)
-    json.beginObject()
-    json.member("due", due)
-    json.member("type", string: type)
-    json.member("subject", string: event.subject)
-    json.member("id")
-    json.string(plain: id.write(to:))
-    json.member("source", string: event.source)
-    json.member("data", raw: data)
-    if !schedule.isEmpty { json.member("every", raw: schedule) }
+    var json = beginText(name, of: plugin.nameBytes, type: type, event, due: due, data: data, every: schedule)
     if let soonest = bounds.soonest, due <= soonest {
       // Timers of plugins in turn count down: a timer that only answers the loop of another plugin is none of these.
       let run = bounds.isOwn ? max(bounds.run, 0) + 1 : min(bounds.run, 0) - 1
@@ -103,6 +92,26 @@ final class TimerTable {
     noteSet(
       DueTimer(due: due, subject: Array(subject.name), plugin: Array(plugin.nameBytes), name: Array(name)),
       of: bounds.move)
+  }
+
+  /// Begins the text of a timer in `value`; its caller ends it.
+  private func beginText(
+    _ name: ByteView, of plugin: ByteView, type: ByteView, _ event: EventInput, due: Int64, data: ByteView,
+    every schedule: ByteView
+  ) -> JSONWriter {
+    let id = ConsequenceID.timer(name, due: due, of: plugin, event, using: identity)
+    value.removeAll()
+    var json = JSONWriter(value)
+    json.beginObject()
+    json.member("due", due)
+    json.member("type", string: type)
+    json.member("subject", string: event.subject)
+    json.member("id")
+    json.string(plain: id.write(to:))
+    json.member("source", string: event.source)
+    json.member("data", raw: data)
+    if !schedule.isEmpty { json.member("every", raw: schedule) }
+    return json
   }
 
   /// Notes a timer that was set for the calls that move a manual clock, and the one from whose timers it follows.
@@ -139,20 +148,13 @@ final class TimerTable {
     }
     value.removeAll()
     let id = given.id.map(JSONValue.string) ?? .string("timer \(given.name) of \(given.plugin)")
-    var stored: JSONObject = [
+    JSONValue.members([
       "due": .integer(given.due.microseconds), "type": .string(given.type),
       "subject": .string(String(decoding: subject.name, as: UTF8.self)), "id": id,
-      "source": .string(given.source ?? "/"), "data": given.data,
-    ]
-    stored["every"] = given.every
-    JSONValue.object(stored).write(to: value)
-    writeKey(name, of: plugin, subject)
-    batches.current.writes.put(key.bytes, value.bytes)
-    writeIndexKey(given.due.microseconds, name, of: plugin, subject)
-    batches.current.writes.put(key.bytes, ByteView.empty)
-    batches.current.waitingTimers += 1
+      "source": .string(given.source ?? "/"), "data": given.data, "every": given.every,
+    ]).write(to: value)
+    write(name, due: given.due.microseconds, of: plugin, subject)
     subject.mostTimers = nil
-    subject.lastCommit = batches.current.number
   }
 
   /// The next time of a repeating timer that fires, in microseconds; missed times are left out.
@@ -167,20 +169,13 @@ final class TimerTable {
 
   /// Sets a repeating timer again when it fires.
   private func setAgain(_ timer: DueTimer, _ event: EventInput, due next: Int64, _ subject: Subject) {
-    let id = timer.plugin.withView { plugin in
-      timer.name.withView { ConsequenceID.timer($0, due: next, of: plugin, event, using: identity) }
+    var json = timer.plugin.withView { plugin in
+      timer.name.withView { name in
+        beginText(
+          name, of: plugin, type: event.type, event, due: next, data: event.storedData,
+          every: event.text.rawMember("every"))
+      }
     }
-    value.removeAll()
-    var json = JSONWriter(value)
-    json.beginObject()
-    json.member("due", next)
-    json.member("type", string: event.type)
-    json.member("subject", string: event.subject)
-    json.member("id")
-    json.string(plain: id.write(to:))
-    json.member("source", string: event.source)
-    json.member("data", raw: event.storedData)
-    json.member("every", raw: event.text.rawMember("every"))
     RedactedValues.copy(of: event.text, to: &json)
     json.endObject()
     write(timer.name, due: next, of: timer.plugin, subject)

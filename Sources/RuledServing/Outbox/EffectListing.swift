@@ -203,7 +203,7 @@ final class EffectListing {
       let isSent = services.workers[services.worker(for: key.subject)].send(
         .evaluate { evaluator in
           do throws(RequestError) {
-            _ = isResend ? try evaluator.replace(key, with: text) : try evaluator.remove(key)
+            _ = try evaluator.replace(key, with: isResend ? text : nil)
             evaluator.batch.awaited.append(all)
           } catch { all.leave(isCommitted: false) }
         })
