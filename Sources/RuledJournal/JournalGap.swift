@@ -41,10 +41,9 @@ extension JournalGap {
 
   /// The gap as `log`, `journal` and reports show it.
   package var json: JSONValue {
-    var json: JSONObject = [
+    .members([
       "first": .integer(Int64(clamping: first)), "last": .integer(Int64(clamping: last)), "reason": .string(reason),
-    ]
-    if isListed { json["listed"] = true }
-    return .object(json)
+      "listed": isListed ? true : nil,
+    ])
   }
 }

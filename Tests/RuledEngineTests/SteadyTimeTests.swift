@@ -154,7 +154,7 @@ import Testing
     store.failReads { $0.elementsEqual(kept) }
     script.wall.add(Limits.dedupWindow - Limits.hour, ordering: .relaxed)
     let daemon = try Daemon(store, script, catalog: catalog, lua: lua, boot: "b")
-    #expect(daemon.context.damage.entries.listed.map(\.what) == ["the daemon's own 'time'"])
+    #expect(daemon.context.damage.entries.listed.map(\.thing.what) == ["the daemon's own 'time'"])
     daemon.tick()
     #expect(try daemon.send(1)["duplicate"] == true)
   }

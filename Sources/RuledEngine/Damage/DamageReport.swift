@@ -129,16 +129,13 @@ package final class DamageReport: Sendable {
 }
 
 extension DamageReport.Entry {
-  var what: String { thing.what }
-
   /// The entry as `health` lists it; of subjects only hashes are shown.
   package var json: JSONValue {
-    var object: JSONObject = [
-      "what": .string(what), "file": error.file.map { .string($0) } ?? .null, "error": .string(error.description),
-      "first": .string(first.rfc3339), "last": .string(last.rfc3339), "count": .integer(Int64(count)),
-    ]
-    if let hash = thing.subjectHash { object["subject_hash"] = .string(hash) }
-    return .object(object)
+    .members([
+      "what": .string(thing.what), "file": error.file.map { .string($0) } ?? .null,
+      "error": .string(error.description), "first": .string(first.rfc3339), "last": .string(last.rfc3339),
+      "count": .integer(Int64(count)), "subject_hash": thing.subjectHash.map { .string($0) },
+    ])
   }
 }
 

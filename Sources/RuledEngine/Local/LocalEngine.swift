@@ -68,10 +68,7 @@ package final class LocalEngine {
     self.coverage = coverage
     context = EngineContext(store: store, clock: EngineClock(manual: start), configuration: configuration, log: log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.plugins.coverage = coverage
-    record()
-    context.steps.note(catalog)
-    try recover()
+    try begin(catalog)
   }
 
   /// Starts again over another store, an empty one by default; the plugins' VMs are reused.
@@ -83,24 +80,21 @@ package final class LocalEngine {
     context = EngineContext(
       store: store, clock: EngineClock(manual: start), configuration: configuration, log: context.log)
     evaluator = Evaluator(context: context, catalog: catalog, lua: lua, cacheBytes: configuration.limits.cacheMiB << 20)
-    evaluator.plugins.coverage = coverage
-    record()
     hasRunRules = false
     for plugin in catalog.plugins { plugin.runtime.resume() }
-    changes.removeAll()
-    times.removeAll()
-    sent.removeAll()
-    waiting.removeAll()
+    (changes, times, sent) = ([], [], [])
     failures.removeAll()
     failing.removeAll()
+    try begin(catalog)
+  }
+
+  private func begin(_ catalog: Catalog) throws(RequestError) {
+    evaluator.plugins.coverage = coverage
+    evaluator.recorder = recorder
+    if recorder != nil { evaluator.recordCosts(mask: .max) }
     vms.install(in: evaluator)
     context.steps.note(catalog)
     try recover()
-  }
-
-  private func record() {
-    evaluator.recorder = recorder
-    if recorder != nil { evaluator.recordCosts(mask: .max) }
   }
 
   package func adopt(_ catalog: Catalog) {
@@ -232,6 +226,76 @@ package final class LocalEngine {
     let type = (try? JSONValue(parsing: String(decoding: entry.event, as: UTF8.self)))?["type"]?.stringValue ?? ""
     let list = try? JSONValue(parsing: "[\(String(decoding: entry.failures, as: UTF8.self))]")
     failures += (list?.arrayValue ?? []).map { ConsequentFailure(failure: $0, type: type, subject: entry.subject) }
+  }
+
+  // MARK: Moments
+
+  /// The content of the engine at a moment.
+  package struct Moment {
+    fileprivate let contents: [(key: [UInt8], value: [UInt8])]
+    fileprivate let time: Timestamp
+    fileprivate let changes: [Change]
+    fileprivate let times: [Timestamp]
+    fileprivate let sent: [[UInt8]]
+    fileprivate let eventsMade: Int
+  }
+
+  package func moment() throws(RequestError) -> Moment {
+    Moment(contents: try contents(), time: now, changes: changes, times: times, sent: sent, eventsMade: eventsMade)
+  }
+
+  package func restore(_ moment: Moment, catalog: Catalog) throws(RequestError) {
+    let store = MemoryStore()
+    let writes = WriteSet()
+    for entry in moment.contents {
+      entry.key.withView { key in entry.value.withView { writes.put(key, $0) } }
+    }
+    do throws(StoreError) { try store.commit(writes, durable: true) } catch { throw error.requestError }
+    let hasRunRules = hasRunRules
+    try renew(catalog: catalog, store: store, start: moment.time)
+    self.hasRunRules = hasRunRules
+    changes = moment.changes
+    times = moment.times
+    sent = moment.sent
+    eventsMade = moment.eventsMade
+  }
+
+  // MARK: Parking
+
+  /// The message of the failures that a test asked for.
+  package static let wantedFailure = "the test lets the plugin fail"
+
+  /// Has a plugin fail on the next event of a subject without being run, as if its time had run out.
+  package func fail(_ plugin: String, onNextEventOf subject: String) {
+    failing[Array(subject.utf8), default: []].append(Failure(plugin: plugin, kind: .time, message: Self.wantedFailure))
+  }
+
+  /// Calls `body`, which evaluates an event of the subject, and imposes the subject's failures on it.
+  func imposing(on subject: [UInt8], _ body: () throws(RequestError) -> Void) throws(RequestError) {
+    guard !failing.isEmpty, let failures = failing.removeValue(forKey: subject) else { return try body() }
+    try evaluator.imposing(failures, body)
+  }
+
+  /// Tries a plugin's parked parts of a subject again, in order; only the event with `id`, if there is one.
+  ///
+  /// A part that fails again stays parked, and its failure is among `takeFailures`.
+  ///
+  /// - Returns: how many events were tried.
+  package func retry(_ plugin: String, of subject: String, event id: String? = nil) throws(RequestError) -> Int {
+    let parked = try StoreListing.parked(context, plugin: plugin, after: nil, limit: .max).parked.filter { entry in
+      entry["subject"]?.stringValue == subject
+        && (id == nil || entry["events"]?.arrayValue?.first?["id"]?.stringValue == id)
+    }
+    for entry in parked {
+      guard let key = entry["id"]?.stringValue.flatMap({ ParkedKey(text: $0) }) else { continue }
+      if case .failed(let failure)? = try evaluator.retry(key) {
+        let type = entry["events"]?.arrayValue?.first?["type"]?.stringValue ?? ""
+        failures.append(ConsequentFailure(failure: failure.json, type: type, subject: subject))
+      }
+      _ = takeRecorded()
+      try runUntilIdle()
+    }
+    return parked.count
   }
 
   // MARK: Commits

@@ -128,13 +128,15 @@ package final class Catalog: Sendable {
   /// configuration sets, and the rollout that they are part of, if any.
   func journalEvent(_ rollout: JSONValue?) -> JSONValue {
     let configured = plugins.filter { !$0.overrides.isEmpty }
-    var data: JSONObject = [
-      "revision": .string(revision), "source": .string(source.revision),
-      "plugins": .array(plugins.map { .string($0.name) }),
-      "settings": .object(JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
+    return [
+      "type": "ruled.rules",
+      "data": .members([
+        "revision": .string(revision), "source": .string(source.revision),
+        "plugins": .array(plugins.map { .string($0.name) }),
+        "settings": .object(JSONObject(configured.map { (name: $0.name, value: JSONValue.object($0.overrides)) })),
+        "rollout": rollout,
+      ]),
     ]
-    data["rollout"] = rollout
-    return .object(["type": .string("ruled.rules"), "data": .object(data)])
   }
 
   /// A query by its full name, `plugin.query`.

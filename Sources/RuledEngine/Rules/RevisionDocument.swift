@@ -28,13 +28,11 @@ package enum RevisionDocument {
   }
 
   static func description(of entry: RevisionArchive.Entry) -> JSONValue {
-    var description: JSONObject = [
+    .members([
       "revision": .string(entry.revision), "loaded_at": .string(entry.loadedAt.rfc3339),
       "source": .string(entry.origin.rawValue), "changed": .array(entry.changed.map { .string($0) }),
-      "number": .integer(entry.number),
-    ]
-    description["used_until"] = entry.usedUntil.map { .string($0.exactRFC3339) }
-    return .object(description)
+      "number": .integer(entry.number), "used_until": entry.usedUntil.map { .string($0.exactRFC3339) },
+    ])
   }
 
   static func entry(_ json: JSONValue) -> RevisionArchive.Entry? {
@@ -52,9 +50,10 @@ package enum RevisionDocument {
   static func content(of revision: RevisionArchive.Revision) -> JSONValue {
     var plugins = JSONObject()
     for (name, plugin) in revision.configuration.sorted(by: { $0.key < $1.key }) {
-      var described: JSONObject = ["enabled": .bool(plugin.isEnabled), "settings": .object(plugin.settings)]
-      described["sources"] = plugin.sources.map { .array($0.map { .string($0) }) }
-      plugins[name] = .object(described)
+      plugins[name] = .members([
+        "enabled": .bool(plugin.isEnabled), "settings": .object(plugin.settings),
+        "sources": plugin.sources.map { .array($0.map { .string($0) }) },
+      ])
     }
     return .object(["configuration": .object(plugins), "rules": revision.rules.encoded])
   }
