@@ -78,25 +78,20 @@ package final class Daemon {
 
   // MARK: Opening the store: a node of a cluster follows the log, and serves clients as a follower, until it owns it
 
-  /// An open store, with its journal and the node's part in a cluster.
-  struct Opened {
-    let store: any StateStore
-    var journal: JournalService?
-    /// The node's part in its cluster; nil for a store of this host alone.
-    var member: (any ClusterMember)?
-    /// The configuration, which may have been read again while the node followed.
-    let configuration: Configuration
-  }
+  /// An open store with its journal, and a node's part in its cluster and its configuration, which it may have read again meanwhile.
+  typealias Opened = (
+    store: any StateStore, journal: JournalService?, member: (any ClusterMember)?, configuration: Configuration
+  )
 
   /// Opens the configured store, while a follower serves up to `connections` clients on `sockets`; nil after a signal.
   func openStore(sockets: DaemonSockets, connections: Int) throws(StartError) -> Opened? {
     guard let path = configuration.storeFolder else {
-      return Opened(store: MemoryStore(), configuration: configuration)
+      return (MemoryStore(), nil, nil, configuration)
     }
     let (store, journal) = try openFolder(path)
     guard case .postgresql(let url) = configuration.store else {
       try ClusterStart.leave(store, log)
-      return Opened(store: store, journal: journal, configuration: configuration)
+      return (store, journal, nil, configuration)
     }
     let start = ClusterStart(url, configuration, log: log)
     switch try start.replace(store, notifier: notifier, signals: signals) {
@@ -136,6 +131,6 @@ package final class Daemon {
     let owner = try start.follow(
       store, journal, configuration, sockets, connections: connections, isManual: isManual, notifier: notifier,
       signals: signals, readConfiguration: readConfiguration)
-    return owner.map { Opened(store: $0.store, journal: journal, member: $0.member, configuration: $0.configuration) }
+    return owner.map { ($0.store, journal, $0.member, $0.configuration) }
   }
 }

@@ -27,12 +27,8 @@ package enum SocketActivation {
   /// Removes the variables, so that no child takes them for its own. Call it once, before other threads run.
   package static func inheritedSockets() -> Sockets {
     let inherited = descriptors(
-      listenPID: getenv("LISTEN_PID").map { String(cString: $0) },
-      listenCount: getenv("LISTEN_FDS").map { String(cString: $0) },
-      names: getenv("LISTEN_FDNAMES").map { String(cString: $0) }, pid: getpid())
-    unsetenv("LISTEN_PID")
-    unsetenv("LISTEN_FDS")
-    unsetenv("LISTEN_FDNAMES")
+      listenPID: takeVariable("LISTEN_PID"), listenCount: takeVariable("LISTEN_FDS"),
+      names: takeVariable("LISTEN_FDNAMES"), pid: getpid())
     var sockets = Sockets(unix: [], tcp: [], others: [])
     for socket in inherited {
       _ = fcntl(socket.descriptor, F_SETFD, FD_CLOEXEC)
@@ -45,6 +41,12 @@ package enum SocketActivation {
       }
     }
     return sockets
+  }
+
+  /// The value of an environment variable, which is removed.
+  static func takeVariable(_ name: String) -> String? {
+    defer { unsetenv(name) }
+    return getenv(name).map { String(cString: $0) }
   }
 
   /// The descriptors that the variables promise to the process `pid`; `names` has one name each, with colons between.

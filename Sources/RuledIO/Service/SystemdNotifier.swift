@@ -14,13 +14,10 @@ package struct SystemdNotifier: Sendable {
   ///
   /// To be called once, before other threads run.
   package static func fromEnvironment() -> SystemdNotifier {
-    func variable(_ name: String) -> String? {
-      defer { unsetenv(name) }
-      return getenv(name).map { String(cString: $0) }
-    }
-    return SystemdNotifier(
-      socket: variable("NOTIFY_SOCKET"), watchdogMicroseconds: variable("WATCHDOG_USEC"),
-      watchdogPID: variable("WATCHDOG_PID"), pid: getpid())
+    SystemdNotifier(
+      socket: SocketActivation.takeVariable("NOTIFY_SOCKET"),
+      watchdogMicroseconds: SocketActivation.takeVariable("WATCHDOG_USEC"),
+      watchdogPID: SocketActivation.takeVariable("WATCHDOG_PID"), pid: getpid())
   }
 
   package static let silent = SystemdNotifier(socket: nil, watchdogMicroseconds: nil, watchdogPID: nil, pid: 0)
