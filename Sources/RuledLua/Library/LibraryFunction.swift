@@ -13,25 +13,27 @@ package struct LibraryFunction: Sendable {
   package let parameters: [Value]
   package let results: [Value]
   package let about: String
-  /// A call that works in a rule, or in a query, a file or a test, as `scope` says.
+  /// A call that works wherever the function may be called.
   package let example: String
-  let scope: Scope
+  /// Where it may be called.
+  package let phases: Set<Phase>
 
-  /// Where a function may be called.
-  package enum Scope: Sendable, CaseIterable {
-    /// In rules, and those that change nothing in queries and handlers too.
+  /// Where calls of functions stand.
+  package enum Phase: CaseIterable, Sendable {
+    /// In a file while it loads, and in the check of a setting.
+    case load
     case rule
     case query
-    /// Anywhere, also while a file loads.
-    case anywhere
+    /// In a handler of a host or a sink.
+    case handler
+    /// In a step to another version of the state.
+    case step
   }
-
-  package var isForQueriesOnly: Bool { scope == .query }
 
   /// A function; `parameters` are written `name: type; name: type?`, `results` `type; type`.
   package init(
     _ name: String, _ parameters: String = "", _ results: String = "", _ about: String, example: String = "",
-    scope: Scope = .rule
+    in phases: Set<Phase> = .rules
   ) {
     self.name = name
     self.parameters = Self.split(parameters).map { text in
@@ -41,7 +43,7 @@ package struct LibraryFunction: Sendable {
     self.results = Self.split(results).map { Value(name: "", type: String($0)) }
     self.about = about
     self.example = example
-    self.scope = scope
+    self.phases = phases
   }
 
   /// The table that the function is a member of, such as `calendar`; nil for a global function.
@@ -50,4 +52,12 @@ package struct LibraryFunction: Sendable {
   private static func split(_ list: String) -> [Substring] {
     list.split(separator: ";").map { $0.drop { $0 == " " } }
   }
+}
+
+extension Set<LibraryFunction.Phase> {
+  package static let rules: Self = [.rule]
+  package static let queries: Self = [.query]
+  static let evaluations: Self = [.rule, .query, .handler]
+  static let calls: Self = [.rule, .query, .handler, .step]
+  static let anywhere = Self(LibraryFunction.Phase.allCases)
 }

@@ -28,7 +28,7 @@ package enum RuleLibrary {
   ].map { LibraryFunction($0, $1, $2, "", example: "") }
 
   /// The functions that declare something while a file loads.
-  static let declarations = [
+  package static let declarations = [
     "plugin", "setting", "event", "state", "migrate", "rule", "query", "web", "sink", "test", "require",
   ]
 
@@ -45,10 +45,16 @@ package enum RuleLibrary {
   /// The function that two lines of `text` describe.
   private static func function(_ call: Substring, _ about: Substring) -> LibraryFunction {
     let parts = call.split(maxSplits: 2, omittingEmptySubsequences: false) { "()".contains($0) }.map(String.init)
-    let scope = LibraryFunction.Scope.allCases.first { about.contains(" \($0): ") } ?? .rule
-    let texts = about.drop { $0 == " " }.split(separator: " \(scope): ", maxSplits: 1).map(String.init)
-    return LibraryFunction(parts[0], parts[1], String(parts[2].dropFirst(4)), texts[0], example: texts[1], scope: scope)
+    let place = places.keys.first { about.contains(" \($0): ") } ?? "rule"
+    let texts = about.drop { $0 == " " }.split(separator: " \(place): ", maxSplits: 1).map(String.init)
+    return LibraryFunction(
+      parts[0], parts[1], String(parts[2].dropFirst(4)), texts[0], example: texts[1], in: places[place] ?? .rules)
   }
+
+  /// Where functions may be called, as `text` says it.
+  private static let places: [String: Set<LibraryFunction.Phase>] = [
+    "rule": .rules, "query": .queries, "event": .evaluations, "call": .calls, "anywhere": .anywhere,
+  ]
 
   /// For each function a line with its parameters and results, and one with its purpose, where it may be called, and an example.
   private static let text = """
@@ -61,13 +67,13 @@ package enum RuleLibrary {
       Adds to a counter that all subjects share; it is removed when it is not counted for so long. \
     rule: count("t.sent", { platform = "ios" }, 2, { keep = "400d" })
     log.debug(message: string; fields: table?)
-      Writes a line to the log, for those who look for a fault. rule: log.debug("greeted", { n = 1 })
+      Writes a line to the log, for those who look for a fault. call: log.debug("greeted", { n = 1 })
     log.info(message: string; fields: table?)
-      Writes a line to the log. rule: log.info("greeted")
+      Writes a line to the log. call: log.info("greeted")
     log.warn(message: string; fields: table?)
-      Writes a warning to the log. rule: log.warn("odd")
+      Writes a warning to the log. call: log.warn("odd")
     log.error(message: string; fields: table?)
-      Writes an error to the log. rule: log.error("bad")
+      Writes an error to the log. call: log.error("bad")
     raise(type: string; data: table?)
       Raises an event for the same subject in the same commit. rule: raise("streak.grown", { days = 3 })
     send(subject: string; type: string; data: table?)
@@ -83,13 +89,13 @@ package enum RuleLibrary {
     timer.cancel(name: string)
       Removes a timer. rule: timer.cancel("remind")
     timer.due(name: string) -> number?
-      When a timer is due in epoch seconds, or nil. rule: timer.due("remind")
+      When a timer is due in epoch seconds, or nil. event: timer.due("remind")
     topic.join(name: string)
       Makes this subject a member of the plugin's topic. rule: topic.join("news")
     topic.leave(name: string)
       Ends the membership; what is on its way to the subject does not arrive. rule: topic.leave("news")
     topic.joined(name: string) -> boolean
-      Whether this subject is a member of the plugin's topic. rule: topic.joined("news")
+      Whether this subject is a member of the plugin's topic. event: topic.joined("news")
     topic.count(name: string) -> integer
       How many members the plugin's topic has; in queries only. query: topic.count("news")
     publish(topic: string; type: string; data: table?; options: { except: string? }?)
@@ -98,7 +104,7 @@ package enum RuleLibrary {
     once(key: string; seconds: number?) -> boolean
       True the first time for this subject and plugin, and again after so many seconds. rule: once("w", 60)
     peek(plugin: string) -> table?
-      Another plugin's state of this subject before this event, frozen; or nil. rule: peek("gamification")
+      Another plugin's state of this subject before this event, frozen; or nil. event: peek("gamification")
     forget(options: { all: boolean?, past: boolean? }?)
       Erases this plugin's state, timers, once keys, memberships and places of this subject; all of it; or all but these of any plugin. \
     rule: forget { all = true }
@@ -120,7 +126,7 @@ package enum RuleLibrary {
     board.count(name: string) -> integer
       How many subjects are on a board; in queries only. query: board.count("week")
     now() -> number
-      The time of the event's evaluation in epoch seconds. rule: now()
+      The time of the event's evaluation in epoch seconds. call: now()
     calendar.day(t: number; zone: string) -> integer
       A count of civil days; subtract two to get days between. anywhere: calendar.day(0, "Europe/Berlin")
     calendar.date(t: number; zone: string) -> string
@@ -160,7 +166,7 @@ package enum RuleLibrary {
     hash.sha256(text: string) -> string
       The digest in lower-case hex. anywhere: hash.sha256("a")
     uuid() -> string
-      An id made from the event: a replay makes the same. rule: uuid()
+      An id made from the event: a replay makes the same. event: uuid()
     geo.distance(lat1: number; lon1: number; lat2: number; lon2: number) -> number
       Metres between two places. anywhere: geo.distance(48.1, 11.6, 52.5, 13.4)
     json.encode(value: any) -> string

@@ -5,10 +5,16 @@ package struct FileValues {
   package private(set) var assigned: Set<Int> = []
   /// The variables whose tables may get other members: a member is assigned, or the table is used as a whole.
   private var shared: Set<Int> = []
+  /// The values that the file assigns to members of variables' tables, by the member's name; nil where it assigns several.
+  private var members: [Int: [String: SyntaxNode?]] = [:]
+  /// What the file returns, if that is one value.
+  private let result: SyntaxNode?
 
   package init(_ tree: SyntaxTree) {
     /// How often each variable is named other than to read a member of it, its declaration included.
     var uses: [Int: Int] = [:]
+    let last = tree.root.children.last
+    result = last?.kind == .returnStatement ? last?.children[0].children.first : nil
     tree.root.forEach { node in
       switch node.kind {
       case .name: if let local = node.local { uses[local, default: 0] += 1 }
@@ -16,7 +22,10 @@ package struct FileValues {
       case .assignment:
         assigned.formUnion(node.children[0].children.compactMap(\.local))
         shared.formUnion(node.children[0].children.compactMap(\.changed))
-      case .functionStatement: if let local = node.children[0].local { assigned.insert(local) }
+        for (target, value) in zip(node.children[0].children, node.children[1].children) { note(value, as: target) }
+      case .functionStatement:
+        if let local = node.children[0].local { assigned.insert(local) }
+        note(node.children[1], as: node.children[0])
       case .localFunction: if let local = node.children[0].local { values[local] = node.children[1] }
       case .local: for (local, value) in node.declared { values[local] = value }
       default: break
@@ -24,6 +33,11 @@ package struct FileValues {
     }
     for local in assigned { values[local] = nil }
     for (local, count) in uses where count > 1 { shared.insert(local) }
+  }
+
+  private mutating func note(_ value: SyntaxNode, as target: SyntaxNode) {
+    guard let local = target.children.first?.local, let member = target.children.last?.stringValue else { return }
+    members[local, default: [:]].updateValue(members[local]?[member] == nil ? value : nil, forKey: member)
   }
 
   package subscript(_ local: Int) -> SyntaxNode? { values[local] }
@@ -39,24 +53,51 @@ package struct FileValues {
     guard node.kind == .index, let local = node.children[0].local, !shared.contains(local),
       let table = value(node.children[0], .table), let name = node.children[1].stringValue
     else { return nil }
-    return table.children.last { $0.kind == .namedField && $0.children[0].stringValue == name }?.children[1]
+    return Self.field(name, of: table)
+  }
+
+  private static func field(_ name: String, of table: SyntaxNode) -> SyntaxNode? {
+    table.children.last { $0.kind == .namedField && $0.children[0].stringValue == name }?.children[1]
   }
 
   /// The table that an expression is, also by way of a variable that holds it, or of a member.
-  package func table(_ node: SyntaxNode) -> SyntaxNode? {
+  package func table(_ node: SyntaxNode) -> SyntaxNode? { literal(node, .table) }
+
+  /// The text that an expression is, in the same ways.
+  package func text(_ node: SyntaxNode) -> String? { literal(node, .string)?.text }
+
+  private func literal(_ node: SyntaxNode, _ kind: SyntaxNode.Kind) -> SyntaxNode? {
     let node = held(node)
-    return value(member(node) ?? node, .table)
+    return value(member(node) ?? node, kind)
   }
+
+  /// The function that an expression is, also by way of a variable, or as a member that the file gives a table in one place.
+  package func function(_ node: SyntaxNode) -> SyntaxNode? {
+    member(of: node).map { function($0.name, of: $0.table) } ?? value(node, .function)
+  }
+
+  /// The table and the name of a member that an expression is, also by way of a variable.
+  package func member(of node: SyntaxNode) -> (table: SyntaxNode, name: String)? {
+    let node = held(node)
+    return node.kind == .index ? node.children[1].stringValue.map { (node.children[0], $0) } : nil
+  }
+
+  package func function(_ name: String, of table: SyntaxNode) -> SyntaxNode? {
+    let field = value(table, .table).flatMap { Self.field(name, of: $0) }
+    guard let assigned = table.local.flatMap({ members[$0]?[name] }) else { return value(field, .function) }
+    return field == nil ? value(assigned, .function) : nil
+  }
+
+  /// The function that is a member of the table that the file returns.
+  package func result(_ name: String) -> SyntaxNode? { result.flatMap { function(name, of: $0) } }
 
   /// The value of a variable, or another expression itself.
   private func held(_ node: SyntaxNode) -> SyntaxNode { node.local.flatMap { values[$0] } ?? node }
 
   /// The name of a function of the host, such as `decide` or `timer.set`, also by way of a variable that holds it or its table.
   package func hostName(_ function: SyntaxNode) -> String? {
-    let function = held(function)
-    if let name = function.globalName { return name }
-    guard function.kind == .index, let table = held(function.children[0]).globalName else { return nil }
-    return function.children[1].stringValue.map { "\(table).\($0)" }
+    guard let (table, name) = member(of: function) else { return held(function).globalName }
+    return held(table).globalName.map { "\($0).\(name)" }
   }
 
   /// The name of the module that an expression is: `require "name"`, or a variable with it.

@@ -7,9 +7,7 @@ struct CallReview: FileReview {
 
   let file: SourceFile
   private let values: FileValues
-  /// The exports of the modules that the file may require, by name, and of those that a module of the library may.
-  private let modules: [String: ModuleExports]
-  private let library: [String: ModuleExports]
+  private let modules: RequiredModules
   private let plugins: [String]
   /// The parameters of local functions that are passed on as options of a module, and which modules get them.
   private var passed: [Int: String] = [:]
@@ -18,14 +16,12 @@ struct CallReview: FileReview {
   private static let judgedElsewhere: Set<String> = ["decide"]
 
   init(
-    _ file: SourceFile, _ tree: SyntaxTree, modules: [String: ModuleExports], library: [String: ModuleExports],
-    plugins: [String]
+    _ file: SourceFile, _ tree: SyntaxTree, _ values: FileValues, _ modules: RequiredModules, plugins: [String]
   ) {
     self.file = file
     self.modules = modules
-    self.library = library
     self.plugins = plugins
-    values = FileValues(tree)
+    self.values = values
     tree.root.forEach { node in
       if node.kind == .call, let (argument, module) = options(of: node), let local = argument.local {
         passed[local] = module
@@ -33,6 +29,8 @@ struct CallReview: FileReview {
     }
     visit(tree.root)
   }
+
+  private func exports(_ module: String) -> ModuleExports? { modules.module(module, for: file)?.exports }
 
   /// `isUsed`: whether the node's results are used, if it is a call.
   private mutating func visit(_ node: SyntaxNode, isUsed: Bool = true) {
@@ -42,7 +40,7 @@ struct CallReview: FileReview {
       if let name = key.stringValue { review(member: name, of: node.children[0], key, key.unquotedRange) }
     case .methodCall:
       review(member: node.text, of: node.children[0], node, node.mark)
-      if let module = values.module(of: node.children[0]), let known = modules[module]?.members[node.text] {
+      if let module = values.module(of: node.children[0]), let known = exports(module)?.members[node.text] {
         review(node, known, name: "\(module):\(node.text)", isMethod: true)
       }
     case .call: review(call: node, isUsed: isUsed)
@@ -54,7 +52,7 @@ struct CallReview: FileReview {
   }
 
   private mutating func review(member name: String, of object: SyntaxNode, _ place: SyntaxNode, _ range: Range<Int>) {
-    guard let module = values.module(of: object), let exports = modules[module], !exports.members.keys.contains(name)
+    guard let module = values.module(of: object), let exports = exports(module), !exports.members.keys.contains(name)
     else { return }
     add(
       place, .unknownMember, "module '\(module)' has no member '\(name)'", unknown: name, exports.names,
@@ -70,7 +68,7 @@ struct CallReview: FileReview {
     } else if function.local != nil, let body = values.value(function, .function) {
       review(node, Signature(body, in: file.text), name: function.text, isUsed: isUsed)
     } else if function.kind == .index, let module = values.module(of: function.children[0]),
-      let member = function.children[1].stringValue, let known = modules[module]?.members[member]
+      let member = function.children[1].stringValue, let known = exports(module)?.members[member]
     {
       review(node, known, name: "\(module).\(member)", isUsed: isUsed)
     }
@@ -90,7 +88,7 @@ struct CallReview: FileReview {
   private func options(of call: SyntaxNode) -> (argument: SyntaxNode, module: String)? {
     let function = call.children[0], arguments = call.arguments
     guard function.kind == .index, let module = values.module(of: function.children[0]),
-      let member = function.children[1].stringValue, let signature = modules[module]?.members[member] ?? nil,
+      let member = function.children[1].stringValue, let signature = exports(module)?.members[member] ?? nil,
       let index = signature.parameters.firstIndex(of: "options"), index < arguments.count
     else { return nil }
     return (arguments[index], module)
@@ -105,7 +103,7 @@ struct CallReview: FileReview {
       }
     }
     for (argument, name) in given {
-      guard let module = modules[name], let value = module.reads.options else { continue }
+      guard let module = exports(name), let value = module.reads.options else { continue }
       review(options: argument, of: name, [(module, value)])
     }
   }
@@ -151,8 +149,9 @@ struct CallReview: FileReview {
       guard seen.insert("\(module.file.path):\(index)").inserted else { continue }
       places += value.parameters.map { (module, $0) }
       for parameter in value.outer {
-        let modules = RulesFacts.isOfLibrary(module.file) ? library : modules
-        guard let other = modules[parameter.module], let index = other.value(of: parameter) else { return nil }
+        guard let other = modules.module(parameter.module, for: module.file)?.exports,
+          let index = other.value(of: parameter)
+        else { return nil }
         places.append((other, index))
       }
     }

@@ -12,9 +12,9 @@ enum Declaration {
     return (body.kind == .table ? options["run"] : body).map { (kind, $0, options) }
   }
 
-  /// The table of `rule "name" {…}` by its fields; nil for any other call.
-  static func rule(_ call: SyntaxNode) -> [String: SyntaxNode]? {
-    guard call.kind == .call, call.children[0].kind == .call, call.children[0].children[0].globalName == "rule",
+  /// The table of `rule "name" {…}`, or of another declaration, by its fields; nil for any other call.
+  static func rule(_ call: SyntaxNode, _ kind: String = "rule") -> [String: SyntaxNode]? {
+    guard call.kind == .call, call.children[0].kind == .call, call.children[0].children[0].globalName == kind,
       let table = call.children[1].children.first, table.kind == .table
     else { return nil }
     return fields(table)

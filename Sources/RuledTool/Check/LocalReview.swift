@@ -10,7 +10,11 @@ enum LocalReview {
       switch node.kind {
       case .name: if let local = node.local { reads[local, default: 0] += 1 }
       case .local: declared += node.children[0].children
-      case .localFunction: declared.append(node.children[0])
+      case .localFunction:
+        declared.append(node.children[0])
+        // A function that only calls itself is called by nothing.
+        let local = node.children[0].local
+        node.children[1].forEach { if let local, $0.local == local { reads[local, default: 0] -= 1 } }
       case .assignment:
         for target in node.children[0].children { if let local = target.local { reads[local, default: 0] -= 1 } }
       case .functionStatement: if let local = node.children[0].local { reads[local, default: 0] -= 1 }

@@ -93,7 +93,7 @@ struct RulesFacts {
     var declarations = Declarations([])
     declarations.plugin = manifest
     for (_, review) in files {
-      let flow = ValueFlow(review.tree, declarations)
+      let flow = ValueFlow(review.tree, review.variables, declarations)
       var made: Set<String> = []
       review.tree.root.forEach { node in
         if let event = MadeEvent(node, flow.variables) { made.formUnion(flow.texts(of: event.type).map(\.pattern)) }
@@ -115,19 +115,14 @@ struct RulesFacts {
   private mutating func checkCalls(
     _ own: [ReviewedFile], tests: [ReviewedFile], plugins: [String]
   ) {
-    var modules: [String: ModuleExports] = [:], library: [String: ModuleExports] = [:]
-    // A plugin's own module is found before one of the library, but not by the library.
-    for (file, review) in own {
-      let name = String(file.name.dropLast(".lua".count)), exports = ModuleExports(file, review.tree)
-      modules[name] = exports
-      if Self.isOfLibrary(file) { library[name] = exports }
-    }
+    let modules = RequiredModules(own)
     for (file, review) in own + tests {
-      let known = Self.isOfLibrary(file) ? library : modules, tree = review.tree
-      findings += CallReview(file, tree, modules: known, library: library, plugins: plugins).findings
-      findings += HandlerReview(file, tree).findings
-      findings += LocalReview.findings(file, tree)
+      let values = review.variables
+      findings += CallReview(file, review.tree, values, modules, plugins: plugins).findings
+      findings += HandlerReview(file, review.tree, values, modules).findings
+      findings += LocalReview.findings(file, review.tree)
     }
+    findings += ModuleReview.findings(own + tests, modules)
   }
 
   /// Checks the values in the same files against what the host and the plugin declare; the library is of no one plugin.
@@ -137,12 +132,12 @@ struct RulesFacts {
     let flows = own.map { file, review in
       (
         file: file, tree: review.tree,
-        flow: ValueFlow(review.tree, Self.isOfLibrary(file) ? Declarations([]) : declarations)
+        flow: ValueFlow(review.tree, review.variables, Self.isOfLibrary(file) ? Declarations([]) : declarations)
       )
     }
     for (file, tree, flow) in flows {
       findings += ValueReview(file, tree, flow, of: declarations.plugin, textMembers: textMembers).findings
-      findings += FrozenReview(file, tree).findings
+      findings += FrozenReview(file, tree, flow.variables).findings
     }
     findings += NameReview(flows).findings
   }

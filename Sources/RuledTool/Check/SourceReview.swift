@@ -32,7 +32,7 @@ struct SourceReview: FileReview {
     let type: String?
   }
 
-  private static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
+  static let eventFields = ["id", "source", "type", "subject", "time", "data", "origin", "sender"]
 
   var findings: [Finding] = []
   /// The types of events that are raised, sent and set timers for.
@@ -49,7 +49,7 @@ struct SourceReview: FileReview {
   let file: SourceFile
   private let around: Surroundings
   let tree: SyntaxTree
-  private let variables: FileValues
+  let variables: FileValues
   /// The parameters of rules that hold the event and the state, and those of tests that hold the driver.
   private var events: Set<Int> = []
   private var states: Set<Int> = []
@@ -213,9 +213,6 @@ struct SourceReview: FileReview {
       drivers.insert(driver)
     }
     let rule = Declaration.rule(node) ?? [:]
-    if let when = rule["when"], when.kind == .function, !when.returnsValue {
-      add(when, .deadCondition, "'when' returns nothing, so the rule never runs; return the condition")
-    }
     for function in [rule["run"], rule["when"]] where function?.kind == .function {
       let parameters = function?.children[0].children ?? []
       if let local = parameters.first?.local { events.insert(local) }

@@ -65,9 +65,9 @@ struct ValueFlow {
     "{ time: number, id: string, source: string, type: string, subject: string, origin: string, sender: string, data: table }"
   )
 
-  init(_ tree: SyntaxTree, _ declarations: Declarations) {
+  init(_ tree: SyntaxTree, _ variables: FileValues, _ declarations: Declarations) {
     self.declarations = declarations
-    variables = FileValues(tree)
+    self.variables = variables
     findSources(in: tree.root)
     for variable in states { sources[variable] = [state] }
     let order = sources.keys.sorted()
@@ -175,6 +175,9 @@ struct ValueFlow {
     var pattern = "*"
     /// The text's place, if it stands there as a whole.
     var literal: SyntaxNode?
+
+    /// What it begins with: all of it, if it stands there as a whole.
+    var beginning: String { literal?.text ?? String(pattern.prefix { $0 != "*" }) }
   }
 
   /// The texts that an expression may be, by way of variables and of parameters of local functions, and joined ones.

@@ -120,6 +120,24 @@ final class Bench {
     return .success(String(decoding: vm.output, as: UTF8.self))
   }
 
+  /// Answers a request to a host, without a subject.
+  func web(_ index: Int, _ request: String = "{}") -> Result<String, Failure> {
+    guard
+      begin("{}", id: "w", type: "", state: nil, seed: 1, budget: Budget(), explain: false, readOnly: true) == .done,
+      Array(request.utf8).withView({ vm.web(index, request: $0) }) == .done
+    else { return .failure(vm.failure(rule: nil)) }
+    return .success(String(decoding: vm.output, as: UTF8.self))
+  }
+
+  /// Brings a state from version 1 to another.
+  func migrate(_ state: String, to version: Int) -> Result<String, Failure> {
+    let result = withEvent("{}", id: "m", type: "", state: state, seed: 1, explain: false) { event in
+      vm.migrate(
+        &event, from: 1, to: version, budget: Budget(), stateLimit: Limits.stateKiB << 10, checksFit: false)
+    }
+    return result == .done ? .success(String(decoding: vm.output, as: UTF8.self)) : .failure(vm.failure(rule: nil))
+  }
+
   private func parse(_ text: String) -> TapeValue? {
     Array(text.utf8).withView { try? document.parse(copyOf: $0) }
   }

@@ -8,24 +8,29 @@ import Testing
 @Suite struct LibraryTests {
   private static let project = #filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined()
 
-  @Test(arguments: RuleLibrary.functions.map(\.name))
-  func `Each function can be called as its example does`(name: String) throws {
+  @Test(arguments: RuleLibrary.functions.map(\.name), LibraryFunction.Phase.allCases)
+  func `Each function can be called as its example does where the list says, and nowhere else`(
+    name: String, phase: LibraryFunction.Phase
+  ) throws {
     let function = try #require(RuleLibrary.functions.first { $0.name == name })
     #expect(function.example.hasPrefix(name))
-    let data = ["stamps.json": "[]"]
-    if function.scope != .query {
-      let bench = try Bench(Bench.rule("local result = \(function.example)"), data: data)
-      #expect(try bench.handle().failure == nil)
+    let call = "local result = \(function.example)", data = ["stamps.json": "[]"]
+    func bench(_ text: String) throws -> Bench {
+      try Bench("plugin { name = \"t\", sinks = { \"client\" } } \(text)", data: data)
     }
-    if function.scope != .rule {
-      let bench = try Bench(
-        "plugin { name = \"t\" } query \"q\" (function() return { \(function.example) } end)", data: data)
-      #expect(throws: Never.self) { try bench.query(0, state: "{}").get() }
-    }
-    guard function.scope == .anywhere else { return }
-    #expect(throws: Never.self) {
-      try Bench(Bench.rule("", before: "local result = \(function.example)"), data: data)
-    }
+    let works =
+      switch phase {
+      case .load: (try? bench(call)) != nil
+      case .rule:
+        try bench("rule \"r\" { on = \"*\", run = function(event) \(call) end }").handle().failure == nil
+      case .query: try bench("query \"q\" (function() \(call) end)").query(0, state: "{}").isSuccess
+      case .handler: try bench("web \"a.example\" (function() \(call) end)").web(0).isSuccess
+      case .step:
+        try bench(
+          "state { version = 2 } migrate { [2] = { up = function(event) \(call) return {} end } }"
+        ).migrate("{}", to: 2).isSuccess
+      }
+    #expect(works == function.phases.contains(phase))
   }
 
   @Test(arguments: RuleLibrary.tables)
@@ -56,4 +61,8 @@ import Testing
     let level = name.hasPrefix("log.") ? String(name.dropFirst(4)) : "\(name)("
     #expect(page.contains(level) || page.contains("\(name) {"), "docs/rules.md does not name \(name)")
   }
+}
+
+extension Result {
+  fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

@@ -223,6 +223,121 @@ import Testing
       ], "\(run.output)")
   }
 
+  /// What `check` prints for the plugin `p` from line 3 on, which has the module `outbox`.
+  private func findings(_ text: String, outbox: String, _ more: KeyValuePairs<String, String> = [:]) -> [String] {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua":
+        "plugin { name = 'p', sinks = { 'mail' } } event 'x' { from = 'rules' }\nlocal outbox = require 'outbox'\n\(text)",
+      "p/outbox.lua": outbox,
+    ])
+    for (name, text) in more { folder.write(name, text) }
+    let run = withExtendedLifetime(folder) { Run(words: ["check", folder.path]) }
+    return run.output.split(separator: "\n").dropLast().map(String.init)
+  }
+
+  @Test func `calls that the host refuses in handlers, steps, checks of settings and files that load are found`() {
+    let found = findings(
+      """
+      web 'a.example' (function(request)
+      log.info(counters('p.'), bucket('b'))
+      log.info(bucket('b', request.path), now()) log.info(uuid(), peek('p')) log.info(topic.count('t'))
+      return { status = 200, body = outbox.name() } end)
+      sink 'mail' (function(effect)
+      return { url = board.rank('b', effect.id) } end)
+      state { version = 2 }
+      migrate { [2] = { up = function(old) log.info(now())
+      once('a')
+      old.id = uuid()
+      old.count = board.count('b')
+      old.other = peek('p')
+      return old end } }
+      rule 'r' { on = 'x', run = function() topic.join('t') board.set('b', 1) raise('x')
+      event 'y' {}
+      end }
+      setting 'zone' { type = 'string?', check = function(value)
+      return value ~= peek('p') end }
+      local function late() return now() end
+      if outbox.name() == 'b' then late() end
+      """, outbox: "local outbox = {} function outbox.name() return 'a' end return outbox")
+    #expect(
+      found == [
+        "p/plugin.lua:4: a web handler can't call 'counters', which only queries can",
+        "p/plugin.lua:4: bucket needs a key here, as there is no subject",
+        "p/plugin.lua:5: a web handler can't call 'topic.count', which only queries can",
+        "p/plugin.lua:8: a sink handler can't call 'board.rank', which only queries can",
+        "p/plugin.lua:11: a step of a migration can't call 'once', which changes something",
+        "p/plugin.lua:12: a step of a migration can't call 'uuid', as it gets the state alone",
+        "p/plugin.lua:13: a step of a migration can't call 'board.count', which only queries can",
+        "p/plugin.lua:14: a step of a migration can't call 'peek', as it gets the state alone",
+        "p/plugin.lua:17: a rule can't call 'event', which works only while a file loads",
+        "p/plugin.lua:19: setting 'zone' is about nothing in the settings",
+        "p/plugin.lua:20: the check of a setting can't call 'peek', as there is no event",
+        "p/plugin.lua:21: a file that loads can't call 'now', as there is no event",
+      ], "\(found.joined(separator: "\n"))")
+  }
+
+  @Test func `forbidden calls are found in members of tables and in functions of modules`() {
+    let found = findings(
+      """
+      local own, drop = { last = function() once('l') end }, outbox.drop
+      function own.note() count('p.n') end
+      own.twice = function() count('p.a') end
+      own.twice = function() end
+      function own:method() emit('mail', 'm') end
+      query 'q' (function() own.note() own.last() own.twice() own:method()
+      drop('a')
+      outbox:keep()
+      outbox.fine()
+      return require('outbox').deep() end)
+      rule 'r' { on = 'x', run = function() outbox.drop('a') own.note() raise('x') end }
+      """,
+      outbox: """
+        local deep = require 'deep'
+        local function inner(name) timer.cancel(name) end
+        local outbox = { deep = function() return deep.down() end }
+        function outbox.drop(name) inner(name) end
+        function outbox:keep() send('user:1', 'x', self) end
+        function outbox.fine() return function() return now() end end
+        return outbox
+        """,
+      ["lib/deep.lua": "return { down = function()\nforget()\nend }"])
+    #expect(
+      found.filter { !$0.contains("note:") && !$0.contains("which nothing sets") } == [
+        "p/plugin.lua:3: a query can't call 'once', which changes something",
+        "p/plugin.lua:4: a query can't call 'count', which changes something",
+        "p/plugin.lua:7: a query can't call 'emit', which changes something",
+        "p/plugin.lua:9: a query can't call 'timer.cancel', which changes something (p/outbox.lua:2)",
+        "p/plugin.lua:10: a query can't call 'send', which changes something (p/outbox.lua:5)",
+        "p/plugin.lua:12: a query can't call 'forget', which changes something (lib/deep.lua:2)",
+      ], "\(found.joined(separator: "\n"))")
+  }
+
+  @Test(
+    arguments: [
+      ("outbox.read()", nil, ["own", "written"]), ("outbox:read() log.info(outbox['own'])", nil, ["written"]),
+      ("for _, name in ipairs { 'own', 'read' } do outbox[name]() end", nil, []),
+      ("local all = outbox for _, f in pairs(all) do f() end", nil, []),
+      ("outbox.read() log.info(pcall(outbox.written))", "t:equal(require('outbox').own(), 1)", []),
+      ("local function again(n) if n > 0 then again(n - 1) end end outbox.read()", nil, ["own", "written", "again"]),
+    ] as [(String, String?, [String])])
+  func `functions that nothing calls are noted`(statement: String, test: String?, unused: [String]) {
+    let found = findings(
+      "rule 'r' { on = 'x', run = function() raise('x') \(statement) end }",
+      outbox: """
+        local outbox = { own = function() return 1 end, most = 3 }
+        function outbox.read() return 1 end
+        outbox.written = function() return { own = outbox.most } end
+        outbox.__index = outbox.most
+        return outbox
+        """, test.map { ["p/tests/t.lua": "test 'a' (function(t) \($0) end)"] } ?? [:])
+    let messages = unused.map { name in
+      name == "again"
+        ? "p/plugin.lua:3: note: nothing reads the local 'again'"
+        : "p/outbox.lua:\(name == "own" ? 1 : 3): note: nothing calls this function of the module 'outbox'"
+    }
+    #expect(found.filter { $0.contains("note:") } == messages, "\(found.joined(separator: "\n"))")
+  }
+
   // MARK: Types
 
   /// What `check` prints of rules on `coffee.refundet` and more, with tests.

@@ -446,6 +446,50 @@ import Testing
     #expect(run.output.contains(message) == isFound, "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ("rule 'r' { on = 'x', run = function(state)\nstate.n = 1 end }", "gets event, state, in this order"),
+      ("local function f(state)\nlog.info(state.n) end rule 'r' { on = 'x', run = f }", "gets event, state, in this"),
+      (
+        "query 'q' { args = { n = 'integer' }, run = function(args)\nreturn { args.n } end }",
+        "gets state, args, in this order"
+      ),
+      ("rule 'r' { on = 'x', run = function(state)\nlog.info(state.data) end }", nil),
+      ("query 'q' { args = { n = 'integer' }, run = function(args)\nreturn { args.other } end }", nil),
+    ] as [(String, String?)])
+  func `a parameter that stands alone and is used as the second one is found`(text: String, message: String?) {
+    let run = check(text)
+    #expect(run.output.contains(message.map { "p/plugin.lua:2: \($0)" } ?? "no findings\n"), "\(run.output)")
+  }
+
+  @Test(
+    arguments: [
+      ("query 'q' (function(state) local w = state.w add(w) return { w } end)", "a query's state"),
+      ("query 'q' (function(state) own.twice(state.w) return {} end)", "a query's state"),
+      ("query 'q' (function(_, args) add({}) add(args) return {} end)", "a query's arguments"),
+      ("rule 'r' { on = 'x', run = function(event) add(event.data) end }", "the event"),
+      ("local list = {} rule 'r' { on = 'x', run = function() add(list) end }", "a table of the file"),
+      ("web 'a.example' (function(request) add(request.headers) return { status = 200 } end)", "a request"),
+      ("rule 'r' { on = 'x', run = function(_, state) add(state) own.copy(state) end }", nil),
+      ("query 'q' (function(state) add(own.copy(state)) own.copied(state) return {} end)", nil),
+    ] as [(String, String?)])
+  func `a change of what is frozen is found in functions that get it`(text: String, what: String?) {
+    let run = check(
+      """
+      local own = {}
+      local function add(s, n)
+      s.x = n
+      end
+      function own.twice(s) if s then own.twice(s.inner) end add(s) end
+      function own.copy(s) return { x = s.x } end
+      function own.copied(s) s = own.copy(s) s.x = 1 return s end
+      local _ = own
+      \(text)
+      """)
+    let message = what.map { "p/plugin.lua:4: \($0) can't be changed; change the state, or a copy\n" }
+    #expect(run.output.contains(message ?? "no findings"), "\(run.output)")
+  }
+
   @Test func `a timer's number of seconds is no time`() {
     let run = check("rule 'r' { on = 'x', run = function() timer.set('t', 3600, 'x') end }")
     #expect(
