@@ -26,13 +26,12 @@ struct NameReview {
     Kind(makers: ["count"], users: ["counters"], without: "which nothing counts", isPrefix: true),
   ]
 
-  private typealias Use = (function: String, name: SyntaxNode, file: SourceFile)
+  private typealias Use = (function: String, text: ValueFlow.Text, node: SyntaxNode, file: SourceFile)
 
   /// Where ever more values come from.
   private enum Source { case events, subjects, clients }
 
-  private var made: [Use] = []
-  private var used: [Use] = []
+  private var uses: [Use] = []
 
   private var flow: ValueFlow?
   /// How often each member is read, and how often that is for a name or a label: other reads may bound its values.
@@ -40,7 +39,7 @@ struct NameReview {
   private var namingReads: [String: Int] = [:]
 
   init(_ files: [(file: SourceFile, tree: SyntaxTree, flow: ValueFlow)]) {
-    let makers = Set(Self.kinds.flatMap(\.makers)), users = Set(Self.kinds.flatMap(\.users))
+    let named = Set(Self.kinds.flatMap { $0.makers.union($0.users) })
     var labels: [String: [(names: Set<String>, node: SyntaxNode, file: SourceFile)]] = [:]
     for (_, tree, flow) in files { tree.root.forEach { countReads(in: $0, flow.variables) } }
     for (file, tree, flow) in files {
@@ -49,13 +48,16 @@ struct NameReview {
         guard node.kind == .call, let function = flow.variables.hostName(node.children[0]),
           let name = node.arguments.first
         else { return }
-        if makers.contains(function) { made.append((function, name, file)) }
-        if users.contains(function) { used.append((function, name, file)) }
+        if named.contains(function) {
+          uses += flow.texts(of: name).map { (function, $0, $0.literal ?? name, file) }
+        }
         let arguments = node.arguments
         review(bound: function, arguments, file)
-        guard function == "count", arguments.count > 1, arguments[1].kind == .table else { return }
-        let names = arguments[1].children.compactMap { $0.kind == .namedField ? $0.children[0].stringValue : nil }
-        if let name = name.stringValue { labels[name, default: []].append((Set(names), arguments[1], file)) }
+        guard function == "count", arguments.count > 1, let name = flow.variables.text(name),
+          let table = flow.variables.table(arguments[1])
+        else { return }
+        let names = table.children.compactMap { $0.kind == .namedField ? $0.children[0].stringValue : nil }
+        labels[name, default: []].append((Set(names), table, file))
       }
     }
     for kind in Self.kinds { review(kind) }
@@ -65,28 +67,22 @@ struct NameReview {
   // MARK: Names
 
   private mutating func review(_ kind: Kind) {
-    let made = made.filter { kind.makers.contains($0.function) }.map(\.name)
-    let names = Set(made.compactMap(\.stringValue)), sorted = names.sorted()
-    let beginnings = made.filter { $0.stringValue == nil }.map(Self.beginning)
-    for use in used where kind.users.contains(use.function) {
-      let name = Self.beginning(of: use.name), isWhole = use.name.stringValue != nil && !kind.isPrefix
+    let made = uses.filter { kind.makers.contains($0.function) }.map(\.text)
+    let names = Set(made.compactMap(\.literal?.text)), sorted = names.sorted()
+    let beginnings = Set(made.filter { $0.literal == nil }.map(\.beginning))
+    for use in uses where kind.users.contains(use.function) {
+      let name = use.text.beginning, isWhole = use.text.literal != nil && !kind.isPrefix
       let isMade =
         isWhole ? names.contains(name) : sorted.contains { $0.hasPrefix(name) }
       let isMadeOfParts = beginnings.contains { name.hasPrefix($0) || !isWhole && $0.hasPrefix(name) }
       guard !name.isEmpty, !isMade, !isMadeOfParts else { continue }
-      let known = isWhole ? sorted : (sorted + beginnings).map { String($0.prefix(name.count)) }
+      let known = isWhole ? sorted : (sorted + beginnings.sorted()).map { String($0.prefix(name.count)) }
       let near = NearestName.find(name, in: known)
       guard !kind.isPrefix || near != nil else { continue }
       let message = "\(use.function) of '\(name)', \(kind.without)\(NearestName.hint(at: near.map { "'\($0)'" }))"
-      let fix = use.name.stringValue.flatMap { _ in Finding.Fix(use.name.unquotedRange, from: name, to: near) }
-      findings.append(Finding(use.file, use.name, .unknownName, message, fix: fix))
+      let fix = use.text.literal.flatMap { Finding.Fix($0.unquotedRange, from: name, to: near) }
+      findings.append(Finding(use.file, use.node, .unknownName, message, fix: fix))
     }
-  }
-
-  /// The text that a name begins with: all of it, if it is not computed.
-  private static func beginning(of name: SyntaxNode) -> String {
-    if name.kind == .binary, name.text == ".." { return beginning(of: name.children[0]) }
-    return name.stringValue ?? ""
   }
 
   // MARK: Bounds
@@ -106,11 +102,14 @@ struct NameReview {
     switch function {
     case "count":
       note(arguments[0], "the name", "counter", file)
-      for field in arguments.dropFirst().first?.children ?? [] where field.kind == .namedField {
+      let labels = arguments.dropFirst().first.flatMap { flow?.variables.table($0) }
+      for field in labels?.children ?? [] where field.kind == .namedField {
         note(field.children[1], "the label '\(field.children[0].text)'", "counter", file)
       }
     case "board.set", "board.add":
-      let options = arguments.dropFirst(2).first.map(Declaration.fields)
+      let options = arguments.dropFirst(2).first.map {
+        flow?.variables.table($0).map(Declaration.fields) ?? ["keep": $0]
+      }
       if options?["keep"] == nil { note(arguments[0], "the name", "board", file) }
     case "once" where arguments.count == 1 && source(of: arguments[0]) == .events:
       note(arguments[0], "the key is another one each time, and is kept for ever: give once its seconds", file)

@@ -73,7 +73,7 @@ extension ValueReview {
 
   /// Finds wrong zones, times of day and durations.
   private mutating func review(text node: SyntaxNode, _ parameter: String) {
-    guard let text = node.stringValue else { return }
+    guard let text = flow.variables.text(node) else { return }
     switch parameter {
     case "zone" where !ZoneFiles.areMissing && (try? zones.knows(text)) == false:
       add(node, .wrongArguments, "unknown time zone \"\(text)\"; a zone is a name such as \"Europe/Berlin\"")
@@ -88,8 +88,8 @@ extension ValueReview {
   }
 
   /// Finds errors in a schedule; members that are no literals count as right ones.
-  private mutating func review(schedule table: SyntaxNode) {
-    guard table.kind == .table, !table.isEmptyTable else { return }
+  private mutating func review(schedule argument: SyntaxNode) {
+    guard let table = flow.variables.table(argument), !table.isEmptyTable else { return }
     var spec = JSONObject()
     for field in table.children {
       guard field.kind == .namedField, let name = field.children[0].stringValue else { return }

@@ -338,6 +338,34 @@ import Testing
     #expect(found.filter { $0.contains("note:") } == messages, "\(found.joined(separator: "\n"))")
   }
 
+  @Test(
+    arguments: [
+      ("local o = { kep = '30d' } count('p.x', {}, 1, o)", "count has no 'kep'; did you mean 'keep'?"),
+      ("local s = { seconds = -1 } timer.every('e', s, 'x')", "timer.every: seconds is a number from 1"),
+      ("local z = 'Europe/Berln' log.info(calendar.day(t, z))", "unknown time zone \"Europe/Berln\""),
+      (
+        "local b, c = 'week', 'wek' board.set(b, 1) board.leave(c)",
+        "board.leave of 'wek', on which nothing places a subject; did you mean 'week'?"
+      ),
+      (
+        "local function set(b) board.set(b, 1) end set('week') board.leave('wek')",
+        "board.leave of 'wek', on which nothing places a subject; did you mean 'week'?"
+      ),
+      (
+        "local names = { all = 'news' } topic.join(names.all) topic.leave('nws')",
+        "topic.leave of 'nws', which nothing joins; did you mean 'news'?"
+      ),
+      ("local b = 'week' board.set(b, 1) board.leave('week') local o = { keep = '1d' } board.set(event.id, 1, o)", nil),
+      (
+        "local function set(b) board.set(b .. t, 1) end set('week') board.leave('week1') board.set(event.id, 1, other)",
+        nil
+      ),
+    ] as [(String, String?)])
+  func `options and names are found in locals as well`(statement: String, message: String?) {
+    let run = check(statement)
+    #expect(run.output.contains(message.map { "p/plugin.lua:5: \($0)" } ?? "no findings"), "\(run.output)")
+  }
+
   // MARK: Types
 
   /// What `check` prints of rules on `coffee.refundet` and more, with tests.
