@@ -28,8 +28,10 @@ extension FileReview {
   }
 
   /// Adds a finding on a member that a declared value does not have.
-  mutating func add(_ key: SyntaxNode, _ problem: Declarations.MemberProblem, _ member: String) {
-    add(key, .unknownMember, problem.message, unknown: member, problem.known, otherwise: problem.advice)
+  mutating func add(
+    _ key: SyntaxNode, _ problem: Declarations.MemberProblem, _ member: String, at range: Range<Int>? = nil
+  ) {
+    add(key, .unknownMember, problem.message, unknown: member, problem.known, otherwise: problem.advice, at: range)
   }
 
   func text(_ node: SyntaxNode) -> String { String(decoding: file.text[node.range], as: UTF8.self) }

@@ -490,6 +490,32 @@ import Testing
     #expect(run.output.contains(message ?? "no findings"), "\(run.output)")
   }
 
+  @Test(
+    arguments: [
+      ("local s = event.data.name or 'a' log.info(s:uper())", "s is a string and has no member 'uper'"),
+      (
+        "log.info(event.data.name:uper())",
+        "event.data.name is a string and has no member 'uper'; did you mean 'upper'?"
+      ),
+      ("log.info(('a' .. event.data.name):lenn())", "did you mean 'len'?"),
+      ("log.info(event.time:floor())", "event.time is a number and has no member 'floor'"),
+      ("log.info(event.data.name:upper(), { event.data.unheard_of:uper() })", nil),
+      ("local t = {} function t:uper() return self end log.info(t:uper())", nil),
+    ] as [(String, String?)])
+  func `a method is found that a text does not have`(statement: String, message: String?) {
+    let run = check(Self.described + "rule 'r' { on = 'x', run = function(event)\n\(statement)\nend }")
+    #expect(run.output.contains(message ?? "no findings"), "\(run.output)")
+    #expect(run.exit == (message == nil ? .done : .no))
+  }
+
+  @Test func `the method of a text is mended`() {
+    let folder = RulesFolderOnDisk([
+      "p/plugin.lua": "plugin { name = 'p' } rule 'r' { on = 'x', run = function(event) log.info(event.id:uper()) end }"
+    ])
+    #expect(Run(words: ["check", folder.path, "--fix"]).output.contains("no findings, 1 mended"))
+    #expect(TemporaryFolder.read("\(folder.path)/p/plugin.lua").contains("event.id:upper()"))
+  }
+
   @Test func `a timer's number of seconds is no time`() {
     let run = check("rule 'r' { on = 'x', run = function() timer.set('t', 3600, 'x') end }")
     #expect(
