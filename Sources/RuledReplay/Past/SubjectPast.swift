@@ -129,7 +129,6 @@ package final class SubjectPast {
     var end = 0
     var range = JournalRange()
     range.subject = subject
-    if case .time(let time) = moment { range.until = time }
     var isTooLong = false
     do throws(StoreError) {
       try journal.forEach(in: range) { entry in
@@ -154,7 +153,8 @@ package final class SubjectPast {
   private func isLast(_ entry: JournalEntry, _ moment: Moment) -> Bool {
     switch moment {
     case .version(let version): entry.version == version
-    case .time: true
+    // All entries are read: a clock that went back gives later ones earlier times.
+    case .time(let time): entry.at <= time
     case .event(let id): entry.isEvent && entry.eventID == id
     }
   }

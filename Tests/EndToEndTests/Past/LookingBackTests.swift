@@ -60,6 +60,18 @@ extension EndToEnd {
       Program.run("\(RuledDaemon.programs)/rulectl", ["--socket", daemon.socket] + words)
     }
 
+    @Test func `a state of a time before which the clock went back has the events after that, too`() throws {
+      let daemon = try RuledDaemon(
+        rules: ["mate/plugin.lua": Self.mate], manualClock: true, configuration: Self.configuration)
+      let client = try daemon.client()
+      for (time, id) in [("12:04:00", "e1"), ("12:05:00", "e2"), ("12:04:59", "e3")] {
+        _ = try client.call("clock", ["set": .string("2040-01-01T\(time)Z")])
+        _ = try client.event("played", "user:anna", [:], with: ["id": .string(id)])
+      }
+      let state = try client.call("state", ["subject": "user:anna", "at": "2040-01-01T12:04:59Z"])
+      #expect(state["version"] == 3 && state["plugins"]?["mate"]?["n"] == 3)
+    }
+
     @Test func `a past event is explained with the rules, settings and state of then, beside other rules`() throws {
       let daemon = try Self.daemon()
       var client = try daemon.client()
