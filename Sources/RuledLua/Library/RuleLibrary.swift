@@ -53,7 +53,7 @@ package enum RuleLibrary {
 
   /// Where functions may be called, as `text` says it.
   private static let places: [String: Set<LibraryFunction.Phase>] = [
-    "rule": .rules, "query": .queries, "event": .evaluations, "call": .calls, "anywhere": .anywhere,
+    "rule": .rules, "query": .queries, "evaluation": .evaluations, "call": .calls, "anywhere": .anywhere,
   ]
 
   /// For each function a line with its parameters and results, and one with its purpose, where it may be called, and an example.
@@ -89,13 +89,13 @@ package enum RuleLibrary {
     timer.cancel(name: string)
       Removes a timer. rule: timer.cancel("remind")
     timer.due(name: string) -> number?
-      When a timer is due in epoch seconds, or nil. event: timer.due("remind")
+      When a timer is due in epoch seconds, or nil. evaluation: timer.due("remind")
     topic.join(name: string)
       Makes this subject a member of the plugin's topic. rule: topic.join("news")
     topic.leave(name: string)
       Ends the membership; what is on its way to the subject does not arrive. rule: topic.leave("news")
     topic.joined(name: string) -> boolean
-      Whether this subject is a member of the plugin's topic. event: topic.joined("news")
+      Whether this subject is a member of the plugin's topic. evaluation: topic.joined("news")
     topic.count(name: string) -> integer
       How many members the plugin's topic has; in queries only. query: topic.count("news")
     publish(topic: string; type: string; data: table?; options: { except: string? }?)
@@ -104,7 +104,7 @@ package enum RuleLibrary {
     once(key: string; seconds: number?) -> boolean
       True the first time for this subject and plugin, and again after so many seconds. rule: once("w", 60)
     peek(plugin: string) -> table?
-      Another plugin's state of this subject before this event, frozen; or nil. event: peek("gamification")
+      Another plugin's state of this subject before this event, frozen; or nil. evaluation: peek("gamification")
     forget(options: { all: boolean?, past: boolean? }?)
       Erases this plugin's state, timers, once keys, memberships and places of this subject; all of it; or all but these of any plugin. \
     rule: forget { all = true }
@@ -166,7 +166,7 @@ package enum RuleLibrary {
     hash.sha256(text: string) -> string
       The digest in lower-case hex. anywhere: hash.sha256("a")
     uuid() -> string
-      An id made from the event: a replay makes the same. event: uuid()
+      An id made from the event: a replay makes the same. evaluation: uuid()
     geo.distance(lat1: number; lon1: number; lat2: number; lon2: number) -> number
       Metres between two places. anywhere: geo.distance(48.1, 11.6, 52.5, 13.4)
     json.encode(value: any) -> string
