@@ -1059,7 +1059,7 @@ def test_a_node_that_follows_reads_its_configuration_again(cluster):
     assert not is_admin()
     file = follower.folder / "ruled.conf.lua"
     text = file.read_text()
-    file.write_text(text + "admins = { 7 }\n")
+    file.write_text(text + "admins = 7\n")
     follower.process.send_signal(signal.SIGHUP)
     eventually(lambda: "admins" in follower.problems)
     assert follower.status == "degraded" and metrics(follower)["ruled_config_refused"] == 1
