@@ -10,7 +10,7 @@ final class HTTPRouter {
   let services: Services
   /// Parses bodies.
   let parser = RequestParser()
-  /// Parses what has a body within it.
+  /// The parser of whole requests, each of which has a body within it.
   let wholeParser = RequestParser.ofHTTP()
   var lastWorker = 0
 

@@ -153,7 +153,7 @@ final class WatchTable {
     }
   }
 
-  /// Ends a watch of a connection, which first gets what was committed before; false if it has none of that number.
+  /// Ends a watch of a connection, which gets the changes of earlier commits first; false if it has none of that number.
   func end(_ number: Int64, connection: UInt64) -> Bool {
     read()
     guard let client = clients[connection], let watch = client.watches.removeValue(forKey: number) else { return false }

@@ -40,7 +40,7 @@ final class LineBuffer {
 }
 
 extension ByteBuffer {
-  /// Appends up to 64 KiB of a file, or of what has arrived at a socket, and returns how many: read(2).
+  /// Appends up to 64 KiB from a file or a socket, and returns how many bytes: read(2).
   func read(from descriptor: Int32) -> Int {
     append(upTo: 65_536) { span in
       span.withUnsafeMutableBytes { memory, count in
