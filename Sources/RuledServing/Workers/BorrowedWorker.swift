@@ -9,13 +9,13 @@ struct BorrowedWorker: ~Copyable {
   fileprivate init(_ worker: Worker) { self.worker = worker }
 
   /// Executes requests about the worker's subjects on the thread of `borrower`.
-  func executeRequests(in bundle: TextBundle, for borrower: Worker) {
+  func serve(_ bundle: TextBundle, for borrower: Worker) {
     worker.evaluator.runOnThread(of: borrower.evaluator) { worker.executeRequests(in: bundle) }
   }
 
   /// Commits the writes of the requests and sends the replies; wakes the worker if that leaves it something to do.
-  func flush() {
-    worker.flush()
+  func commit() {
+    worker.commitTick()
     if worker.inbox.hasWork { worker.services.workers[worker.index].send(.wake {}) }
   }
 }
@@ -49,8 +49,8 @@ extension Worker {
   func executeOrSend(_ bundle: TextBundle, to owner: Int) {
     let messages = services.workers[index].collect {
       let isDone = borrowable[owner].borrow { owner in
-        owner.executeRequests(in: bundle, for: self)
-        owner.flush()
+        owner.serve(bundle, for: self)
+        owner.commit()
       }
       if !isDone { services.workers[owner].send(.requests(bundle)) }
     }

@@ -5,7 +5,7 @@ import RuledJSON
 /// Committing, and sending the replies, messages and effects that wait for a durable commit.
 extension Worker {
   /// Commits the tick's batch and sends the bundles for other workers.
-  func flush() {
+  func commitTick() {
     updateFigures()
     while submit() {}
     if !submission.starts.isEmpty {

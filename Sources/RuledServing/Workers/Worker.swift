@@ -118,7 +118,7 @@ final class Worker {
     router.forwardBundles()
     router.executeOwnBundle()
     fireTimers()
-    flush()
+    commitTick()
     if index == Self.publisher { bringPublications() }
     applyMessages()
   }

@@ -63,8 +63,8 @@ struct BorrowedWorkerTests {
             Array(line.utf8).withView {
               bundle.add($0, to: ReplyTarget(.worker(0), connection: .max, isAdmin: true), subject: 0)
             }
-            owner.executeRequests(in: bundle, for: worker)
-            owner.flush()
+            owner.serve(bundle, for: worker)
+            owner.commit()
           })
       }
       return isDone.wait()
