@@ -52,7 +52,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Appends a submission and leaves the sync to the committer, after which the worker gets a message; gives an error for the caller to report.
   ///
   /// `inFlight` is the number of requests in flight at all workers.
-  func submit(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
+  func leaveToCommitter(_ submission: Submission, of worker: Int, inFlight: Int) -> StoreError? {
     var isWorthWaking = false
     let error = enqueue(submission, of: worker, isAwaited: false) {
       isWorthWaking = queue.waitingSubmissions == 1 && !isCommitterBusy || isWorthSyncing(inFlight)

@@ -23,7 +23,7 @@ extension Worker {
   func submitIfFull() {
     guard evaluator.batch.writes.byteCount >= Self.fullBytes else { return }
     let inFlight = services.inFlight.load(ordering: .relaxed)
-    services.report(commits.submit(takeSubmission(), of: index, inFlight: inFlight))
+    services.report(commits.leaveToCommitter(takeSubmission(), of: index, inFlight: inFlight))
   }
 
   /// Submits the tick's batch to the commit pipeline; false if it is empty.
@@ -32,7 +32,7 @@ extension Worker {
     let isFirst = submitted.isEmpty
     let full = takeSubmission()
     guard isFirst, isLastInFlight(full) else {
-      services.report(commits.submit(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
+      services.report(commits.leaveToCommitter(full, of: index, inFlight: services.inFlight.load(ordering: .relaxed)))
       return true
     }
     let (result, error) = commits.makeDurable(full, of: index)
