@@ -400,7 +400,7 @@ package final class World {
     }
     context.counters.commit(batch)
     context.boards.commit(batch)
-    evaluator.complete(batch)
+    evaluator.noteDurable(batch)
     evaluator.recycle(batch)
   }
 }

@@ -155,7 +155,7 @@ import Testing
     #expect(try failures(1e308, -1e308, -0.5e308, 1e308, 0.7e308, -1e308, 1) == [0, 0, 0, 1, 0, 1, 0])
     let first = evaluator.takeBatch()
     engine.local.context.counters.commit(first)
-    evaluator.complete(first)
+    evaluator.noteDurable(first)
     let value = try #require(sum(engine)?.double)
     #expect(abs(value - 0.2e308) < 1e294)
     #expect(try failures(1.5e308, 1e308) == [0, 1])
@@ -312,7 +312,7 @@ import Testing
     #expect(try asked(own) == 2 && asked(other) == 0)
     table.commit(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
-    own.complete(first)
+    own.noteDurable(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
     let second = own.takeBatch()
     try evaluate(own, "3")
@@ -374,7 +374,7 @@ import Testing
     let batch = evaluator.takeBatch()
     #expect(batch.counters.map(\.amount) == [.integer(5)])
     table.commit(batch)
-    evaluator.complete(batch)
+    evaluator.noteDurable(batch)
     #expect(table.select(prefix: "").map(\.value) == [.integer(5)])
   }
 }

@@ -105,7 +105,7 @@ import Testing
       batch.numberTopics(in: context)
       try store.commit(batch.writes, durable: true)
       context.counters.commit(batch)
-      evaluator.complete(batch)
+      evaluator.noteDurable(batch)
       committed += uncommitted[worker]
       uncommitted[worker] = []
       if batch.publishes { workers[0].publications.noteMore(batch.publicationNumbers) }

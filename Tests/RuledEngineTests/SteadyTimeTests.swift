@@ -43,7 +43,7 @@ import Testing
       try evaluator.evaluate(event, into: reply)
       let batch = evaluator.takeBatch()
       try store.commit(batch.writes, durable: true)
-      evaluator.complete(batch)
+      evaluator.noteDurable(batch)
       return try JSONValue(parsing: reply.bytes)
     }
 

@@ -168,7 +168,7 @@ final class RecordingEngine {
     try store.commit(batch.writes, durable: true)
     context.counters.commit(batch)
     context.boards.commit(batch)
-    evaluator.complete(batch)
+    evaluator.noteDurable(batch)
     waiting += batch.messages
   }
 

@@ -48,7 +48,7 @@ final class BatchQueue {
   }
 
   /// Notes that the oldest batch in flight is durable.
-  func removeDurable(_ batch: CommitBatch) {
+  func retire(_ batch: CommitBatch) {
     precondition(inFlight.first === batch, "batches finish in the order in which they were taken")
     inFlight.removeFirst()
     durable = batch.number

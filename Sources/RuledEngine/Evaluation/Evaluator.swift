@@ -5,7 +5,7 @@ import RuledStore
 
 /// Evaluates the events of one worker's subjects: finds the state, runs the rules, and adds all their changes to the batch to be committed.
 ///
-/// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `complete` or `discardAll`.
+/// It belongs to one thread. Its owner commits the batches: it takes one with `takeBatch` and reports the result with `noteDurable` or `discardAll`.
 /// An evaluated event counts for later events of the same subjects at once; replies wait for the commit.
 package final class Evaluator {
   package let context: EngineContext
@@ -280,8 +280,8 @@ package final class Evaluator {
   }
 
   /// Notes that the oldest batch in flight is durable.
-  package func complete(_ batch: CommitBatch) {
-    batches.removeDurable(batch)
+  package func noteDurable(_ batch: CommitBatch) {
+    batches.retire(batch)
     subjects.evict()
   }
 

@@ -314,7 +314,7 @@ package final class LocalEngine {
     }
     context.counters.commit(batch)
     context.boards.commit(batch)
-    evaluator.complete(batch)
+    evaluator.noteDurable(batch)
     changes += batch.changes.all
     times += Array(repeating: now, count: changes.count - times.count)
     for message in batch.messages { noteSent(message, in: batch) }

@@ -194,13 +194,13 @@ final class RequestBatches {
     batch.isScheduled = false
     if batch.isForwarded {
       if pausesLines { connection(of: batch)?.resumeLines() }
-      if batch.isComplete { complete(batch, key: key, on: worker) }
+      if batch.isComplete { sendWholeReply(of: batch, key: key, on: worker) }
     } else if hasTurn || batch.hasNoPending {
       schedule(batch, key: key)
     }
   }
 
-  private func complete(_ batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
+  private func sendWholeReply(of batch: PendingRequestBatch, key: UInt64, on worker: Worker) {
     batches[key] = nil
     connection(of: batch)?.countWaiting(-batch.replyBytes)
     batch.writeReply(to: worker.replies.buffer)

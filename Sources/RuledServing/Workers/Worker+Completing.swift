@@ -72,7 +72,7 @@ extension Worker {
     case .durable:
       submitted.removeFirst()
       services.figures[index].noteCommit(of: done, at: EngineClock.monotonic)
-      evaluator.complete(done.batch)
+      evaluator.noteDurable(done.batch)
       let batch = done.batch
       // before the replies, so that a client that has one finds its event counted
       services.context.parkedCounts.add(batch.parked)
