@@ -46,11 +46,11 @@ final class Submission: @unchecked Sendable {  // its worker's until it is submi
   /// The id of the request that a reply of this submission answers; empty for a notification.
   func id(of reply: PendingReply) -> ByteView { replyBytes.bytes.extracting(reply.id) }
 
-  /// Sets the number of workers that will call `release`.
+  /// Sets the number of workers that will call `removeReader`.
   func setReaders(_ count: Int) { readers.store(count, ordering: .relaxed) }
 
   /// Ends one worker's use; true for the last, which recycles it.
-  func release() -> Bool { readers.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
+  func removeReader() -> Bool { readers.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 }
 
   /// Makes it an empty submission of `batch`, with the memory that it has; false if that is too much to keep.
   func reuse(for batch: CommitBatch) -> Bool {

@@ -39,7 +39,7 @@ extension Worker {
     services.report(error)
     if result == .durable { sendToReaders(full) }
     complete(full, result)
-    if result == .durable { release(full) }
+    if result == .durable { endUse(of: full) }
     return true
   }
 
@@ -141,8 +141,8 @@ extension Worker {
   }
 
   /// Ends this worker's use of a durable submission, which is then recycled unless other workers still use it.
-  func release(_ durable: Submission) {
-    guard durable.release() else { return }
+  func endUse(of durable: Submission) {
+    guard durable.removeReader() else { return }
     evaluator.recycle(durable.batch)
     if spareSubmissions.count < Self.spareLimit { spareSubmissions.append(durable) }
   }

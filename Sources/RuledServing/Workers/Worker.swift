@@ -181,7 +181,7 @@ final class Worker {
         } else {
           sendReplies(ofForeign: durable.submission)
         }
-        release(durable.submission)
+        endUse(of: durable.submission)
       }
     case .lost(let submission, let result): complete(submission, result)
     case .messages(let messages): inbox.add(messages)
