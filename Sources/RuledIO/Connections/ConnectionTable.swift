@@ -25,7 +25,7 @@ package final class ConnectionTable {
     self.loop = loop
     self.limits = limits
     pool = ConnectionBufferPool(lineBytes: limits.lineBytes, memory: limits.lineMemory)
-    loop.atTickEnd(.output) { [self] in endTick() }
+    loop.atTickEnd(.output) { [self] in writeOutput() }
   }
 
   /// Takes over an accepted descriptor, also when it throws.
@@ -67,7 +67,7 @@ package final class ConnectionTable {
   /// To be called before the loop closes.
   package func close() {
     forEach { $0.close() }
-    endTick()
+    writeOutput()
     stallTimer?.close()
     stallTimer = nil
     handler = nil
@@ -90,7 +90,7 @@ package final class ConnectionTable {
   func queueForTickEnd(_ connection: Connection) { queued.append(connection) }
 
   /// Ends the tick of each queued connection, and of connections queued meanwhile.
-  private func endTick() {
+  private func writeOutput() {
     var index = 0
     while index < queued.count {
       let connection = queued[index]
