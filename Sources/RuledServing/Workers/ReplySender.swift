@@ -76,7 +76,7 @@ final class ReplySender {
   }
 
   /// Hands this tick's replies for other workers' connections to these workers.
-  func forwardBundles() {
+  func forwardReplies() {
     for index in bundles.indices {
       if let bundle = bundles[index].take() { services.workers[index].send(.replies(bundle)) }
     }

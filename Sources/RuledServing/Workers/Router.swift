@@ -39,7 +39,7 @@ final class Router: ConnectionHandler {
       beginRequest(on: connection)
       return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
-    executeOwnBundle()  // its requests came before this line
+    executeOwnRequests()  // its requests came before this line
     worker.noteStart()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
@@ -181,7 +181,7 @@ final class Router: ConnectionHandler {
   }
 
   /// Hands this tick's requests to the other workers that own their subjects; one that sleeps is borrowed for a lone request.
-  func forwardBundles() {
+  func forwardRequests() {
     for owner in bundles.indices where owner != index {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
@@ -191,7 +191,7 @@ final class Router: ConnectionHandler {
   }
 
   /// Executes this tick's requests for this worker's own subjects.
-  func executeOwnBundle() {
+  func executeOwnRequests() {
     guard let bundle = bundles[index] else { return }
     bundles[index] = nil
     worker.executeRequests(in: bundle)

@@ -13,7 +13,7 @@ extension Worker {
       submission.removeStarts()
     }
     forwardMessages()
-    replies.forwardBundles()
+    replies.forwardReplies()
   }
 
   /// A tick submits early once its batch has this many bytes.

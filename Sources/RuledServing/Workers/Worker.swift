@@ -115,8 +115,8 @@ final class Worker {
   /// Executes this tick's requests, commits their writes, and applies messages.
   private func tick() {
     batches.executeNextTurn(on: self)
-    router.forwardBundles()
-    router.executeOwnBundle()
+    router.forwardRequests()
+    router.executeOwnRequests()
     fireTimers()
     commitTick()
     if index == Self.publisher { bringPublications() }
