@@ -31,12 +31,12 @@ extension PluginVM {
   /// Lets the clock run again.
   package func endExplanation() { rb_resume_time(handle) }
 
-  /// As `run(rule:)`, and records the values that the rule's `when` reads; between `beginExplanation` and `endExplanation`.
+  /// As `runRule`, and records the values that the rule's `when` reads; between `beginExplanation` and `endExplanation`.
   package func explain(rule: Int) -> CallResult {
     func runOnTime() -> CallResult {
       rb_resume_time(handle)
       defer { rb_pause_time(handle) }
-      return run(rule: rule)
+      return runRule(rule)
     }
     guard let (when, file) = when(of: rule) else { return runOnTime() }
     let isReplaced = when.rewritten.withView { text in

@@ -111,7 +111,7 @@ package final class PluginVM {
     }
     try file.check()
     try decodeData()
-    try run(covered(file), budget: source.data.isEmpty ? .loading : nil)
+    try runFile(covered(file), budget: source.data.isEmpty ? .loading : nil)
     guard !manifest.name.isEmpty else {
       throw LoadError(
         file: file.path, line: 1, "the file declares no plugin: begin with plugin { name = \"\(source.name)\" }")
@@ -120,7 +120,7 @@ package final class PluginVM {
     if tests {
       for file in source.tests {
         try file.check()
-        try run(file, budget: .loading)
+        try runFile(file, budget: .loading)
       }
     } else {
       try check(rb_seal(handle), entry)
@@ -150,7 +150,7 @@ package final class PluginVM {
   }
 
   /// Runs a file; without a budget the one that has begun goes on.
-  private func run(_ file: SourceFile, budget: Budget?) throws(LoadError) {
+  private func runFile(_ file: SourceFile, budget: Budget?) throws(LoadError) {
     let status = file.text.withView { text in
       file.path.withSlice { path in
         guard var native = budget?.native else { return rb_load(handle, rb_slice(text), path, nil) }
@@ -205,7 +205,7 @@ extension PluginVM {
   ///
   /// With `uncounted`, instructions are not counted if the time can show afterwards that they were within the budget. Call `endUncounted` once the
   /// event is done.
-  package func run(
+  package func runEvent(
     _ event: inout RuleEvent, budget: Budget, rules: [Int], stateLimit: Int, uncounted: Bool
   ) -> RunResult {
     var native = budget.native
@@ -255,7 +255,7 @@ extension PluginVM {
 
   package func endRaised() { rb_end_raised(handle) }
 
-  package func run(rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
+  package func runRule(_ rule: Int) -> CallResult { result(rb_run_rule(handle, Int32(rule))) }
 
   /// Adds to a failure the rule, the file and the line that put an unstorable value into the state, or that asked for the `operation` of that number,
   /// from 1 on, if they are found while `run` runs the events again.

@@ -55,7 +55,7 @@ final class Bench {
     }
     for rule in vm.manifest.order {
       let name = vm.manifest.rules[rule].name
-      switch vm.run(rule: rule) {
+      switch vm.runRule(rule) {
       case .done: outcome.fired.append(name)
       case .skipped: continue
       case .failed:
@@ -89,7 +89,7 @@ final class Bench {
   ) -> Outcome {
     var outcome = Outcome()
     let result = withEvent(event, id: id, type: type, state: state, seed: seed, explain: false) { event in
-      vm.run(&event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
+      vm.runEvent(&event, budget: budget, rules: vm.manifest.order, stateLimit: Limits.stateKiB << 10, uncounted: uncounted)
     }
     switch result {
     case .ended: outcome.state = String(decoding: vm.output, as: UTF8.self)

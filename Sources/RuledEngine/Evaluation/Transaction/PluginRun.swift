@@ -184,7 +184,7 @@ final class PluginRun {
     let storeFailure = transaction.storeFailure
     var failure: Failure?
     do throws(Failure) {
-      try runFirst(rules, on: queued, vm, uncounted: uncounted, in: transaction)
+      try runOnce(rules, on: queued, vm, uncounted: uncounted, in: transaction)
     } catch { failure = error }
     if vm.endUncounted() {
       if uncounted { plugin.uncounted.noteSuccess() }
@@ -197,7 +197,7 @@ final class PluginRun {
     transaction.storeFailure = storeFailure
     plugin.dropDeadVM()
     let fresh = try transaction.plugins.vm(of: plugin)
-    do throws(Failure) { try runFirst(rules, on: queued, fresh, uncounted: false, in: transaction) } catch {
+    do throws(Failure) { try runOnce(rules, on: queued, fresh, uncounted: false, in: transaction) } catch {
       throw withCause(error, fresh, in: transaction)
     }
     return fresh
@@ -218,7 +218,7 @@ final class PluginRun {
           let listeners = transaction.plugins.listeners(to: transaction.queue.type(of: queued)).plugins
           let rules = listeners.first { $0.plugin == plugin.index }?.rules ?? []
           if count == 0 {
-            try runFirst(rules, on: queued, vm, uncounted: false, in: transaction)
+            try runOnce(rules, on: queued, vm, uncounted: false, in: transaction)
           } else {
             _ = try runFurther(rules, on: queued, in: transaction)
           }
@@ -227,7 +227,7 @@ final class PluginRun {
     }
   }
 
-  private func runFirst(
+  private func runOnce(
     _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, uncounted: Bool, in transaction: EventTransaction
   ) throws(Failure) {
     let entry = plugin.entry
@@ -245,12 +245,12 @@ final class PluginRun {
       try runAll(rules, vm, in: transaction)
     } else {
       began = true
-      switch vm.run(&event, budget: budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted) {
+      switch vm.runEvent(&event, budget: budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted) {
       case .ended: return
       case .failed(let rule): throw vm.failure(rule: rule.map { entry.manifest.rules[$0].name })
       case .raised(let done):
         try runRaised(from: 0, vm, in: transaction)
-        try runRules(Array(rules[done...]), vm, in: transaction)
+        try runInOrder(Array(rules[done...]), vm, in: transaction)
       }
     }
     guard vm.encodeState(limit: stateLimit) != .failed else { throw vm.failure(rule: nil) }
@@ -306,9 +306,9 @@ final class PluginRun {
 
   /// Runs rules in order; an explanation lists the rules that a failure keeps from running.
   private func runAll(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
-    guard transaction.event.isExplained else { return try runRules(rules, vm, in: transaction) }
+    guard transaction.event.isExplained else { return try runInOrder(rules, vm, in: transaction) }
     for (index, rule) in rules.enumerated() {
-      do throws(Failure) { try runRules([rule], vm, in: transaction) } catch {
+      do throws(Failure) { try runInOrder([rule], vm, in: transaction) } catch {
         transaction.trace.skip(rules[(index + 1)...], of: plugin.entry, reason: "a rule of the plugin failed before it")
         throw error
       }
@@ -316,11 +316,11 @@ final class PluginRun {
   }
 
   /// Runs rules in order, each followed by the plugin's own rules for the events that it raised.
-  private func runRules(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
+  private func runInOrder(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
     let entry = plugin.entry
     for rule in rules {
       let before = vm.operations.count
-      let result = transaction.event.isExplained ? transaction.trace.run(rule, of: entry, on: vm) : vm.run(rule: rule)
+      let result = transaction.event.isExplained ? transaction.trace.runTraced(rule, of: entry, on: vm) : vm.runRule(rule)
       guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
       guard result == .done else { continue }
       try runRaised(from: before, vm, in: transaction)
@@ -346,7 +346,7 @@ final class PluginRun {
         transaction.trace.cause = (entry.name, entry.manifest.rules[vm.operations.rule(at: index)].name)
       }
       defer { (transaction.trace.type, transaction.trace.cause) = outer }
-      try runRules(listener.rules, vm, in: transaction)
+      try runInOrder(listener.rules, vm, in: transaction)
       vm.endRaised()
     }
   }

@@ -72,7 +72,7 @@ final class TraceWriter {
     add(entry)
   }
 
-  func run(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
+  func runTraced(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
     guard vm.beginExplanation(of: rule, stateBytes: lastState.text.count) else {
       return runUnexplained(rule, of: plugin, on: vm)
     }
@@ -103,7 +103,7 @@ final class TraceWriter {
 
   /// Runs a rule for which the explanation has no room any more.
   private func runUnexplained(_ rule: Int, of plugin: Catalog.Plugin, on vm: PluginVM) -> CallResult {
-    let result = vm.run(rule: rule)
+    let result = vm.runRule(rule)
     let reason =
       switch result {
       case .done: "its event came"
