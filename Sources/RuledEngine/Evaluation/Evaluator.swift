@@ -231,7 +231,7 @@ package final class Evaluator {
   /// Prefetches the hot subjects of the events a few places after `index`, of `count` events in order.
   ///
   /// `hash` gives the hash of the subject of the event at an index.
-  package func prefetch(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {
+  package func prefetchSubjects(after index: Int, of count: Int, _ hash: (Int) -> UInt64) {
     for stage in SubjectCache.PrefetchStage.allCases {
       let ahead = index + 2 * (SubjectCache.PrefetchStage.allCases.count - stage.rawValue)
       if ahead < count { subjects.prefetch(hash(ahead), stage) }

@@ -74,7 +74,7 @@ final class Subject {
   func mayHaveSeenEarlier(_ hash: UInt64) -> Bool { earlierHashes.mayContain(hash) }
 
   /// Prefetches name and record, 512 bytes at most.
-  func prefetch() {
+  func prefetchBytes() {
     for line in stride(from: 0, to: min(nameCount + recordCount, 512), by: 64) { cl_prefetch(block + line) }
   }
 

@@ -151,7 +151,7 @@ final class SubjectCache {
       guard let subject = firstSubject(hash) else { return }
       cl_prefetch(subject.toOpaque())
       cl_prefetch(subject.toOpaque() + 64)
-    case .bytes: firstSubject(hash)?._withUnsafeGuaranteedRef { $0.prefetch() }
+    case .bytes: firstSubject(hash)?._withUnsafeGuaranteedRef { $0.prefetchBytes() }
     }
   }
 

@@ -36,21 +36,21 @@ final class Router: ConnectionHandler {
 
   func receive(line: ByteView, on connection: Connection) {
     if let hash = subjectBeforeParsing(line) {
-      beginRequest(on: connection)
+      countRequest(on: connection)
       return queue(line, target(connection), subject: hash, owner: services.worker(forHash: hash))
     }
     executeOwnRequests()  // its requests came before this line
     worker.noteStart()
     switch parser.parse(line, readable: line.count + LineFramer.padding) {
     case .single(.request(let request)):
-      beginRequest(on: connection)
+      countRequest(on: connection)
       route(request, text: line, target: target(connection))
     case .single(.invalid(let id, let error)): worker.replies.sendError(error, id: id, on: connection)
     case .invalid(let error): worker.replies.sendError(error, on: connection)
     case .batch(let batch):
       do throws(RequestError) {
         let batch = try PendingRequestBatch(batch, target: target(connection), services: services, router: self)
-        beginRequest(on: connection)
+        countRequest(on: connection)
         worker.batches.begin(batch, on: worker)
         if !batch.isForwarded { connection.pauseLines() }
       } catch { worker.replies.sendError(error, on: connection) }
@@ -81,7 +81,7 @@ final class Router: ConnectionHandler {
   func noteInputEnd(on connection: Connection) { worker.endWaits(of: connection.token.raw) }
 
   /// Counts a request that will be answered.
-  private func beginRequest(on connection: Connection) {
+  private func countRequest(on connection: Connection) {
     connection.beginRequest()
     hasNewRequests = true
     services.inFlight.wrappingAdd(1, ordering: .relaxed)

@@ -11,7 +11,7 @@ extension Worker {
     noteStart()
     var large = LargeReplies()
     for (index, entry) in entries.enumerated() {
-      evaluator.prefetch(after: index, of: entries.count) { entries[$0].subject }
+      evaluator.prefetchSubjects(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       if large.areTooMany(for: entry.target) {
         refuse(text, entry.target)
