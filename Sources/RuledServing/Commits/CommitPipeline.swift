@@ -105,7 +105,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       return nil
     }
     var byteCount = 0
-    let isAppended = try queue.insert(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
+    let isAppended = try queue.admit(submission, of: worker, isAwaited: isAwaited, after: hub.last) {
       (writes) throws(StoreError) in
       submission.batch.numberTopics(in: context)
       guard !writes.isEmpty else { return lastAppended }
@@ -131,7 +131,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     lock.wakeAll()
     clients[worker].isUnaware = true
-    queue.refuse(submission, of: worker, isAwaited: isAwaited)
+    queue.keepRefused(submission, of: worker, isAwaited: isAwaited)
     if !isDurable { settle(through: lastAppended) }
   }
 

@@ -34,7 +34,7 @@ struct CommitQueue {
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
   ///
   /// The writes include the counters that it changes, and the sequence of its last change for watchers; the last one published was `sequence`.
-  mutating func insert(
+  mutating func admit(
     _ submission: Submission, of worker: Int, isAwaited: Bool, after sequence: UInt64,
     _ write: (WriteSet) throws(StoreError) -> UInt64?
   ) throws(StoreError) -> Bool {
@@ -61,7 +61,7 @@ struct CommitQueue {
     }
   }
 
-  mutating func refuse(_ submission: Submission, of worker: Int, isAwaited: Bool) {
+  mutating func keepRefused(_ submission: Submission, of worker: Int, isAwaited: Bool) {
     entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }
 

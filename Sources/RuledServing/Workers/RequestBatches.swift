@@ -188,7 +188,7 @@ final class RequestBatches {
       let target = ReplyTarget(
         whole.receiver, connection: whole.connection, batch: key, slot: index, isAdmin: whole.isAdmin)
       guard batch.isFull else { return worker.routeElement(text, target) }
-      text.withView { worker.refuse($0, target) }
+      text.withView { worker.refuseRequest($0, target) }
       return 0
     }
     batch.isScheduled = false

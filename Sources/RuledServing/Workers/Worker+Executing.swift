@@ -14,7 +14,7 @@ extension Worker {
       evaluator.prefetchSubjects(after: index, of: entries.count) { entries[$0].subject }
       let text = bundle.text(of: entry)
       if large.areTooMany(for: entry.target) {
-        refuse(text, entry.target)
+        refuseRequest(text, entry.target)
       } else {
         large.note(execute(text, readable: text.count + LineFramer.padding, entry.target), entry.target)
       }
@@ -24,7 +24,7 @@ extension Worker {
   }
 
   /// Refuses a request whose client gets too many replies at once.
-  func refuse(_ text: ByteView, _ target: ReplyTarget) {
+  func refuseRequest(_ text: ByteView, _ target: ReplyTarget) {
     let error = RequestTurn.tooManyReplies
     services.refusals.note(.replies) { "requests are refused: \(error.message)" }
     guard case .single(.request(let request)) = parser(for: target).parse(text) else {
