@@ -383,7 +383,7 @@ import Testing
     /// Whether the commit is appended without waiting for another segment.
     func isAppended(_ count: Int) throws -> Bool {
       try records.withView { bytes throws in
-        try log.append(bytes.extracting(..<count), isCommitted: true) != nil
+        try log.appendFrame(bytes.extracting(..<count), isCommitted: true) != nil
       }
     }
     func fillUntilBusy() throws { for _ in 0..<4 { #expect(try isAppended(records.count)) } }

@@ -144,7 +144,7 @@ package struct LogSalvage {
     let segment = try Segment(
       LogFrame.FileHeader(number: number, predecessor: 0, length: 0), payload: end, settings: settings)
     forEachCommit(in: ByteView(bytes), of: number) { payload in
-      segment.append(segment.stage(payload))
+      segment.extend(over: segment.stage(payload))
       segment.commit(to: segment.end)
     }
     return segment.isEmpty ? nil : segment

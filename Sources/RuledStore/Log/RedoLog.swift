@@ -72,12 +72,12 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// Returns nil, without appending, if it would have to wait for the disk: `makeRoom` does that. After an error, no start will recover the
   /// commit, unless the error has an unknown outcome.
-  func append(_ records: ByteView, isCommitted: Bool) throws(StoreError) -> UInt64? {
+  func appendFrame(_ records: ByteView, isCommitted: Bool) throws(StoreError) -> UInt64? {
     try tail.locked { () throws(StoreError) in
       try tail.check()
       guard case .open = tail.state, hasRoom(for: records.count) else { return nil }
       if isCommitted, segments.hasUncommitted { return nil }
-      try write(records)
+      try writeFrame(records)
       lastAppended += 1
       if isCommitted {
         file.beginWriteback()
@@ -94,7 +94,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
     return active.hasRoom(for: payload) && (!segments.isNextFaster || active.isEmpty)
   }
 
-  private func write(_ records: ByteView) throws(StoreError) {
+  private func writeFrame(_ records: ByteView) throws(StoreError) {
     let active = segments.active
     let frame = active.stage(records)
     assert(active.hasRoom(for: records.count), "a frame ends behind its segment's memory")
@@ -104,14 +104,14 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
       tail.state = .failed(error)
       throw error
     }
-    active.append(frame)
+    active.extend(over: frame)
     isUnsynced = true
     if active.end >= settings.busyBytes, segments.wantZeros() { tail.wakeAll() }
   }
 
   /// Waits for the disk until a commit of `payload` bytes can be appended and committed at once.
   func makeRoom(for payload: Int) throws(StoreError) {
-    if tail.locked({ segments.hasUncommitted }) { try sync() }
+    if tail.locked({ segments.hasUncommitted }) { try syncFrames() }
     try advance(for: payload) { !hasRoom(for: payload) }
   }
 
@@ -121,7 +121,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
   ///
   /// An error applies to all uncommitted appends: no start will find them, unless the error says that the outcome is unknown.
   @discardableResult
-  func sync() throws(StoreError) -> UInt64 { try syncing.locked { () throws(StoreError) in try syncAppended() } }
+  func syncFrames() throws(StoreError) -> UInt64 { try syncing.locked { () throws(StoreError) in try syncAppended() } }
 
   /// Under `syncing`.
   @discardableResult
@@ -233,7 +233,7 @@ final class RedoLog: @unchecked Sendable {  // `tail` and `syncing` guard what c
       do throws(StoreError) { if problem == nil { try made.file.write(frame, at: made.segment.end) } } catch {
         problem = error
       }
-      made.segment.append(frame)
+      made.segment.extend(over: frame)
       return true
     }
     if let problem { throw problem }

@@ -97,7 +97,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
     return ByteView(start: base + end, count: LogFrame.header + length)
   }
 
-  func append(_ frame: ByteView) { end += frame.count }
+  func extend(over frame: ByteView) { end += frame.count }
 
   func discardUncommitted() { end = committed }
 

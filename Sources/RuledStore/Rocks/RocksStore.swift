@@ -134,13 +134,13 @@ package final class RocksStore: StateStore {
   }
 
   package func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
-    try log.append(set.records, isCommitted: isCommitted)
+    try log.appendFrame(set.records, isCommitted: isCommitted)
   }
 
   package func makeRoom(for byteCount: Int) throws(StoreError) { try log.makeRoom(for: byteCount) }
 
   @discardableResult
-  package func sync() throws(StoreError) -> UInt64 { try log.sync() }
+  package func sync() throws(StoreError) -> UInt64 { try log.syncFrames() }
 
   package var committedSequence: UInt64 { log.committedSequence }
 

@@ -175,7 +175,7 @@ final class LogWorld {
 
   private func append(_ set: WriteSet, isCommitted: Bool) throws(StoreError) -> UInt64? {
     while let log {
-      if let number = try log.append(set.records, isCommitted: isCommitted) { return number }
+      if let number = try log.appendFrame(set.records, isCommitted: isCommitted) { return number }
       try log.makeRoom(for: set.byteCount)
     }
     return nil
@@ -185,7 +185,7 @@ final class LogWorld {
   func sync() {
     note("sync")
     do throws(StoreError) {
-      _ = try log?.sync()
+      _ = try log?.syncFrames()
       allIsDurable()
     } catch { failed(error) }
   }
@@ -199,7 +199,7 @@ final class LogWorld {
     defer { withExtendedLifetime(set) {} }
     do throws(StoreError) {
       _ = try append(set, isCommitted: !durable)
-      if durable { _ = try log?.sync() }
+      if durable { _ = try log?.syncFrames() }
       noteCommitted()
       if durable { allIsDurable() } else { model.note(commit.number, .committed) }
     } catch { failed(error, commit) }
