@@ -169,7 +169,7 @@ final class HTTPServer: WebServer {
   static let shuttingDown = HTTPResponse(
     RequestError(.unavailable, "the daemon is shutting down: nothing was applied, send it again"))
 
-  func receive(_ reply: ByteView, for target: ReplyTarget) {
+  func takeReply(_ reply: ByteView, for target: ReplyTarget) {
     guard let exchange = exchanges.withLock({ $0[target.connection] }) else { return }
     let reply = JSONRPCReply(reply)
     guard let (next, response) = exchange.store(reply, at: target.slot, isLastTurn: !hasRoom) else { return }

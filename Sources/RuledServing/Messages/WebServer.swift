@@ -9,7 +9,7 @@ protocol WebServer: AnyObject, Sendable {
   /// Takes over a connection from the Unix socket; one without a place is beyond the limit, and only probes are answered there.
   func adopt(_ descriptor: Int32, at place: ConnectionPlace?)
 
-  func receive(_ reply: ByteView, for target: ReplyTarget)
+  func takeReply(_ reply: ByteView, for target: ReplyTarget)
 
   /// Whether a client still waits for the response to a request.
   func isAwaited(_ token: UInt64) -> Bool

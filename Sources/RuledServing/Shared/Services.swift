@@ -275,7 +275,7 @@ final class Services: Sendable {
       }
     }
     switch caller.target.receiver {
-    case .http: web.withLock { $0 }?.receive(buffer.bytes, for: caller.target)
+    case .http: web.withLock { $0 }?.takeReply(buffer.bytes, for: caller.target)
     case .worker(let worker):
       let bundle = TextBundle()
       bundle.add(buffer.bytes, to: caller.target)

@@ -54,6 +54,6 @@ extension Worker {
       }
       if !isDone { services.workers[owner].send(.requests(bundle)) }
     }
-    for message in messages { receive(message) }
+    for message in messages { handle(message) }
   }
 }

@@ -26,7 +26,7 @@ final class ReplySender {
   /// Sends a reply: empty for a notification, and with a newline at its end unless it is part of a request batch.
   func dispatch(_ bytes: ByteView, to target: ReplyTarget) {
     switch target.receiver {
-    case .http: services.web.withLock { $0 }?.receive(bytes, for: target)
+    case .http: services.web.withLock { $0 }?.takeReply(bytes, for: target)
     case .worker(worker) where target.batch == 0: sendToConnection(bytes, target)
     case .worker(worker): batches.add(bytes, to: target)
     case .worker(let other):

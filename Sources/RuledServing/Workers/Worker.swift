@@ -91,7 +91,7 @@ final class Worker {
     cl_set_slice(Self.slice)
     cl_take_processor(UInt32(index), UInt32(services.workers.count))
     try services.workers[index].attach(to: loop) { [unowned self] messages in
-      for message in messages { receive(message) }
+      for message in messages { handle(message) }
     }
     inboxTimer = try LoopTimer(on: loop) {}
     if index == Self.publisher { publicationTimer = try LoopTimer(on: loop) {} }
@@ -170,7 +170,7 @@ final class Worker {
     }
   }
 
-  func receive(_ message: WorkerMessage) {
+  func handle(_ message: WorkerMessage) {
     switch message {
     case .requests(let bundle): executeRequests(in: bundle)
     case .replies(let bundle): replies.sendAll(in: bundle)

@@ -15,7 +15,7 @@ import Testing
       for number in 0..<100 {
         cascade.enter()
         let timer = DueTimer(due: 1, subject: Array("s".utf8), plugin: Array("p".utf8), name: Array("t\(number)".utf8))
-        worker.receive(.fire(timer, cascade))
+        worker.handle(.fire(timer, cascade))
       }
       cascade.leave()
       between.set(worker.evaluator.batch.awaited.count)
