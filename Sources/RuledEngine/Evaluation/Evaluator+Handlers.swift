@@ -32,7 +32,7 @@ extension Evaluator {
     transaction.beginReading(loaded, record: record, now: context.clock.now.microseconds)
     defer { transaction.end() }
     do throws(Failure) {
-      let vm = try call(plugin, name: query) {
+      let vm = try callHandler(plugin, name: query) {
         $0.query(found.query, arguments: arguments)
       }
       if transaction.storeFailure == nil { reply.append(vm.output) }
@@ -93,12 +93,12 @@ extension Evaluator {
   ) throws(Failure) -> JSONValue {
     transaction.beginReading(nil, record: nil, now: context.clock.now.microseconds)
     defer { transaction.end() }
-    let vm = try call(plugin, name: name, body)
+    let vm = try callHandler(plugin, name: name, body)
     return (try? JSONValue(parsing: vm.output)) ?? .null
   }
 
   /// Calls a function of a plugin within the transaction that has begun; a failure calls it `name`.
-  private func call(
+  private func callHandler(
     _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
   ) throws(Failure) -> PluginVM {
     let vm = try plugins.vm(of: plugin)

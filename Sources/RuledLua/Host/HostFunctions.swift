@@ -64,7 +64,7 @@ extension PluginVM {
     guard let host else { return }
     let type = try arguments.bytes(1, "an event's type")
     let data = try arguments.bytes(2, "an event's data")
-    do throws(SchemaMismatch) { try host.check(data, ofType: type) } catch {
+    do throws(SchemaMismatch) { try host.checkData(data, ofType: type) } catch {
       let function = try arguments.text(0, "the function")
       throw HostRefusal(
         "\(function) of '\(String(decoding: type, as: UTF8.self))': \(error.path) \(error.detail)", kind: .value)

@@ -123,7 +123,7 @@ package final class PluginVM {
         try runFile(file, budget: .loading)
       }
     } else {
-      try check(rb_seal(handle), entry)
+      try throwIfFailed(rb_seal(handle), entry)
     }
   }
 
@@ -145,7 +145,7 @@ package final class PluginVM {
         }
       }
       if status != RB_OK, !isDead, let error = file.jsonError { throw error }
-      try check(status, file.path)
+      try throwIfFailed(status, file.path)
     }
   }
 
@@ -157,10 +157,10 @@ package final class PluginVM {
         return rb_load(handle, rb_slice(text), path, &native)
       }
     }
-    try check(status, file.path)
+    try throwIfFailed(status, file.path)
   }
 
-  private func check(_ status: rb_status, _ file: String) throws(LoadError) {
+  private func throwIfFailed(_ status: rb_status, _ file: String) throws(LoadError) {
     guard status != RB_OK else { return }
     let failure = rb_failure_of(handle)
     let path = failure.file.length > 0 ? failure.file.text : file

@@ -21,7 +21,7 @@ package protocol RuleHost: AnyObject {
   func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int?
   func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int
   /// Checks the data of an event that a rule makes, as JSON, against the plugins' declarations of the type.
-  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
+  func checkData(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch)
   /// Appends another plugin's state before the event as JSON; false when there is none.
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool
   /// Appends the identity of the event, from which rules' ids are derived.

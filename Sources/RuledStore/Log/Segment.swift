@@ -81,7 +81,7 @@ final class Segment: @unchecked Sendable {  // guarded by `LogTail` and `Segment
   /// Whether a commit of `payload` bytes fits, and the seal behind it.
   func hasRoom(for payload: Int) -> Bool { end + 2 * LogFrame.header + payload <= capacity }
 
-  /// Writes a commit's frame behind the others; `append` makes it one of them.
+  /// Writes a commit's frame behind the others; `extend` makes it one of them.
   func stage(_ payload: ByteView) -> ByteView {
     if let start = payload.baseAddress {
       (base + end + LogFrame.header).copyMemory(from: start, byteCount: payload.count)

@@ -44,7 +44,7 @@ final class ScriptedHost: RuleHost {
 
   func placeCount(onBoard name: ByteView, of vm: PluginVM) -> Int { 0 }
 
-  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {}
+  func checkData(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {}
 
   func peek(plugin: ByteView, into buffer: ByteBuffer) -> Bool {
     guard let state = states[String(decoding: plugin, as: UTF8.self)] else { return false }

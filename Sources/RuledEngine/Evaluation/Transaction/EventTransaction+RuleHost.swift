@@ -93,7 +93,7 @@ extension EventTransaction: RuleHost {
 /// Each event is checked once, at its origin: a client's when it arrives, a rule's when it is raised, sent or put into a timer. Rules that come later
 /// do not check events in the store again.
 extension EventTransaction {
-  func check(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {
+  func checkData(_ data: ByteView, ofType type: ByteView) throws(SchemaMismatch) {
     guard let schemas = plugins.listeners(to: type).schemas, let value = try? checkedData.parse(copyOf: data) else {
       return
     }
