@@ -92,7 +92,7 @@ package final class Evaluator {
       OutcomeWriter.compose(outcome, of: event.subject, id: event.id, differs ? .differing : .same, to: reply)
       return
     }
-    transaction.begin(event, of: subject, record: record, timer: timer)
+    transaction.beginEvent(event, of: subject, record: record, timer: timer)
     defer { transaction.end() }
     try transaction.runRules()
     let outcome = try transaction.outcome()

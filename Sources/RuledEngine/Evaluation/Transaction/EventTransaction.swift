@@ -5,7 +5,7 @@ import RuledStore
 
 /// The event at hand and its rules' changes, until all of them join the batch or none.
 ///
-/// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `begin`,
+/// A worker has one transaction and uses it for each event again, so that an event allocates nothing. The steps are `beginEvent`,
 /// `runRules`, `outcome`, `addToBatch` unless it is a dry run, and `end`.
 final class EventTransaction {
   let context: EngineContext
@@ -83,7 +83,7 @@ final class EventTransaction {
 
   // MARK: Begin and end
 
-  func begin(_ event: EventInput, of subject: Subject, record: SubjectRecordView?, timer: DueTimer? = nil) {
+  func beginEvent(_ event: EventInput, of subject: Subject, record: SubjectRecordView?, timer: DueTimer? = nil) {
     self.event = event
     self.timer = timer
     if let recorder, recorder.explanation != .none {
@@ -184,7 +184,7 @@ final class EventTransaction {
     _ event: EventInput, furtherEvents: some Sequence<JSONValue>, of subject: Subject, record: SubjectRecordView?,
     plugin: Int, erasure: inout Erasure?
   ) throws(RequestError) -> Failure? {
-    begin(event, of: subject, record: record)
+    beginEvent(event, of: subject, record: record)
     defer { end() }
     retriedPlugin = plugin
     for event in furtherEvents {
