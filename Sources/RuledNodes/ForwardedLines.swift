@@ -159,7 +159,7 @@ final class ForwardedLines {
       }
     }
     guard lineStart > 0 else { return }
-    connection.send(input.bytes.extracting(0..<lineStart))
+    connection.addOutput(input.bytes.extracting(0..<lineStart))
     input.removeFirst(lineStart)
     updateInterest()
   }
@@ -187,7 +187,7 @@ final class ForwardedLines {
     let replies = ByteBuffer()
     let count = requests.refuse(error, to: replies)
     guard connection.isOpen else { return }
-    if mayGoOn { connection.send(replies.bytes) }
+    if mayGoOn { connection.addOutput(replies.bytes) }
     for _ in 0..<count { connection.endRequest() }
     if pausesLines {
       pausesLines = false

@@ -21,7 +21,7 @@ extension StandbyServer {
       guard refuse(parsed, refusal) else { return }
     }
     ReplyWriter.endLine(to: reply)
-    connection.send(reply.bytes)
+    connection.addOutput(reply.bytes)
   }
 
   /// The client of a connection, with its tunnel to the owner; nil without a link to the owner.
@@ -113,13 +113,13 @@ extension StandbyServer {
       }
     }
     ReplyWriter.endLine(to: reply)
-    connection.send(reply.bytes)
+    connection.addOutput(reply.bytes)
     connection.endRequest()
   }
 
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection) {
     let error = reason.error(requestBytes: configuration.limits.requestBytes)
     ReplyWriter.error(error, id: nil, isAlone: true, replacing: reply)
-    connection.send(reply.bytes)
+    connection.addOutput(reply.bytes)
   }
 }

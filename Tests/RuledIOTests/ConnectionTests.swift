@@ -177,7 +177,7 @@ import Testing
       #expect(client.receive(lines: 1) == "{1}\n")
     }
     let replies = [UInt8](repeating: 0x78, count: 5 << 20)
-    server.withTable { table in replies.withView { bytes in table.forEach { $0.send(bytes) } } }
+    server.withTable { table in replies.withView { bytes in table.forEach { $0.addOutput(bytes) } } }
     #expect(eventually { server.seen.closed == 1 })
     #expect((2 << 20...6 << 20).contains(memory.reservedBytes))
     for client in clients { client.close() }

@@ -101,7 +101,7 @@ final class EchoServer: Sendable {
     }
 
     private func reply(_ line: [UInt8], on connection: Connection) {
-      line.withView { connection.send($0) }
+      line.withView { connection.addOutput($0) }
       connection.withOutput { $0.append(10) }
     }
 

@@ -68,7 +68,7 @@ final class DaemonConnection: ConnectionHandler {
     buffer.removeAll()
     JSONRPCRequest.write(method.rawValue, id: lastID, to: buffer) { $0.value(params) }
     buffer.append(UInt8(ascii: "\n"))
-    connection.send(buffer.bytes)
+    connection.addOutput(buffer.bytes)
     return true
   }
 

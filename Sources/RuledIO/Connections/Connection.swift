@@ -102,7 +102,7 @@ package final class Connection {
 
   /// Counts the reply of a request as sent.
   ///
-  /// To be called after `send`.
+  /// To be called after `addOutput`.
   package func endRequest() {
     precondition(requestsInFlight > 0, "a request ends once")
     requestsInFlight -= 1
@@ -356,7 +356,7 @@ package final class Connection {
   package var unsent: Int { (output?.count ?? 0) - sent }
 
   /// Appends bytes, which are written at the end of the tick; dropped when the client is gone.
-  package func send(_ bytes: ByteView) { withOutput { $0.append(bytes) } }
+  package func addOutput(_ bytes: ByteView) { withOutput { $0.append(bytes) } }
 
   /// Lets `body` append bytes, which are written at the end of the tick; not called when the client is gone.
   @inline(__always)

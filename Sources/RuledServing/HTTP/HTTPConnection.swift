@@ -393,7 +393,7 @@ extension HTTPConnection: WatchReceiver {
 
   var isTaking: Bool { unsentCount == 0 }
 
-  func send(_ news: WatchNews, of watch: Int64) {
+  func addNews(_ news: WatchNews, of watch: Int64) {
     guard let events else { return }
     switch news {
     case .lagged: events.append("event: lagged\n" as StaticString)

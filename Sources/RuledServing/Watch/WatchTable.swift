@@ -29,8 +29,8 @@ protocol WatchReceiver: AnyObject {
   var hasRoom: Bool { get }
   /// Whether its socket takes bytes, so that there is room soon.
   var isTaking: Bool { get }
-  func send(_ news: WatchNews, of watch: Int64)
-  /// Follows the last `send` of a round.
+  func addNews(_ news: WatchNews, of watch: Int64)
+  /// Follows the last news of a round.
   func endNews()
 }
 
@@ -254,7 +254,7 @@ final class WatchTable {
 
   private func send(_ news: WatchNews, to watch: Watch) {
     let client = watch.client
-    client.receiver.send(news, of: watch.number)
+    client.receiver.addNews(news, of: watch.number)
     guard !client.isTouched else { return }
     client.isTouched = true
     touched.append(client)

@@ -39,7 +39,7 @@ final class ReplySender {
   private func sendToConnection(_ bytes: ByteView, _ target: ReplyTarget) {
     services.inFlight.wrappingSubtract(1, ordering: .relaxed)
     guard let connection = table[ConnectionToken(raw: target.connection)] else { return }
-    if !bytes.isEmpty { connection.send(bytes) }
+    if !bytes.isEmpty { connection.addOutput(bytes) }
     connection.endRequest()
   }
 
@@ -66,7 +66,7 @@ final class ReplySender {
   func sendError(_ error: RequestError, id: ByteView? = nil, on connection: Connection) {
     services.figures[worker].noteRefusal(error.code)
     ReplyWriter.error(error, id: id, isAlone: true, replacing: buffer)
-    connection.send(buffer.bytes)
+    connection.addOutput(buffer.bytes)
   }
 
   /// Sends the replies that another worker has made for this worker's connections.

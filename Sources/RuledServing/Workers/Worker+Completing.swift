@@ -113,7 +113,7 @@ extension Worker {
     for reply in durable.replies {
       if let cascade = reply.cascade {
         let waiting = (reply.target, Array(durable.bytes(of: reply)))
-        if !awaitingCascade.add(waiting, for: cascade.key) { send(waiting, isWhole: false) }
+        if !awaitingCascade.add(waiting, for: cascade.key) { sendAwaited(waiting, isWhole: false) }
         cascade.cascade.leave()
       } else {
         switch reply.target.receiver {
@@ -171,10 +171,10 @@ extension Worker {
 
   /// Sends a durable reply that waited for the cascade of its event, which has ended, or can't be waited for any longer.
   func sendReply(awaitingCascade key: UInt64, isWhole: Bool) {
-    if let reply = awaitingCascade.remove(key) { send(reply, isWhole: isWhole) }
+    if let reply = awaitingCascade.remove(key) { sendAwaited(reply, isWhole: isWhole) }
   }
 
-  private func send(_ reply: AwaitedReplies.Reply, isWhole: Bool) {
+  private func sendAwaited(_ reply: AwaitedReplies.Reply, isWhole: Bool) {
     let end = (reply.bytes.lastIndex(of: UInt8(ascii: "}")) ?? 0) - 1
     guard !isWhole, end > 0, reply.bytes[end] == UInt8(ascii: "}") else {
       return reply.bytes.withView { replies.dispatch($0, to: reply.target) }

@@ -50,7 +50,7 @@ extension Connection: WatchReceiver {
 
   var isTaking: Bool { !isBlocked }
 
-  func send(_ news: WatchNews, of watch: Int64) {
+  func addNews(_ news: WatchNews, of watch: Int64) {
     withOutput { output in
       switch news {
       case .lagged: ReplyWriter.beginNotification("lagged", to: output)

@@ -14,7 +14,7 @@ import Testing
     var isTaking: Bool { hasRoom }
     var sequences: [Int64: [UInt64]] = [:]
 
-    func send(_ news: WatchNews, of watch: Int64) {
+    func addNews(_ news: WatchNews, of watch: Int64) {
       if case .changed(let sequence, _) = news { sequences[watch, default: []].append(sequence) }
     }
 
