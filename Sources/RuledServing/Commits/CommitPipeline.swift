@@ -166,7 +166,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     }
   }
 
-  /// Publishes durable changes, and tells the workers: each one whose batch is durable, and each one whose connections wait for replies; under `lock`.
+  /// Gives durable changes to watchers, and tells the workers: each one whose batch is durable, and each one whose connections wait for replies; under `lock`.
   private func settle(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil {
@@ -174,7 +174,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
       context.boards.commit(entry.submission.batch)
     }
     let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
-    if !changes.isEmpty { hub.publish(Array(changes)) }
+    if !changes.isEmpty { hub.addChanges(Array(changes)) }
     var durable: [DurableSubmission] = []
     var concerned = WorkerSet()
     for entry in removed where entry.number != nil && !entry.isAwaited {

@@ -33,7 +33,7 @@ struct CommitQueue {
 
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
   ///
-  /// The writes include the counters that it changes, and the sequence of its last change for watchers; the last one published was `sequence`.
+  /// The writes include the counters that it changes, and the sequence of its last change for watchers; the last one that they have was `sequence`.
   mutating func admit(
     _ submission: Submission, of worker: Int, isAwaited: Bool, after sequence: UInt64,
     _ write: (WriteSet) throws(StoreError) -> UInt64?
@@ -43,7 +43,7 @@ struct CommitQueue {
     let replaced = counters.count(batch)
     if !batch.changes.isEmpty {
       let last = sequence + UInt64(changes + batch.changes.count)
-      WatchSequence.write(last, to: batch.writes, key: key, value: value)
+      WatchSequence.put(last, into: batch.writes, key: key, value: value)
     }
     do throws(StoreError) {
       guard let number = try write(batch.writes) else {

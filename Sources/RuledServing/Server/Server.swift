@@ -112,7 +112,7 @@ package final class Server {
     let context = services.context
     services.effectsAreHeld.store(try EffectsHold.isHeld(in: context.store), ordering: .relaxed)
     try StoredTime.resume(context)
-    let last = try WatchSequence.read(from: context)
+    let last = try WatchSequence.last(in: context)
     hub.begin(after: last)
     if let journal = services.journal { beginWatching(after: last, journal) }
     commits.begin(with: try context.counters.load(from: context))

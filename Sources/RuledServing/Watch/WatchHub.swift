@@ -7,7 +7,7 @@ import Synchronization
 
 /// The last changes in the order in which they were committed, for the watches of all threads.
 ///
-/// The thread that syncs a commit publishes its changes. Each thread with watches reads at its own pace, so that a slow one does not delay the
+/// The thread that syncs a commit adds its changes. Each thread with watches reads at its own pace, so that a slow one does not delay the
 /// others. The changes of a commit batch remain in the bytes that the evaluator wrote.
 final class WatchHub: Sendable {
   /// The changes of one batch.
@@ -44,7 +44,7 @@ final class WatchHub: Sendable {
     var filterBytes = 0
   }
 
-  /// The most chunks that `read` returns.
+  /// The most chunks that a page has.
   private static let pageChunks = 64
 
   private let spare: ChangeLogPool
@@ -60,7 +60,7 @@ final class WatchHub: Sendable {
 
   /// Continues from the stored sequence, with the changes before it.
   ///
-  /// Call it before the first publication.
+  /// Call it before changes are added.
   func begin(after sequence: UInt64, _ past: [Chunk] = []) {
     state.withLock { state in
       state.last = sequence
@@ -92,7 +92,7 @@ final class WatchHub: Sendable {
   }
 
   /// Adds committed changes, which get the next sequences in order, and wakes the threads that wait.
-  func publish(_ logs: [ChangeLog]) {
+  func addChanges(_ logs: [ChangeLog]) {
     let woken = state.withLock { state -> [@Sendable () -> Void] in
       for log in logs where !log.isEmpty {
         for index in log.forgotten {
@@ -142,7 +142,7 @@ final class WatchHub: Sendable {
   }
 
   /// The first changes after `sequence`; no chunks if there is none.
-  func read(after sequence: UInt64) -> Page {
+  func page(after sequence: UInt64) -> Page {
     state.withLock { state in
       let oldest = Self.oldest(state)
       let wanted = max(sequence + 1, oldest)
@@ -158,7 +158,7 @@ final class WatchHub: Sendable {
     }
   }
 
-  /// Calls `body` once at the next change, on the thread that publishes it; false if there are changes after `sequence` already.
+  /// Calls `body` once at the next change, on the thread that adds it; false if there are changes after `sequence` already.
   func wake(_ key: UInt64, after sequence: UInt64, _ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.last <= sequence else { return false }
@@ -176,7 +176,7 @@ final class WatchHub: Sendable {
 
   /// Continues after the sequence `last` with the journal's changes up to it: those of earlier processes, and those of other nodes of a cluster.
   ///
-  /// Call it before the first publication.
+  /// Call it before changes are added.
   func begin(after last: UInt64, changesOf journal: LiveJournal) throws(StoreError) {
     var next = try journal.firstChange(through: last, count: Limits.watchHistory, byteCount: Limits.watchHistoryBytes)
     var chunks = [Chunk(first: next, log: ChangeLog())]
@@ -207,7 +207,7 @@ final class WatchHub: Sendable {
 
 /// The sequence of the last change in the store, committed together with the change.
 enum WatchSequence {
-  static func write(_ sequence: UInt64, to writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
+  static func put(_ sequence: UInt64, into writes: WriteSet, key: ByteBuffer, value: ByteBuffer) {
     key.removeAll()
     StoreKey.daemon(StoreKey.sequenceName, into: key)
     value.removeAll()
@@ -218,7 +218,7 @@ enum WatchSequence {
   /// The last committed sequence, 0 in a fresh store.
   ///
   /// If it can't be read, the sequence continues from the time in microseconds. There can't have been that many changes, so no sequence means two.
-  static func read(from context: EngineContext) throws(StoreError) -> UInt64 {
+  static func last(in context: EngineContext) throws(StoreError) -> UInt64 {
     do throws(StoreError) {
       guard let value = try StoredValue.sequence.read(from: context.store) else { return 0 }
       guard let number = value.number else { throw StoreError(.corrupt, "the last change's number has another form") }

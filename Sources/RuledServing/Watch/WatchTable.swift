@@ -227,7 +227,7 @@ final class WatchTable {
   /// Passes the next changes to the watches that want them; false if there are more than the time allows.
   private func readChanges(until end: UInt64) -> Bool {
     while true {
-      let page = hub.read(after: after)
+      let page = hub.page(after: after)
       if page.oldest > after + 1 {
         for watch in watches.values where !watch.isBehind { fallBehind(watch, after: after) }
         after = page.oldest - 1
@@ -302,7 +302,7 @@ final class WatchTable {
   private func read(_ watch: Watch, until end: UInt64) -> Bool {
     let receiver = watch.client.receiver
     while watch.after < after {
-      let page = hub.read(after: watch.after)
+      let page = hub.page(after: watch.after)
       if page.oldest > watch.after + 1 {
         guard receiver.hasRoom else { return false }
         send(.lagged(missed: page.oldest - watch.after - 1), to: watch)

@@ -69,7 +69,7 @@ final class ServerRig {
     self.workers = workers
     let catalog = try Self.catalog(rules)
     services.status.serve(catalog)
-    commits.hub.begin(after: try WatchSequence.read(from: context))
+    commits.hub.begin(after: try WatchSequence.last(in: context))
     commits.begin(with: try context.counters.load(from: context))
     threads.append(
       try Thread.start(name: "commit") {

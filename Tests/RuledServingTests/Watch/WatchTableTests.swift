@@ -64,7 +64,7 @@ import Testing
         log.bytes.append(contentsOf: "]")
         log.append(subject: subject, version: 1, plugins: plugins)
       }
-      hub.publish([log])
+      hub.addChanges([log])
     }
   }
 
