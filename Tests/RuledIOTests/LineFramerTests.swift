@@ -21,9 +21,9 @@ import Testing
         for byte in part { room.append(byte) }
         return rest.dropFirst(part.count)
       }
-      while let item = framer.next() { take(item) }
+      while let item = framer.nextLine() { take(item) }
     }
-    if let item = framer.last() { take(item) }
+    if let item = framer.lastLine() { take(item) }
     #expect(framer.isEmpty)
     #expect(framer.capacity <= limit + 2 * LineFramer.readBytes)
     return items

@@ -323,7 +323,7 @@ package final class Connection {
     guard !isDelivering, let framer, let handler = table.handler else { return }
     isDelivering = true
     var isUsed = false
-    while phase == .lines, !isPaused, let item = framer.next() {
+    while phase == .lines, !isPaused, let item = framer.nextLine() {
       deliver(item, to: handler)
       isUsed = true
     }
@@ -331,7 +331,7 @@ package final class Connection {
       noteUse()
       lineStart = table.loop.now
     }
-    if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.last() { deliver(item, to: handler) }
+    if inputEnded, deliversLastLine, phase == .lines, !isPaused, let item = framer.lastLine() { deliver(item, to: handler) }
     isDelivering = false
     if isPaused, isOpen { return updateInterest() }
     if phase == .closed || inputEnded || framer.isEmpty {

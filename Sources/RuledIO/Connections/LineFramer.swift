@@ -82,7 +82,7 @@ package final class LineFramer {
   /// The next complete line, or nil when more bytes are needed.
   ///
   /// Blank lines are skipped silently.
-  func next() -> Item? {
+  func nextLine() -> Item? {
     if isOutOfMemory {
       isOutOfMemory = false
       return .skipped(.outOfMemory)
@@ -117,7 +117,7 @@ package final class LineFramer {
   /// The last line of the input, if it has no newline.
   ///
   /// To be called after `next` returned nil.
-  func last() -> Item? {
+  func lastLine() -> Item? {
     let line = ByteView(start: base + start, count: end - start, until: changes)
     start = end
     scanned = end

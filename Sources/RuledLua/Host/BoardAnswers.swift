@@ -14,7 +14,7 @@ extension PluginVM {
         call == RB_CALL_BOARD_TOP
         ? .top(try arguments.integer(1), from: try arguments.integer(2))
         : .around(try arguments.bytes(1, "the subject"), try arguments.integer(2))
-      host.write(selection, ofBoard: board, of: self, into: answers.buffer) { rb_vm_expired(handle) }
+      host.places(selection, onBoard: board, of: self, into: answers.buffer) { rb_vm_expired(handle) }
       answers.addBuffer(RB_JSON)
     case RB_CALL_BOARD_RANK:
       guard let rank = host.rank(of: try arguments.bytes(1, "the subject"), onBoard: board, of: self) else {

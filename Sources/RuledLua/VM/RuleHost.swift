@@ -14,8 +14,8 @@ package protocol RuleHost: AnyObject {
   /// Appends the counters whose name begins with `prefix` as a JSON array; returns early, with some of them, once `isOver` is true.
   func counters(prefix: ByteView, into buffer: ByteBuffer, until isOver: () -> Bool)
   /// Appends places of a board of the plugin as a JSON array; returns early, with some of them, once `isOver` is true.
-  func write(
-    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+  func places(
+    _ selection: BoardSelection, onBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
     until isOver: () -> Bool)
   /// The rank of a subject on a board of the plugin, from 1 on; nil when it is not on it.
   func rank(of subject: ByteView, onBoard name: ByteView, of vm: PluginVM) -> Int?

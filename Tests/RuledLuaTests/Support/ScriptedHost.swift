@@ -33,8 +33,8 @@ final class ScriptedHost: RuleHost {
     buffer.append(contentsOf: counters)
   }
 
-  func write(
-    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+  func places(
+    _ selection: BoardSelection, onBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
     until isOver: () -> Bool
   ) {
     buffer.append("[]" as StaticString)

@@ -72,8 +72,8 @@ extension EventTransaction: RuleHost {
     json.endArray()
   }
 
-  func write(
-    _ selection: BoardSelection, ofBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
+  func places(
+    _ selection: BoardSelection, onBoard name: ByteView, of vm: PluginVM, into buffer: ByteBuffer,
     until isOver: () -> Bool
   ) {
     context.boards.write(selection, of: name, of: vm.source.name, at: event.now, into: buffer, until: isOver)
