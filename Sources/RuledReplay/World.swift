@@ -398,8 +398,8 @@ package final class World {
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
-    context.counters.commit(batch)
-    context.boards.commit(batch)
+    context.counters.addDurable(batch)
+    context.boards.applyDurable(batch)
     evaluator.noteDurable(batch)
     evaluator.recycle(batch)
   }

@@ -154,7 +154,7 @@ import Testing
     }
     #expect(try failures(1e308, -1e308, -0.5e308, 1e308, 0.7e308, -1e308, 1) == [0, 0, 0, 1, 0, 1, 0])
     let first = evaluator.takeBatch()
-    engine.local.context.counters.commit(first)
+    engine.local.context.counters.addDurable(first)
     evaluator.noteDurable(first)
     let value = try #require(sum(engine)?.double)
     #expect(abs(value - 0.2e308) < 1e294)
@@ -310,7 +310,7 @@ import Testing
     let first = own.takeBatch()
     try evaluate(own, "2")
     #expect(try asked(own) == 2 && asked(other) == 0)
-    table.commit(first)
+    table.addDurable(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
     own.noteDurable(first)
     #expect(try asked(own) == 2 && asked(other) == 1)
@@ -373,7 +373,7 @@ import Testing
     for id in 5...9 { try evaluate(evaluator, "\(id)") }
     let batch = evaluator.takeBatch()
     #expect(batch.counters.map(\.amount) == [.integer(5)])
-    table.commit(batch)
+    table.addDurable(batch)
     evaluator.noteDurable(batch)
     #expect(table.select(prefix: "").map(\.value) == [.integer(5)])
   }

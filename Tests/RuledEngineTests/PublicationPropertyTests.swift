@@ -104,7 +104,7 @@ import Testing
       let batch = evaluator.takeBatch()
       batch.numberTopics(in: context)
       try store.commit(batch.writes, durable: true)
-      context.counters.commit(batch)
+      context.counters.addDurable(batch)
       evaluator.noteDurable(batch)
       committed += uncommitted[worker]
       uncommitted[worker] = []

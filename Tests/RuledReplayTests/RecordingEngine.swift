@@ -166,8 +166,8 @@ final class RecordingEngine {
     if batch.publishes { evaluator.publications.noteMore(batch.publicationNumbers) }
     context.boards.number(batch)
     try store.commit(batch.writes, durable: true)
-    context.counters.commit(batch)
-    context.boards.commit(batch)
+    context.counters.addDurable(batch)
+    context.boards.applyDurable(batch)
     evaluator.noteDurable(batch)
     waiting += batch.messages
   }

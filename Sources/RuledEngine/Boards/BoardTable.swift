@@ -73,7 +73,7 @@ package final class BoardTable: Sendable {
   }
 
   /// Applies the changes of a batch that is durable.
-  package func commit(_ batch: CommitBatch) {
+  package func applyDurable(_ batch: CommitBatch) {
     guard !batch.boards.isEmpty else { return }
     contents.withLock { contents in
       for change in batch.boards { Self.apply(change, in: batch.writes, to: &contents) }

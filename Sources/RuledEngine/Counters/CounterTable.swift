@@ -173,7 +173,7 @@ package final class CounterTable: Sendable {
   }
 
   /// Adds the amounts of a batch that is durable.
-  package func commit(_ batch: CommitBatch) {
+  package func addDurable(_ batch: CommitBatch) {
     guard !batch.counters.isEmpty else { return }
     contents.withLock { contents in
       for delta in batch.counters {

@@ -28,7 +28,7 @@ final class BatchQueue {
   // MARK: Batches
 
   /// Hands out the current batch, which is in flight from then on, and begins the next one.
-  func take() -> CommitBatch {
+  func handOut() -> CommitBatch {
     let batch = current
     batch.counters.addUp()
     inFlight.append(batch)
@@ -43,7 +43,7 @@ final class BatchQueue {
     return CommitBatch(number: number, changes: changes)
   }
 
-  func recycle(_ batch: CommitBatch) {
+  func keepSpare(_ batch: CommitBatch) {
     if spare.count < Self.mostSpare { spare.append(batch) }
   }
 

@@ -276,7 +276,7 @@ package final class Evaluator {
   /// Hands out the batch, which is in flight from then on, and begins the next one.
   package func takeBatch() -> CommitBatch {
     if rollout != nil { keepTallies() }
-    return batches.take()
+    return batches.handOut()
   }
 
   /// Notes that the oldest batch in flight is durable.
@@ -294,7 +294,7 @@ package final class Evaluator {
     subjects.removeAll()
   }
 
-  package func recycle(_ batch: CommitBatch) { batches.recycle(batch) }
+  package func recycle(_ batch: CommitBatch) { batches.keepSpare(batch) }
 
   package var inFlightCount: Int { batches.inFlight.count }
 

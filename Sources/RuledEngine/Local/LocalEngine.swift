@@ -312,8 +312,8 @@ package final class LocalEngine {
       evaluator.discardAll(from: batch)
       throw error.requestError
     }
-    context.counters.commit(batch)
-    context.boards.commit(batch)
+    context.counters.addDurable(batch)
+    context.boards.applyDurable(batch)
     evaluator.noteDurable(batch)
     changes += batch.changes.all
     times += Array(repeating: now, count: changes.count - times.count)

@@ -159,7 +159,7 @@ package final class Connection {
     poll = nil
     _ = outputMemory.cover(0)
     table.remove(self)
-    if let output { table.pool.recycle(output) }
+    if let output { table.pool.reclaim(output) }
     output = nil
     sent = 0
     if !isDelivering { framer = nil }
@@ -336,7 +336,7 @@ package final class Connection {
     if isPaused, isOpen { return updateInterest() }
     if phase == .closed || inputEnded || framer.isEmpty {
       self.framer = nil
-      table.pool.recycle(framer)
+      table.pool.reclaim(framer)
     }
   }
 
@@ -378,7 +378,7 @@ package final class Connection {
       if sent == output.count {
         self.output = nil
         sent = 0
-        table.pool.recycle(output)
+        table.pool.reclaim(output)
         setBlocked(false)
       } else {
         compact(output)
@@ -396,7 +396,7 @@ package final class Connection {
   /// The requests that it has sent are still executed.
   func breakOutput() {
     outputBroken = true
-    if let output { table.pool.recycle(output) }
+    if let output { table.pool.reclaim(output) }
     output = nil
     sent = 0
     setBlocked(false)

@@ -179,14 +179,14 @@ final class ConnectionBufferPool {
   func framer() -> LineFramer { framers.popLast() ?? LineFramer(limit: lineBytes, memory: memory) }
 
   /// Pools a framer unless it holds bytes or has grown.
-  func recycle(_ framer: LineFramer) {
+  func reclaim(_ framer: LineFramer) {
     if framer.isEmpty, !framer.isGrown, framers.count < Self.maximumCount { framers.append(framer) }
   }
 
   func output() -> ByteBuffer { outputs.popLast() ?? ByteBuffer(capacity: 16 << 10) }
 
   /// Pools an output buffer unless it has grown far.
-  func recycle(_ output: ByteBuffer) {
+  func reclaim(_ output: ByteBuffer) {
     output.removeAll()
     if output.capacity <= Self.maximumOutputBytes, outputs.count < Self.maximumCount { outputs.append(output) }
   }

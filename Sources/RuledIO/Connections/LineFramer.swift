@@ -116,7 +116,7 @@ package final class LineFramer {
 
   /// The last line of the input, if it has no newline.
   ///
-  /// To be called after `next` returned nil.
+  /// To be called after `nextLine` returned nil.
   func lastLine() -> Item? {
     let line = ByteView(start: base + start, count: end - start, until: changes)
     start = end

@@ -170,8 +170,8 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   private func settle(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
     for entry in removed where entry.number != nil {
-      context.counters.commit(entry.submission.batch)
-      context.boards.commit(entry.submission.batch)
+      context.counters.addDurable(entry.submission.batch)
+      context.boards.applyDurable(entry.submission.batch)
     }
     let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.addChanges(Array(changes)) }

@@ -46,7 +46,7 @@ final class BundlePool {
 
   func bundle() -> TextBundle { bundles.popLast() ?? TextBundle() }
 
-  func recycle(_ bundle: TextBundle) {
+  func putBack(_ bundle: TextBundle) {
     guard bundles.count < Self.maximumCount, bundle.capacity <= Self.maximumBytes else { return }
     bundle.removeAll()
     bundles.append(bundle)

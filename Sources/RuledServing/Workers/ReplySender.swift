@@ -72,7 +72,7 @@ final class ReplySender {
   /// Sends the replies that another worker has made for this worker's connections.
   func sendAll(in bundle: TextBundle) {
     for entry in bundle.entries { dispatch(bundle.text(of: entry), to: entry.target) }
-    pool.recycle(bundle)
+    pool.putBack(bundle)
   }
 
   /// Hands this tick's replies for other workers' connections to these workers.

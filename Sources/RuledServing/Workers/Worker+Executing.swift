@@ -20,7 +20,7 @@ extension Worker {
       }
       submitIfFull()
     }
-    pool.recycle(bundle)
+    pool.putBack(bundle)
   }
 
   /// Refuses a request whose client gets too many replies at once.
