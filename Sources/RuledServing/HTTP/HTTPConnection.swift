@@ -39,8 +39,8 @@ final class HTTPConnection {
   private var sentCount = 0
   private var outputMemory: OutputMemory
   private var exchange: HTTPExchange?
-  /// The server-sent events for a client that watches which its socket has not taken yet; nil while it does not watch.
-  private var events: ByteBuffer?
+  /// The answer to a client that watches; nil while it does not.
+  private var stream: EventStream?
   private var options = HTTPResponse.Options()
   /// Whether the server counts a request of the connection as active.
   private var hasActiveRequest = false
@@ -69,7 +69,7 @@ final class HTTPConnection {
     poll?.wait(for: .readable)
   }
 
-  private var unsentCount: Int { output.count - sentCount }
+  var unsentCount: Int { output.count - sentCount }
 
   private func handle(_ events: DescriptorPoll.Events) {
     if events.contains(.failed) { return close() }
@@ -318,55 +318,42 @@ final class HTTPConnection {
   // MARK: Streaming
 
   /// Answers the current request with events as they come.
-  func stream(_ params: WatchParams) throws(RequestError) {
-    _ = try table.watches.begin(params, connection: number, self)
+  func beginStream(_ params: WatchParams) throws(RequestError) {
+    let stream = EventStream(on: self, isChunked: !options.isHTTP10)
+    _ = try table.watches.begin(params, connection: number, stream)
+    self.stream = stream
     place?.note(hasWatch: true)
     place?.note(isBusy: false, now: table.loop.now)
-    events = ByteBuffer(capacity: 1024)
-    // No empty line follows the comment: common clients take one for the end of an event that has only the last id.
-    events?.append(": watching\n" as StaticString)
     exchange = nil
     phase = .streaming
     options.closesConnection = true
-    HTTPResponse(200, type: "text/event-stream", []).writeHead(options, to: output)
-    output.append((options.isHTTP10 ? "\r\n" : "transfer-encoding: chunked\r\n\r\n") as StaticString)
+    stream.writeHead(options, to: output)
     if table.server.isDraining { endStream() } else { advance() }
   }
 
   /// Sends the events of the stream, as far as the socket takes them.
-  private func sendEvents() {
-    while phase == .streaming, unsentCount == 0, let chunk = events, chunk.count > 0 {
-      events = ByteBuffer(capacity: 1024)
-      writeChunk(chunk)
-      flush()
-    }
+  func sendEvents() {
+    while phase == .streaming, unsentCount == 0, stream?.writeChunk(to: output) == true { flush() }
     update()
   }
 
-  private func writeChunk(_ events: ByteBuffer) {
-    if !options.isHTTP10 { output.append(contentsOf: String(events.count, radix: 16) + "\r\n") }
-    output.append(events)
-    if !options.isHTTP10 { output.append("\r\n" as StaticString) }
-  }
-
-  /// Sends a comment to a client that watches, unless events wait, so that both sides notice a broken connection.
   func sendHeartbeat() {
-    if let events, events.count == 0 { events.append(":\n" as StaticString) }
+    stream?.addHeartbeat()
     sendEvents()
   }
 
   func endStream() {
-    guard phase == .streaming else { return }
+    guard phase == .streaming, let stream else { return }
     closeStream()
-    if !options.isHTTP10 { output.append("0\r\n\r\n" as StaticString) }
+    stream.writeEnd(to: output)
     phase = .ending
     flush()
     advance()
   }
 
   private func closeStream() {
-    if events != nil { table.watches.endAll(connection: number) }
-    events = nil
+    if stream != nil { table.watches.endAll(connection: number) }
+    stream = nil
   }
 
   /// Ends the request or the connection if a timeout has passed at `now`, in the loop's milliseconds.
@@ -383,29 +370,4 @@ final class HTTPConnection {
     case .answering, .closed: break
     }
   }
-}
-
-extension HTTPConnection: WatchReceiver {
-  /// The most unsent bytes of events; beyond that, the watch waits, too.
-  private static let eventBytes = 64 << 10
-
-  var hasRoom: Bool { events.map { $0.count < Self.eventBytes } ?? false }
-
-  var isTaking: Bool { unsentCount == 0 }
-
-  func addNews(_ news: WatchNews, of watch: Int64) {
-    guard let events else { return }
-    switch news {
-    case .lagged: events.append("event: lagged\n" as StaticString)
-    case .changed(let sequence, _):
-      events.append("event: changed\nid: " as StaticString)
-      events.append(decimal: Int64(truncatingIfNeeded: sequence))
-      events.append(UInt8(ascii: "\n"))
-    }
-    events.append("data: " as StaticString)
-    news.write(to: events, of: watch)
-    events.append("\n\n" as StaticString)
-  }
-
-  func endNews() { sendEvents() }
 }

@@ -164,7 +164,7 @@ final class HTTPRouter {
       let params = try text.withView { bytes in Result { () throws(RequestError) in try watchParams(bytes) } }.get()
       if exchange.method == "HEAD" { return connection.respond(HTTPResponse(200, type: "text/event-stream", [])) }
       try services.checkRead()
-      try connection.stream(params)
+      try connection.beginStream(params)
     } catch { throw HTTPError(error) }
   }
 
