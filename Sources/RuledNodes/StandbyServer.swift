@@ -228,7 +228,7 @@ final class StandbyServer: ConnectionHandler {
 
   // MARK: Connections
 
-  /// Whether there is no place for another connection: the last ones are for administrators.
+  /// Whether there is no permit for another connection: the last ones are for administrators.
   func isFull(forAdmin isAdmin: Bool) -> Bool {
     let limit = isAdmin ? connections : configuration.limits.unreserved(of: connections)
     return table.count + webs.count + carried.count.load(ordering: .relaxed) >= limit
@@ -243,7 +243,7 @@ final class StandbyServer: ConnectionHandler {
     _ = try? table.adopt(descriptor)
   }
 
-  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+  func receiveOtherProtocol(on descriptor: Int32, with permit: ConnectionPermit?) {
     adoptWeb(descriptor, ClientAccess(.web, isAdmin: admins.include(peerOf: descriptor)))
   }
 

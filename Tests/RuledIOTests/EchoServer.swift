@@ -115,7 +115,7 @@ final class EchoServer: Sendable {
       }
     }
 
-    func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+    func receiveOtherProtocol(on descriptor: Int32, with permit: ConnectionPermit?) {
       server.account.withLock { $0.otherProtocol.append(descriptor) }
     }
 

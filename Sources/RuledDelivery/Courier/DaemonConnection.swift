@@ -97,7 +97,7 @@ final class DaemonConnection: ConnectionHandler {
     connection.close()
   }
 
-  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
+  func receiveOtherProtocol(on descriptor: Int32, with permit: ConnectionPermit?) {
     log.error("what listens on \(path) does not speak ruled's protocol; check --socket")
     SystemCalls.close(descriptor)
     reconnect()

@@ -24,8 +24,8 @@ package final class Connection {
   private(set) var waitingBytes = 0
   /// A number for the handler's use.
   package var tag = 0
-  /// Its place among all connections; nil if these are not counted.
-  package let place: ConnectionPlace?
+  /// Its permit among all connections; nil if these are not counted.
+  package let permit: ConnectionPermit?
 
   package let table: ConnectionTable
   let descriptor: Int32
@@ -66,10 +66,10 @@ package final class Connection {
   var lastProgress: UInt64 = 0
 
   init(
-    _ descriptor: Int32, at place: ConnectionPlace?, token: ConnectionToken, in table: ConnectionTable
+    _ descriptor: Int32, with permit: ConnectionPermit?, token: ConnectionToken, in table: ConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor
-    self.place = place
+    self.permit = permit
     self.token = token
     self.table = table
     outputMemory = OutputMemory(table.limits.outputMemory)
@@ -127,12 +127,12 @@ package final class Connection {
   /// Whether something of it is under way: a request, or output that the client has not taken.
   private var isBusy: Bool { requestsInFlight > 0 || unsent > 0 || isPausedByHandler }
 
-  func noteUse() { place?.note(isBusy: isBusy, now: table.loop.now) }
+  func noteUse() { permit?.note(isBusy: isBusy, now: table.loop.now) }
 
   // MARK: Ending
 
-  /// Closes for another connection, which got its place, unless something of it is under way.
-  package func evict() { if isBusy { place?.restore() } else { close() } }
+  /// Closes for another connection, which got its permit, unless something of it is under way.
+  package func evict() { if isBusy { permit?.restore() } else { close() } }
 
   /// Closes at once: unsent output and undelivered lines are dropped.
   package func close() {
@@ -200,7 +200,7 @@ package final class Connection {
         phase = .lines
       } else {
         detach()
-        table.handler?.receiveOtherProtocol(on: descriptor, at: place)
+        table.handler?.receiveOtherProtocol(on: descriptor, with: permit)
       }
     }
   }
@@ -428,10 +428,10 @@ package protocol ConnectionHandler: AnyObject {
   /// A line was skipped. Called once for each such line, in the order of the lines.
   func reportSkippedLine(_ reason: LineFramer.SkipReason, on connection: Connection)
 
-  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read, and its place.
+  /// The client does not speak JSON-RPC lines. The handler now owns the descriptor, from which nothing was read, and its permit.
   ///
   /// The connection is gone, and `forget` is not called for it.
-  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?)
+  func receiveOtherProtocol(on descriptor: Int32, with permit: ConnectionPermit?)
 
   /// The client has ended its side, or the connection: it sends nothing more. Lines that came before may still be delivered.
   func noteInputEnd(on connection: Connection)

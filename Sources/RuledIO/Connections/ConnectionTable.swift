@@ -30,13 +30,13 @@ package final class ConnectionTable {
 
   /// Takes over an accepted descriptor, also when it throws.
   @discardableResult
-  package func adopt(_ descriptor: Int32, at place: ConnectionPlace? = nil) throws(SystemError) -> Connection {
+  package func adopt(_ descriptor: Int32, with permit: ConnectionPermit? = nil) throws(SystemError) -> Connection {
     loop.assertOnLoop()
     let slot = freeSlots.popLast() ?? slots.count
     if slot == slots.count { slots.append(Slot()) }
     do throws(SystemError) {
       let token = ConnectionToken(slot: slot, generation: slots[slot].generation)
-      let connection = try Connection(descriptor, at: place, token: token, in: self)
+      let connection = try Connection(descriptor, with: permit, token: token, in: self)
       slots[slot].connection = connection
       count += 1
       return connection

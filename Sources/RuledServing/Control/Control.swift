@@ -88,24 +88,24 @@ final class Control {
     let worker = nextWorker
     nextWorker = (nextWorker + 1) % services.workers.count
     // Counted here, so that connections on their way to a worker take no descriptor that the store needs.
-    guard let place = place(descriptor, client) else { return turnAway(descriptor, client) }
-    if !services.workers[worker].send(.adopt(descriptor, at: place, for: client)) {
-      place.release()
+    guard let permit = permit(descriptor, client) else { return turnAway(descriptor, client) }
+    if !services.workers[worker].send(.adopt(descriptor, with: permit, for: client)) {
+      permit.release()
       SystemCalls.close(descriptor)
     }
   }
 
-  private func place(_ descriptor: Int32, _ client: ClientAccess?) -> ConnectionPlace? {
-    if let client { return services.takePlace(services.places, for: .node(client.node), isAdmin: client.isAdmin) }
+  private func permit(_ descriptor: Int32, _ client: ClientAccess?) -> ConnectionPermit? {
+    if let client { return services.takePermit(services.permits, for: .node(client.node), isAdmin: client.isAdmin) }
     let peer = PeerCredentials(of: descriptor)
     let isAdmin = peer.map { services.admins.include($0, groups: PeerCredentials.groups(of: descriptor)) } ?? false
-    return services.takePlace(services.places, for: .user(peer?.uid ?? .max), isAdmin: isAdmin)
+    return services.takePermit(services.permits, for: .user(peer?.uid ?? .max), isAdmin: isAdmin)
   }
 
-  /// Turns a connection away for which there is no place, unless it is a probe's.
+  /// Turns a connection away for which there is no permit, unless it is a probe's.
   private func turnAway(_ descriptor: Int32, _ client: ClientAccess?) {
-    if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: nil) }
-    services.noteRefusal(among: services.places)
+    if client == nil, let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, with: nil) }
+    services.noteRefusal(among: services.permits)
     let buffer = ByteBuffer(capacity: 512)
     ReplyWriter.error(Refusals.tooManyConnections, id: nil, isAlone: true, replacing: buffer)
     _ = SystemCalls.send(descriptor, buffer.bytes)

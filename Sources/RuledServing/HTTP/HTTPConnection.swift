@@ -23,8 +23,8 @@ final class HTTPConnection {
 
   let number: UInt64
   private(set) var peer: ClientAccess
-  /// Its place among all connections; nil for one beyond the limit, where only a probe is answered.
-  let place: ConnectionPlace?
+  /// Its permit among all connections; nil for one beyond the limit, where only a probe is answered.
+  let permit: ConnectionPermit?
   private let descriptor: Int32
   private unowned let table: HTTPConnectionTable
   private var poll: DescriptorPoll?
@@ -52,11 +52,11 @@ final class HTTPConnection {
 
   /// A client on a connected socket, which the connection owns unless this throws.
   init(
-    _ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?, number: UInt64,
+    _ descriptor: Int32, from peer: ClientAccess, with permit: ConnectionPermit?, number: UInt64,
     in table: HTTPConnectionTable
   ) throws(SystemError) {
     self.descriptor = descriptor
-    self.place = place
+    self.permit = permit
     self.number = number
     self.table = table
     outputMemory = OutputMemory(table.server.services.outputMemory)
@@ -107,9 +107,9 @@ final class HTTPConnection {
     usedBytes = bytes
   }
 
-  /// Closes the connection for another one, which got its place, unless a request is under way.
+  /// Closes the connection for another one, which got its permit, unless a request is under way.
   func evict() {
-    if phase == .answering || phase == .reading && unsentCount > 0 { place?.restore() } else { close() }
+    if phase == .answering || phase == .reading && unsentCount > 0 { permit?.restore() } else { close() }
   }
 
   func close() {
@@ -136,7 +136,7 @@ final class HTTPConnection {
     switch (phase, outcome) {
     case (.reading, .moved(let count)):
       lastProgress = table.loop.now
-      place?.noteSpoken()
+      permit?.noteSpoken()
       if !reader.isWithinRequest { requestStart = lastProgress }
       let input = input ?? ByteBuffer(capacity: count)
       input.append(table.received)
@@ -214,9 +214,9 @@ final class HTTPConnection {
     table.server.beginRequest()
     options = HTTPResponse.Options(
       omitsBody: exchange.method == "HEAD", isHTTP10: exchange.head.minorVersion == 0,
-      closesConnection: !exchange.head.keepsAlive || place == nil)
-    place?.note(isBusy: true, now: requestStart)
-    if place == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
+      closesConnection: !exchange.head.keepsAlive || permit == nil)
+    permit?.note(isBusy: true, now: requestStart)
+    if permit == nil, HTTPRoute(exchange.target)?.endpoint.isForProbes != true {
       noteRefusal()
       return respond(HTTPResponse(Refusals.tooManyConnections))
     }
@@ -235,7 +235,7 @@ final class HTTPConnection {
 
   // MARK: Beyond the limit of connections
 
-  /// Tells a client for which there is no place to come back later.
+  /// Tells a client for which there is no permit to come back later.
   func turnAway() {
     guard phase == .reading else { return }
     noteRefusal()
@@ -249,11 +249,11 @@ final class HTTPConnection {
     advance()
   }
 
-  private func noteRefusal() { table.server.services.noteRefusal(among: table.server.services.places) }
+  private func noteRefusal() { table.server.services.noteRefusal(among: table.server.services.permits) }
 
-  /// Whether the client has no place and speaks JSON-RPC lines.
+  /// Whether the client has no permit and speaks JSON-RPC lines.
   private var speaksLines: Bool {
-    guard place == nil, !peer.isAnonymous, !reader.isWithinRequest, let input else { return false }
+    guard permit == nil, !peer.isAnonymous, !reader.isWithinRequest, let input else { return false }
     return Connection.beginsLines(input.bytes[0])
   }
 
@@ -288,7 +288,7 @@ final class HTTPConnection {
       sentCount = 0
       if phase == .reading || phase == .ending {
         endRequest()
-        place?.note(isBusy: false, now: lastProgress)
+        permit?.note(isBusy: false, now: lastProgress)
       }
     case .wouldBlock: break
     case .ended, .failed: close()
@@ -322,8 +322,8 @@ final class HTTPConnection {
     let stream = EventStream(on: self, isChunked: !options.isHTTP10)
     _ = try table.watches.begin(params, connection: number, stream)
     self.stream = stream
-    place?.note(hasWatch: true)
-    place?.note(isBusy: false, now: table.loop.now)
+    permit?.note(hasWatch: true)
+    permit?.note(isBusy: false, now: table.loop.now)
     exchange = nil
     phase = .streaming
     options.closesConnection = true
@@ -360,7 +360,7 @@ final class HTTPConnection {
   func checkTimeouts(_ now: UInt64) {
     let isStuck = now >= lastProgress + HTTPServer.progressTimeout
     switch phase {
-    case .reading where place == nil: if now >= requestStart + HTTPServer.probeTimeout { turnAway() }
+    case .reading where permit == nil: if now >= requestStart + HTTPServer.probeTimeout { turnAway() }
     case .reading where unsentCount == 0 && reader.isWithinRequest:
       guard isStuck || now >= requestStart + HTTPServer.requestTimeout else { return }
       refuse(HTTPError(408, "the request took too long to arrive"))

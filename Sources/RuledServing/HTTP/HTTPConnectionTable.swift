@@ -9,8 +9,8 @@ final class HTTPConnectionTable {
   let watches: WatchTable
   let received = ByteBuffer(capacity: 16 << 10)
   private var connections: [UInt64: HTTPConnection] = [:]
-  /// The connections without a place, the oldest first.
-  private var placeless: [UInt64] = []
+  /// The connections without a permit, the oldest first.
+  private var excess: [UInt64] = []
   private var lastNumber: UInt64 = 0
   private var timer: LoopTimer?
 
@@ -29,36 +29,36 @@ final class HTTPConnectionTable {
   /// Calls `body` with every connection, which it may close.
   func forEach(_ body: (HTTPConnection) -> Void) { for connection in Array(connections.values) { body(connection) } }
 
-  func adopt(_ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?) {
+  func adopt(_ descriptor: Int32, from peer: ClientAccess, with permit: ConnectionPermit?) {
     lastNumber += 1
     do throws(SystemError) {
       SystemCalls.sendAtOnce(descriptor)
-      connections[lastNumber] = try HTTPConnection(descriptor, from: peer, at: place, number: lastNumber, in: self)
+      connections[lastNumber] = try HTTPConnection(descriptor, from: peer, with: permit, number: lastNumber, in: self)
       let (server, number, period) = (server, lastNumber, HTTPServer.timeoutCheckPeriod)
-      place?.onEviction { server.evict(number) }
-      if place == nil { limitPlaceless(adding: number) }
+      permit?.onEviction { server.evict(number) }
+      if permit == nil { limitExcess(adding: number) }
       if connections.count == 1 { timer?.start(after: period, every: period) }
     } catch {
       server.services.log.write(
         LogLine(.warn, "a connection could not be accepted: \(error)"), limitedBy: "a connection over HTTP")
       SystemCalls.close(descriptor)
-      place?.release()
+      permit?.release()
     }
   }
 
-  /// Closes the oldest connection without a place if there are too many with a new one.
-  private func limitPlaceless(adding number: UInt64) {
-    placeless.append(number)
-    guard placeless.count > Limits.probeConnections, let oldest = connections[placeless[0]] else { return }
+  /// Closes the oldest connection without a permit if there are too many with a new one.
+  private func limitExcess(adding number: UInt64) {
+    excess.append(number)
+    guard excess.count > Limits.probeConnections, let oldest = connections[excess[0]] else { return }
     oldest.turnAway()
     oldest.close()
   }
 
   func remove(_ connection: HTTPConnection) {
     guard connections.removeValue(forKey: connection.number) != nil else { return }
-    placeless.removeAll { $0 == connection.number }
+    excess.removeAll { $0 == connection.number }
     if connections.isEmpty { timer?.stop() }
-    connection.place?.release()
+    connection.permit?.release()
   }
 
   /// Ends the requests and connections whose timeouts have passed at `now`, in the loop's milliseconds.

@@ -74,32 +74,32 @@ final class HTTPServer: WebServer {
   // MARK: Connections
 
   func accept(_ descriptor: Int32, from peer: ClientAccess) {
-    let places = peer.isVisitor ? services.sitePlaces : services.places
-    let owner: ConnectionPlaces.Owner = peer.node.isEmpty ? .network : .node(peer.node)
-    let place = services.takePlace(places, for: owner, isAdmin: peer.isAdmin)
-    if place == nil, peer.isVisitor { return refuseVisitor(descriptor) }
-    adopt(descriptor, from: peer, at: place)
+    let permits = peer.isVisitor ? services.sitePermits : services.permits
+    let owner: ConnectionPermits.Owner = peer.node.isEmpty ? .network : .node(peer.node)
+    let permit = services.takePermit(permits, for: owner, isAdmin: peer.isAdmin)
+    if permit == nil, peer.isVisitor { return refuseVisitor(descriptor) }
+    adopt(descriptor, from: peer, with: permit)
   }
 
   private func refuseVisitor(_ descriptor: Int32) {
-    services.noteRefusal(among: services.sitePlaces)
+    services.noteRefusal(among: services.sitePermits)
     let buffer = ByteBuffer(capacity: 512)
     HTTPResponse(Refusals.tooManyConnections).write(to: buffer)
     _ = SystemCalls.send(descriptor, buffer.bytes)
     SystemCalls.close(descriptor)
   }
 
-  func adopt(_ descriptor: Int32, at place: ConnectionPlace?) {
-    adopt(descriptor, from: ClientAccess(.web, isAdmin: services.admins.include(peerOf: descriptor)), at: place)
+  func adopt(_ descriptor: Int32, with permit: ConnectionPermit?) {
+    adopt(descriptor, from: ClientAccess(.web, isAdmin: services.admins.include(peerOf: descriptor)), with: permit)
   }
 
-  private func adopt(_ descriptor: Int32, from peer: ClientAccess, at place: ConnectionPlace?) {
-    guard !mailbox.send(.call { $0.adopt(descriptor, from: peer, at: place) }) else { return }
+  private func adopt(_ descriptor: Int32, from peer: ClientAccess, with permit: ConnectionPermit?) {
+    guard !mailbox.send(.call { $0.adopt(descriptor, from: peer, with: permit) }) else { return }
     SystemCalls.close(descriptor)
-    place?.release()
+    permit?.release()
   }
 
-  /// Closes a connection, whose place another one got.
+  /// Closes a connection, whose permit another one got.
   func evict(_ connection: UInt64) { mailbox.send(.call { $0[connection]?.evict() }) }
 
   func readChanges() { mailbox.send(.call { $0.watches.read() }) }

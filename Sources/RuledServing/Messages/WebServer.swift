@@ -3,11 +3,11 @@ import RuledIO
 
 /// The server for clients that speak HTTP, as the other threads see it.
 protocol WebServer: AnyObject, Sendable {
-  /// Takes over a connection that has no place yet; beyond the limit only probes are answered.
+  /// Takes over a connection that has no permit yet; beyond the limit only probes are answered.
   func accept(_ descriptor: Int32, from peer: ClientAccess)
 
-  /// Takes over a connection from the Unix socket; one without a place is beyond the limit, and only probes are answered there.
-  func adopt(_ descriptor: Int32, at place: ConnectionPlace?)
+  /// Takes over a connection from the Unix socket; one without a permit is beyond the limit, and only probes are answered there.
+  func adopt(_ descriptor: Int32, with permit: ConnectionPermit?)
 
   func takeReply(_ reply: ByteView, for target: ReplyTarget)
 

@@ -29,9 +29,9 @@ enum WorkerMessage: Sendable {
   case hold(Set<String>)
   /// End the hold of that number, unless there is a later one.
   case release(hold: Int)
-  /// Take over an accepted connection, which has a place; with a client, another node has carried it here.
-  case adopt(Int32, at: ConnectionPlace, for: ClientAccess?)
-  /// Close a connection, whose place another one got.
+  /// Take over an accepted connection, which has a permit; with a client, another node has carried it here.
+  case adopt(Int32, with: ConnectionPermit, for: ClientAccess?)
+  /// Close a connection, whose permit another one got.
   case evict(ConnectionToken)
   case lookForEnd(of: ConnectionToken, then: @Sendable () -> Void)
   case readChanges

@@ -224,10 +224,10 @@ struct DaemonMetrics {
   }
 
   private func writeQueues() {
-    text.gauge("ruled_connections", "Open connections, without those of visitors.", services.places.count)
+    text.gauge("ruled_connections", "Open connections, without those of visitors.", services.permits.count)
     text.gauge(
-      "ruled_site_connections", "Open connections of visitors of the plugins' sites.", services.sitePlaces.count)
-    text.gauge("ruled_connections_limit", "How many connections there may be.", services.places.total)
+      "ruled_site_connections", "Open connections of visitors of the plugins' sites.", services.sitePermits.count)
+    text.gauge("ruled_connections_limit", "How many connections there may be.", services.permits.total)
     text.gauge("ruled_watches", "Watches, streams of events included.", pipeline.hub.watches)
     text.counter(
       "ruled_refused_total", "What was refused for want of room.",

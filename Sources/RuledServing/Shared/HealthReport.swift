@@ -142,8 +142,8 @@ struct HealthReport {
       (reason.rawValue, .integer(Int64(services.refusals.count(reason))))
     }
     return [
-      "open": .integer(Int64(services.places.count)), "limit": .integer(Int64(services.places.total)),
-      "sites": .integer(Int64(services.sitePlaces.count)), "refused": .object(JSONObject(refused)),
+      "open": .integer(Int64(services.permits.count)), "limit": .integer(Int64(services.permits.total)),
+      "sites": .integer(Int64(services.sitePermits.count)), "refused": .object(JSONObject(refused)),
     ]
   }
 

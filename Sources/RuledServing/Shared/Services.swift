@@ -51,10 +51,10 @@ final class Services: Sendable {
   let outputMemory = MemoryBudget(Limits.unsentBytes)
   /// The most requests in flight other than an administrator's or a probe's.
   let unreservedInFlight: Int
-  /// The places of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
+  /// The permits of the connections that are open, or accepted and on their way to a thread: as many as are configured, or fewer if the process
   /// may not open as many files.
-  let places: ConnectionPlaces
-  let sitePlaces: ConnectionPlaces
+  let permits: ConnectionPermits
+  let sitePermits: ConnectionPermits
   let notifier: SystemdNotifier
   private let current: Mutex<(configuration: Configuration, admins: Administrators, couriers: Administrators)>
   private let generations = Atomic<Int>(1)
@@ -69,8 +69,8 @@ final class Services: Sendable {
     let limits = context.configuration.limits
     let connections = connectionLimit ?? limits.connections
     unreservedInFlight = limits.unreserved(of: limits.inFlight)
-    places = ConnectionPlaces(connections, unreserved: limits.unreserved(of: connections), limits)
-    sitePlaces = ConnectionPlaces(connections, unreserved: connections, limits)
+    permits = ConnectionPermits(connections, unreserved: limits.unreserved(of: connections), limits)
+    sitePermits = ConnectionPermits(connections, unreserved: connections, limits)
     self.context = context
     self.notifier = notifier
     revisions =
@@ -122,17 +122,17 @@ final class Services: Sendable {
     }
   }
 
-  func takePlace(_ places: ConnectionPlaces, for owner: ConnectionPlaces.Owner, isAdmin: Bool) -> ConnectionPlace? {
-    places.take(owner, isAdmin: isAdmin, now: UInt64(MonotonicClock.milliseconds))
+  func takePermit(_ permits: ConnectionPermits, for owner: ConnectionPermits.Owner, isAdmin: Bool) -> ConnectionPermit? {
+    permits.take(owner, isAdmin: isAdmin, now: UInt64(MonotonicClock.milliseconds))
   }
 
-  /// Notes that a client was turned away, as there is no place among `places`.
-  func noteRefusal(among places: ConnectionPlaces) {
-    refusals.note(places === sitePlaces ? .sites : .connections) {
-      let most = places.largest.map { ", \($0.count) of them by \($0.owner)" } ?? ""
-      return places === sitePlaces
-        ? "connections to http.sites are refused: all \(places.total) are taken\(most)"
-        : "connections are refused: \(places.count) of the \(places.total) that limits.connections or the open files allow "
+  /// Notes that a client was turned away, as there is no permit among `permits`.
+  func noteRefusal(among permits: ConnectionPermits) {
+    refusals.note(permits === sitePermits ? .sites : .connections) {
+      let most = permits.largest.map { ", \($0.count) of them by \($0.owner)" } ?? ""
+      return permits === sitePermits
+        ? "connections to http.sites are refused: all \(permits.total) are taken\(most)"
+        : "connections are refused: \(permits.count) of the \(permits.total) that limits.connections or the open files allow "
           + "are taken\(most)"
     }
   }
@@ -148,7 +148,7 @@ final class Services: Sendable {
   /// Whether the client of a connection may lease effects though it may not call every method.
   func isCourier(_ connection: Connection) -> Bool { connection.carried?.isCourier ?? couriers.include(connection) }
 
-  /// The refusal of a request beyond the limit of requests in flight, which is lower unless the request may take a reserved place; nil below the
+  /// The refusal of a request beyond the limit of requests in flight, which is lower unless the request may use the reserve; nil below the
   /// limit.
   func overload(isReserved: Bool, adding count: Int) -> RequestError? {
     let limit = context.configuration.limits.inFlight
@@ -284,7 +284,7 @@ final class Services: Sendable {
   }
 }
 
-extension ConnectionPlaces {
+extension ConnectionPermits {
   fileprivate convenience init(_ total: Int, unreserved: Int, _ limits: Configuration.Bounds) {
     self.init(
       total, unreserved: unreserved, idleMilliseconds: UInt64(limits.idleSeconds) * 1_000,

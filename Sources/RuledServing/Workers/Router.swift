@@ -62,14 +62,14 @@ final class Router: ConnectionHandler {
     worker.replies.sendError(error, on: connection)
   }
 
-  func receiveOtherProtocol(on descriptor: Int32, at place: ConnectionPlace?) {
-    if let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, at: place) }
-    place?.release()
+  func receiveOtherProtocol(on descriptor: Int32, with permit: ConnectionPermit?) {
+    if let server = services.web.withLock({ $0 }) { return server.adopt(descriptor, with: permit) }
+    permit?.release()
     SystemCalls.close(descriptor)
   }
 
   func forget(_ connection: Connection) {
-    connection.place?.release()
+    connection.permit?.release()
     worker.watches.endAll(connection: connection.token.raw)
     worker.endWaits(of: connection.token.raw)
   }

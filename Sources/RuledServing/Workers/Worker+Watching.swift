@@ -27,7 +27,7 @@ extension Worker {
       throw RequestError(.unavailable, "the connection has ended")
     }
     let number = try watches.begin(params, connection: target.connection, connection, pendingFor: target.batch)
-    connection.place?.note(hasWatch: true)
+    connection.permit?.note(hasWatch: true)
     return number
   }
 
@@ -37,7 +37,7 @@ extension Worker {
       throw RequestError(.notFound, "this connection has no watch \(number)")
     }
     let connection = table[ConnectionToken(raw: target.connection)]
-    connection?.place?.note(hasWatch: watches.count(connection: target.connection) > 0)
+    connection?.permit?.note(hasWatch: watches.count(connection: target.connection) > 0)
     return number
   }
 }

@@ -194,7 +194,7 @@ final class Worker {
     case .retryStored(let before, let hold): inbox.retryParked(before: before, releasing: hold)
     case .hold(let plugins): inbox.hold(plugins)
     case .release(let hold): inbox.release(hold)
-    case .adopt(let descriptor, let place, let client): adopt(descriptor, at: place, for: client)
+    case .adopt(let descriptor, let permit, let client): adopt(descriptor, with: permit, for: client)
     case .evict(let token): table[token]?.evict()
     case .lookForEnd(let token, let then): if table[token]?.isAbandoned ?? true { then() }
     case .readChanges: watches.read()
@@ -226,15 +226,15 @@ final class Worker {
 
   // MARK: Connections
 
-  /// Takes over an accepted connection, which has a place; with `client`, another node has carried it here.
-  private func adopt(_ descriptor: Int32, at place: ConnectionPlace, for client: ClientAccess?) {
+  /// Takes over an accepted connection, which has a permit; with `client`, another node has carried it here.
+  private func adopt(_ descriptor: Int32, with permit: ConnectionPermit, for client: ClientAccess?) {
     do throws(SystemError) {
-      let connection = try table.adopt(descriptor, at: place)
+      let connection = try table.adopt(descriptor, with: permit)
       if let client { connection.speakLines(for: client) }
       let (token, mailbox) = (connection.token, services.workers[index])
-      place.onEviction { _ = mailbox.send(.evict(token)) }
+      permit.onEviction { _ = mailbox.send(.evict(token)) }
     } catch {
-      place.release()
+      permit.release()
       services.log.write(
         LogLine(.warn, "a connection could not be taken: \(error)"), limitedBy: "a connection of the socket")
     }

@@ -25,7 +25,7 @@ import Testing
       #expect(client.receive() == nil, "\(example)")
       #expect(client.client.receive().isEmpty, "\(example)")
     }
-    #expect(eventually { rig.services.places.count == 0 })
+    #expect(eventually { rig.services.permits.count == 0 })
   }
 
   @Test func `a target is never cut at a NUL`() throws {
@@ -146,8 +146,8 @@ import Testing
     thread.post { loop in
       confined.value = try? HTTPConnectionTable(on: loop, server: server)
       for socket in [first, second] {
-        let place = services.takePlace(services.places, for: .user(0), isAdmin: true)
-        confined.value?.adopt(socket, from: .init(.web), at: place)
+        let permit = services.takePermit(services.permits, for: .user(0), isAdmin: true)
+        confined.value?.adopt(socket, from: .init(.web), with: permit)
       }
     }
     partial.send("POST /v1/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab")

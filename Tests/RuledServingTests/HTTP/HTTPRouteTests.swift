@@ -219,7 +219,7 @@ import Testing
       client.send("POST", "/v1/events", #"{"type":"n","subject":"s\#(number)"}"#)
       client.client.close()
     }
-    #expect(eventually { rig.services.places.count == 0 })
+    #expect(eventually { rig.services.permits.count == 0 })
     #expect(rig.services.inFlight.load(ordering: .relaxed) == 0)
   }
 }

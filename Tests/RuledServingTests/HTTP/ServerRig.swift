@@ -173,8 +173,8 @@ final class RigWorkers: Sendable {
 extension Services {
   /// Has the first worker take over a connected socket, as that of an administrator.
   func adopt(_ descriptor: Int32) {
-    guard let place = takePlace(places, for: .user(0), isAdmin: true) else { fatalError("no place") }
-    _ = workers[0].send(.adopt(descriptor, at: place, for: nil))
+    guard let permit = takePermit(permits, for: .user(0), isAdmin: true) else { fatalError("no permit") }
+    _ = workers[0].send(.adopt(descriptor, with: permit, for: nil))
   }
 }
 
