@@ -11,7 +11,7 @@ import RuledThreads
 package struct ClusterStart {
   package let settings: ClusterSettings
   package let identity: NodeIdentity
-  /// The place of the cluster's snapshots; nil if this node has none.
+  /// The storage of the cluster's snapshots; nil if this node has none.
   let snapshots: SnapshotSettings?
   private let log: any EventLog
 

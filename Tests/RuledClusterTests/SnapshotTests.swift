@@ -10,7 +10,7 @@ import Testing
 
 extension Cluster {
   /// A folder of snapshots, and starts from it.
-  struct SnapshotPlace {
+  struct SnapshotRig {
     let folder = TemporaryFolder()
 
     var settings: SnapshotSettings { SnapshotSettings(.folder(folder.path), every: 3_600_000_000) }
@@ -46,14 +46,14 @@ extension Cluster {
   }
 
   /// Settings with small parts, an owner `a` with so many commits, and a place for snapshots.
-  static func owner(_ count: Int) throws -> (ClusterSettings, Node, ClusterStore, SnapshotPlace) {
+  static func owner(_ count: Int) throws -> (ClusterSettings, Node, ClusterStore, SnapshotRig) {
     var settings = try settings()
     settings.partitionSize = 10
     let node = try Node("a", settings)
     let store = try node.own()
     for number in 0..<count { try store.commit(writes("\(number)"), durable: true) }
     #expect(try eventually { try LogClient(settings).readHead().isLeaseOver == false })
-    return (settings, node, store, SnapshotPlace())
+    return (settings, node, store, SnapshotRig())
   }
 
   /// Renews the lease of a node, so that the database knows how far it is.

@@ -58,7 +58,7 @@ extension Cluster {
       _ = try Self.single(3, in: folder)
       let store = try RocksStore(path: folder("single"))
       #expect(Cluster.code { _ = try PlayedStore(store) } == .refused)
-      let place = SnapshotPlace()
+      let place = SnapshotRig()
       let start = SnapshotStart(
         settings, snapshots: place.settings, identity: Cluster.node("a"), isInterrupted: { false }
       ) { _, _ in }

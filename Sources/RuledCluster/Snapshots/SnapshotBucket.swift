@@ -2,7 +2,7 @@ import RuledCore
 import RuledStore
 
 /// The snapshots of one cluster, in a bucket of an object store: `<prefix>/<cluster's id>/<snapshot's name>/<file>`.
-struct SnapshotBucket: SnapshotPlace {
+struct SnapshotBucket: SnapshotStorage {
   let cluster: String
   let root: String
   let kind = "bucket and prefix"

@@ -5,7 +5,7 @@ import RuledStore
 /// The snapshots of one cluster, in a folder that all its nodes share: `<folder>/<cluster's id>/<snapshot's name>`.
 ///
 /// A snapshot is written under a temporary name, and renamed when all of it is on the disk.
-struct SnapshotFolder: SnapshotPlace {
+struct SnapshotFolder: SnapshotStorage {
   let root: String
   let cluster: String
 

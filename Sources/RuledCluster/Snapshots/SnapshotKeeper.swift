@@ -101,24 +101,24 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     defer { try? client.endSnapshotTurn(of: node.identity) }
     renewAt = MonotonicClock.milliseconds + SnapshotSettings.turn / 3
     guard let cluster = client.cluster else { return }
-    let place = try settings.place(of: cluster.id)
+    let storage = try settings.storage(of: cluster.id)
     let progress = { (_: Int) throws(StoreError) in try self.keepTurn() }
     let listed = try client.snapshots()
     if let last, (listed.first?.position.sequence ?? -1) != last { return }
-    try place.clean(listed: listed, progress: progress)
+    try storage.clean(listed: listed, progress: progress)
     let snapshot: Snapshot
     do throws(StoreError) {
-      snapshot = try place.write(node.played, by: node.identity.name, complete: complete, progress: progress)
+      snapshot = try storage.write(node.played, by: node.identity.name, complete: complete, progress: progress)
       guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
-      try? removeUnfinished(from: place)
+      try? removeUnfinished(from: storage)
       throw error
     }
     report(
       "snapshot \(snapshot.name) of the cluster was written and read back: sequence \(snapshot.position.sequence), \(snapshot.bytes) bytes",
       false)
     try client.forgetSnapshots(keeping: SnapshotSettings.kept)
-    try place.clean(listed: try client.snapshots(), progress: progress)
+    try storage.clean(listed: try client.snapshots(), progress: progress)
     var count = 0
     do throws(StoreError) { count = try client.cut() } catch {
       // A reader holds a lock on the table. The next snapshot tries again.
@@ -127,11 +127,11 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     if count > 0 { report("the log of commits was cut: \(count) of its partitions were dropped", false) }
   }
 
-  /// Removes the files of a failed attempt, if this node still has the turn; a node that ends waits a second at most for the place.
-  private func removeUnfinished(from place: any SnapshotPlace) throws(StoreError) {
+  /// Removes the files of a failed attempt, if this node still has the turn; a node that ends waits a second at most for the storage.
+  private func removeUnfinished(from storage: any SnapshotStorage) throws(StoreError) {
     guard try client.takeSnapshotTurn(for: node.identity, milliseconds: SnapshotSettings.turn) else { return }
     let end = MonotonicClock.milliseconds + SnapshotSettings.longestEnd
-    try place.clean(listed: try client.snapshots()) { (_) throws(StoreError) in
+    try storage.clean(listed: try client.snapshots()) { (_) throws(StoreError) in
       if lock.locked({ isStopping }), MonotonicClock.milliseconds >= end { throw Self.ending }
       if !lock.locked({ isStopping }) { try keepTurn() }
     }

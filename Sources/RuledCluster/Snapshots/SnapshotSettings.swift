@@ -1,7 +1,7 @@
 package import RuledCore
 
 package struct SnapshotSettings: Sendable {
-  /// The place, which all nodes reach.
+  /// The folder or bucket, which all nodes reach.
   var location: SnapshotLocation
   /// The interval between snapshots, in microseconds.
   var every: Int64

@@ -70,9 +70,9 @@ package struct SnapshotStart {
     _ = try client.connection()
     guard let cluster = client.cluster else { return }
     var hint = "set cluster.snapshots to the place of the others' snapshots"
-    if let place = try snapshots?.place(of: cluster.id) {
+    if let storage = try snapshots?.storage(of: cluster.id) {
       var last: StoreError?
-      guard try !start(from: place, path: path, removing: journal, &last) else { return }
+      guard try !start(from: storage, path: path, removing: journal, &last) else { return }
       hint =
         last.map { "no snapshot can be used, the last one as \($0)" }
         ?? "there is no snapshot: begin with a copy of another node's folder, taken while that one does not run"
@@ -84,7 +84,7 @@ package struct SnapshotStart {
 
   /// Replaces the store with the latest snapshot that can be used; false if there is none, with the error of the last one.
   private func start(
-    from place: any SnapshotPlace, path: String, removing journal: String, _ last: inout StoreError?
+    from storage: any SnapshotStorage, path: String, removing journal: String, _ last: inout StoreError?
   ) throws(StoreError) -> Bool {
     var isStarted = false
     defer { if !isStarted { try? client.releaseLease(of: identity) } }
@@ -95,7 +95,7 @@ package struct SnapshotStart {
       // A lease at this position keeps the snapshot and the log after it, if both are still there now.
       guard try client.snapshots().contains(snapshot), try client.continues(after: snapshot.position) else { continue }
       do throws(StoreError) {
-        try copy(snapshot, from: place, to: path, removing: journal)
+        try copy(snapshot, from: storage, to: path, removing: journal)
         isStarted = true
         return true
       } catch {
@@ -112,7 +112,7 @@ package struct SnapshotStart {
   }
 
   private func copy(
-    _ snapshot: Snapshot, from place: any SnapshotPlace, to path: String, removing journal: String
+    _ snapshot: Snapshot, from storage: any SnapshotStorage, to path: String, removing journal: String
   ) throws(StoreError) {
     report(
       "the node starts from the snapshot \(snapshot.name) of node \(snapshot.node): sequence \(snapshot.position.sequence), "
@@ -120,7 +120,7 @@ package struct SnapshotStart {
     let replacement = try StoreReplacement(of: path)
     var (done, reportAt, renewAt) = (0, MonotonicClock.milliseconds + Self.reportInterval, 0)
     do throws(StoreError) {
-      try place.copy(snapshot, to: replacement.folder) { (bytes) throws(StoreError) in
+      try storage.copy(snapshot, to: replacement.folder) { (bytes) throws(StoreError) in
         done += bytes
         if isInterrupted() { throw Self.interrupted }
         let now = MonotonicClock.milliseconds

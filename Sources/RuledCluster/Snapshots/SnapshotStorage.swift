@@ -1,16 +1,16 @@
 import RuledCore
 package import RuledStore
 
-/// The place of one cluster's snapshots, which all its nodes reach.
+/// The storage of one cluster's snapshots, which all its nodes reach.
 ///
 /// A snapshot is a store as a kill would leave it, with `SNAPSHOT`, the list of its files and their checksums. The list comes last: without it there is
 /// no snapshot, only remains of one. Once it is there, a snapshot never changes.
-protocol SnapshotPlace {
+protocol SnapshotStorage {
   var cluster: String { get }
   var root: String { get }
-  /// The kind of place, as in "the same folder on all nodes".
+  /// The kind of storage, as in "the same folder on all nodes".
   var kind: String { get }
-  /// The folder on this host or on a shared disk that needs space for snapshots; nil if the place has none.
+  /// The folder on this host or on a shared disk that needs space for snapshots; nil if the storage has none.
   var folderForSpace: String? { get }
 
   func check() throws(StoreError)
@@ -41,22 +41,22 @@ protocol SnapshotPlace {
 }
 
 extension SnapshotSettings {
-  /// The place of the snapshots of the cluster with this id.
-  func place(of cluster: String) throws(StoreError) -> any SnapshotPlace {
+  /// The storage of the snapshots of the cluster with this id.
+  func storage(of cluster: String) throws(StoreError) -> any SnapshotStorage {
     switch location {
     case .folder(let root): SnapshotFolder(root: root, cluster: cluster)
     case .bucket(let bucket): try SnapshotBucket(bucket, cluster: cluster)
     }
   }
 
-  /// Throws the problem if this node can't know how to reach the place.
+  /// Throws the problem if this node can't know how to reach the storage.
   package func review() throws(StoreError) {
     if case .bucket(let bucket) = location { _ = try ObjectStore.credentials(for: bucket) }
   }
 }
 
-/// The work on snapshots that is the same in all places.
-extension SnapshotPlace {
+/// The work on snapshots that is the same in every storage.
+extension SnapshotStorage {
   /// Writes a snapshot of `played`, verifies it, and returns its entry for the list of the database.
   ///
   /// `complete` may add files to the folder of the copy. `progress` is called often, and may throw to stop. `clean` removes the remains after an error.
