@@ -51,25 +51,25 @@ struct GivenSubject: Sendable {
     }
     var timers: [Timer] = [], once: [Once] = []
     for (index, timer) in try Self.list("timers", items) {
-      let place = "timers[\(index)]"
-      guard let due = try Self.time(timer, "due", place) else { throw Self.error("\(place) needs 'due'") }
+      let path = "timers[\(index)]"
+      guard let due = try Self.time(timer, "due", path) else { throw Self.error("\(path) needs 'due'") }
       if let every = timer["every"] {
         do throws(CalendarError) { _ = try Schedule(every) } catch {
-          throw Self.error("\(place).every: \(error.message)")
+          throw Self.error("\(path).every: \(error.message)")
         }
       }
       timers.append(
         Timer(
-          plugin: try Self.text(timer, "plugin", place), name: try Self.text(timer, "name", place), due: due,
-          type: try Self.text(timer, "type", place), data: timer["data"] ?? [:], every: timer["every"],
+          plugin: try Self.text(timer, "plugin", path), name: try Self.text(timer, "name", path), due: due,
+          type: try Self.text(timer, "type", path), data: timer["data"] ?? [:], every: timer["every"],
           id: timer["id"]?.stringValue, source: timer["source"]?.stringValue))
     }
     for (index, key) in try Self.list("once", items) {
-      let place = "once[\(index)]"
+      let path = "once[\(index)]"
       once.append(
         Once(
-          plugin: try Self.text(key, "plugin", place), key: try Self.text(key, "key", place),
-          expires: try Self.time(key, "expires", place)))
+          plugin: try Self.text(key, "plugin", path), key: try Self.text(key, "key", path),
+          expires: try Self.time(key, "expires", path)))
     }
     (self.timers, self.once) = (timers, once)
     topics = try Self.topics(items["topics"])
@@ -105,16 +105,16 @@ struct GivenSubject: Sendable {
     return entries.enumerated().map { ($0.offset + 1, $0.element.objectValue ?? [:]) }
   }
 
-  private static func text(_ object: JSONObject, _ name: String, _ place: String) throws(RequestError) -> String {
-    guard let text = object[name]?.stringValue, !text.isEmpty else { throw error("\(place) needs '\(name)', a string") }
+  private static func text(_ object: JSONObject, _ name: String, _ path: String) throws(RequestError) -> String {
+    guard let text = object[name]?.stringValue, !text.isEmpty else { throw error("\(path) needs '\(name)', a string") }
     return text
   }
 
-  private static func time(_ object: JSONObject, _ name: String, _ place: String) throws(RequestError) -> Timestamp? {
+  private static func time(_ object: JSONObject, _ name: String, _ path: String) throws(RequestError) -> Timestamp? {
     guard let value = object[name], !value.isNull else { return nil }
     if let seconds = value.doubleValue { return Timestamp(seconds: seconds) }
     guard let time = value.stringValue.flatMap({ Timestamp(rfc3339: $0) }) else {
-      throw error("\(place).\(name) must be a time in RFC 3339 such as \"2025-11-10T08:00:00Z\", or epoch seconds")
+      throw error("\(path).\(name) must be a time in RFC 3339 such as \"2025-11-10T08:00:00Z\", or epoch seconds")
     }
     return time
   }

@@ -27,13 +27,13 @@ struct SettingsReview {
     self.configured = configured
     overrides = configured
     settings = manifest.ownSettings.overridden(by: configured)
-    reviewKinds(configured, besides: manifest.ownSettings, SettingPlace())
+    reviewKinds(configured, besides: manifest.ownSettings, SettingPath())
     for declaration in manifest.declaredSettings {
       for found in found(of: declaration) {
         switch found {
         case .wrong(let mismatch): note(mismatch, of: declaration)
-        case .value(let place, let value):
-          if let mismatch = declaration.mismatch(value, at: place, zones: zones) { note(mismatch, of: declaration) }
+        case .value(let path, let value):
+          if let mismatch = declaration.mismatch(value, at: path, zones: zones) { note(mismatch, of: declaration) }
         }
       }
     }
@@ -41,28 +41,28 @@ struct SettingsReview {
     sort()
     for declaration in manifest.declaredSettings {
       guard let index = declaration.check else { continue }
-      for case .value(let place, let value) in found(of: declaration) {
+      for case .value(let path, let value) in found(of: declaration) {
         guard let reason = check(index, value, settings) else { continue }
         let isTable = value.arrayValue != nil || value.objectValue != nil
-        note(SettingMismatch(place, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
+        note(SettingMismatch(path, "\(isTable ? "is wrong" : "can't be \(value.shown)"): \(reason)"), of: declaration)
       }
     }
   }
 
   /// Notes a problem, and drops the setting from the configured ones.
   private mutating func note(_ found: SettingMismatch, of declaration: SettingDeclaration?) {
-    let path = ["plugins", manifest.name] + found.place.keys
+    let path = ["plugins", manifest.name] + found.path.keys
     guard !problems.contains(where: { $0.isBadSetting && $0.path == path }) else { return }
-    let message = "the setting '\(found.place.text)' of plugin '\(manifest.name)' \(found.detail)"
+    let message = "the setting '\(found.path.text)' of plugin '\(manifest.name)' \(found.detail)"
     if let declaration, configured.isEmpty {
       return errors.append(LoadError(file: declaration.file, line: declaration.line, message))
     }
     problems.append(ConfigurationProblem(path: path, message: message, isBadSetting: true))
     // A value of the plugin's own may be wrong beside others of the configuration: then these go.
-    if let bad = configuredKeys(of: found.place.keys) { overrides.put(nil, at: bad) } else { overrides = JSONObject() }
+    if let bad = configuredKeys(of: found.path.keys) { overrides.put(nil, at: bad) } else { overrides = JSONObject() }
   }
 
-  /// The keys of the value configured at a place, or around it; nil if there is none.
+  /// The keys of the value configured at a path, or around it; nil if there is none.
   private func configuredKeys(of keys: [String]) -> [String]? {
     var value = JSONValue.object(configured)
     for (depth, key) in keys.enumerated() {
@@ -77,42 +77,42 @@ struct SettingsReview {
 
   /// A value that a declaration finds in the settings, or a problem.
   private enum Found {
-    case value(SettingPlace, JSONValue)
+    case value(SettingPath, JSONValue)
     case wrong(SettingMismatch)
   }
 
   /// The values that a declaration is about, and where they are missing.
   private func found(of declaration: SettingDeclaration) -> [Found] {
-    find(declaration, declaration.keys[...], in: .object(settings), at: SettingPlace())
+    find(declaration, declaration.keys[...], in: .object(settings), at: SettingPath())
   }
 
   private func find(
-    _ declaration: SettingDeclaration, _ keys: ArraySlice<String>, in value: JSONValue, at place: SettingPlace
+    _ declaration: SettingDeclaration, _ keys: ArraySlice<String>, in value: JSONValue, at path: SettingPath
   ) -> [Found] {
-    guard let key = keys.first else { return [.value(place, value)] }
+    guard let key = keys.first else { return [.value(path, value)] }
     let rest = keys.dropFirst()
     switch value {
     case .array(let all) where key == "*":
-      return all.enumerated().flatMap { find(declaration, rest, in: $0.element, at: place.element($0.offset)) }
+      return all.enumerated().flatMap { find(declaration, rest, in: $0.element, at: path.element($0.offset)) }
     case .object(let members) where key == "*":
-      return members.flatMap { find(declaration, rest, in: $0.value, at: place.member($0.name)) }
+      return members.flatMap { find(declaration, rest, in: $0.value, at: path.member($0.name)) }
     case .object, .array([]):
-      if let member = value[key] { return find(declaration, rest, in: member, at: place.member(key)) }
+      if let member = value[key] { return find(declaration, rest, in: member, at: path.member(key)) }
       let mayMiss = !rest.isEmpty || declaration.isOptional
-      return mayMiss ? [] : [.wrong(SettingMismatch(place.member(key), "is missing"))]
-    default: return [.wrong(SettingMismatch(place, "must be a table, not \(value.shown)"))]
+      return mayMiss ? [] : [.wrong(SettingMismatch(path.member(key), "is missing"))]
+    default: return [.wrong(SettingMismatch(path, "must be a table, not \(value.shown)"))]
     }
   }
 
   // MARK: Kinds
 
   /// Compares configured settings with the kinds of the plugin's own, where nothing is declared.
-  private mutating func reviewKinds(_ configured: JSONObject, besides own: JSONObject, _ place: SettingPlace) {
+  private mutating func reviewKinds(_ configured: JSONObject, besides own: JSONObject, _ path: SettingPath) {
     for (name, value) in configured {
-      let inner = place.member(name)
+      let inner = path.member(name)
       guard let known = own[name] else {
         if !manifest.declares(inner.keys) {
-          noteUnknown(inner, name, besides: own, place)
+          noteUnknown(inner, name, besides: own, path)
         } else if let members = value.objectValue {
           reviewKinds(members, besides: JSONObject(), inner)
         }
@@ -128,10 +128,10 @@ struct SettingsReview {
 
   /// Notes a setting that the plugin does not have, unless the table around it may have any.
   private mutating func noteUnknown(
-    _ inner: SettingPlace, _ name: String, besides own: JSONObject, _ place: SettingPlace
+    _ inner: SettingPath, _ name: String, besides own: JSONObject, _ path: SettingPath
   ) {
-    let depth = place.keys.count
-    let around = manifest.declaredSettings.filter { $0.covers(place.keys) }
+    let depth = path.keys.count
+    let around = manifest.declaredSettings.filter { $0.covers(path.keys) }
     // A record's type says its members.
     guard !around.contains(where: { $0.keys.count == depth && $0.type.isRecord }) else { return }
     let declared = around.filter { $0.keys.count > depth }
@@ -153,20 +153,20 @@ struct SettingsReview {
 
   /// Sorts the lists whose order is declared.
   private mutating func sort() {
-    var sorted: [(SettingPlace, JSONValue, SettingDeclaration)] = []
+    var sorted: [(SettingPath, JSONValue, SettingDeclaration)] = []
     for declaration in manifest.declaredSettings {
       guard let order = declaration.order else { continue }
-      for case .value(let place, let value) in found(of: declaration) {
+      for case .value(let path, let value) in found(of: declaration) {
         let list = JSONValue.array(order.sorted(value.arrayValue ?? []))
-        if value.arrayValue != nil, list != value { sorted.append((place, list, declaration)) }
+        if value.arrayValue != nil, list != value { sorted.append((path, list, declaration)) }
       }
     }
-    for (place, list, declaration) in sorted {
-      if !place.isInList, configuredKeys(of: place.keys) == place.keys {
-        overrides.put(list, at: place.keys)
-        settings.put(list, at: place.keys)
+    for (path, list, declaration) in sorted {
+      if !path.isInList, configuredKeys(of: path.keys) == path.keys {
+        overrides.put(list, at: path.keys)
+        settings.put(list, at: path.keys)
       } else {
-        note(SettingMismatch(place, "must be in the order that its declaration says"), of: declaration)
+        note(SettingMismatch(path, "must be in the order that its declaration says"), of: declaration)
       }
     }
   }

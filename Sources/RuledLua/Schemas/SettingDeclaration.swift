@@ -52,10 +52,10 @@ package struct SettingDeclaration: Sendable {
 }
 
 extension SettingDeclaration {
-  /// Whether it declares the place with these keys.
+  /// Whether it declares the path of these keys.
   func declares(_ keys: [String]) -> Bool { self.keys.count == keys.count && covers(keys) }
 
-  /// Whether it declares the place with these keys, or a place within.
+  /// Whether it declares the path of these keys, or one within.
   func covers(_ keys: [String]) -> Bool {
     guard self.keys.count >= keys.count else { return false }
     return zip(self.keys, keys).enumerated().allSatisfy { depth, key in
@@ -66,19 +66,19 @@ extension SettingDeclaration {
   /// The declared keys in the table at a depth.
   func names(at depth: Int) -> [String] { keys[depth] == "*" ? names ?? [] : [keys[depth]] }
 
-  /// The place where a value differs from its declaration, and the problem; nil if it does not.
-  func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
+  /// The path where a value differs from its declaration, and the problem; nil if it does not.
+  func mismatch(_ value: JSONValue, at path: SettingPath, zones: ZoneDatabase) -> SettingMismatch? {
     if isOptional, value.stringValue == "" { return nil }
-    if let found = type.mismatch(value, at: place, zones: zones) { return found }
+    if let found = type.mismatch(value, at: path, zones: zones) { return found }
     if !choices.isEmpty, !choices.contains(value) {
-      return SettingMismatch(place, "must be \(limits), not \(value.shown)")
+      return SettingMismatch(path, "must be \(limits), not \(value.shown)")
     }
     guard let (size, what, unit) = size(of: value) else { return nil }
     if let least, size < least {
-      return SettingMismatch(place, "\(what) at least \(Self.text(least))\(unit), not \(Self.text(size))")
+      return SettingMismatch(path, "\(what) at least \(Self.text(least))\(unit), not \(Self.text(size))")
     }
     if let greatest, size > greatest {
-      return SettingMismatch(place, "\(what) at most \(Self.text(greatest))\(unit), not \(Self.text(size))")
+      return SettingMismatch(path, "\(what) at most \(Self.text(greatest))\(unit), not \(Self.text(size))")
     }
     return nil
   }

@@ -50,9 +50,9 @@ enum SettingType: Sendable {
     }
   }
 
-  /// The place where a value differs from the type, and the problem; nil if it does not.
-  func mismatch(_ value: JSONValue, at place: SettingPlace, zones: ZoneDatabase) -> SettingMismatch? {
-    if case .data(let type) = self { return type.mismatch(value, at: place) }
+  /// The path where a value differs from the type, and the problem; nil if it does not.
+  func mismatch(_ value: JSONValue, at path: SettingPath, zones: ZoneDatabase) -> SettingMismatch? {
+    if case .data(let type) = self { return type.mismatch(value, at: path) }
     let text = value.stringValue
     let isRight =
       switch self {
@@ -73,7 +73,7 @@ enum SettingType: Sendable {
       case .url: "an http or https URL"
       case .plugin: "the name of a plugin"
       }
-    return SettingMismatch(place, "must be \(wanted), not \(value.shown)")
+    return SettingMismatch(path, "must be \(wanted), not \(value.shown)")
   }
 
   private static func isHost(_ text: String) -> Bool {
@@ -86,44 +86,44 @@ enum SettingType: Sendable {
   }
 }
 
-struct SettingPlace: Sendable {
-  /// The keys down to it; for a place in a list, down to the list, which is one value.
+struct SettingPath: Sendable {
+  /// The keys down to it; for one in a list, down to the list, which is one value.
   private(set) var keys: [String] = []
   private(set) var isInList = false
-  /// The place as messages name it, such as `milestones[2].at`.
+  /// The path as messages name it, such as `milestones[2].at`.
   private(set) var text = ""
 
-  func member(_ name: String) -> SettingPlace {
-    var place = self
-    if !isInList { place.keys.append(name) }
-    place.text += place.text.isEmpty ? name : ".\(name)"
-    return place
+  func member(_ name: String) -> SettingPath {
+    var path = self
+    if !isInList { path.keys.append(name) }
+    path.text += path.text.isEmpty ? name : ".\(name)"
+    return path
   }
 
-  /// An element of the list at this place, counted from 0 on; rules count from 1 on.
-  func element(_ index: Int) -> SettingPlace {
-    var place = self
-    place.isInList = true
-    place.text += "[\(index + 1)]"
-    return place
+  /// An element of the list at this path, counted from 0 on; rules count from 1 on.
+  func element(_ index: Int) -> SettingPath {
+    var path = self
+    path.isInList = true
+    path.text += "[\(index + 1)]"
+    return path
   }
 }
 
-/// A place where a setting is not as declared, with the problem.
+/// The path where a setting is not as declared, with the problem.
 struct SettingMismatch: Error {
-  let place: SettingPlace
+  let path: SettingPath
   /// The problem, such as `must be at least 1, not 0`.
   let detail: String
 
-  init(_ place: SettingPlace, _ detail: String) {
-    self.place = place
+  init(_ path: SettingPath, _ detail: String) {
+    self.path = path
     self.detail = detail
   }
 }
 
 extension DataType {
-  /// The place where a setting differs from the type, and the problem; nil if it does not.
-  fileprivate func mismatch(_ value: JSONValue, at place: SettingPlace) -> SettingMismatch? {
+  /// The path where a setting differs from the type, and the problem; nil if it does not.
+  fileprivate func mismatch(_ value: JSONValue, at path: SettingPath) -> SettingMismatch? {
     switch (self, value) {
     case (.any, _), (.string, .string), (.boolean, .bool), (.integer, .integer), (.number, .integer),
       (.number, .number),
@@ -131,26 +131,26 @@ extension DataType {
       return nil
     case (.integer, .number(let number)) where number == number.rounded(): return nil
     case (.array(let element?), .array(let all)):
-      return all.indices.lazy.compactMap { element.mismatch(all[$0], at: place.element($0)) }.first
-    case (.members(let schema), .object(let object)): return schema.mismatch(object, at: place)
-    case (.members(let schema), _) where value.isEmptyTable: return schema.mismatch(JSONObject(), at: place)
+      return all.indices.lazy.compactMap { element.mismatch(all[$0], at: path.element($0)) }.first
+    case (.members(let schema), .object(let object)): return schema.mismatch(object, at: path)
+    case (.members(let schema), _) where value.isEmptyTable: return schema.mismatch(JSONObject(), at: path)
     case (.object, _) where value.isEmptyTable, (.array, _) where value.isEmptyTable: return nil
-    default: return SettingMismatch(place, "must be \(article) \(text), not \(value.shown)")
+    default: return SettingMismatch(path, "must be \(article) \(text), not \(value.shown)")
     }
   }
 }
 
 extension DataSchema {
-  fileprivate func mismatch(_ object: JSONObject, at place: SettingPlace) -> SettingMismatch? {
+  fileprivate func mismatch(_ object: JSONObject, at path: SettingPath) -> SettingMismatch? {
     for member in members {
       guard let value = object[member.name] else {
         if member.isOptional { continue }
-        return SettingMismatch(place.member(member.name), "is missing")
+        return SettingMismatch(path.member(member.name), "is missing")
       }
-      if let found = member.type.mismatch(value, at: place.member(member.name)) { return found }
+      if let found = member.type.mismatch(value, at: path.member(member.name)) { return found }
     }
     guard let unknown = object.names.first(where: { !names.contains($0) }) else { return nil }
-    return SettingMismatch(place.member(unknown), "is unknown" + NearestName.hint(unknown, in: names))
+    return SettingMismatch(path.member(unknown), "is unknown" + NearestName.hint(unknown, in: names))
   }
 }
 

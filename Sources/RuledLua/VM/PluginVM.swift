@@ -309,10 +309,10 @@ extension PluginVM {
   }
 
   /// Where the test that runs is now; to be asked while it calls the host.
-  package var testPlace: [TestPlace] { TestPlace.list(rb_test_place(handle).text) }
+  package var testLocations: [TestLocation] { TestLocation.list(rb_test_place(handle).text) }
 
   /// Where the last test failed; empty if it did not, or if it was stopped.
-  package var failedPlace: [TestPlace] { TestPlace.list(rb_failed_place(handle).text) }
+  package var failedLocations: [TestLocation] { TestLocation.list(rb_failed_place(handle).text) }
 
   /// Whether the last test has called `t:equal`, `t:truthy` or `t:fails`.
   package var hasCompared: Bool { rb_test_compared(handle) }

@@ -12,20 +12,20 @@ package struct TestFailure: Error, Sendable {
 }
 
 /// A line of a test, or of a function that it calls.
-package struct TestPlace: Sendable, Equatable {
+package struct TestLocation: Sendable, Equatable {
   let file: String
   let line: Int
   /// The function's name; nil for the test itself, and for functions without a name.
   let function: String?
 
-  /// The places of a text of the bridge, which has the last call first; the test itself comes first here.
-  static func list(_ text: String) -> [TestPlace] {
+  /// The locations of a text of the bridge, which has the last call first; the test itself comes first here.
+  static func list(_ text: String) -> [TestLocation] {
     text.split(separator: "\n").reversed().compactMap { line in
       let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
       guard parts.count == 2, let colon = parts[0].lastIndex(of: ":"),
         let number = Int(parts[0][parts[0].index(after: colon)...])
       else { return nil }
-      return TestPlace(
+      return TestLocation(
         file: String(parts[0][..<colon]), line: number, function: parts[1].isEmpty ? nil : String(parts[1]))
     }
   }

@@ -25,7 +25,7 @@ final class TestDriver: TestHost {
   private(set) var hasCompared = false
   /// Why the plugin's rules heard nothing of an event, the first of those whose source it does not take.
   private(set) var unheard: String?
-  var place: () -> [TestPlace] = { [] }
+  var locations: () -> [TestLocation] = { [] }
 
   private var base: Catalog
   private let worker: LuaWorker
@@ -110,7 +110,7 @@ final class TestDriver: TestHost {
 
   private func noteFailures() {
     for failed in engine.takeFailures() {
-      failures.add([failed.failure], type: failed.type, subject: failed.subject, isOutcome: false, at: place)
+      failures.add([failed.failure], type: failed.type, subject: failed.subject, isOutcome: false, at: locations)
     }
   }
 
@@ -168,7 +168,7 @@ final class TestDriver: TestHost {
     course.subjects.append(subject)
     if outcome["duplicate"]?.boolValue != true {
       failures.add(
-        outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, isOutcome: true, at: place)
+        outcome["failures"]?.arrayValue ?? [], type: type, subject: subject, isOutcome: true, at: locations)
     }
     let effects = outcome["effects"]?.arrayValue ?? []
     if !effects.isEmpty {

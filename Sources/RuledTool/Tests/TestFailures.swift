@@ -13,7 +13,7 @@ struct TestFailures {
     /// The number of the outcome of `t:event` that has it; nil if a timer or a message failed.
     let outcome: Int?
     /// The line of the test, then those of its helpers.
-    let place: [TestPlace]
+    let locations: [TestLocation]
 
     /// The file, the line, the rule, and the failure, in a line.
     var text: String {
@@ -41,12 +41,12 @@ struct TestFailures {
 
   /// Adds the failures of an outcome, or on a timer or a message, without those that the test wants, by `t:failing`.
   mutating func add(
-    _ failures: [JSONValue], type: String, subject: String, isOutcome: Bool, at place: () -> [TestPlace]
+    _ failures: [JSONValue], type: String, subject: String, isOutcome: Bool, at locations: () -> [TestLocation]
   ) {
     guard !failures.isEmpty else { return }
     if isOutcome { outcomes += 1 }
     unexpected += failures.filter { $0["message"]?.stringValue != LocalEngine.wantedFailure }.map {
-      Entry(failure: $0, type: type, subject: subject, outcome: isOutcome ? outcomes : nil, place: place())
+      Entry(failure: $0, type: type, subject: subject, outcome: isOutcome ? outcomes : nil, locations: locations())
     }
   }
 
@@ -59,11 +59,11 @@ struct TestFailures {
     return Array(unexpected.dropFirst(first))
   }
 
-  /// Failures as the text of an error: the first one's place at its beginning, and below it the lines of the test.
+  /// Failures as the text of an error: the first one's location at its beginning, and below it the lines of the test.
   static func text(_ entries: [Entry]) -> String? {
     guard let first = entries.first else { return nil }
     let most = 10
-    var lines = [first.text + ", which the test did not expect"] + first.place.map { "  at \($0.text)" }
+    var lines = [first.text + ", which the test did not expect"] + first.locations.map { "  at \($0.text)" }
     lines += entries.dropFirst().prefix(most - 1).map(\.text)
     if entries.count > most { lines.append("and \(entries.count - most) more failures") }
     return lines.joined(separator: "\n")

@@ -27,9 +27,9 @@ struct TestFiles {
       throw TestFailure("there is no snapshot '\(name)'; write it with 'rulectl test --update-snapshots', and read it")
     }
     let old = try parse((try? stored.readAll()) ?? [], path)
-    let differences = JSONDifference.between(old, value).map { place in
-      let (expected, got) = (place.before?.text ?? "nothing", place.after?.text ?? "nothing")
-      return "\(place.path.isEmpty ? "it" : place.path): expected \(expected), got \(got)"
+    let differences = JSONDifference.between(old, value).map { difference in
+      let (expected, got) = (difference.before?.text ?? "nothing", difference.after?.text ?? "nothing")
+      return "\(difference.path.isEmpty ? "it" : difference.path): expected \(expected), got \(got)"
     }
     guard !differences.isEmpty else { return }
     let shown = differences.prefix(10).joined(separator: "\n")

@@ -56,7 +56,7 @@ final class TestWorker {
     guard let driver else { throw TestFailure("the worker has ended") }
     let vm = try vm(of: test.plugin)
     vm.testHost = driver
-    driver.place = { [unowned vm] in vm.testPlace }
+    driver.locations = { [unowned vm] in vm.testLocations }
     let started = EngineClock.monotonic
     try driver.begin(test.plugin)
     let result = vm.test(test.index, budget: budget)
@@ -98,8 +98,8 @@ final class TestWorker {
   /// Why the test of a VM failed, with the lines of the test and of the helpers that it calls.
   private func failure(of vm: PluginVM) -> Failure {
     var failure = vm.failure(rule: nil)
-    let place = vm.failedPlace
-    if place.count > 1 { failure.message += place.map { "\n  at \($0.text)" }.joined() }
+    let locations = vm.failedLocations
+    if locations.count > 1 { failure.message += locations.map { "\n  at \($0.text)" }.joined() }
     return failure
   }
 
