@@ -53,7 +53,7 @@ struct WaitingMessages {
   /// The sequences of the messages that wait for their counterpart, in order, by sender and receiver.
   private var pairs: [MessageText.Pair: [UInt64]] = [:]
   /// The messages of this world alone that wait behind these, in order, likewise.
-  private var held: [MessageText.Pair: [CommitBatch.Message]] = [:]
+  private var deferred: [MessageText.Pair: [CommitBatch.Message]] = [:]
 
   func count(of key: UInt64) -> Int { entries[key]?.count { !$0.isErased } ?? 0 }
 
@@ -63,10 +63,10 @@ struct WaitingMessages {
     if !isParked { pairs[text.pair, default: []].append(message.sequence) }
   }
 
-  /// Holds a message of this world alone behind a waiting one that the same sender sent to the same subject before; false if none waits.
-  mutating func hold(_ message: CommitBatch.Message, _ text: MessageText) -> Bool {
+  /// Defers a message of this world alone behind a waiting one that the same sender sent to the same subject before; false if none waits.
+  mutating func deferMessage(_ message: CommitBatch.Message, _ text: MessageText) -> Bool {
     guard pairs[text.pair] != nil else { return false }
-    held[text.pair, default: []].append(message)
+    deferred[text.pair, default: []].append(message)
     return true
   }
 
@@ -89,9 +89,9 @@ struct WaitingMessages {
   mutating func release(behind message: CommitBatch.Message, _ text: MessageText) -> [CommitBatch.Message] {
     guard let left = pairs[text.pair]?.filter({ $0 > message.sequence }) else { return [] }
     pairs[text.pair] = left.isEmpty ? nil : left
-    guard let behind = held[text.pair] else { return [] }
+    guard let behind = deferred[text.pair] else { return [] }
     let free = behind.prefix { $0.sequence < left.first ?? .max }
-    held[text.pair] = free.count == behind.count ? nil : Array(behind.dropFirst(free.count))
+    deferred[text.pair] = free.count == behind.count ? nil : Array(behind.dropFirst(free.count))
     return Array(free)
   }
 
@@ -100,7 +100,7 @@ struct WaitingMessages {
     let receiver = subject.nameHash
     mark(subject) { ($0.isErased, $0.isKept) = (true, false) }
     pairs = pairs.filter { $0.key.receiver != receiver }
-    held = held.filter { $0.key.receiver != receiver }
+    deferred = deferred.filter { $0.key.receiver != receiver }
   }
 
   /// Notes that only the past of a subject was erased, with the texts of the messages that wait for it.
@@ -126,6 +126,6 @@ struct WaitingMessages {
       let kept = waiting.filter(\.isKept)
       return kept.isEmpty ? nil : kept
     }
-    return Set(held.values.joined().map(\.sequence))
+    return Set(deferred.values.joined().map(\.sequence))
   }
 }

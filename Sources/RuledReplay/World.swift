@@ -287,7 +287,7 @@ package final class World {
       guard recorded.isPlayed(receiver), !recorded.isMissing(receiver, after: sequence) else { return }
     }
     guard isHere?(receiver) ?? true else { return hasMissedMessage = true }
-    if !waiting.hold(message, text) { ownMessages.append(message) }
+    if !waiting.deferMessage(message, text) { ownMessages.append(message) }
   }
 
   /// Has publications make their messages, which then are like messages of rules.
@@ -349,9 +349,9 @@ package final class World {
 
   private func findMessages() throws(StoreError) {
     var found: [(message: CommitBatch.Message, text: [UInt8])] = []
-    let held = waiting.removeExpected()
+    let deferred = waiting.removeExpected()
     try context.store.scan(prefix: StoreKey.prefix(.message)) { key, value in
-      if case .message(let subject, let sequence)? = try? ParsedKey(key), !held.contains(sequence) {
+      if case .message(let subject, let sequence)? = try? ParsedKey(key), !deferred.contains(sequence) {
         found.append((CommitBatch.Message(subject: Array(subject), sequence: sequence), Array(value)))
       }
       return true

@@ -163,7 +163,7 @@ import Testing
     key.withView { key in Array(text.utf8).withView { store.put(key, $0) } }
     try engine.store.commit(store, durable: true)
     let message = CommitBatch.Message(subject: Array("user:2".utf8), sequence: .max / 2)
-    #expect(try engine.local.evaluator.deliver(message, butOf: ["a"]) == .held)
+    #expect(try engine.local.evaluator.deliver(message, butOf: ["a"]) == .deferred)
     #expect(try engine.local.evaluator.deliver(message, butOf: ["b"]) == .applied)
     try engine.local.runUntilIdle()
     #expect(try engine.state("p", of: "user:2") == nil)

@@ -129,23 +129,23 @@ package final class Evaluator {
     /// It was applied or erased before.
     case gone
     /// It stays in the store.
-    case held
+    case deferred
   }
 
   /// Evaluates the event of a message and removes the message, so that it is applied exactly once.
   ///
-  /// Messages of the plugins `held` stay. A message is parked instead if it can't be read, or if the plugin that sent it is gone or suspended.
+  /// Messages of the plugins `deferred` stay. A message is parked instead if it can't be read, or if the plugin that sent it is gone or suspended.
   package func deliver(
-    _ message: CommitBatch.Message, butOf held: Set<String> = []
+    _ message: CommitBatch.Message, butOf deferred: Set<String> = []
   ) throws(RequestError) -> Delivery {
     if let rollout, rollout.share.contains(message.subject) {
-      return try rollout.candidate.deliver(message, butOf: held)
+      return try rollout.candidate.deliver(message, butOf: deferred)
     }
     let subject = try subjects.fetch(message.subject)
     let mark = batch.mark
-    switch try items.messages.take(message, of: subject, butOf: held) {
+    switch try items.messages.take(message, of: subject, butOf: deferred) {
     case .gone: return .gone
-    case .held: return .held
+    case .deferred: return .deferred
     case .left: break
     case .damaged(let bytes): parked.park(damaged: bytes, of: subject, sequence: message.sequence)
     case .message(let stored):

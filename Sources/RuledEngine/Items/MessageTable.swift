@@ -44,8 +44,8 @@ final class MessageTable {
     case damaged([UInt8])
     /// A message of a publication to a topic that the subject has left since.
     case left
-    /// A message of a plugin whose messages are held back; it stays in the store.
-    case held
+    /// A message of a plugin whose messages are deferred; it stays in the store.
+    case deferred
     /// Nothing: the message was applied or erased before.
     case gone
   }
@@ -204,15 +204,15 @@ final class MessageTable {
 
   // MARK: Applying
 
-  /// Removes a message from the store, unless its plugin is one of `held`, and adds it to those that the batch delivers.
+  /// Removes a message from the store, unless its plugin is one of `deferred`, and adds it to those that the batch delivers.
   ///
   /// - Returns: the store's content under its key.
   func take(
-    _ message: CommitBatch.Message, of subject: Subject, butOf held: Set<String>
+    _ message: CommitBatch.Message, of subject: Subject, butOf deferred: Set<String>
   ) throws(RequestError) -> Stored {
     StoreKey.message(message.subject, sequence: message.sequence, into: key)
     guard try batches.read(key.bytes, of: subject, into: value) else { return .gone }
-    if !held.isEmpty, held.contains(document.sender(of: value.bytes)) { return .held }
+    if !deferred.isEmpty, deferred.contains(document.sender(of: value.bytes)) { return .deferred }
     let root = try? document.parse(copyOf: value.bytes)
     let publication = root.flatMap { TopicTable.Publication($0) }
     // Before the first write, as it may fail.

@@ -76,7 +76,7 @@ extension RulesLoader {
     catalog = next
     noteUse(of: next.revision, until: nil)
     if next.revision != previous.revision { noteUse(of: previous.revision, until: services.context.clock.now) }
-    services.holdMessages(of: next.pluginsChanged(since: previous))
+    services.deferMessages(of: next.pluginsChanged(since: previous))
     for (index, worker) in services.workers.enumerated() {
       _ = worker.send(
         .evaluate { evaluator in

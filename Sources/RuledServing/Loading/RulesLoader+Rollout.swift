@@ -101,7 +101,7 @@ extension RulesLoader {
     state.end(.aborted, services.rolloutCounts)
     state.reason = reason
     try commit { state.put(into: $0) }
-    if let candidate { services.holdMessages(of: catalog.pluginsChanged(since: candidate)) }
+    if let candidate { services.deferMessages(of: catalog.pluginsChanged(since: candidate)) }
     for worker in services.workers { _ = worker.send(.evaluate { $0.endRollout(isPromoted: false) }) }
     end(state)
     journal(catalog, state)

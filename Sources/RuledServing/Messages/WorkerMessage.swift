@@ -23,12 +23,12 @@ enum WorkerMessage: Sendable {
   case resumeMessages([(sender: MessageSender, count: Int)])
   /// Try each parked event whose plugin has changed since again, once, as soon as all of them are stored.
   case retryParked
-  /// Try those parked before that sequence again: all of them are stored now. Then that hold ends.
-  case retryStored(before: UInt64, hold: Int)
-  /// Hold back the messages of these plugins, whose parked messages are about to be made again.
-  case hold(Set<String>)
-  /// End the hold of that number, unless there is a later one.
-  case release(hold: Int)
+  /// Try those parked before that sequence again: all of them are stored now. Then that deferral ends.
+  case retryStored(before: UInt64, deferral: Int)
+  /// Leave the messages of these plugins in the store, whose parked messages are about to be made again.
+  case deferMessages(of: Set<String>)
+  /// End the deferral of that number, unless there is a later one.
+  case endDeferral(Int)
   /// Take over an accepted connection, which has a permit; with a client, another node has carried it here.
   case adopt(Int32, with: ConnectionPermit, for: ClientAccess?)
   /// Close a connection, whose permit another one got.

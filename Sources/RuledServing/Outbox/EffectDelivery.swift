@@ -156,10 +156,10 @@ final class EffectDelivery {
       queue.recordSuccess()
       store.remove(delivery.key, of: sink)
       complete(delivery)
-    case .failed(let failure, let wait, let hold):
+    case .failed(let failure, let wait, let pause):
       log(.warn, "an effect could not be delivered, it is tried again", failure.reason, delivery)
       sink.figures.note(success: false)
-      queue.recordFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: hold == .atOnce)
+      queue.recordFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: pause == .atOnce)
       retry(delivery, failure, atLeast: wait)
     case .givenUp(let failure):
       sink.figures.note(success: false)

@@ -121,7 +121,7 @@ package final class Server {
       Committer(services: services, commits: commits).run()
     }
     services.countParked()
-    services.holdMessages(of: Set(context.parkedCounts.all.keys))
+    services.deferMessages(of: Set(context.parkedCounts.all.keys))
     services.countTimers()
     services.resumeMessages()
     try TopicListing.resume(context)

@@ -198,9 +198,9 @@ final class Services: Sendable {
     for worker in workers { _ = worker.send(.retryParked) }
   }
 
-  /// Holds back the messages of plugins until `retryParked`, called after this, has made their parked messages again.
-  func holdMessages(of plugins: Set<String>) {
-    for worker in workers where !plugins.isEmpty { _ = worker.send(.hold(plugins)) }
+  /// Defers the messages of plugins until `retryParked`, called after this, has made their parked messages again.
+  func deferMessages(of plugins: Set<String>) {
+    for worker in workers where !plugins.isEmpty { _ = worker.send(.deferMessages(of: plugins)) }
   }
 
   /// Counts the parked events that an earlier process left in the store.

@@ -21,7 +21,7 @@ extension MessageInbox {
     guard pausedUntil <= start else { return Self.wait(from: start, to: pausedUntil) }
     readDelayedAgain(start)
     let (half, end) = (start + timeSlice / 2, start + timeSlice)
-    if mayApply { retryParked(until: half) }  // first, as messages may be held back until it is done
+    if mayApply { retryParked(until: half) }  // first, as messages may be deferred until it is done
     if window.count <= settings.capacity / 2 { readPages(until: end) }
     while mayApply, let entry = express.popFirst() ?? window.popFirst() {
       apply(entry)
@@ -58,10 +58,10 @@ extension MessageInbox {
     let message = CommitBatch.Message(
       subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
     do throws(RequestError) {
-      switch try evaluator.deliver(message, butOf: held) {
+      switch try evaluator.deliver(message, butOf: deferred) {
       case .applied: uncommitted.insert(entry.sequence)
       case .gone: awaited.removeValue(forKey: entry.sequence)?.leave()
-      case .held: return
+      case .deferred: return
       }
       if delayed.remove(entry.subject) {
         updateDelayedFigure()

@@ -141,14 +141,14 @@ extension MessageInbox {
     var position = StoreKey.prefix(.parked)
     /// Events parked with this sequence or a later one are not tried.
     let before: UInt64
-    /// The number of the hold that ends with it.
-    let hold: Int
+    /// The number of the deferral that ends with it.
+    let deferral: Int
   }
 
   /// Tries the events that were parked before a sequence, and whose plugins have changed since, again: some in each tick, as messages are applied.
   ///
   /// An event that fails again is parked with the present rules, so that it is tried once, also where a restart interrupts the walk.
-  func retryParked(before: UInt64, releasing hold: Int) { retries = ParkedWalk(before: before, hold: hold) }
+  func retryParked(before: UInt64, ending deferral: Int) { retries = ParkedWalk(before: before, deferral: deferral) }
 
   /// Whether the plugin of a stored parked event is in force with other rules than those that failed on it.
   private func hasOtherRules(_ parked: ByteView, of subject: [UInt8]) -> Bool {
@@ -186,15 +186,15 @@ extension MessageInbox {
       }
       _ = try? evaluator.retry(parked)
     }
-    if let next { retries?.position = next } else { endRetries(walk.hold) }
+    if let next { retries?.position = next } else { endRetries(walk.deferral) }
   }
 
-  /// Ends the hold once the messages that the walk has made again are durable, and so in the window.
-  private func endRetries(_ hold: Int) {
+  /// Ends the deferral once the messages that the walk has made again are durable, and so in the window.
+  private func endRetries(_ deferral: Int) {
     retries = nil
-    guard !held.isEmpty else { return }
+    guard !deferred.isEmpty else { return }
     let (services, worker) = (services, worker)
-    evaluator.batch.awaited.append(Cascade { _ = services.workers[worker].send(.release(hold: hold)) })
+    evaluator.batch.awaited.append(Cascade { _ = services.workers[worker].send(.endDeferral(deferral)) })
   }
 
   /// The number of parked events read at a time.

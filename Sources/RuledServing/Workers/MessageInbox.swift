@@ -83,9 +83,9 @@ final class MessageInbox {
   private var waiting: [ObjectIdentifier: (sender: MessageSender, count: Int)] = [:]
   var retries: ParkedWalk?
   /// The plugins whose messages stay in the store until their parked messages have been made again: none overtakes an earlier one.
-  private(set) var held: Set<String> = []
-  /// The number of the last hold.
-  private(set) var hold = 0
+  private(set) var deferred: Set<String> = []
+  /// The number of the last deferral.
+  private(set) var deferral = 0
   var endsAt: UInt64?
   private let key = ByteBuffer(capacity: 320)
   let document = TapeDocument()
@@ -114,16 +114,16 @@ final class MessageInbox {
     walk = .needed(expressFirst: true)
   }
 
-  /// Holds back the messages of plugins that changed, until a walk through the parked events that begins later has ended.
-  func hold(_ plugins: Set<String>) {
-    held.formUnion(plugins)
-    hold += 1
+  /// Defers the messages of plugins that changed, until a walk through the parked events that begins later has ended.
+  func deferMessages(of plugins: Set<String>) {
+    deferred.formUnion(plugins)
+    deferral += 1
   }
 
-  /// Ends a hold, unless another one has begun since.
-  func release(_ hold: Int) {
-    guard hold == self.hold, retries == nil else { return }
-    held = []
+  /// Ends a deferral, unless another one has begun since.
+  func endDeferral(_ deferral: Int) {
+    guard deferral == self.deferral, retries == nil else { return }
+    deferred = []
     readAll()
   }
 
@@ -209,7 +209,7 @@ final class MessageInbox {
 
   /// Corrects the counts when no message is left: messages that are still counted were erased together with their subject.
   func resetCountsIfEmpty() {
-    guard isWhole, held.isEmpty, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty
+    guard isWhole, deferred.isEmpty, gaps.isEmpty, window.count == 0, express.count == 0, uncommitted.isEmpty
     else { return }
     if !delayed.isEmpty {
       delayed.removeDue()

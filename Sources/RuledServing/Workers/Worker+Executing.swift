@@ -193,10 +193,10 @@ extension Worker {
 
   /// Tries each parked event whose plugin has changed since again, once, as soon as all of them are stored: events under way have to be durable.
   func retryParked() {
-    let (services, index, before, hold) = (services, index, services.context.nextSequence(), inbox.hold)
+    let (services, index, before, deferral) = (services, index, services.context.nextSequence(), inbox.deferral)
     evaluator.batch.awaited.append(
       Cascade {
-        _ = services.workers[index].send(.retryStored(before: before, hold: hold))
+        _ = services.workers[index].send(.retryStored(before: before, deferral: deferral))
       })
   }
 }

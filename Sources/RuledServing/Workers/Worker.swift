@@ -191,9 +191,9 @@ final class Worker {
     case .fire(let timer, let cascade): dueTimers.append((timer, cascade))
     case .resumeMessages(let found): inbox.begin(found)
     case .retryParked: retryParked()
-    case .retryStored(let before, let hold): inbox.retryParked(before: before, releasing: hold)
-    case .hold(let plugins): inbox.hold(plugins)
-    case .release(let hold): inbox.release(hold)
+    case .retryStored(let before, let deferral): inbox.retryParked(before: before, ending: deferral)
+    case .deferMessages(let plugins): inbox.deferMessages(of: plugins)
+    case .endDeferral(let deferral): inbox.endDeferral(deferral)
     case .adopt(let descriptor, let permit, let client): adopt(descriptor, with: permit, for: client)
     case .evict(let token): table[token]?.evict()
     case .lookForEnd(let token, let then): if table[token]?.isAbandoned ?? true { then() }

@@ -37,10 +37,10 @@ package enum DeliveryResult: Sendable, Equatable {
   package func json(lease: String) -> JSONValue {
     switch self {
     case .delivered: ["lease": .string(lease), "result": "delivered"]
-    case .failed(let failure, let wait, let hold):
+    case .failed(let failure, let wait, let pause):
       .members([
         "lease": .string(lease), "result": "retry", "retry_after_s": .integer(Int64(wait / 1_000)),
-        "hold": .bool(hold == .atOnce), "error": .string(failure.reason),
+        "hold": .bool(pause == .atOnce), "error": .string(failure.reason),
         "status": failure.status.map { .integer(Int64($0)) }, "body": failure.body.map(JSONValue.string),
       ])
     case .givenUp(let failure):

@@ -225,19 +225,19 @@ struct MessageInboxTests {
       workers.perform(on: worker.index) { look($0) }
     }
     workers.perform(on: rig.services.worker(for: Array("to:0".utf8))) { worker in
-      worker.inbox.retryParked(before: .max, releasing: 0)
+      worker.inbox.retryParked(before: .max, ending: 0)
       look(worker)
     }
     #expect(eventually { hadMessages.load(ordering: .relaxed) })
   }
 
-  @Test func `a hold ends by itself, though its worker has nothing else to do`() throws {
+  @Test func `a deferral ends by itself, though its worker has nothing else to do`() throws {
     let rig = try ServerRig(store: MemoryStore(), rules: Self.rules)
     defer { rig.stop() }
     let goesOn = Signal<Bool>()
     rig.workers.perform(on: 0) { worker in
-      worker.inbox.hold(["p"])
-      worker.inbox.retryParked(before: .max, releasing: worker.inbox.hold)
+      worker.inbox.deferMessages(of: ["p"])
+      worker.inbox.retryParked(before: .max, ending: worker.inbox.deferral)
       if case .again = worker.inbox.applySome() { goesOn.set(true) } else { goesOn.set(false) }
     }
     #expect(goesOn.wait() == true)
