@@ -76,7 +76,7 @@ package struct Redaction: Sendable {
       (parts.failures, Self.fixed),
     ] {
       let replaced = found.secrets.replaced(in: part, except: names)
-      JournalRecord.write(replaced.bytes, into: results)
+      EntryHead.write(replaced.bytes, into: results)
       withExtendedLifetime(replaced) {}
     }
     var copy = view

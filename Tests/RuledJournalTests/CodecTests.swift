@@ -33,14 +33,14 @@ import Testing
     if view.flags.contains(.lacksID) { view.id = part(2) }
     view.revision = part(3)
     let results = ByteBuffer()
-    for index in 4...6 { JournalRecord.write(part(index), into: results) }
+    for index in 4...6 { EntryHead.write(part(index), into: results) }
     view.results = results.bytes
     if Bool.random(using: &random) { view.plugins = part(8) }
     if origin == .timer || origin == .retry { (view.plugin, view.timer) = (part(7), part(8)) }
     view.consequences = Bool.random(using: &random) ? 0 : UInt32.random(in: 1 ... .max, using: &random)
     let digests = ByteBuffer()
     for name in ["p", "longer"] {
-      ByteBuffers(name).with(0) { JournalRecord.write($0, into: digests) }
+      ByteBuffers(name).with(0) { EntryHead.write($0, into: digests) }
       digests.append(bigEndian: UInt64.random(in: 0 ... .max, using: &random))
     }
     view.states = .digests(digests.bytes)

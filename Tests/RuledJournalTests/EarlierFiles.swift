@@ -52,6 +52,6 @@ enum EarlierFiles {
   }
 
   private static func string(_ part: [UInt8], into buffer: ByteBuffer) {
-    part.withView { JournalRecord.write($0, into: buffer) }
+    part.withView { EntryHead.write($0, into: buffer) }
   }
 }

@@ -91,7 +91,7 @@ final class JournalRig {
     ByteBuffers("{\"n\":\(sequence)}").with(0) { SubjectRecord.writePlugin(Array("p".utf8), state: $0, into: record) }
     put(StoreKey.bytes { StoreKey.record(Array(subject.utf8), into: $0) }, record, to: writes)
     let head = ByteBuffer()
-    JournalRecord.write(.client, lacksID: !hasID, at: time, now: time, into: head)
+    EntryHead.write(.client, lacksID: !hasID, at: time, now: time, into: head)
     ByteBuffers(text).with(0) { writes.journal(head.bytes, $0) }
   }
 
@@ -104,7 +104,7 @@ final class JournalRig {
       return true
     }
     let head = ByteBuffer()
-    JournalRecord.write(.forget, at: Int64(sequence) * 1_000_000, now: Int64(sequence) * 1_000_000, into: head)
+    EntryHead.write(.forget, at: Int64(sequence) * 1_000_000, now: Int64(sequence) * 1_000_000, into: head)
     ByteBuffers(subject).with(0) { writes.journal(head.bytes, $0) }
     commit(writes)
   }

@@ -209,9 +209,9 @@ extension Evaluator {
     guard context.journals.load(ordering: .relaxed) else { return }
     let (head, text) = (ByteBuffer(capacity: 64), ByteBuffer(capacity: kept.byteCount * 4 / 3 + 512))
     let now = context.clock.now.microseconds
-    JournalRecord.write(.kept, at: now, now: now, into: head)
-    JournalRecord.write(outcome, into: head)
-    for _ in 0..<3 { JournalRecord.write(.empty, into: head) }
+    EntryHead.write(.kept, at: now, now: now, into: head)
+    EntryHead.write(outcome, into: head)
+    for _ in 0..<3 { EntryHead.write(.empty, into: head) }
     KeptEvent.write(kept.records, of: name, into: text)
     batches.current.writes.journal(head.bytes, text.bytes)
     withExtendedLifetime((head, text, kept)) {}
@@ -222,7 +222,7 @@ extension Evaluator {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 16)
     let now = context.clock.now.microseconds
-    JournalRecord.write(.forget, isSilent: isSilent, at: now, now: now, into: head)
+    EntryHead.write(.forget, isSilent: isSilent, at: now, now: now, into: head)
     batches.current.writes.journal(head.bytes, name)
     withExtendedLifetime(head) {}
   }

@@ -257,8 +257,8 @@ package final class Evaluator {
     guard context.journals.load(ordering: .relaxed) else { return }
     let head = ByteBuffer(capacity: 64)
     let now = context.clock.now.microseconds
-    JournalRecord.write(.rules, at: now, now: now, into: head)
-    JournalRecord.write(catalog.revisionText.bytes, into: head)
+    EntryHead.write(.rules, at: now, now: now, into: head)
+    EntryHead.write(catalog.revisionText.bytes, into: head)
     let text = ByteBuffer(capacity: 1024)
     catalog.journalEvent(rollout).write(to: text)
     batches.current.writes.journal(head.bytes, text.bytes)

@@ -7,7 +7,7 @@ import RuledCore
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; bit 6: the revision is the same as in the entry before; bit 7: there are redacted paths |
+/// | 1 | origin and flags, as in `EntryHead`; bit 6: the revision is the same as in the entry before; bit 7: there are redacted paths |
 /// | varint | the sequence, as the difference from the entry before |
 /// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
 /// | varint | the subject's version |
@@ -43,31 +43,31 @@ struct EntryCodec {
     writeHead(view, isSame ? Self.hasSameRevision : 0, into: buffer)
     text.write(view.text, into: buffer)
     writeSubject(view, into: buffer)
-    if view.flags.contains(.lacksID) { JournalRecord.write(view.id, into: buffer) }
+    if view.flags.contains(.lacksID) { EntryHead.write(view.id, into: buffer) }
     if !isSame {
-      JournalRecord.write(view.revision, into: buffer)
+      EntryHead.write(view.revision, into: buffer)
       revision.removeAll()
       revision.append(view.revision)
     }
     room.removeAll()
     room.append(view.results)
-    if let plugins = view.plugins { JournalRecord.write(plugins, into: room) }
+    if let plugins = view.plugins { EntryHead.write(plugins, into: room) }
     results.write(room.bytes, into: buffer)
     room.removeAll()
     view.writeDigests(into: room)
     digests.write(room.bytes, into: buffer)
     if view.origin == .retry || view.origin == .timer {
-      JournalRecord.write(view.plugin, into: buffer)
-      JournalRecord.write(view.timer, into: buffer)
+      EntryHead.write(view.plugin, into: buffer)
+      EntryHead.write(view.timer, into: buffer)
     }
-    if !view.redacted.isEmpty { JournalRecord.write(view.redacted, into: buffer) }
+    if !view.redacted.isEmpty { EntryHead.write(view.redacted, into: buffer) }
   }
 
   private mutating func writeHead(_ view: EntryView, _ bits: UInt8, into buffer: ByteBuffer) {
     var flags = bits | view.origin.number
-    if view.flags.contains(.lacksID) { flags |= JournalRecord.Flags.lacksID.rawValue }
-    if view.now != view.at { flags |= JournalRecord.Flags.hasNow.rawValue }
-    if view.consequences != 0 { flags |= JournalRecord.Flags.hasConsequences.rawValue }
+    if view.flags.contains(.lacksID) { flags |= EntryHead.Flags.lacksID.rawValue }
+    if view.now != view.at { flags |= EntryHead.Flags.hasNow.rawValue }
+    if view.consequences != 0 { flags |= EntryHead.Flags.hasConsequences.rawValue }
     if !view.redacted.isEmpty { flags |= Self.hasRedacted }
     buffer.append(flags)
     buffer.append(small: view.sequence - sequence)
@@ -84,7 +84,7 @@ struct EntryCodec {
     if !Self.has(subject, in: text, at: subjectOffset) {
       guard let found = Self.find(subject, in: text) else {
         buffer.append(0)
-        return JournalRecord.write(subject, into: buffer)
+        return EntryHead.write(subject, into: buffer)
       }
       subjectOffset = found
     }
@@ -148,8 +148,8 @@ struct EntryCodec {
     guard let first = reader.byte(), let origin = JournalEntry.Origin(number: first & 7), let step = reader.varint(),
       let later = reader.signed()
     else { return nil }
-    let known: JournalRecord.Flags = [.lacksID, .hasNow, .hasConsequences]
-    let flags = JournalRecord.Flags(rawValue: first & known.rawValue)
+    let known: EntryHead.Flags = [.lacksID, .hasNow, .hasConsequences]
+    let flags = EntryHead.Flags(rawValue: first & known.rawValue)
     sequence &+= step
     at &+= later
     var now = at

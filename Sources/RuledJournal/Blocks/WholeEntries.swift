@@ -2,7 +2,7 @@
 ///
 /// | bytes | what |
 /// | --- | --- |
-/// | 1 | origin and flags, as in `JournalRecord`; bit 7: there are redacted paths |
+/// | 1 | origin and flags, as in `EntryHead`; bit 7: there are redacted paths |
 /// | varint | the sequence, as the difference from the entry before |
 /// | signed varint | the time of the evaluation, likewise; if the flag says so, the difference of `now()` from it |
 /// | varint | the subject's version |

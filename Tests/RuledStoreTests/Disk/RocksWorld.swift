@@ -169,8 +169,8 @@ final class RocksWorld {
   /// Adds an entry for the journal, and the number of the last change, as the daemon does.
   private static func addEntry(of commit: Int, at sequence: UInt64, to set: WriteSet) {
     let head = ByteBuffer()
-    JournalRecord.write(.rules, at: Int64(sequence), now: Int64(sequence), into: head)
-    Array("r\(commit)".utf8).withView { JournalRecord.write($0, into: head) }
+    EntryHead.write(.rules, at: Int64(sequence), now: Int64(sequence), into: head)
+    Array("r\(commit)".utf8).withView { EntryHead.write($0, into: head) }
     Array("\(commit)".utf8).withView { set.journal(head.bytes, $0) }
     let (key, value) = (ByteBuffer(), ByteBuffer())
     StoreKey.daemon(StoreKey.sequenceName, into: key)

@@ -173,21 +173,21 @@ extension EventTransaction {
   private func journal(_ outcome: RememberedOutcome, _ plugins: Range<Int>?) {
     journalHead.removeAll()
     let at = event.origin == .timer ? context.clock.now.microseconds : event.now
-    JournalRecord.write(
+    EntryHead.write(
       event.origin.recorded, lacksID: event.lacksID, at: at, now: event.now,
       consequences: UInt32(truncatingIfNeeded: consequences), into: journalHead)
     if event.origin != .client {
-      JournalRecord.write(outcome, into: journalHead)
+      EntryHead.write(outcome, into: journalHead)
       if let timer {
-        timer.plugin.withView { JournalRecord.write($0, into: journalHead) }
-        timer.name.withView { JournalRecord.write($0, into: journalHead) }
+        timer.plugin.withView { EntryHead.write($0, into: journalHead) }
+        timer.name.withView { EntryHead.write($0, into: journalHead) }
       } else {
         let retried = retriedPlugin.map { self.plugins.all[$0].entry.nameBytes }
-        JournalRecord.write(retried ?? .empty, into: journalHead)
-        JournalRecord.write(.empty, into: journalHead)
+        EntryHead.write(retried ?? .empty, into: journalHead)
+        EntryHead.write(.empty, into: journalHead)
       }
     }
-    if let plugins { JournalRecord.write(batches.current.changes.bytes.bytes.extracting(plugins), into: journalHead) }
+    if let plugins { EntryHead.write(batches.current.changes.bytes.bytes.extracting(plugins), into: journalHead) }
     batches.current.writes.journal(journalHead.bytes, event.text)
   }
 

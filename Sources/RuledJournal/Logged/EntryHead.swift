@@ -1,7 +1,7 @@
 package import RuledCore
 package import RuledStore
 
-/// The head of a record for the journal in the log.
+/// The head of an entry as the log has it, before a segment is flushed.
 ///
 /// It has the parts that are neither in the event nor in the outcome and the subject's record, which the same commit writes.
 ///
@@ -14,7 +14,7 @@ package import RuledStore
 /// | … | unless a client sent it: the version as varint; revision, decisions, effects and failures, each after its length as varint |
 /// | … | unless a client sent it: the plugin of the timer or the retry and the name of the timer, likewise, empty without them |
 /// | … | unless an earlier build wrote it: the plugins that took part, each in quotes, with commas between, likewise |
-package struct JournalRecord {
+package struct EntryHead {
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -40,7 +40,7 @@ package struct JournalRecord {
   let consequences: UInt32
   let rest: ByteView
 
-  /// Appends the head of a record.
+  /// Appends the head of an entry.
   ///
   /// `lacksID` says that the daemon gave the event its id, `isSilent` that the event changes nothing that watchers see.
   package static func write(
@@ -68,7 +68,7 @@ package struct JournalRecord {
     head.append(part)
   }
 
-  /// Whether a record with that head has no sequence.
+  /// Whether an entry with that head has no sequence.
   static func isSilent(_ head: ByteView) -> Bool { (head.first ?? 0) & Flags.isSilent.rawValue != 0 }
 
   init?(_ head: ByteView) {
@@ -90,7 +90,7 @@ package struct JournalRecord {
 }
 
 extension JournalEntry.Origin {
-  /// Its number in records and files.
+  /// Its number in heads and files.
   var number: UInt8 {
     switch self {
     case .client: 0

@@ -8,7 +8,7 @@ struct EntryView {
   var sequence: UInt64 = 0
   var origin: JournalEntry.Origin
   /// Which parts it has.
-  var flags: JournalRecord.Flags
+  var flags: EntryHead.Flags
   /// When it was evaluated, in microseconds.
   var at: Int64
   /// `now()`, in microseconds.
@@ -40,12 +40,12 @@ struct EntryView {
     case digests(Bytes)
   }
 
-  init(_ record: JournalRecord, text: Bytes) {
-    self.init(record.origin, record.flags, at: record.at, now: record.now, text: text)
-    consequences = record.consequences
+  init(_ head: EntryHead, text: Bytes) {
+    self.init(head.origin, head.flags, at: head.at, now: head.now, text: text)
+    consequences = head.consequences
   }
 
-  init(_ origin: JournalEntry.Origin, _ flags: JournalRecord.Flags, at: Int64, now: Int64, text: Bytes) {
+  init(_ origin: JournalEntry.Origin, _ flags: EntryHead.Flags, at: Int64, now: Int64, text: Bytes) {
     self.origin = origin
     self.flags = flags
     self.at = at
@@ -69,7 +69,7 @@ struct EntryView {
       guard let record = try? SubjectRecordView(beginningOf: bytes) else { return }
       var reader = BlockReader(record.plugins)
       while let name = reader.string(), let state = reader.string() {
-        JournalRecord.write(name, into: buffer)
+        EntryHead.write(name, into: buffer)
         buffer.append(bigEndian: hash64(state, seed: 0))
       }
     }
