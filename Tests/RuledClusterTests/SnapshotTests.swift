@@ -315,9 +315,9 @@ extension Cluster {
       var snapshot = try #require(client.snapshots().first)
       snapshot.name = "late"
       #expect(try client.takeSnapshotTurn(for: Cluster.node("c"), milliseconds: 3_600_000))
-      #expect(try !client.record(snapshot, for: node.node.identity))
+      #expect(try !client.add(snapshot, for: node.node.identity))
       snapshot.position = LogPosition(sequence: snapshot.position.sequence, digest: [1])
-      #expect(Cluster.code { _ = try client.record(snapshot, for: node.node.identity) } == .diverged)
+      #expect(Cluster.code { _ = try client.add(snapshot, for: node.node.identity) } == .diverged)
       node.end()
       try store.close()
     }

@@ -11,7 +11,7 @@ struct LatencyHistogramTests {
       for _ in 0..<1000 {
         let value = UInt64.random(in: 0...UInt64.max, using: &generator) >> UInt64.random(in: 4...63, using: &generator)
         values.append(value)
-        histogram.record(value)
+        histogram.observe(value)
       }
       values.sort()
       for share in [0.0, 0.5, 0.9, 0.99, 0.999] {
@@ -26,7 +26,7 @@ struct LatencyHistogramTests {
 
   @Test func `Bands are powers of two of microseconds without gaps and hold every time`() {
     var histogram = LatencyHistogram()
-    for time in [900, 3000, 3000, 100_000] as [UInt64] { histogram.record(time) }
+    for time in [900, 3000, 3000, 100_000] as [UInt64] { histogram.observe(time) }
     let bands = histogram.bands()
     #expect(bands.map(\.upTo) == [1, 2, 4, 8, 16, 32, 64, 128])
     #expect(bands.map(\.count) == [1, 0, 2, 0, 0, 0, 0, 1])
@@ -40,9 +40,9 @@ struct LatencyHistogramTests {
 
   @Test func `Few durations have quantiles, too`() {
     var histogram = LatencyHistogram()
-    histogram.record(40)
+    histogram.observe(40)
     #expect([0, 0.5, 0.99, 1].map(histogram.quantile) == [40, 40, 40, 40])
-    histogram.record(UInt64.max)
+    histogram.observe(UInt64.max)
     #expect([0, 0.5, 0.99, 1].map(histogram.quantile) == [40, 40, UInt64.max, UInt64.max])
   }
 }

@@ -10,7 +10,7 @@ import Testing
     var totals = LoadTotals()
     totals.events = events
     var durations = LatencyHistogram(precision: PluginRuntime.precision)
-    for nanoseconds in took { durations.record(nanoseconds) }
+    for nanoseconds in took { durations.observe(nanoseconds) }
     totals.plugins["p"] = .init(runs: runs, failures: failures, durations: durations)
     return totals
   }
@@ -34,7 +34,7 @@ import Testing
   private static func totals(latencies: [Double]) -> LoadTotals {
     var totals = LoadTotals()
     totals.events = latencies.count
-    for latency in latencies { totals.latency.record(UInt64(latency * 1000)) }
+    for latency in latencies { totals.latency.observe(UInt64(latency * 1000)) }
     return totals
   }
 

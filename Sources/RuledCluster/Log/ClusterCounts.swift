@@ -18,7 +18,7 @@ package final class ClusterCounts: Sendable {
 
   package var all: Figures { figures.withLock { $0 } }
 
-  func count(nanoseconds: UInt64) { figures.withLock { $0.commits.record(nanoseconds) } }
+  func count(nanoseconds: UInt64) { figures.withLock { $0.commits.observe(nanoseconds) } }
 
   func countFailure(isDoubtful: Bool) { figures.withLock { isDoubtful ? ($0.doubtful += 1) : ($0.refused += 1) } }
 

@@ -49,7 +49,7 @@ extension LogClient {
   /// Adds a verified snapshot to the list; false if its node no longer has the turn.
   ///
   /// Throws `diverged` if the snapshot has played back other batches than the log contains.
-  func record(_ snapshot: Snapshot, for node: NodeIdentity) throws(StoreError) -> Bool {
+  func add(_ snapshot: Snapshot, for node: NodeIdentity) throws(StoreError) -> Bool {
     guard try digest(of: snapshot.position.sequence) == snapshot.position.digest else {
       throw StoreError(.diverged, "the snapshot \(snapshot.name) has not played back what the log has")
     }

@@ -109,7 +109,7 @@ package final class SnapshotKeeper: @unchecked Sendable {  // `lock` guards what
     let snapshot: Snapshot
     do throws(StoreError) {
       snapshot = try storage.write(node.played, by: node.identity.name, complete: complete, progress: progress)
-      guard try client.record(snapshot, for: node.identity) else { throw Self.turnLost }
+      guard try client.add(snapshot, for: node.identity) else { throw Self.turnLost }
     } catch {
       try? removeUnfinished(from: storage)
       throw error

@@ -18,7 +18,7 @@ package struct BucketHistogram: Sendable {
   /// Counts a value, `times` times.
   ///
   /// - Complexity: O(buckets up to the value's).
-  package mutating func record(_ value: UInt64, times: UInt64 = 1) {
+  package mutating func observe(_ value: UInt64, times: UInt64 = 1) {
     var bucket = 0
     while bucket < bounds.count, value > bounds[bucket] { bucket += 1 }
     counts[bucket] += times

@@ -18,7 +18,7 @@ package struct LatencyHistogram: Sendable {
     counts = Array(repeating: 0, count: (65 - precision) << precision)
   }
 
-  package mutating func record(_ nanoseconds: UInt64) {
+  package mutating func observe(_ nanoseconds: UInt64) {
     counts[index(of: nanoseconds)] += 1
     total += 1
     longest = max(longest, nanoseconds)

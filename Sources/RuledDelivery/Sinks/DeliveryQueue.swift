@@ -192,7 +192,7 @@ package final class DeliveryQueue {
   // MARK: Pausing
 
   /// Counts a success of the receiver, which ends a pause.
-  package func recordSuccess() {
+  package func noteSuccess() {
     failures = 0
     pauses = 0
     pausedUntil = 0
@@ -203,7 +203,7 @@ package final class DeliveryQueue {
   ///
   /// The queue pauses after three in a row, or at once when `pausesAtOnce`: the failure is then the receiver's, whatever the effect. The
   /// pause lasts `minimum` milliseconds at least.
-  package func recordFailure(now: UInt64, _ backoff: Backoff, atLeast minimum: UInt64 = 0, pausesAtOnce: Bool) {
+  package func noteFailure(now: UInt64, _ backoff: Backoff, atLeast minimum: UInt64 = 0, pausesAtOnce: Bool) {
     failures += 1
     guard pausesAtOnce || failures >= 3 else { return }
     if now >= pausedUntil {
@@ -216,7 +216,7 @@ package final class DeliveryQueue {
 
   /// Ends all waits, and forgets the failures before.
   package func resume() {
-    recordSuccess()
+    noteSuccess()
     for subject in subjects.values { subject.notBefore = 0 }
     earliestPostponed = .max
     earliestDelayed = delayed.isEmpty ? .max : 0

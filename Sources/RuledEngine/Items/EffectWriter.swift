@@ -29,7 +29,7 @@ final class EffectWriter {
   ) throws(RequestError) {
     if effect.isKeyed {
       guard try !isRepeated(effect, of: plugin.name, subject: subject) else { return }
-      onceKeys.record(effect: effect.id, of: plugin.name, subject: subject)
+      onceKeys.keep(effect: effect.id, of: plugin.name, subject: subject)
     }
     guard context.keepsEffects, !effect.sink.elementsEqual("client".utf8) else { return }
     let stored = EffectKey(subject: Array(subject.name), sequence: context.nextSequence())

@@ -40,7 +40,7 @@ final class OnceKeys {
     return try batches.read(key.bytes, of: subject, into: value)
   }
 
-  func record(effect id: ByteView, of plugin: String, subject: Subject) {
+  func keep(effect id: ByteView, of plugin: String, subject: Subject) {
     writeKey(effect: id, of: plugin, subject)
     put(expiry: 0)
   }

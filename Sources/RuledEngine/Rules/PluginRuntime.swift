@@ -125,8 +125,8 @@ package final class PluginRuntime: Sendable {
   /// Notes how long an event took, in nanoseconds.
   func took(_ nanoseconds: UInt64) {
     times.withLock { times in
-      times.quantiles.record(nanoseconds)
-      times.buckets.record(nanoseconds)
+      times.quantiles.observe(nanoseconds)
+      times.buckets.observe(nanoseconds)
     }
   }
 

@@ -151,7 +151,7 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     let start = EngineClock.monotonic
     do throws(StoreError) {
       let number = try store.sync()
-      syncs.withLock { $0.record(EngineClock.monotonic - start) }
+      syncs.withLock { $0.observe(EngineClock.monotonic - start) }
       lock.locked { settle(through: number) }
       return nil
     } catch {

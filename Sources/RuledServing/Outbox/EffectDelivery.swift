@@ -153,13 +153,13 @@ final class EffectDelivery {
     case .delivered:
       sink.figures.countDelivered()
       sink.figures.note(success: true)
-      queue.recordSuccess()
+      queue.noteSuccess()
       store.remove(delivery.key, of: sink)
       complete(delivery)
     case .failed(let failure, let wait, let pause):
       log(.warn, "an effect could not be delivered, it is tried again", failure.reason, delivery)
       sink.figures.note(success: false)
-      queue.recordFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: pause == .atOnce)
+      queue.noteFailure(now: loop.now, backoff, atLeast: wait, pausesAtOnce: pause == .atOnce)
       retry(delivery, failure, atLeast: wait)
     case .givenUp(let failure):
       sink.figures.note(success: false)
@@ -239,7 +239,7 @@ final class EffectDelivery {
           for subject in Set(lines.map(\.key.subject)) { queue.effects(of: subject)?.tries += 1 }
           break
         }
-        queue.recordSuccess()
+        queue.noteSuccess()
         if !chunk.isEmpty { sink.figures.note(success: true) }
         for (key, line) in chunk {
           queue.complete(key)
@@ -314,7 +314,7 @@ final class EffectDelivery {
   /// Lets the effects of a queue wait, which can't be written for this reason.
   private func fail(_ sink: Sink, _ queue: DeliveryQueue, _ reason: String, now: UInt64) {
     sink.figures.countRetried()
-    queue.recordFailure(now: now, backoff, pausesAtOnce: true)
+    queue.noteFailure(now: now, backoff, pausesAtOnce: true)
     queue.failure = DeliveryFailure(reason: reason)
     sink.figures.note(success: false)
   }

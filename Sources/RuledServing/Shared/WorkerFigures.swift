@@ -32,14 +32,14 @@ final class WorkerFigures: Sendable {
 
   func noteCommit(of submission: Submission, at now: UInt64) {
     results.withLock { results in
-      results.events.record(UInt64(submission.batch.changes.count))
-      results.bytes.record(UInt64(submission.batch.writes.byteCount))
-      results.record(submission.starts, at: now)
+      results.events.observe(UInt64(submission.batch.changes.count))
+      results.bytes.observe(UInt64(submission.batch.writes.byteCount))
+      results.observe(submission.starts, at: now)
     }
   }
 
   /// Counts events that were answered without a commit.
-  func noteAnswers(to starts: [EventStarts], at now: UInt64) { results.withLock { $0.record(starts, at: now) } }
+  func noteAnswers(to starts: [EventStarts], at now: UInt64) { results.withLock { $0.observe(starts, at: now) } }
 
   func noteLostCommit() { results.withLock { $0.lost += 1 } }
 
@@ -59,8 +59,8 @@ struct CommitFigures: Sendable {
   var lost = 0
 
   /// Records the latency of events that can be answered now.
-  mutating func record(_ starts: [EventStarts], at now: UInt64) {
-    for start in starts { latency.record(now &- start.time, times: start.events) }
+  mutating func observe(_ starts: [EventStarts], at now: UInt64) {
+    for start in starts { latency.observe(now &- start.time, times: start.events) }
   }
 
   mutating func add(_ other: CommitFigures) {

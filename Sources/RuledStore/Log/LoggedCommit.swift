@@ -9,7 +9,7 @@ package struct LoggedCommit {
   func forEach(_ body: (WriteOperation) -> Void) {
     guard let base = payload.baseAddress else { return }
     var offset = 0
-    while offset < payload.count { body(WriteRecords.record(in: base, at: &offset)) }
+    while offset < payload.count { body(WriteRecords.operation(in: base, at: &offset)) }
   }
 
   /// How many bytes ahead are prefetched: records are further apart than the processor prefetches by itself.
@@ -31,7 +31,7 @@ package struct LoggedCommit {
         cl_prefetch(base + prefetched)
         prefetched += Self.cacheLine
       }
-      switch WriteRecords.record(in: base, at: &offset) {
+      switch WriteRecords.operation(in: base, at: &offset) {
       case .delete: break
       case .put(let key, let value):
         switch key.first {

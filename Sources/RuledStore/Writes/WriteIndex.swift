@@ -43,7 +43,7 @@ struct WriteIndex {
   mutating func add(from records: WriteRecords) {
     var offset = end
     var start = offset
-    while let operation = records.record(at: &offset) {
+    while let operation = records.operation(at: &offset) {
       if case .journal = operation {} else { add(hash64(operation.key, seed: Self.seed), at: start) }
       start = offset
     }
@@ -61,7 +61,7 @@ struct WriteIndex {
       let entry = entries[Int(index)]
       if entry.hash == hash {
         var offset = entry.offset
-        if let operation = records.record(at: &offset), ByteOrder.equal(operation.key, key) { return operation }
+        if let operation = records.operation(at: &offset), ByteOrder.equal(operation.key, key) { return operation }
       }
       index = entry.previous
     }

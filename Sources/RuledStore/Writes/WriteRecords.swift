@@ -74,20 +74,20 @@ struct WriteRecords {
   }
 
   /// Reads the record at `offset` and moves `offset` behind it; nil at the end.
-  func record(at offset: inout Int) -> WriteOperation? {
+  func operation(at offset: inout Int) -> WriteOperation? {
     guard offset < used else { return nil }
-    return Self.record(in: base, at: &offset)
+    return Self.operation(in: base, at: &offset)
   }
 
   /// Sets the last eight bytes of the record at `offset`, which are part of its second string.
   func setEnd(ofRecordAt offset: Int, to number: UInt64) {
     var end = offset
-    guard case .put(_, let value)? = record(at: &end), value.count >= 8 else { return }
+    guard case .put(_, let value)? = operation(at: &end), value.count >= 8 else { return }
     base.storeBytes(of: number.bigEndian, toByteOffset: end - 8, as: UInt64.self)
   }
 
   /// Reads the record at `base + offset`, which is whole, and moves `offset` behind it.
-  static func record(in base: UnsafeRawPointer, at offset: inout Int) -> WriteOperation {
+  static func operation(in base: UnsafeRawPointer, at offset: inout Int) -> WriteOperation {
     let tag = base.load(fromByteOffset: offset, as: UInt8.self)
     offset += 1
     let first = string(in: base, at: &offset)

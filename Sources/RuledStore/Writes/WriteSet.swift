@@ -44,7 +44,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// The write that begins at an offset: `byteCount` before it was added.
   package func write(at offset: Int) -> WriteOperation? {
     var offset = offset
-    return content.record(at: &offset)
+    return content.operation(at: &offset)
   }
 
   /// Sets the last eight bytes of the value that a write puts, which begins at an offset.
@@ -79,7 +79,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
   /// Calls `body` with each write after `mark`, in their order.
   package func forEach(from mark: Mark = .start, _ body: (WriteOperation) -> Void) {
     var offset = mark.used
-    while let operation = content.record(at: &offset) { body(operation) }
+    while let operation = content.operation(at: &offset) { body(operation) }
   }
 
   /// The last write on `key`.
@@ -92,7 +92,7 @@ package final class WriteSet: @unchecked Sendable {  // one thread owns a set at
       found = index.find(key, in: content)
     } else {
       var offset = 0
-      while let operation = content.record(at: &offset) {
+      while let operation = content.operation(at: &offset) {
         if ByteOrder.equal(operation.key, key) { found = operation }
       }
     }

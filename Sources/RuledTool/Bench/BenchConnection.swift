@@ -60,7 +60,7 @@ final class BenchConnection {
       let text = String(decoding: line.prefix(200), as: UTF8.self).printable
       throw ToolError("the daemon sent something that is no reply to an event: \(text)")
     }
-    tally.latency.record(now - min(now, startTimes[Int(slot)]))
+    tally.latency.observe(now - min(now, startTimes[Int(slot)]))
     startTimes[Int(slot)] = 0
     freeSlots.append(Int32(slot))
     inFlight -= 1
