@@ -15,7 +15,7 @@ extension Evaluator {
   ) throws(RequestError) {
     guard let found = plugins.catalog.query(name) else { throw notFound(query: name) }
     let plugin = plugins.all[found.plugin]
-    let declaration = plugin.entry.manifest.queries[found.query]
+    let declaration = plugin.loaded.manifest.queries[found.query]
     let query = declaration.name
     if let schema = declaration.arguments {
       do throws(SchemaMismatch) { try schema.check(arguments, at: "args", onlyKnown: schema.names) } catch {
@@ -70,7 +70,7 @@ extension Evaluator {
   /// - Returns: `[{status, headers, body}]`; nil when no plugin answers for the host.
   package func web(host: String, request: ByteView) throws(Failure) -> JSONValue? {
     for plugin in plugins.all {
-      guard let index = plugin.entry.manifest.hosts.firstIndex(where: { $0.name == host }) else {
+      guard let index = plugin.loaded.manifest.hosts.firstIndex(where: { $0.name == host }) else {
         continue
       }
       return try handle(plugin, name: host) { $0.web(index, request: request) }
@@ -82,8 +82,8 @@ extension Evaluator {
   ///
   /// - Returns: `[request]`, or `[null, why]`; nil when the plugin has no such handler.
   package func sink(_ sink: String, plugin name: String, effect: ByteView) throws(Failure) -> JSONValue? {
-    guard let plugin = plugins.all.first(where: { $0.entry.name == name }),
-      let index = plugin.entry.manifest.sinkHandlers.firstIndex(where: { $0.name == sink })
+    guard let plugin = plugins.all.first(where: { $0.loaded.name == name }),
+      let index = plugin.loaded.manifest.sinkHandlers.firstIndex(where: { $0.name == sink })
     else { return nil }
     return try handle(plugin, name: sink) { $0.sink(index, effect: effect) }
   }
@@ -102,9 +102,9 @@ extension Evaluator {
     _ plugin: WorkerPlugin, name: String, _ body: (PluginVM) -> CallResult
   ) throws(Failure) -> PluginVM {
     let vm = try plugins.vm(of: plugin)
-    var event = try transaction.readingEvent(for: plugin.entry)
+    var event = try transaction.readingEvent(for: plugin.loaded)
     defer { plugin.dropDeadVM() }
-    guard vm.begin(&event, budget: plugin.entry.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
+    guard vm.begin(&event, budget: plugin.loaded.manifest.budget) != .failed else { throw vm.failure(rule: nil) }
     let result = body(vm)
     transaction.writeLog(of: vm)
     guard result != .failed else { throw vm.failure(rule: name) }

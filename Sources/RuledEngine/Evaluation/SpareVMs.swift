@@ -19,14 +19,14 @@ package final class SpareVMs {
   func save(of evaluator: Evaluator) {
     if vms.count > Self.most { vms.removeAll() }
     for plugin in evaluator.plugins.all {
-      if let vm = plugin.vm, !vm.isDead { vms[plugin.entry.generation] = vm }
+      if let vm = plugin.vm, !vm.isDead { vms[plugin.loaded.generation] = vm }
     }
   }
 
   /// Gives an evaluator VMs for its plugins that have none.
   func install(in evaluator: Evaluator) {
     for plugin in evaluator.plugins.all where plugin.vm == nil {
-      if let vm = vms[plugin.entry.generation] { evaluator.plugins.install(vm, for: plugin) }
+      if let vm = vms[plugin.loaded.generation] { evaluator.plugins.install(vm, for: plugin) }
     }
   }
 }

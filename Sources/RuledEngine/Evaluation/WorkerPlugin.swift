@@ -3,7 +3,7 @@ import RuledLua
 
 /// A plugin on one worker: its VM, and its data that lasts from event to event.
 final class WorkerPlugin {
-  let entry: Catalog.Plugin
+  let loaded: Catalog.Plugin
   /// Its index in the catalog.
   let index: Int
   /// Its VM, nil before its first event and after it was stopped.
@@ -14,15 +14,15 @@ final class WorkerPlugin {
   var uncounted = AttemptSkipper(fewest: 8, most: 1024)
   private var knownSender: MessageSender?
 
-  init(_ entry: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
-    self.entry = entry
+  init(_ loaded: Catalog.Plugin, index: Int, vm: PluginVM? = nil) {
+    self.loaded = loaded
     self.index = index
     self.vm = vm
   }
 
   func sender(in senders: MessageSenders) -> MessageSender {
     if let knownSender { return knownSender }
-    let sender = senders[entry.name]
+    let sender = senders[loaded.name]
     knownSender = sender
     return sender
   }

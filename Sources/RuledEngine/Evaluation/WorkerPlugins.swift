@@ -33,12 +33,12 @@ final class WorkerPlugins {
     for plugin in others?.all ?? [] {
       guard let vm = plugin.vm, !vm.isDead else { continue }
       vm.host = host
-      vms[plugin.entry.generation] = vm
+      vms[plugin.loaded.generation] = vm
     }
-    for plugin in all { if let vm = plugin.vm { vms[plugin.entry.generation] = vm } }
+    for plugin in all { if let vm = plugin.vm { vms[plugin.loaded.generation] = vm } }
     catalog = next
-    all = next.plugins.enumerated().map { index, entry in
-      WorkerPlugin(entry, index: index, vm: vms[entry.generation])
+    all = next.plugins.enumerated().map { index, loaded in
+      WorkerPlugin(loaded, index: index, vm: vms[loaded.generation])
     }
     for plugin in all { plugin.vm?.checksData = next.checksEvents }
     listeners = ListenerTable()
@@ -46,7 +46,7 @@ final class WorkerPlugins {
 
   /// The plugin of that name, on either side of a rollout; nil if the rules in force do not have it.
   func plugin(named name: ByteView) -> WorkerPlugin? {
-    let isNamed = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.entry.nameBytes, name) }
+    let isNamed = { (plugin: WorkerPlugin) in ByteOrder.equal(plugin.loaded.nameBytes, name) }
     return all.first(where: isNamed) ?? others?.all.first(where: isNamed)
   }
 
@@ -61,15 +61,15 @@ final class WorkerPlugins {
   /// The plugin's VM; where there is none or it is dead, one that was built ahead, or else a new one.
   func vm(of plugin: WorkerPlugin) throws(Failure) -> PluginVM {
     if let vm = plugin.vm, !vm.isDead { return vm }
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     let vm: PluginVM
-    if coverage == nil, let ready = entry.readyVMs.take(for: lua) {
+    if coverage == nil, let ready = loaded.readyVMs.take(for: lua) {
       vm = ready
     } else {
       do throws(LoadError) {
-        vm = try makeVM(entry.source, entry.overrides)
+        vm = try makeVM(loaded.source, loaded.overrides)
       } catch {
-        throw Failure(plugin: entry.name, kind: .error, message: error.message, file: error.file, line: error.line)
+        throw Failure(plugin: loaded.name, kind: .error, message: error.message, file: error.file, line: error.line)
       }
     }
     install(vm, for: plugin)

@@ -24,8 +24,8 @@ final class MessageTable {
       case .gone(let name):
         (name, "there is no plugin '\(name)' any more, so its message waits here: load it again, or drop this")
       case .plugin(let plugin):
-        plugin.entry.runtime.isSuspended
-          ? (plugin.entry.name, "the plugin is suspended, so its message waits here: reload it or retry this") : nil
+        plugin.loaded.runtime.isSuspended
+          ? (plugin.loaded.name, "the plugin is suspended, so its message waits here: reload it or retry this") : nil
       }
     }
 
@@ -107,7 +107,7 @@ final class MessageTable {
     _ draft: Draft, to target: ByteView?, allowance: Allowance, of plugin: WorkerPlugin, _ event: EventInput,
     _ json: inout JSONWriter
   ) {
-    let id = ConsequenceID.message(number: draft.number, of: plugin.entry.nameBytes, event, using: identity)
+    let id = ConsequenceID.message(number: draft.number, of: plugin.loaded.nameBytes, event, using: identity)
     json.beginObject()
     json.member("type", string: draft.type)
     if let target { json.member("subject", string: target) }
@@ -119,7 +119,7 @@ final class MessageTable {
     json.member("hops", event.hops + 1)
     json.member("from", string: event.subject)
     allowance.write(to: &json)
-    json.member("sent_by", raw: plugin.entry.quotedName)
+    json.member("sent_by", raw: plugin.loaded.quotedName)
     draft.redacted?.note(with: draft.data, to: &json)
     json.endObject()
   }
@@ -190,7 +190,7 @@ final class MessageTable {
     json.member("from")
     json.raw((parked["message_from"] ?? .null).write(to:))
     Allowance(messages: event.maySend, publications: event.mayPublish).write(to: &json)
-    if !plugin.entry.runtime.isSuspended { json.member("sent_by", raw: plugin.entry.quotedName) }
+    if !plugin.loaded.runtime.isSuspended { json.member("sent_by", raw: plugin.loaded.quotedName) }
     if topic != nil { json.endObject() }
     json.endObject()
     batches.current.writes.put(key.bytes, value.bytes)

@@ -30,13 +30,13 @@ final class SubjectItems {
     _ operations: Operations, of plugin: WorkerPlugin, _ event: EventInput, subject: Subject, allowance: Allowance,
     timers bounds: TimerTable.Bounds, cascade: Cascade?, redacted: RedactedValues?
   ) throws(RequestError) {
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     var recorded = 0
     var published: [TopicChange] = []
     lazy var isPublishing = messages.isPublishing(event.subject)
     for index in operations.indices where !operations.isVoid(at: index) {
       switch operations[index] {
-      case .emit(let effect): try effects.write(effect, of: entry, event, subject: subject)
+      case .emit(let effect): try effects.write(effect, of: loaded, event, subject: subject)
       case .send(let target, let type, let data):
         let message = MessageTable.Draft(
           type: type, data: data, number: index - recorded, allowance: allowance, cascade: cascade, redacted: redacted)
@@ -49,24 +49,24 @@ final class SubjectItems {
         let message = MessageTable.Draft(
           type: type, data: data, number: index - recorded, allowance: allowance, cascade: cascade, redacted: redacted)
         published.append(messages.publish(message, to: topic, except: except, of: plugin, event))
-      case .joinTopic(let name): try topics.join(name, of: entry.name, subject)
-      case .leaveTopic(let name): try topics.leave(name, of: entry.name, subject)
+      case .joinTopic(let name): try topics.join(name, of: loaded.name, subject)
+      case .leaveTopic(let name): try topics.leave(name, of: loaded.name, subject)
       case .once(let key, let lifetime):
-        onceKeys.claim(key, for: lifetime, of: entry.name, subject: subject, now: event.now)
+        onceKeys.claim(key, for: lifetime, of: loaded.name, subject: subject, now: event.now)
       case .setTimer(let name, let type, let data, let due, let schedule):
         let rule = operations.rule(at: index)
         try timers.set(
-          name, type: type, data: data, due: due, schedule: schedule, of: entry, rule: rule, event, subject: subject,
+          name, type: type, data: data, due: due, schedule: schedule, of: loaded, rule: rule, event, subject: subject,
           allowance, bounds, redacted: redacted)
-      case .cancelTimer(let name): try timers.cancel(name, of: entry.name, subject: subject)
+      case .cancelTimer(let name): try timers.cancel(name, of: loaded.name, subject: subject)
       case .forget:
-        try timers.removeAll(of: entry.name, subject: subject)
-        try onceKeys.removeAll(of: entry.name, subject: subject)
-        try topics.leaveAll(of: entry.name, subject)
-        try places.removeAll(of: entry.name, subject: subject, now: event.now)
+        try timers.removeAll(of: loaded.name, subject: subject)
+        try onceKeys.removeAll(of: loaded.name, subject: subject)
+        try topics.leaveAll(of: loaded.name, subject)
+        try places.removeAll(of: loaded.name, subject: subject, now: event.now)
       case .place(let board, let placing, let options):
         try places.write(
-          placing, on: board, options.map { Board.Options(leastFirst: $0.isLow, keep: $0.keep) }, of: entry.name,
+          placing, on: board, options.map { Board.Options(leastFirst: $0.isLow, keep: $0.keep) }, of: loaded.name,
           subject: subject, now: event.now)
       case .read, .part: recorded += 1
       case .decide, .shadowed, .raise, .count, .log, .forgetPast: break

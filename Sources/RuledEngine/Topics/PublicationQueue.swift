@@ -210,7 +210,7 @@ package final class PublicationQueue {
   }
 
   private func isInForce(_ name: [UInt8]) -> Bool {
-    name.withView { plugins.plugin(named: $0) }.map { !$0.entry.runtime.isSuspended } ?? false
+    name.withView { plugins.plugin(named: $0) }.map { !$0.loaded.runtime.isSuspended } ?? false
   }
 
   /// Whether a publication stays in memory; otherwise it waits in the store until its plugin is back, and nobody waits for it.

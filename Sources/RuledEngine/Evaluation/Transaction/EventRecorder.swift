@@ -74,7 +74,7 @@ package final class EventRecorder {
       sequence: 0, at: Timestamp(microseconds: event.now), now: Timestamp(microseconds: event.now),
       subject: String(decoding: event.subject, as: UTF8.self), version: outcome.version,
       revision: String(decoding: outcome.revision, as: UTF8.self), origin: retried == nil ? .client : .retry,
-      event: Array(event.text), plugin: retried.map { transaction.plugins.all[$0].entry.name } ?? "",
+      event: Array(event.text), plugin: retried.map { transaction.plugins.all[$0].loaded.name } ?? "",
       decisions: Array(outcome.decisions), effects: Array(outcome.effects), failures: Array(outcome.failures),
       digests: digests, consequences: UInt32(truncatingIfNeeded: transaction.consequences))
   }
@@ -83,7 +83,7 @@ package final class EventRecorder {
     costs.removeAll(keepingCapacity: true)
     guard transaction.plugins.costMask != nil else { return }
     transaction.forEachTouched { run in
-      let plugin = run.plugin.entry
+      let plugin = run.plugin.loaded
       if run.began, let vm = run.plugin.vm {
         for cost in vm.costs {
           costs.append(

@@ -38,15 +38,15 @@ extension EventTransaction {
   private func addPart(of run: PluginRun, _ subject: Subject, _ cascade: Cascade?) throws(RequestError) {
     if run.hasFailed { return park(run, subject) }
     guard !run.operations.isDisjoint(with: .written), let vm = run.plugin.vm else { return }
-    if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.entry) }
+    if !run.operations.isDisjoint(with: .consequences) { noteConsequences(vm.operations, of: run.plugin.loaded) }
     try items.apply(
       vm.operations, of: run.plugin, event, subject: subject,
       allowance: run.sends + run.immediateTimers > 0 ? share : .none,
-      timers: timerBounds(of: run.plugin.entry, cascade),
+      timers: timerBounds(of: run.plugin.loaded, cascade),
       cascade: cascade, redacted: run.operations.isDisjoint(with: .consequences) ? nil : redactedValues)
     if run.operations.contains(.count) {
-      recorder?.note(run.counts, of: run.plugin.entry.name)
-      run.counts.move(to: batches.current, of: run.plugin.entry)
+      recorder?.note(run.counts, of: run.plugin.loaded.name)
+      run.counts.move(to: batches.current, of: run.plugin.loaded)
     }
   }
 
@@ -127,7 +127,7 @@ extension EventTransaction {
     var next = 0
     record?.forEachPlugin { name, state in
       while let index = firstDone(from: next) {
-        let order = withRun(of: touched[index]) { ByteOrder.compare($0.plugin.entry.nameBytes, name) }
+        let order = withRun(of: touched[index]) { ByteOrder.compare($0.plugin.loaded.nameBytes, name) }
         next = order <= 0 ? index + 1 : index
         if order <= 0 { writeState(of: touched[index]) }
         if order == 0 { return }
@@ -160,7 +160,7 @@ extension EventTransaction {
       let state = run.state(in: self)
       // An empty table is no state.
       guard state.count > 2 else { return }
-      let plugin = run.plugin.entry
+      let plugin = run.plugin.loaded
       SubjectRecord.writePlugin(plugin.nameBytes, state: state, version: plugin.stateVersion, into: nextRecord)
     }
   }
@@ -182,7 +182,7 @@ extension EventTransaction {
         timer.plugin.withView { EntryHead.write($0, into: journalHead) }
         timer.name.withView { EntryHead.write($0, into: journalHead) }
       } else {
-        let retried = retriedPlugin.map { self.plugins.all[$0].entry.nameBytes }
+        let retried = retriedPlugin.map { self.plugins.all[$0].loaded.nameBytes }
         EntryHead.write(retried ?? .empty, into: journalHead)
         EntryHead.write(.empty, into: journalHead)
       }
@@ -200,7 +200,7 @@ extension EventTransaction {
       forEachTouched { run in
         guard !run.hasFailed else { return }
         if bytes.count > start { bytes.append(UInt8(ascii: ",")) }
-        bytes.append(run.plugin.entry.quotedName)
+        bytes.append(run.plugin.loaded.quotedName)
       }
     }
   }

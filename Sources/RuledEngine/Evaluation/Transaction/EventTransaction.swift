@@ -159,7 +159,7 @@ final class EventTransaction {
     trace.cause = cause(of: queue[index])
     guard index == 0 else { return }
     for plugin in plugins.catalog.disabled { trace.skip(disabled: plugin) }
-    if !isHeard { for run in runs { trace.list(run.plugin.entry) } }
+    if !isHeard { for run in runs { trace.list(run.plugin.loaded) } }
   }
 
   func withoutExplaining(_ body: () throws(Failure) -> Void) throws(Failure) {
@@ -172,8 +172,8 @@ final class EventTransaction {
   /// The rule that raised an event; nil for one that was sent or parked.
   private func cause(of queued: QueuedEvent) -> (plugin: String, rule: String)? {
     guard case .raised(let plugin) = queued.origin else { return nil }
-    let entry = plugins.catalog.plugins[plugin]
-    return (entry.name, entry.manifest.rules[queued.rule].name)
+    let loaded = plugins.catalog.plugins[plugin]
+    return (loaded.name, loaded.manifest.rules[queued.rule].name)
   }
 
   /// Evaluates the events of a plugin's parked part again, and commits if the plugin no longer fails.
@@ -240,8 +240,8 @@ final class EventTransaction {
     if let failure = run.failure { return parts.add(failure) }
     guard !run.operations.isEmpty, let vm = run.plugin.vm else { return }
     if !run.operations.isDisjoint(with: .collapsing) { vm.collapseOperations() }
-    if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.plugin.entry) }
-    if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.plugin.entry) }
+    if run.operations.contains(.decide) { parts.addDecisions(in: vm.operations, of: run.plugin.loaded) }
+    if run.operations.contains(.emit) { collectEffects(in: vm.operations, of: run.plugin.loaded) }
     if run.operations.contains(.log), !event.isDryRun { writeLog(of: vm) }
   }
 

@@ -36,7 +36,7 @@ extension PluginRun {
       case .publish: newPublications += 1
       case .setTimer(_, _, _, let due, _):
         setsTimer = true
-        if transaction.followsAtOnce(due, of: plugin.entry) { immediateTimers += 1 }
+        if transaction.followsAtOnce(due, of: plugin.loaded) { immediateTimers += 1 }
       case .count(let name, let labels, let amount, let keep):
         let key = counterKeys.key(name: name, labels: labels)
         counts.append(CounterDelta(key, CounterValue(amount), now: transaction.event.now, keep: keep))
@@ -51,7 +51,7 @@ extension PluginRun {
       operations.indices[first...].filter { !kinds.isDisjoint(with: operations.kind(at: $0)) }[n]
     }
     if counts.count > counted,
-      let (n, delta) = counts.reserve(from: counted, of: plugin.entry.name, in: transaction.context)
+      let (n, delta) = counts.reserve(from: counted, of: plugin.loaded.name, in: transaction.context)
     {
       throw failure(
         .value,
@@ -78,9 +78,9 @@ extension PluginRun {
   private func failure(
     _ kind: Failure.Kind, _ message: String, at index: Int, in operations: Operations, _ transaction: EventTransaction
   ) -> Failure {
-    let rule = operations.rule(at: index), rules = plugin.entry.manifest.rules
+    let rule = operations.rule(at: index), rules = plugin.loaded.manifest.rules
     let failure = Failure(
-      plugin: plugin.entry.name, rule: rules.indices.contains(rule) ? rules[rule].name : nil, kind: kind,
+      plugin: plugin.loaded.name, rule: rules.indices.contains(rule) ? rules[rule].name : nil, kind: kind,
       message: message)
     let number = operations.indices[...index].count { operations.kind(at: $0).isDisjoint(with: .explaining) }
     return plugin.vm.map { withCause(failure, operation: number, $0, in: transaction) } ?? failure
@@ -93,7 +93,7 @@ extension PluginRun {
     let pending: Set<[UInt8]>
     do throws(RequestError) {
       let least = max(0, Limits.timers - sets + 1)
-      guard let names = try transaction.items.timers.names(of: plugin.entry, subject, ifAtLeast: least) else { return }
+      guard let names = try transaction.items.timers.names(of: plugin.loaded, subject, ifAtLeast: least) else { return }
       pending = names
     } catch {
       transaction.storeFailure = error
@@ -148,7 +148,7 @@ extension PluginRun {
         if score == nil, !hasForgotten {
           do throws(RequestError) {
             score = try transaction.items.places.score(
-              on: board, of: plugin.entry.name, subject: subject, now: transaction.event.now)
+              on: board, of: plugin.loaded.name, subject: subject, now: transaction.event.now)
           } catch { return transaction.storeFailure = error }
         }
         if let problem = Self.problem(score ?? 0, plus: number) {

@@ -77,13 +77,13 @@ final class PluginRun {
   ///
   /// A failure voids all that the plugin did in the transaction.
   func takeEvent(at index: Int, rules: [Int], in transaction: EventTransaction) {
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     let queued = transaction.queue[index]
-    if !entry.manifest.sources.isEmpty {
+    if !loaded.manifest.sources.isEmpty {
       let source = String(decoding: transaction.event.source, as: UTF8.self)
-      guard entry.manifest.accepts(source: source) else {
+      guard loaded.manifest.accepts(source: source) else {
         if transaction.event.isExplained {
-          transaction.trace.skip(rules[...], of: entry, reason: entry.manifest.refusal(ofSource: source))
+          transaction.trace.skip(rules[...], of: loaded, reason: loaded.manifest.refusal(ofSource: source))
         }
         return
       }
@@ -92,16 +92,16 @@ final class PluginRun {
     seen.append(index)
     guard !hasFailed else { return }
     if !transaction.imposedFailures.isEmpty,
-      let failure = transaction.imposedFailures.first(where: { $0.plugin == entry.name })
+      let failure = transaction.imposedFailures.first(where: { $0.plugin == loaded.name })
     {
       return setFailure(failure)
     }
-    if entry.runtime.hasStopped, let subject = transaction.subject,
-      let obstacle = entry.runtime.obstacle(to: subject), !transaction.isRetrying(plugin)
+    if loaded.runtime.hasStopped, let subject = transaction.subject,
+      let obstacle = loaded.runtime.obstacle(to: subject), !transaction.isRetrying(plugin)
     {
-      setFailure(Failure(plugin: entry.name, kind: .error, message: obstacle.message))
+      setFailure(Failure(plugin: loaded.name, kind: .error, message: obstacle.message))
       if transaction.event.isExplained {
-        transaction.trace.skip(rules[...], of: entry, reason: obstacle.reason)
+        transaction.trace.skip(rules[...], of: loaded, reason: obstacle.reason)
       }
       return
     }
@@ -110,10 +110,10 @@ final class PluginRun {
     let started = isMeasured ? EngineClock.monotonic : 0
     do throws(Failure) {
       try attempt(rules, on: queued, in: transaction)
-      entry.runtime.noteSuccess()
-      if entry.runtime.hasStopped, let subject = transaction.subject { entry.runtime.forgetStops(on: subject) }
+      loaded.runtime.noteSuccess()
+      if loaded.runtime.hasStopped, let subject = transaction.subject { loaded.runtime.forgetStops(on: subject) }
     } catch { fail(error, in: transaction) }
-    if isMeasured { entry.runtime.took(EngineClock.monotonic - started) }
+    if isMeasured { loaded.runtime.took(EngineClock.monotonic - started) }
   }
 
   /// Runs rules for a dry run: nothing is measured, counted or logged, and a VM that was stopped is replaced at once.
@@ -137,7 +137,7 @@ final class PluginRun {
       plugin.dropDeadVM()
     }
     guard transaction.storeFailure == nil, let subject = transaction.subject else { return }
-    let consequence = plugin.entry.runtime.noteFailure(
+    let consequence = plugin.loaded.runtime.noteFailure(
       failure, on: subject, after: time, workers: transaction.context.workers.load(ordering: .relaxed))
     transaction.log(.warn, "a rule failed: ", failure, more: failure.message)
     switch consequence {
@@ -230,15 +230,15 @@ final class PluginRun {
   private func runOnce(
     _ rules: [Int], on queued: QueuedEvent, _ vm: PluginVM, uncounted: Bool, in transaction: EventTransaction
   ) throws(Failure) {
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     let stateLimit = transaction.context.stateBytes
-    let stored = transaction.record?.state(of: entry.nameBytes)
+    let stored = transaction.record?.state(of: loaded.nameBytes)
     var state = stored?.json
-    var budget = transaction.budget(of: entry)
-    if let stored, stored.version != entry.stateVersion {
+    var budget = transaction.budget(of: loaded)
+    if let stored, stored.version != loaded.stateVersion {
       state = try migrate(stored, listeners: rules, &budget, in: transaction)
     }
-    var event = transaction.ruleEvent(queued, state, for: entry)
+    var event = transaction.ruleEvent(queued, state, for: loaded)
     if transaction.event.isExplained {
       guard vm.begin(&event, budget: budget) != .failed else { throw vm.failure(rule: nil) }
       began = true
@@ -247,7 +247,7 @@ final class PluginRun {
       began = true
       switch vm.runEvent(&event, budget: budget, rules: rules, stateLimit: stateLimit, uncounted: uncounted) {
       case .ended: return
-      case .failed(let rule): throw vm.failure(rule: rule.map { entry.manifest.rules[$0].name })
+      case .failed(let rule): throw vm.failure(rule: rule.map { loaded.manifest.rules[$0].name })
       case .raised(let done):
         try runRaised(from: 0, vm, in: transaction)
         try runInOrder(Array(rules[done...]), vm, in: transaction)
@@ -260,16 +260,16 @@ final class PluginRun {
   private func migrate(
     _ stored: PluginState, listeners rules: [Int], _ budget: inout Budget, in transaction: EventTransaction
   ) throws(Failure) -> ByteView {
-    let entry = plugin.entry, event = transaction.event
+    let loaded = plugin.loaded, event = transaction.event
     do throws(Failure) {
-      let state = try transaction.migration.migrate(stored, of: entry, subject: event.subject, now: event.now)
+      let state = try transaction.migration.migrate(stored, of: loaded, subject: event.subject, now: event.now)
       let spent = transaction.migration.spent
       budget.spend(instructions: spent.instructions, microseconds: spent.microseconds)
-      if event.isExplained { transaction.trace.note(stored, migratedTo: state, of: entry) }
+      if event.isExplained { transaction.trace.note(stored, migratedTo: state, of: loaded) }
       return state
     } catch {
       if event.isExplained {
-        transaction.trace.skip(rules[...], of: entry, reason: error.message)
+        transaction.trace.skip(rules[...], of: loaded, reason: error.message)
       }
       throw error
     }
@@ -283,7 +283,7 @@ final class PluginRun {
   ) throws(Failure) -> PluginVM {
     guard raisedTime < Limits.raisedTime * transaction.slowness else {
       throw Failure(
-        plugin: plugin.entry.name, kind: .time,
+        plugin: plugin.loaded.name, kind: .time,
         message: "stopped: the events raised within one event took more than 1 s of processor time")
     }
     let started = EngineClock.processorTime
@@ -291,7 +291,7 @@ final class PluginRun {
     let vm = try transaction.plugins.vm(of: plugin)
     guard let data = try? transaction.raisedData.parse(copyOf: transaction.queue.data(of: queued)) else { return vm }
     let begun = vm.beginRaised(
-      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.entry),
+      type: transaction.queue.type(of: queued), data: data, budget: transaction.budget(of: plugin.loaded),
       depth: queued.depth, chain: transaction.queue.chain(of: queued))
     guard begun != .failed else { throw vm.failure(rule: nil) }
     try runAll(rules, vm, in: transaction)
@@ -309,7 +309,7 @@ final class PluginRun {
     guard transaction.event.isExplained else { return try runInOrder(rules, vm, in: transaction) }
     for (index, rule) in rules.enumerated() {
       do throws(Failure) { try runInOrder([rule], vm, in: transaction) } catch {
-        transaction.trace.skip(rules[(index + 1)...], of: plugin.entry, reason: "a rule of the plugin failed before it")
+        transaction.trace.skip(rules[(index + 1)...], of: plugin.loaded, reason: "a rule of the plugin failed before it")
         throw error
       }
     }
@@ -317,11 +317,11 @@ final class PluginRun {
 
   /// Runs rules in order, each followed by the plugin's own rules for the events that it raised.
   private func runInOrder(_ rules: [Int], _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     for rule in rules {
       let before = vm.operations.count
-      let result = transaction.event.isExplained ? transaction.trace.runTraced(rule, of: entry, on: vm) : vm.runRule(rule)
-      guard result != .failed else { throw vm.failure(rule: entry.manifest.rules[rule].name) }
+      let result = transaction.event.isExplained ? transaction.trace.runTraced(rule, of: loaded, on: vm) : vm.runRule(rule)
+      guard result != .failed else { throw vm.failure(rule: loaded.manifest.rules[rule].name) }
       guard result == .done else { continue }
       try runRaised(from: before, vm, in: transaction)
     }
@@ -329,7 +329,7 @@ final class PluginRun {
 
   /// Runs the plugin's own rules on the events that its operations from `first` on raise.
   private func runRaised(from first: Int, _ vm: PluginVM, in transaction: EventTransaction) throws(Failure) {
-    let entry = plugin.entry
+    let loaded = plugin.loaded
     for index in first..<vm.operations.count {
       let operations = vm.operations
       guard operations.kind(at: index) == .raise, case .raise(let raised, let data, _, _) = operations[index],
@@ -343,7 +343,7 @@ final class PluginRun {
       let outer = (transaction.trace.type, transaction.trace.cause)
       if transaction.event.isExplained {
         transaction.trace.type = String(decoding: type, as: UTF8.self)
-        transaction.trace.cause = (entry.name, entry.manifest.rules[vm.operations.rule(at: index)].name)
+        transaction.trace.cause = (loaded.name, loaded.manifest.rules[vm.operations.rule(at: index)].name)
       }
       defer { (transaction.trace.type, transaction.trace.cause) = outer }
       try runInOrder(listener.rules, vm, in: transaction)
