@@ -60,7 +60,7 @@ extension Evaluator {
   }
 
   /// The subject's `once` keys that have not expired.
-  private func onceKeys(of name: ByteView) throws(RequestError) -> [StoredEntry] {
+  private func onceKeys(of name: ByteView) throws(RequestError) -> [StoredPair] {
     let now = context.clock.now.microseconds
     return try batches.readAll(.once, of: name).filter { $0.value.withView { OnceKeys.isValid($0, at: now) } }
   }
@@ -99,7 +99,7 @@ extension Evaluator {
     let parked = try batches.readAll(.parked, of: subject.name)
     let events = try memory.all(of: subject, record)
     let boards = try batches.readAll(.place, of: subject.name)
-    var others: [StoredEntry] = []
+    var others: [StoredPair] = []
     for kind in [.record, .earlierEvents, .outcomeIndex, .once] as [StoreKey.Kind] {
       others += try batches.readAll(kind, of: subject.name)
     }
@@ -142,7 +142,7 @@ extension Evaluator {
     ])
   }
 
-  private func delete(_ effects: [StoredEntry], _ parked: [StoredEntry], _ others: [StoredEntry]) {
+  private func delete(_ effects: [StoredPair], _ parked: [StoredPair], _ others: [StoredPair]) {
     let document = TapeDocument()
     for entry in parked {
       let plugin = entry.value.withView { document.plugin(of: $0) }
@@ -228,7 +228,7 @@ extension Evaluator {
   }
 }
 
-extension StoredEntry {
+extension StoredPair {
   fileprivate var json: JSONValue { value.withView { try? JSONValue(parsing: $0) } ?? .null }
 
   fileprivate var timer: JSONValue {

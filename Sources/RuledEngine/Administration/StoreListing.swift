@@ -79,7 +79,7 @@ package enum StoreListing {
     var left = bytes
     do throws(StoreError) {
       try context.scan(from: lower, to: StoreKey.upperBound(StoreKey.prefix(.parked)), of: .parked) { key, value in
-        guard let entry = StoredEntry(key: Array(key), value: Array(value)).parked else { return true }
+        guard let entry = StoredPair(key: Array(key), value: Array(value)).parked else { return true }
         if let plugin, entry["plugin"]?.stringValue != plugin { return true }
         if found.count == limit || left < 0 {
           more = true

@@ -145,7 +145,7 @@ final class BatchQueue {
   /// All keys that begin with `prefix`, with their values, in byte order; `inStoreAlone` says that no batch has any.
   func readAll(
     prefix: [UInt8], of subject: ByteView, inStoreAlone: Bool = false
-  ) throws(RequestError) -> [StoredEntry] {
+  ) throws(RequestError) -> [StoredPair] {
     var found: [[UInt8]: [UInt8]] = [:]
     do throws(StoreError) {
       try context.store.scan(prefix: prefix) { key, value in
@@ -163,13 +163,13 @@ final class BatchQueue {
         }
       }
     }
-    return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { StoredEntry(key: $0.key, value: $0.value) }
+    return found.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { StoredPair(key: $0.key, value: $0.value) }
   }
 
   /// All keys of a kind that belong to a subject, with their values, in byte order.
   func readAll(
     _ kind: StoreKey.Kind, of subject: ByteView, inStoreAlone: Bool = false
-  ) throws(RequestError) -> [StoredEntry] {
+  ) throws(RequestError) -> [StoredPair] {
     let prefix = StoreKey.bytes { StoreKey.subjectPrefix(kind, subject, into: $0) }
     return try readAll(prefix: prefix, of: subject, inStoreAlone: inStoreAlone)
   }
@@ -178,8 +178,8 @@ final class BatchQueue {
   ///
   /// Each key is read and deleted by itself. So a read error fails this call alone, and the commit reads nothing.
   func deleteAll(prefix: [UInt8], of subject: ByteView) throws(RequestError) {
-    for entry in try readAll(prefix: prefix, of: subject) {
-      entry.key.withView { current.writes.delete($0) }
+    for pair in try readAll(prefix: prefix, of: subject) {
+      pair.key.withView { current.writes.delete($0) }
     }
   }
 
@@ -194,7 +194,7 @@ final class BatchQueue {
 }
 
 /// A key and its value, as the store will have them.
-struct StoredEntry {
+struct StoredPair {
   let key: [UInt8]
   let value: [UInt8]
 

@@ -179,7 +179,7 @@ final class OutcomeMemory {
   // MARK: Listing
 
   /// The remembered outcomes of a subject, with their keys, in about the order in which they were committed.
-  func all(of subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> [StoredEntry] {
+  func all(of subject: Subject, _ record: SubjectRecordView?) throws(RequestError) -> [StoredPair] {
     var times: Set<UInt32> = []
     if let record {
       for index in 0..<record.recent.count { times.insert(record.recent[index].seconds) }
@@ -187,12 +187,12 @@ final class OutcomeMemory {
         for index in 0..<earlier.count { times.insert(earlier[index].seconds) }
       }
     }
-    for entry in try batches.readAll(.outcomeIndex, of: subject.name) {
-      if let expiry = entry.value.withView({ StoredExpiry.read($0) }) {
+    for pair in try batches.readAll(.outcomeIndex, of: subject.name) {
+      if let expiry = pair.value.withView({ StoredExpiry.read($0) }) {
         times.insert(UInt32(clamping: expiry / 1_000_000))
       }
     }
-    var found: [StoredEntry] = []
+    var found: [StoredPair] = []
     for seconds in times.sorted() {
       let prefix = StoreKey.bytes { StoreKey.outcomePrefix(expiring: seconds, subject.name, into: $0) }
       found += try batches.readAll(prefix: prefix, of: subject.name)

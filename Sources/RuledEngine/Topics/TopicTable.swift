@@ -69,7 +69,7 @@ final class TopicTable {
   }
 
   /// Ends memberships of the subject, given by their keys.
-  func leave(_ memberships: [StoredEntry], _ subject: Subject) throws(RequestError) {
+  func leave(_ memberships: [StoredPair], _ subject: Subject) throws(RequestError) {
     for membership in memberships {
       try membership.read { (key, _) throws(RequestError) in
         guard case .membership(_, let plugin, let name)? = key else { return }

@@ -157,9 +157,9 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
     } catch {
       lock.locked {
         settle(through: store.committedSequence)
-        for entry in queue.removeLost() {
-          clients[entry.worker].isUnaware = true
-          report(entry, entry.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
+        for pending in queue.removeLost() {
+          clients[pending.worker].isUnaware = true
+          report(pending, pending.number != nil && error.isOutcomeUnknown ? .unknown : .lost)
         }
       }
       return Self.firstReport(error)
@@ -169,38 +169,38 @@ final class CommitPipeline: @unchecked Sendable {  // `lock` guards what changes
   /// Gives durable changes to watchers, and tells the workers: each one whose batch is durable, and each one whose connections wait for replies; under `lock`.
   private func settle(through number: UInt64) {
     let removed = queue.removeDurable(through: number)
-    for entry in removed where entry.number != nil {
-      context.counters.addDurable(entry.submission.batch)
-      context.boards.applyDurable(entry.submission.batch)
+    for pending in removed where pending.number != nil {
+      context.counters.addDurable(pending.submission.batch)
+      context.boards.applyDurable(pending.submission.batch)
     }
     let changes = removed.lazy.filter { $0.number != nil }.map(\.submission.batch.changes).filter { !$0.isEmpty }
     if !changes.isEmpty { hub.addChanges(Array(changes)) }
     var durable: [DurableSubmission] = []
     var concerned = WorkerSet()
-    for entry in removed where entry.number != nil && !entry.isAwaited {
-      durable.append(DurableSubmission(worker: entry.worker, submission: entry.submission))
-      concerned.insert(entry.worker)
-      concerned.formUnion(entry.submission.recipients)
+    for pending in removed where pending.number != nil && !pending.isAwaited {
+      durable.append(DurableSubmission(worker: pending.worker, submission: pending.submission))
+      concerned.insert(pending.worker)
+      concerned.formUnion(pending.submission.recipients)
     }
     if !durable.isEmpty {
       let receivers = clients.indices.filter { concerned.contains($0) }
-      for entry in durable { entry.submission.setReaders(receivers.count) }
+      for one in durable { one.submission.setReaders(receivers.count) }
       for worker in receivers { clients[worker].mailbox.send(.durable(durable)) }
     }
-    for entry in removed {
-      if entry.number == nil {
-        report(entry, .lost)
-      } else if entry.isAwaited {
-        entry.submission.result = .durable
+    for pending in removed {
+      if pending.number == nil {
+        report(pending, .lost)
+      } else if pending.isAwaited {
+        pending.submission.result = .durable
       }
     }
   }
 
-  private func report(_ entry: CommitQueue.Entry, _ result: CommitResult) {
-    if entry.isAwaited {
-      entry.submission.result = result
+  private func report(_ pending: CommitQueue.Pending, _ result: CommitResult) {
+    if pending.isAwaited {
+      pending.submission.result = result
     } else {
-      clients[entry.worker].mailbox.send(.lost(entry.submission, result))
+      clients[pending.worker].mailbox.send(.lost(pending.submission, result))
     }
   }
 

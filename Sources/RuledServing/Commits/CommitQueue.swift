@@ -5,7 +5,7 @@ import RuledStore
 /// The appended submissions that are not durable yet, in their order, and the values of the daemon's own keys once they are.
 struct CommitQueue {
   /// A submission whose result is not known yet.
-  struct Entry {
+  struct Pending {
     let submission: Submission
     let worker: Int
     /// The number that the store gave it; nil for a refused one, which only waits for the results of earlier ones.
@@ -16,10 +16,10 @@ struct CommitQueue {
     fileprivate let replaced: [StoredCounters.Replaced]
   }
 
-  private var entries: [Entry] = []
-  /// The counters once all entries are durable.
+  private var pending: [Pending] = []
+  /// The counters once all pending submissions are durable.
   private var counters: StoredCounters
-  /// The number of changes for watchers in the entries.
+  /// The number of changes for watchers in the pending submissions.
   private var changes = 0
   private let key = ByteBuffer(capacity: 256)
   private let value = ByteBuffer(capacity: 64)
@@ -27,9 +27,9 @@ struct CommitQueue {
   init(counters: StoredCounters = StoredCounters()) { self.counters = counters }
 
   /// The number of submissions that no worker waits for.
-  var waitingSubmissions: Int { entries.count { !$0.isAwaited } }
+  var waitingSubmissions: Int { pending.count { !$0.isAwaited } }
 
-  var waitingReplies: Int { entries.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
+  var waitingReplies: Int { pending.reduce(0) { $1.isAwaited ? $0 : $0 + $1.submission.replies.count } }
 
   /// Adds a submission if `write` appends its writes and gives their number; false when it gives nil.
   ///
@@ -52,8 +52,8 @@ struct CommitQueue {
         return false
       }
       changes += batch.changes.count
-      entries.append(
-        Entry(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
+      pending.append(
+        Pending(submission: submission, worker: worker, number: number, isAwaited: isAwaited, replaced: replaced))
       return true
     } catch {
       counters.restore(replaced)
@@ -62,23 +62,23 @@ struct CommitQueue {
   }
 
   mutating func keepRefused(_ submission: Submission, of worker: Int, isAwaited: Bool) {
-    entries.append(Entry(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
+    pending.append(Pending(submission: submission, worker: worker, number: nil, isAwaited: isAwaited, replaced: []))
   }
 
   /// Removes the submissions up to that number, and the refused ones right behind them.
-  mutating func removeDurable(through number: UInt64) -> [Entry] {
-    let end = entries.firstIndex { $0.number.map { $0 > number } ?? false } ?? entries.count
-    let removed = Array(entries[..<end])
-    entries.removeFirst(end)
-    for entry in removed where entry.number != nil { changes -= entry.submission.batch.changes.count }
+  mutating func removeDurable(through number: UInt64) -> [Pending] {
+    let end = pending.firstIndex { $0.number.map { $0 > number } ?? false } ?? pending.count
+    let removed = Array(pending[..<end])
+    pending.removeFirst(end)
+    for one in removed where one.number != nil { changes -= one.submission.batch.changes.count }
     return removed
   }
 
   /// Removes all submissions, none of which is committed.
-  mutating func removeLost() -> [Entry] {
-    let lost = entries
-    for entry in lost.reversed() { counters.restore(entry.replaced) }
-    entries.removeAll()
+  mutating func removeLost() -> [Pending] {
+    let lost = pending
+    for one in lost.reversed() { counters.restore(one.replaced) }
+    pending.removeAll()
     changes = 0
     return lost
   }

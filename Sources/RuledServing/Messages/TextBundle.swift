@@ -5,7 +5,7 @@ import RuledIO
 ///
 /// Some requests are parsed and known to be valid. Others are lines of which only the subject was found: if they are requests, they are events of it.
 final class TextBundle: @unchecked Sendable {  // one thread has it at a time: its sender does not use it again
-  struct Entry {
+  struct Text {
     let target: ReplyTarget
     let range: Range<Int>
     /// The hash of the subject's name, which is fetched ahead; 0 where it is not known.
@@ -13,27 +13,27 @@ final class TextBundle: @unchecked Sendable {  // one thread has it at a time: i
   }
 
   /// The texts, each followed by `LineFramer.padding` bytes that parsers may read.
-  private let bytes = ByteBuffer(capacity: 4096)
-  private(set) var entries: [Entry] = []
+  private let content = ByteBuffer(capacity: 4096)
+  private(set) var texts: [Text] = []
 
   /// Adds a reply, or a request about the subject whose name has the hash `subject`.
-  func add(_ text: ByteView, to target: ReplyTarget, subject: UInt64 = 0) {
-    let start = bytes.count
-    bytes.append(text)
-    bytes.reserve(LineFramer.padding)
-    entries.append(Entry(target: target, range: start..<bytes.count, subject: subject))
+  func add(_ bytes: ByteView, to target: ReplyTarget, subject: UInt64 = 0) {
+    let start = content.count
+    content.append(bytes)
+    content.reserve(LineFramer.padding)
+    texts.append(Text(target: target, range: start..<content.count, subject: subject))
   }
 
-  /// The text of an entry; the `LineFramer.padding` bytes after it can be read.
-  func text(of entry: Entry) -> ByteView { bytes.bytes.extracting(entry.range) }
+  /// The bytes of a text; the `LineFramer.padding` bytes after it can be read.
+  func bytes(of text: Text) -> ByteView { content.bytes.extracting(text.range) }
 
   /// Removes the texts and keeps the memory.
   fileprivate func removeAll() {
-    bytes.removeAll()
-    entries.removeAll(keepingCapacity: true)
+    content.removeAll()
+    texts.removeAll(keepingCapacity: true)
   }
 
-  fileprivate var capacity: Int { bytes.capacity }
+  fileprivate var capacity: Int { content.capacity }
 }
 
 /// Bundles that one worker has received and can send again, so that forwarding allocates no memory.

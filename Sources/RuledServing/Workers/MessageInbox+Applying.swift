@@ -23,8 +23,8 @@ extension MessageInbox {
     let (half, end) = (start + timeSlice / 2, start + timeSlice)
     if mayApply { retryParked(until: half) }  // first, as messages may be deferred until it is done
     if window.count <= settings.capacity / 2 { readPages(until: end) }
-    while mayApply, let entry = express.popFirst() ?? window.popFirst() {
-      apply(entry)
+    while mayApply, let message = express.popFirst() ?? window.popFirst() {
+      apply(message)
       if now >= end { break }
     }
     resetCountsIfEmpty()
@@ -53,21 +53,21 @@ extension MessageInbox {
   /// A commit batch of this many bytes takes no more messages.
   private static let batchBytes = 4 << 20
 
-  private func apply(_ entry: Entry) {
-    guard !uncommitted.contains(entry.sequence), !delayed.contains(entry.subject) else { return }
+  private func apply(_ key: MessageKey) {
+    guard !uncommitted.contains(key.sequence), !delayed.contains(key.subject) else { return }
     let message = CommitBatch.Message(
-      subject: entry.subject, sequence: entry.sequence, cascade: awaited[entry.sequence])
+      subject: key.subject, sequence: key.sequence, cascade: awaited[key.sequence])
     do throws(RequestError) {
       switch try evaluator.deliver(message, butOf: deferred) {
-      case .applied: uncommitted.insert(entry.sequence)
-      case .gone: awaited.removeValue(forKey: entry.sequence)?.leave()
+      case .applied: uncommitted.insert(key.sequence)
+      case .gone: awaited.removeValue(forKey: key.sequence)?.leave()
       case .deferred: return
       }
-      if delayed.remove(entry.subject) {
+      if delayed.remove(key.subject) {
         updateDelayedFigure()
-        log(.info, "messages of a subject that were held back go on", entry.subject)
+        log(.info, "messages of a subject that were held back go on", key.subject)
       }
-    } catch { delay(entry.subject, error) }
+    } catch { delay(key.subject, error) }
   }
 
   /// Leaves a subject's messages in the store for a while; messages of other subjects are applied meanwhile.

@@ -74,8 +74,8 @@ extension MessageInbox {
   }
 
   /// Whether a walk had to skip a message.
-  func isInGap(_ entry: Entry) -> Bool {
-    let key = Key(bytes: StoreKey.bytes { StoreKey.message(entry.subject, sequence: entry.sequence, into: $0) })
+  func isInGap(_ message: MessageKey) -> Bool {
+    let key = Key(bytes: StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) })
     return gaps.contains { $0.contains(key) }
   }
 
@@ -99,16 +99,16 @@ extension MessageInbox {
       }
       count += 1
       guard !isSkipped, isOwn(subject), !uncommitted.contains(sequence) else { return true }
-      let entry = Entry(subject: Array(subject), sequence: sequence)
-      if delayed.contains(entry.subject) {
-        next = Self.keyAfterMessages(to: entry.subject)
+      let message = MessageKey(subject: Array(subject), sequence: sequence)
+      if delayed.contains(message.subject) {
+        next = Self.keyAfterMessages(to: message.subject)
         return false
       }
       if isExpress, services.context.senders[document.sender(of: value)].waiting > settings.expressLimit {
-        skipped = entry.subject
+        skipped = message.subject
         return true
       }
-      window.append(entry)
+      window.append(message)
       return true
     }
     guard next == nil, let mark else { return next }
@@ -121,17 +121,17 @@ extension MessageInbox {
   }
 
   /// Lets a message go ahead of a backlog together with the earlier messages to its subject, unless these are more than `expeditedLimit`.
-  func expedite(_ entry: Entry) {
-    var found: [Entry] = []
+  func expedite(_ message: MessageKey) {
+    var found: [MessageKey] = []
     var isReached = false
-    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, entry.subject, into: $0) }
+    let prefix = StoreKey.bytes { StoreKey.subjectPrefix(.message, message.subject, into: $0) }
     try? services.context.store.scan(prefix: prefix) { key, _ in
-      guard case .message(_, let sequence)? = try? ParsedKey(key), sequence <= entry.sequence else { return false }
-      isReached = sequence == entry.sequence
-      if !uncommitted.contains(sequence) { found.append(Entry(subject: entry.subject, sequence: sequence)) }
+      guard case .message(_, let sequence)? = try? ParsedKey(key), sequence <= message.sequence else { return false }
+      isReached = sequence == message.sequence
+      if !uncommitted.contains(sequence) { found.append(MessageKey(subject: message.subject, sequence: sequence)) }
       return !isReached && found.count < Self.expeditedLimit
     }
-    if isReached { for entry in found { express.append(entry) } }
+    if isReached { for message in found { express.append(message) } }
   }
 
   /// The most messages to one subject that go ahead of a backlog together.
@@ -203,26 +203,26 @@ extension MessageInbox {
 
 /// Messages in the order in which they are to be applied.
 struct MessageQueue {
-  private var entries: [MessageInbox.Entry] = []
+  private var messages: [MessageInbox.MessageKey] = []
   private var head = 0
 
-  var count: Int { entries.count - head }
+  var count: Int { messages.count - head }
 
-  mutating func append(_ entry: MessageInbox.Entry) { entries.append(entry) }
+  mutating func append(_ message: MessageInbox.MessageKey) { messages.append(message) }
 
-  mutating func popFirst() -> MessageInbox.Entry? {
-    guard head < entries.count else { return nil }
-    let entry = entries[head]
+  mutating func popFirst() -> MessageInbox.MessageKey? {
+    guard head < messages.count else { return nil }
+    let message = messages[head]
     head += 1
-    if head == entries.count || (head > 1024 && head * 2 > entries.count) {
-      entries.removeFirst(head)
+    if head == messages.count || (head > 1024 && head * 2 > messages.count) {
+      messages.removeFirst(head)
       head = 0
     }
-    return entry
+    return message
   }
 
   mutating func removeAll() {
-    entries.removeAll()
+    messages.removeAll()
     head = 0
   }
 }

@@ -33,7 +33,7 @@ final class MessageInbox {
     var drainTime: UInt64 = 1_000_000_000
   }
 
-  struct Entry {
+  struct MessageKey {
     let subject: [UInt8]
     let sequence: UInt64
   }
@@ -151,26 +151,26 @@ final class MessageInbox {
         marks.set(StoreKey.bytes { StoreKey.message(message.subject, sequence: message.sequence, into: $0) })
       }
       add(
-        Entry(subject: message.subject, sequence: message.sequence),
+        MessageKey(subject: message.subject, sequence: message.sequence),
         isExpress: (message.sender?.waiting ?? 0) <= settings.expressLimit, isCrowded: isCrowded)
     }
   }
 
   /// Adds a message; `isExpress` tells that its plugin has few waiting, `isCrowded` that another plugin has many waiting.
-  private func add(_ entry: Entry, isExpress: Bool, isCrowded: Bool) {
-    guard !delayed.contains(entry.subject), gaps.isEmpty || !isInGap(entry) else { return }
+  private func add(_ message: MessageKey, isExpress: Bool, isCrowded: Bool) {
+    guard !delayed.contains(message.subject), gaps.isEmpty || !isInGap(message) else { return }
     switch walk {
     case .notNeeded where window.count < settings.capacity:
-      window.append(entry)
+      window.append(message)
       guard isCrowded else { return }
     case .notNeeded: walk = .needed(expressFirst: false)
     case .reading(let position, false):
       key.removeAll()
-      StoreKey.message(entry.subject, sequence: entry.sequence, into: key)
+      StoreKey.message(message.subject, sequence: message.sequence, into: key)
       if key.bytes.lexicographicallyPrecedes(position) { walk = .reading(position: position, isDirty: true) }
     case .needed, .readingExpress, .reading: break
     }
-    if isExpress, express.count < settings.capacity { expedite(entry) }
+    if isExpress, express.count < settings.capacity { expedite(message) }
   }
 
   func isOwn(_ subject: ByteView) -> Bool { services.worker(for: subject) == worker }

@@ -71,7 +71,7 @@ final class ReplySender {
 
   /// Sends the replies that another worker has made for this worker's connections.
   func sendAll(in bundle: TextBundle) {
-    for entry in bundle.entries { dispatch(bundle.text(of: entry), to: entry.target) }
+    for reply in bundle.texts { dispatch(bundle.bytes(of: reply), to: reply.target) }
     pool.putBack(bundle)
   }
 

@@ -185,7 +185,7 @@ final class Router: ConnectionHandler {
     for owner in bundles.indices where owner != index {
       guard let bundle = bundles[owner] else { continue }
       bundles[owner] = nil
-      let isLone = bundle.entries.count == 1 && bundles[index] == nil
+      let isLone = bundle.texts.count == 1 && bundles[index] == nil
       if isLone { worker.executeOrSend(bundle, to: owner) } else { services.workers[owner].send(.requests(bundle)) }
     }
   }

@@ -7,16 +7,16 @@ import RuledWire
 extension Worker {
   /// Executes requests that this worker's router or another's has forwarded, in their order.
   func executeRequests(in bundle: TextBundle) {
-    let entries = bundle.entries
+    let requests = bundle.texts
     noteStart()
     var large = LargeReplies()
-    for (index, entry) in entries.enumerated() {
-      evaluator.prefetchSubjects(after: index, of: entries.count) { entries[$0].subject }
-      let text = bundle.text(of: entry)
-      if large.areTooMany(for: entry.target) {
-        refuseRequest(text, entry.target)
+    for (index, request) in requests.enumerated() {
+      evaluator.prefetchSubjects(after: index, of: requests.count) { requests[$0].subject }
+      let text = bundle.bytes(of: request)
+      if large.areTooMany(for: request.target) {
+        refuseRequest(text, request.target)
       } else {
-        large.note(execute(text, readable: text.count + LineFramer.padding, entry.target), entry.target)
+        large.note(execute(text, readable: text.count + LineFramer.padding, request.target), request.target)
       }
       submitIfFull()
     }
